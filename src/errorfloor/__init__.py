@@ -1,0 +1,96 @@
+"""Bounded noise with a stated floor under any adversary's error.
+
+The map of the package, from the ground up (each room imports only from the rooms above it in this list):
+
+============  ====================================================================================
+``errors``      one exception tree
+``support``     where noise may live: ``Interval``, ``Box``, ``Ball``, …
+``random``      secure bits, and reproducible ones for tests
+``noise``       densities that evaluate, sample, and know their own information
+``designer``    support + query + quality → the best noise, with a certificate: ``design``
+``floors``      noise + how strongly a record moves the answer → what an adversary cannot beat: ``floor``
+``dp``          the same noise in differential-privacy terms
+``plots``       pictures
+``paper``       the theory's source recomputed, claim by claim
+``cli``         the command line
+============  ====================================================================================
+
+>>> import errorfloor as ef
+>>> noise = ef.design(ef.Interval(-0.5, 0.5))
+>>> floor = ef.floor(noise, [[0.01, 0.02]], ranges=(0, 50))
+>>> round(floor.distinguish(5.0), 3)
+0.655
+
+Everything public is loaded when it is first used, so that ``import errorfloor`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from errorfloor.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from errorfloor import dp as dp
+    from errorfloor import errors as errors
+    from errorfloor import floors as floors
+    from errorfloor import noise as noise
+    from errorfloor import plots as plots
+    from errorfloor import random as random
+    from errorfloor import support as support
+    from errorfloor.designer import design as design
+    from errorfloor.floors import floor as floor
+    from errorfloor.support import Ball as Ball
+    from errorfloor.support import Box as Box
+    from errorfloor.support import Ellipsoid as Ellipsoid
+    from errorfloor.support import HalfLine as HalfLine
+    from errorfloor.support import Interval as Interval
+    from errorfloor.support import Orthant as Orthant
+    from errorfloor.support import Polygon as Polygon
+    from errorfloor.support import Polytope as Polytope
+    from errorfloor.support import Reals as Reals
+
+_ROOMS = ("dp", "errors", "floors", "noise", "plots", "random", "support")
+_NAMES = {
+    "design": "errorfloor.designer",
+    "floor": "errorfloor.floors",
+    **dict.fromkeys(
+        ("Ball", "Box", "Ellipsoid", "HalfLine", "Interval", "Orthant", "Polygon", "Polytope", "Reals"),
+        "errorfloor.support",
+    ),
+}
+
+__all__ = [
+    "Ball",
+    "Box",
+    "Ellipsoid",
+    "HalfLine",
+    "Interval",
+    "Orthant",
+    "Polygon",
+    "Polytope",
+    "Reals",
+    "__version__",
+    "design",
+    "dp",
+    "errors",
+    "floor",
+    "floors",
+    "noise",
+    "plots",
+    "random",
+    "support",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"errorfloor.{name}")
+    if name in _NAMES:
+        value = getattr(import_module(_NAMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'errorfloor' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,94 @@
+"""Noise moved by a constant."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from errorfloor.checks import Array, vector
+from errorfloor.errors import InputError
+from errorfloor.noise.base import Noise
+from errorfloor.random import Bits
+from errorfloor.support import Support
+
+
+@dataclass(frozen=True, eq=False)
+class Translation(Noise):
+    """The law of z + ``shift`` for z drawn from ``base``.
+
+    Guarantee: without a quality term, if ``base`` is least informative on W₀, its translation is on W₀ + shift.
+
+    >>> from errorfloor.noise import BesselBall
+    >>> Translation(BesselBall(2, 1.0), [3.0, 0.0]).mean
+    array([3., 0.])
+    """
+
+    base: Noise
+    shift: Array
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, Noise):
+            raise InputError(f"base must be a noise, got {type(self.base).__name__}")
+        shift = vector("shift", self.shift)
+        if shift.size != self.base.dimension:
+            raise InputError(f"shift must have {self.base.dimension} entries, got {shift.size}")
+        object.__setattr__(self, "shift", shift)
+
+    @property
+    def dimension(self) -> int:
+        """That of the base."""
+        return self.base.dimension
+
+    @property
+    def support(self) -> Support:
+        """The base's support, moved."""
+        return self.base.support.image(np.eye(self.dimension), self.shift)
+
+    @property
+    def information(self) -> Array:
+        """The base's."""
+        return self.base.information
+
+    @property
+    def why_infinite(self) -> str | None:
+        """The base's reason."""
+        return self.base.why_infinite
+
+    @property
+    def mean(self) -> Array:
+        """The base's, moved."""
+        return self.base.mean + self.shift
+
+    @property
+    def covariance(self) -> Array:
+        """The base's."""
+        return self.base.covariance
+
+    @property
+    def entropy(self) -> float:
+        """The base's."""
+        return self.base.entropy
+
+    @property
+    def knots(self) -> tuple[float, ...]:
+        """The base's, moved."""
+        self._scalar_only("knots")
+        return tuple(knot + float(self.shift[0]) for knot in self.base.knots)
+
+    def _logpdf(self, w: Array) -> Array:
+        return self.base._logpdf(w - self.shift)
+
+    def _score(self, w: Array) -> Array:
+        return self.base._score(w - self.shift)
+
+    def _cdf(self, w: Array) -> Array:
+        return self.base._cdf(w - self.shift[0])
+
+    def _icdf(self, q: Array) -> Array:
+        return self.base._icdf(q) + float(self.shift[0])
+
+    def _sample(self, count: int, bits: Bits) -> Array:
+        drawn: Array = self.base._sample(count, bits).reshape(count, self.dimension) + self.shift
+        return drawn
+
+    def _mean_absolute(self, direction: Array, offset: float) -> float:
+        return self.base._mean_absolute(direction, offset + float(direction @ self.shift))

@@ -1,0 +1,32 @@
+"""Random bits: secure ones by default, reproducible ones by a visibly different name."""
+
+from typing import Any
+
+import numpy as np
+
+from errorfloor.errors import InputError
+from errorfloor.random.bits import Bits
+from errorfloor.random.reproducible import GeneratorBits, ReproducibleBits
+from errorfloor.random.secure import SecureBits
+
+__all__ = ["Bits", "GeneratorBits", "ReproducibleBits", "SecureBits", "bits_from"]
+
+
+def bits_from(rng: Any) -> Bits:
+    """Give the source meant by an ``rng`` argument: None is secure, a seed or a NumPy generator is reproducible.
+
+    >>> type(bits_from(None)).__name__, type(bits_from(7)).__name__
+    ('SecureBits', 'ReproducibleBits')
+    """
+    if rng is None:
+        return SecureBits()
+    if isinstance(rng, Bits):
+        return rng
+    if isinstance(rng, np.random.Generator):
+        return GeneratorBits(rng)
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool):
+        return ReproducibleBits(int(rng))
+    raise InputError(
+        f"rng must be None for secure bits, or a Bits, a NumPy Generator or a seed for reproducible ones, "
+        f"got {type(rng).__name__}"
+    )

@@ -1,0 +1,44 @@
+"""Where randomness comes from, and the few elementary draws that every sampler is built on."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from errorfloor.checks import Array
+
+Words = NDArray[np.uint64]
+
+
+class Bits(ABC):
+    """A source of uniform 64-bit words.
+
+    Each number drawn uses at least 53 of them, so a sampler's law is off by at most 2⁻⁵³ in total variation for every
+    uniform it takes.
+    """
+
+    @abstractmethod
+    def words(self, count: int) -> Words:
+        """Give ``count`` independent uniform words."""
+
+    def uniform(self, count: int) -> Array:
+        """Give numbers uniform on the odd multiples of 2⁻⁵⁴ in (0, 1): neither end is ever drawn."""
+        drawn: Array = ((self.words(count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+        return drawn
+
+    def exponential(self, count: int) -> Array:
+        """Give standard exponential numbers, by inversion."""
+        drawn: Array = -np.log(self.uniform(count))
+        return drawn
+
+    def sign(self, count: int) -> Array:
+        """Give −1 or 1, evenly."""
+        drawn: Array = 1.0 - 2.0 * (self.words(count) >> np.uint64(63)).astype(np.float64)
+        return drawn
+
+    def normal(self, count: int) -> Array:
+        """Give standard normal numbers, by Box and Muller's map of a disc's radius and angle."""
+        pairs = (count + 1) // 2
+        radius = np.sqrt(2.0 * self.exponential(pairs))
+        angle = 2.0 * np.pi * self.uniform(pairs)
+        return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]

@@ -1,0 +1,57 @@
+"""Supports: the sets where noise, or an answer, may live.
+
+======================  ==========================================================
+``Interval(low, high)``   a bounded interval
+``HalfLine(low)``         a half-line; ``HalfLine(high=…)`` is the other side
+``Reals(m)``              all of Rᵐ
+``Box(low, high)``        a box along the axes
+``Orthant(m)``            [0, ∞)ᵐ
+``Ball(m, radius)``       a ball
+``Ellipsoid(shape)``      wᵀ shape⁻¹ w ≤ 1
+``Polygon(vertices)``     a polygon in the plane, convex or not
+``Polytope(…)``           a convex hull, or an intersection of half-spaces
+======================  ==========================================================
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from errorfloor.support.base import Support
+from errorfloor.support.box import Box
+from errorfloor.support.ellipsoid import Ball, Ellipsoid
+from errorfloor.support.halfline import HalfLine
+from errorfloor.support.interval import Interval
+from errorfloor.support.orthant import Orthant
+from errorfloor.support.polygon import Polygon
+from errorfloor.support.polytope import Polytope
+from errorfloor.support.reals import Reals
+from errorfloor.values import build
+
+__all__ = [
+    "Ball",
+    "Box",
+    "Ellipsoid",
+    "HalfLine",
+    "Interval",
+    "Orthant",
+    "Polygon",
+    "Polytope",
+    "Reals",
+    "Support",
+    "from_dict",
+]
+
+_KINDS: Mapping[str, type[Support]] = {
+    kind.__name__: kind
+    for kind in (Ball, Box, Ellipsoid, HalfLine, Interval, Orthant, Polygon, Polytope, Reals)
+}
+
+
+def from_dict(plain: Mapping[str, Any]) -> Support:
+    """Rebuild a support from its ``to_dict`` form.
+
+    >>> from_dict({"type": "Interval", "low": 0.0, "high": 1.0})
+    Interval(low=0.0, high=1.0)
+    """
+    support: Support = build(plain, _KINDS, "support")
+    return support

@@ -1,0 +1,81 @@
+"""A box with sides along the axes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from errorfloor.checks import Array, vector
+from errorfloor.errors import SupportError
+from errorfloor.support.base import Support, is_diagonal
+from errorfloor.support.interval import Interval
+
+
+@dataclass(frozen=True, eq=False)
+class Box(Support):
+    """The box [low₁, high₁] × … × [lowₘ, highₘ].
+
+    >>> Box([0, 0], [1, 2]).volume
+    2.0
+    >>> Box([0, 3], [1, 2])
+    Traceback (most recent call last):
+    errorfloor.errors.SupportError: Box needs low < high in every coordinate, got low 3.0 and high 2.0 in coordinate 1
+    """
+
+    low: Array
+    high: Array
+
+    def __post_init__(self) -> None:
+        low, high = vector("low", self.low, SupportError), vector("high", self.high, SupportError)
+        if low.shape != high.shape:
+            raise SupportError(f"low and high must have as many entries, got {low.size} and {high.size}")
+        if not (low < high).all():
+            i = int(np.argmin(low < high))
+            raise SupportError(
+                f"Box needs low < high in every coordinate, "
+                f"got low {float(low[i])} and high {float(high[i])} in coordinate {i}"
+            )
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+    @property
+    def sides(self) -> tuple[Interval, ...]:
+        """The intervals whose product the box is."""
+        return tuple(Interval(float(a), float(b)) for a, b in zip(self.low, self.high, strict=True))
+
+    @property
+    def dimension(self) -> int:
+        """The number of sides."""
+        return int(self.low.size)
+
+    @property
+    def bounding_box(self) -> tuple[Array, Array]:
+        """Itself."""
+        return self.low, self.high
+
+    @property
+    def volume(self) -> float:
+        """The product of the widths."""
+        return float(np.prod(self.high - self.low))
+
+    @property
+    def half_spaces(self) -> tuple[Array, Array]:
+        """−w ≤ −low and w ≤ high."""
+        identity = np.eye(self.dimension)
+        return np.vstack([-identity, identity]), np.concatenate([-self.low, self.high])
+
+    @property
+    def product_form(self) -> tuple[Array, tuple[Support, ...]]:
+        """The product of its sides."""
+        return np.eye(self.dimension), self.sides
+
+    def _contains(self, w: Array) -> Array:
+        inside: Array = ((w >= self.low) & (w <= self.high)).all(axis=-1)
+        return inside
+
+    def _image(self, A: Array, b: Array) -> Support:
+        if is_diagonal(A):
+            ends = np.sort([np.diag(A) * self.low + b, np.diag(A) * self.high + b], axis=0)
+            return Box(*ends)
+        from errorfloor.support.polytope import Polytope
+
+        return Polytope(*self.half_spaces).image(A, b)

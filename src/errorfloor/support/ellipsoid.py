@@ -1,0 +1,137 @@
+"""Balls and ellipsoids."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from errorfloor.checks import Array, positive, positive_definite, vector, whole
+from errorfloor.errors import SupportError
+from errorfloor.support.base import ROUNDING, Support
+from errorfloor.support.interval import Interval
+
+
+def _center(center: object, dimension: int) -> Array:
+    value = vector("center", np.zeros(dimension) if center is None else center, SupportError)
+    if value.size != dimension:
+        raise SupportError(f"center must have {dimension} entries, got {value.size}")
+    return value
+
+
+def _unit_ball_volume(dimension: int) -> float:
+    return math.exp(dimension / 2 * math.log(math.pi) - math.lgamma(dimension / 2 + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Ball(Support):
+    """The ball {w : |w − center| ≤ radius}.
+
+    >>> Ball(2, 1.0).volume == math.pi
+    True
+    >>> Ball(2, -1.0)
+    Traceback (most recent call last):
+    errorfloor.errors.SupportError: radius must be positive, got -1.0
+    """
+
+    dimension: int
+    radius: float
+    center: Array | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dimension", whole("dimension", self.dimension, SupportError))
+        object.__setattr__(self, "radius", positive("radius", self.radius, SupportError))
+        object.__setattr__(self, "center", _center(self.center, self.dimension))
+
+    @property
+    def middle(self) -> Array:
+        """The center, as an array."""
+        return np.asarray(self.center)
+
+    @property
+    def shape(self) -> Array:
+        """The matrix S of the form (w − center)ᵀ S⁻¹ (w − center) ≤ 1."""
+        return self.radius**2 * np.eye(self.dimension)
+
+    @property
+    def bounding_box(self) -> tuple[Array, Array]:
+        """The cube around the ball."""
+        return self.middle - self.radius, self.middle + self.radius
+
+    @property
+    def volume(self) -> float:
+        """The unit ball's volume times radiusᵐ."""
+        return _unit_ball_volume(self.dimension) * self.radius**self.dimension
+
+    @property
+    def product_form(self) -> tuple[Array, tuple[Support, ...]] | None:
+        """In one dimension an interval."""
+        return _product_form(self)
+
+    def _contains(self, w: Array) -> Array:
+        inside: Array = np.linalg.norm(w - self.middle, axis=-1) <= self.radius
+        return inside
+
+    def _image(self, A: Array, b: Array) -> Support:
+        gram = A @ A.T
+        factor = math.sqrt(float(np.trace(gram)) / self.dimension)
+        if np.allclose(gram, factor**2 * np.eye(self.dimension), rtol=0, atol=ROUNDING * factor**2):
+            return Ball(self.dimension, self.radius * factor, A @ self.middle + b)
+        return Ellipsoid(self.shape, self.middle)._image(A, b)
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid(Support):
+    """The ellipsoid {w : (w − center)ᵀ shape⁻¹ (w − center) ≤ 1}; half-axes are roots of eigenvalues of ``shape``.
+
+    >>> Ellipsoid([[4.0, 0.0], [0.0, 1.0]]).bounding_box
+    (array([-2., -1.]), array([2., 1.]))
+    """
+
+    shape: Array
+    center: Array | None = None
+
+    def __post_init__(self) -> None:
+        shape = positive_definite("shape", self.shape, None, SupportError)
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "center", _center(self.center, shape.shape[0]))
+
+    @property
+    def middle(self) -> Array:
+        """The center, as an array."""
+        return np.asarray(self.center)
+
+    @property
+    def dimension(self) -> int:
+        """The number of axes."""
+        return int(self.shape.shape[0])
+
+    @property
+    def bounding_box(self) -> tuple[Array, Array]:
+        """The box whose faces touch the ellipsoid."""
+        reach = np.sqrt(np.diag(self.shape))
+        return self.middle - reach, self.middle + reach
+
+    @property
+    def volume(self) -> float:
+        """The unit ball's volume times the root of det(shape)."""
+        return _unit_ball_volume(self.dimension) * math.sqrt(float(np.linalg.det(self.shape)))
+
+    @property
+    def product_form(self) -> tuple[Array, tuple[Support, ...]] | None:
+        """In one dimension an interval."""
+        return _product_form(self)
+
+    def _contains(self, w: Array) -> Array:
+        whitened = np.linalg.solve(np.linalg.cholesky(self.shape), (w - self.middle)[..., None])[..., 0]
+        inside: Array = np.linalg.norm(whitened, axis=-1) <= 1 + ROUNDING
+        return inside
+
+    def _image(self, A: Array, b: Array) -> Support:
+        return Ellipsoid(A @ self.shape @ A.T, A @ self.middle + b)
+
+
+def _product_form(body: Ball | Ellipsoid) -> tuple[Array, tuple[Support, ...]] | None:
+    if body.dimension > 1:
+        return None
+    (low,), (high,) = body.bounding_box
+    return np.eye(1), (Interval(float(low), float(high)),)

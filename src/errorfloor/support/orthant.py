@@ -1,0 +1,56 @@
+"""Noise that is never negative, in every coordinate."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from errorfloor.checks import Array, whole
+from errorfloor.errors import SupportError
+from errorfloor.support.base import Support, is_diagonal
+from errorfloor.support.halfline import HalfLine
+
+
+@dataclass(frozen=True, eq=False)
+class Orthant(Support):
+    """The orthant [0, ∞)ᵐ.
+
+    >>> Orthant(2).contains([[0.0, 1.0], [-1.0, 1.0]])
+    array([ True, False])
+    """
+
+    dimension: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dimension", whole("dimension", self.dimension, SupportError))
+
+    @property
+    def bounding_box(self) -> tuple[Array, Array]:
+        """Zero, and infinity."""
+        return np.zeros(self.dimension), np.full(self.dimension, math.inf)
+
+    @property
+    def volume(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    @property
+    def half_spaces(self) -> tuple[Array, Array]:
+        """−w ≤ 0."""
+        return -np.eye(self.dimension), np.zeros(self.dimension)
+
+    @property
+    def product_form(self) -> tuple[Array, tuple[Support, ...]]:
+        """A product of half-lines."""
+        return np.eye(self.dimension), tuple(HalfLine(0.0) for _ in range(self.dimension))
+
+    def _contains(self, w: Array) -> Array:
+        inside: Array = (w >= 0).all(axis=-1)
+        return inside
+
+    def _image(self, A: Array, b: Array) -> Support:
+        if is_diagonal(A) and (np.diag(A) > 0).all() and not b.any():
+            return self
+        from errorfloor.support.polytope import Polytope
+
+        return Polytope(*self.half_spaces).image(A, b)
