@@ -27,7 +27,7 @@ Everything public is loaded when it is first used, so that ``import errorfloor``
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from errorfloor.version import VERSION as __version__
+from errorfloor.version import __version__
 
 if TYPE_CHECKING:
     from errorfloor import dp as dp

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from errorfloor.errors import InputError
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]  # of float64 unless a name says otherwise; truth values in tests of membership
 
 SYMMETRY = 1e-9  # relative asymmetry that is taken for rounding
 
@@ -92,9 +92,7 @@ def invertible(name: str, value: Any, dimension: int, error: type[InputError] = 
     array = square(name, value, dimension, error)
     rank = int(np.linalg.matrix_rank(array))
     if rank < dimension:
-        raise error(
-            f"{name} must be invertible: it maps a whole direction to zero (rank {rank} of {dimension})"
-        )
+        raise error(f"{name} must be invertible: it maps a whole direction to zero (rank {rank} of {dimension})")
     return array
 
 
@@ -169,10 +167,25 @@ def points(name: str, value: Any, dimension: int) -> Array:
     if dimension == 1:
         return array[..., None]
     if array.ndim == 0 or array.shape[-1] != dimension:
-        raise InputError(
-            f"{name} must be points of dimension {dimension} along the last axis, got shape {array.shape}"
-        )
+        raise InputError(f"{name} must be points of dimension {dimension} along the last axis, got shape {array.shape}")
     return array
+
+
+def as_jacobian(jacobian: Any, dimension: int) -> Array:
+    """Give an m×n Jacobian; for one answer a plain list of n derivatives will do.
+
+    >>> as_jacobian([1.0, 2.0, 3.0], 1).shape
+    (1, 3)
+    """
+    array = np.asarray(jacobian)
+    if dimension == 1 and array.ndim == 1:
+        array = array[None, :]
+    C = matrix("jacobian", array)
+    if C.shape[0] != dimension:
+        raise InputError(
+            f"jacobian must have one row for each of the {dimension} answers, got {C.shape[0]}×{C.shape[1]}"
+        )
+    return C
 
 
 def _numeric(name: str, value: Any, error: type[InputError]) -> Array:

@@ -1,3 +1,3 @@
 """The version, in one place; it needs no import, so the build can read it."""
 
-VERSION = "0.1.0"
+__version__ = "0.1.0"

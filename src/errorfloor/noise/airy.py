@@ -55,7 +55,7 @@ class Airy(ScalarNoise):
     @cached_property
     def entropy(self) -> float:
         """By quadrature: it has no simpler form."""
-        return -integrate(lambda w: self.pdf(w) * self.logpdf(w), self.knots)
+        return -integrate(lambda w: self.pdf(w) * self.logpdf(w), self.knots, self.unit)
 
     @property
     def knots(self) -> tuple[float, ...]:
@@ -109,7 +109,7 @@ def _log_ratio(t: Array) -> Array:
     above = np.maximum(x, 0.0)
     scaled = np.log(airye(above)[0]) - 2 / 3 * above**1.5
     plain = np.log(airy(np.minimum(x, 0.0))[0])
-    return np.where(x > 0, scaled, plain) - math.log(float(airy(TURN)[0]))
+    return np.asarray(np.where(x > 0, scaled, plain) - math.log(float(airy(TURN)[0])))
 
 
 def _log_derivative(t: Array) -> Array:
@@ -118,7 +118,7 @@ def _log_derivative(t: Array) -> Array:
 
     x = t + TURN
     scaled, plain = airye(np.maximum(x, 0.0)), airy(np.minimum(x, 0.0))
-    return np.where(x > 0, scaled[1] / scaled[0], plain[1] / plain[0])
+    return np.asarray(np.where(x > 0, scaled[1] / scaled[0], plain[1] / plain[0]))
 
 
 def _tail(t: Array) -> Array:
@@ -130,4 +130,4 @@ def _tail(t: Array) -> Array:
     scaled, plain = airye(above), airy(np.minimum(x, 0.0))
     positive_side = (scaled[1] ** 2 - x * scaled[0] ** 2) * np.exp(-4 / 3 * above**1.5)
     negative_side = plain[1] ** 2 - x * plain[0] ** 2
-    return np.where(x > 0, positive_side, negative_side) / (-2 * TURN * float(airy(TURN)[0]) ** 2)
+    return np.asarray(np.where(x > 0, positive_side, negative_side) / (-2 * TURN * float(airy(TURN)[0]) ** 2))

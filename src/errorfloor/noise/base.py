@@ -63,6 +63,12 @@ class Noise(Value, ABC):
         """In one dimension: the ends of the support and the points where the density is not smooth."""
 
     @property
+    def unit(self) -> float:
+        """In one dimension: the root-mean-square size of w, the natural length for a quadrature."""
+        self._scalar_only("unit")
+        return math.sqrt(float(self.covariance[0, 0]) + float(self.mean[0]) ** 2)
+
+    @property
     def why_infinite(self) -> str | None:
         """Why the information is infinite, or None where it is finite."""
         return None
@@ -166,7 +172,7 @@ class ScalarNoise(Noise, ABC):
             return abs(offset)
         turn = -offset / scale
         inside = (turn,) if self.knots[0] < turn < self.knots[-1] else ()
-        return integrate(lambda w: np.abs(scale * w + offset) * self.pdf(w), (*self.knots, *inside))
+        return integrate(lambda w: np.abs(scale * w + offset) * self.pdf(w), (*self.knots, *inside), self.unit)
 
     @abstractmethod
     def _log_density(self, w: Array) -> Array: ...

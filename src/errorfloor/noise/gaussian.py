@@ -2,12 +2,15 @@
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, positive_definite, vector
 from errorfloor.errors import InputError
 from errorfloor.noise.base import Noise
+from errorfloor.noise.certificate import Certificate
 from errorfloor.random import Bits
 from errorfloor.support import Reals
 
@@ -26,6 +29,12 @@ class Gaussian(Noise):
 
     covariance: Array
     mean: Array = None  # type: ignore[assignment]  # filled in below
+
+    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the field that it fills
+
+        def __init__(
+            self, covariance: ArrayLike, mean: ArrayLike | None = None, *, certificate: Certificate | None = None
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         covariance = positive_definite("covariance", self.covariance)
@@ -70,9 +79,7 @@ class Gaussian(Noise):
         root = np.linalg.cholesky(self.covariance)
         z = np.linalg.solve(root, (w - self.mean)[..., None])[..., 0]
         return np.asarray(
-            -0.5 * (z * z).sum(axis=-1)
-            - np.log(np.diag(root)).sum()
-            - 0.5 * self.dimension * math.log(2 * math.pi)
+            -0.5 * (z * z).sum(axis=-1) - np.log(np.diag(root)).sum() - 0.5 * self.dimension * math.log(2 * math.pi)
         )
 
     def _score(self, w: Array) -> Array:

@@ -108,7 +108,7 @@ class Uniform(JumpingNoise):
 
     @property
     def entropy(self) -> float:
-        """ln Δ."""
+        """Ln Δ."""
         return math.log(self.support.width)
 
     @property
@@ -239,4 +239,5 @@ class TruncatedGaussian(JumpingNoise):
         a, b = self._ends
         share = (1 - q if self._mirrored else q) * self._share(np.array(b))
         z = np.clip(ndtri(ndtr(a) + share), a, b)
-        return np.clip(self.center + self.deviation * (-z if self._mirrored else z), self.low, self.high)
+        w = self.center + self.deviation * (-z if self._mirrored else z)
+        return np.asarray(np.clip(w, self.low, self.high))

@@ -13,7 +13,7 @@ from errorfloor.support import Reals
 
 @dataclass(frozen=True, eq=False)
 class Laplace(ScalarNoise):
-    """Noise with density exp(−|w|/b)/(2b), b the ``scale``; its information is 1/b², twice a Gaussian's at its variance.
+    """Noise with density exp(−|w|/b)/(2b), b the ``scale``; its information 1/b² is twice a Gaussian's of its variance.
 
     >>> float(Laplace(2.0).covariance[0, 0] * Laplace(2.0).information[0, 0])
     2.0
@@ -66,7 +66,7 @@ class Laplace(ScalarNoise):
 
     def _icdf(self, q: Array) -> Array:
         with np.errstate(divide="ignore"):
-            return self.scale * np.where(q <= 0.5, np.log(2 * q), -np.log(2 * (1 - q)))
+            return np.asarray(self.scale * np.where(q <= 0.5, np.log(2 * q), -np.log(2 * (1 - q))))
 
     def _sample(self, count: int, bits: Bits) -> Array:
         return self.scale * bits.sign(count) * bits.exponential(count)

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, invertible
 from errorfloor.errors import InputError
 from errorfloor.noise.base import Noise
+from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.information import congruence
 from errorfloor.random import Bits
 from errorfloor.support import Support
@@ -26,6 +29,10 @@ class LinearImage(Noise):
 
     base: Noise
     matrix: Array
+
+    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the field that it fills
+
+        def __init__(self, base: Noise, matrix: ArrayLike, *, certificate: Certificate | None = None) -> None: ...
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Noise):

@@ -80,7 +80,7 @@ class Product(Noise):
     @property
     def entropy(self) -> float:
         """The sum of the factors' entropies."""
-        return sum(factor.entropy for factor in self.factors)
+        return float(sum(factor.entropy for factor in self.factors))
 
     @property
     def knots(self) -> tuple[float, ...]:
@@ -116,4 +116,4 @@ class Product(Noise):
             raise NoClosedFormError(
                 "E|a·w| of product noise has no closed form when a mixes several coordinates: use samples"
             )
-        return self.factors[moved[0]]._mean_absolute(direction[moved], offset)
+        return self.factors[int(moved[0])]._mean_absolute(direction[moved], offset)

@@ -109,7 +109,7 @@ class RaisedCosine(ScalarNoise):
 
 
 def minus_sine(x: Array) -> Array:
-    """x − sin x, without cancellation at small x.
+    """X − sin x, without cancellation at small x.
 
     >>> float(minus_sine(np.array(1e-5)) / 1e-15 * 6)
     0.99999999999...

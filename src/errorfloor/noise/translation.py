@@ -1,12 +1,15 @@
 """Noise moved by a constant."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, vector
 from errorfloor.errors import InputError
 from errorfloor.noise.base import Noise
+from errorfloor.noise.certificate import Certificate
 from errorfloor.random import Bits
 from errorfloor.support import Support
 
@@ -24,6 +27,10 @@ class Translation(Noise):
 
     base: Noise
     shift: Array
+
+    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the field that it fills
+
+        def __init__(self, base: Noise, shift: ArrayLike, *, certificate: Certificate | None = None) -> None: ...
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Noise):

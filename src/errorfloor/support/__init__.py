@@ -42,8 +42,7 @@ __all__ = [
 ]
 
 _KINDS: Mapping[str, type[Support]] = {
-    kind.__name__: kind
-    for kind in (Ball, Box, Ellipsoid, HalfLine, Interval, Orthant, Polygon, Polytope, Reals)
+    kind.__name__: kind for kind in (Ball, Box, Ellipsoid, HalfLine, Interval, Orthant, Polygon, Polytope, Reals)
 }
 
 

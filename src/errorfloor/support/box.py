@@ -1,8 +1,10 @@
 """A box with sides along the axes."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, vector
 from errorfloor.errors import SupportError
@@ -23,6 +25,10 @@ class Box(Support):
 
     low: Array
     high: Array
+
+    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the field that it fills
+
+        def __init__(self, low: ArrayLike, high: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
         low, high = vector("low", self.low, SupportError), vector("high", self.high, SupportError)
@@ -69,8 +75,7 @@ class Box(Support):
         return np.eye(self.dimension), self.sides
 
     def _contains(self, w: Array) -> Array:
-        inside: Array = ((w >= self.low) & (w <= self.high)).all(axis=-1)
-        return inside
+        return np.asarray(((w >= self.low) & (w <= self.high)).all(axis=-1))
 
     def _image(self, A: Array, b: Array) -> Support:
         if is_diagonal(A):

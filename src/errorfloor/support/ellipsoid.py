@@ -2,8 +2,10 @@
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, positive, positive_definite, vector, whole
 from errorfloor.errors import SupportError
@@ -37,6 +39,10 @@ class Ball(Support):
     radius: float
     center: Array | None = None
 
+    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the field that it fills
+
+        def __init__(self, dimension: int, radius: float, center: ArrayLike | None = None) -> None: ...
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "dimension", whole("dimension", self.dimension, SupportError))
         object.__setattr__(self, "radius", positive("radius", self.radius, SupportError))
@@ -68,8 +74,7 @@ class Ball(Support):
         return _product_form(self)
 
     def _contains(self, w: Array) -> Array:
-        inside: Array = np.linalg.norm(w - self.middle, axis=-1) <= self.radius
-        return inside
+        return np.asarray(np.linalg.norm(w - self.middle, axis=-1) <= self.radius)
 
     def _image(self, A: Array, b: Array) -> Support:
         gram = A @ A.T
@@ -89,6 +94,10 @@ class Ellipsoid(Support):
 
     shape: Array
     center: Array | None = None
+
+    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the field that it fills
+
+        def __init__(self, shape: ArrayLike, center: ArrayLike | None = None) -> None: ...
 
     def __post_init__(self) -> None:
         shape = positive_definite("shape", self.shape, None, SupportError)
@@ -123,8 +132,7 @@ class Ellipsoid(Support):
 
     def _contains(self, w: Array) -> Array:
         whitened = np.linalg.solve(np.linalg.cholesky(self.shape), (w - self.middle)[..., None])[..., 0]
-        inside: Array = np.linalg.norm(whitened, axis=-1) <= 1 + ROUNDING
-        return inside
+        return np.asarray(np.linalg.norm(whitened, axis=-1) <= 1 + ROUNDING)
 
     def _image(self, A: Array, b: Array) -> Support:
         return Ellipsoid(A @ self.shape @ A.T, A @ self.middle + b)

@@ -28,9 +28,7 @@ class HalfLine(Support):
 
     def __post_init__(self) -> None:
         if self.low is not None and self.high is not None:
-            raise SupportError(
-                f"HalfLine takes either low or high, got both: use Interval({self.low}, {self.high})"
-            )
+            raise SupportError(f"HalfLine takes either low or high, got both: use Interval({self.low}, {self.high})")
         if self.low is None and self.high is None:
             raise SupportError("HalfLine needs its end: HalfLine(low) or HalfLine(high=…); for the line use Reals(1)")
         name = "low" if self.high is None else "high"
@@ -71,8 +69,7 @@ class HalfLine(Support):
 
     def _contains(self, w: Array) -> Array:
         (low,), (high,) = self.bounding_box
-        inside: Array = (w[..., 0] >= low) & (w[..., 0] <= high)
-        return inside
+        return np.asarray((w[..., 0] >= low) & (w[..., 0] <= high))
 
     def _image(self, A: Array, b: Array) -> Support:
         end = float(A[0, 0]) * self.end + float(b[0])

@@ -73,8 +73,7 @@ class Interval(Support):
         return np.eye(1), (self,)
 
     def _contains(self, w: Array) -> Array:
-        inside: Array = (w[..., 0] >= self.low) & (w[..., 0] <= self.high)
-        return inside
+        return np.asarray((w[..., 0] >= self.low) & (w[..., 0] <= self.high))
 
     def _image(self, A: Array, b: Array) -> Support:
         ends = sorted(float(A[0, 0]) * end + float(b[0]) for end in (self.low, self.high))

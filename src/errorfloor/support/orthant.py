@@ -45,8 +45,7 @@ class Orthant(Support):
         return np.eye(self.dimension), tuple(HalfLine(0.0) for _ in range(self.dimension))
 
     def _contains(self, w: Array) -> Array:
-        inside: Array = (w >= 0).all(axis=-1)
-        return inside
+        return np.asarray((w >= 0).all(axis=-1))
 
     def _image(self, A: Array, b: Array) -> Support:
         if is_diagonal(A) and (np.diag(A) > 0).all() and not b.any():

@@ -2,8 +2,10 @@
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, matrix
 from errorfloor.errors import SupportError
@@ -27,6 +29,10 @@ class Polygon(Support):
     """
 
     vertices: Array
+
+    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the field that it fills
+
+        def __init__(self, vertices: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
         corners = matrix("vertices", self.vertices, SupportError)
@@ -98,8 +104,7 @@ class Polygon(Support):
         straddles = (a[:, 1] > p[..., 1]) != (b[:, 1] > p[..., 1])
         leftward = _cross(side, offset) * np.where(side[:, 1] > 0, 1.0, -1.0) > 0
         crossings = (straddles & leftward).sum(axis=-1)
-        inside: Array = on_edge | (crossings % 2 == 1)
-        return inside
+        return np.asarray(on_edge | (crossings % 2 == 1))
 
     def _image(self, A: Array, b: Array) -> Support:
         return Polygon(self.vertices @ A.T + b)
@@ -128,9 +133,7 @@ def _refuse_crossings(corners: Array, size: float) -> None:
         apart |= (np.maximum(c, d) < np.minimum(p, q)).any(axis=1) | (np.minimum(c, d) > np.maximum(p, q)).any(axis=1)
         if not apart.all():
             k = int(others[~apart][0])
-            raise SupportError(
-                f"Polygon crosses itself: sides {i} and {k} meet; list the corners in order around it"
-            )
+            raise SupportError(f"Polygon crosses itself: sides {i} and {k} meet; list the corners in order around it")
         for k in neighbours:
             one, two = q - p, ends[k] - corners[k]
             if abs(_cross(one, two)) <= slack and float(one @ two) < 0:

@@ -3,8 +3,10 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, matrix, vector
 from errorfloor.errors import SupportError
@@ -30,6 +32,12 @@ class Polytope(Support):
     A: Array | None = None
     b: Array | None = None
     vertices: Array | None = None
+
+    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the field that it fills
+
+        def __init__(
+            self, A: ArrayLike | None = None, b: ArrayLike | None = None, vertices: ArrayLike | None = None
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         by_facets = self.A is not None and self.b is not None
@@ -75,7 +83,7 @@ class Polytope(Support):
         from scipy.spatial import ConvexHull, HalfspaceIntersection
 
         if self.vertices is not None:
-            return self.vertices[ConvexHull(self.vertices).vertices]
+            return np.asarray(self.vertices[ConvexHull(self.vertices).vertices])
         A, b = self.facets
         center = _deepest_point(A, b)[0]
         return np.asarray(HalfspaceIntersection(np.column_stack([A, -b]), center).intersections)
@@ -117,15 +125,17 @@ class Polytope(Support):
         N = np.array(rows)
         if N.shape != (self.dimension, self.dimension) or np.linalg.matrix_rank(N) < self.dimension:
             return None
-        signs = np.where(N.sum(axis=1) < 0, -1.0, 1.0)  # prefer rows that point along the axes
-        sets = tuple(_line_set(low, high, sign) for (low, high), sign in zip(ends, signs, strict=True))
-        return N * signs[:, None] + 0.0, sets
+        # a box should come out as itself: rows in the order of the axes that they lie along, pointing up them
+        main = np.argmax(np.abs(N) > np.abs(N).max(axis=1, keepdims=True) - PARALLEL, axis=1)
+        order = np.argsort(main, kind="stable")
+        signs = np.sign(N[np.arange(len(N)), main])
+        sets = tuple(_line_set(ends[k][0], ends[k][1], signs[k]) for k in order)
+        return (N * signs[:, None] + 0.0)[order], sets
 
     def _contains(self, w: Array) -> Array:
         A, b = self.facets
         size = max(1.0, float(np.abs(b).max()))
-        inside: Array = (w @ A.T <= b + ROUNDING * size).all(axis=-1)
-        return inside
+        return np.asarray((w @ A.T <= b + ROUNDING * size).all(axis=-1))
 
     def _image(self, A: Array, b: Array) -> Support:
         if self.vertices is not None:
@@ -135,10 +145,10 @@ class Polytope(Support):
 
 
 def _line_set(low: float, high: float, sign: float) -> Support:
-    low, high = (low, high) if sign > 0 else (-high, -low)
+    low, high = (low + 0.0, high + 0.0) if sign > 0 else (0.0 - high, 0.0 - low)
     if math.isinf(low):
-        return HalfLine(high=high + 0.0)
-    return HalfLine(low + 0.0) if math.isinf(high) else Interval(low, high)
+        return HalfLine(high=high)
+    return HalfLine(low) if math.isinf(high) else Interval(low, high)
 
 
 def _hull_facets(vertices: Array) -> tuple[Array, Array]:

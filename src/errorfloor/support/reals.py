@@ -44,8 +44,7 @@ class Reals(Support):
         return np.eye(self.dimension), tuple(Reals(1) for _ in range(self.dimension))
 
     def _contains(self, w: Array) -> Array:
-        inside: Array = ~np.isnan(w).any(axis=-1)
-        return inside
+        return np.asarray(~np.isnan(w).any(axis=-1))
 
     def _image(self, A: Array, b: Array) -> Support:
         return self

@@ -1,0 +1,162 @@
+"""The catalogue of problems whose best noise is known in closed form.
+
+Each form looks at a problem and either gives its solution or None: ``bounded_separable`` and ``ellipsoidal`` solve P2
+(least information on a bounded support), ``normal`` and ``unbounded_separable`` solve P3 and P4 (with quality).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.designer.problem import Problem
+from errorfloor.noise import (
+    Airy,
+    BesselBall,
+    Gaussian,
+    LinearImage,
+    Maxwell,
+    Noise,
+    Product,
+    RaisedCosine,
+    Translation,
+)
+from errorfloor.support import Ball, Ellipsoid, HalfLine, Interval, Reals, Support
+from errorfloor.support.base import ROUNDING, is_diagonal
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A noise, and the weight ϱ for which it minimises Tr(K I_w) + ϱ E ℓ(w)."""
+
+    noise: Noise
+    form: str
+    reference: str
+    loss_weight: float = 0.0
+
+
+Form = Callable[[Problem], Solution | None]
+
+
+def bounded_separable(problem: Problem) -> Solution | None:
+    """Intervals, boxes and parallelepipeds whose own coordinates make K diagonal: raised cosines."""
+    form = problem.support.product_form
+    if form is None or not problem.support.is_bounded:
+        return None
+    N, sides = form
+    if not is_diagonal(N @ problem.sensitivity @ N.T):
+        return None
+    factors = [RaisedCosine(side.low, side.high) for side in sides if isinstance(side, Interval)]
+    if len(factors) == 1:
+        return Solution(factors[0], "raised cosine", "corollaries 1, 3 and 5")
+    return Solution(_in_coordinates(N, factors), "product of raised cosines", "corollary 1")
+
+
+def ellipsoidal(problem: Problem) -> Solution | None:
+    """Balls with K ∝ Id and ellipsoids with K ∝ shape: the Bessel ground state, pushed and moved."""
+    body = problem.support
+    if not isinstance(body, (Ball, Ellipsoid)) or body.dimension == 1:
+        return None
+    A = np.linalg.cholesky(body.shape)
+    whitened = np.linalg.solve(A, np.linalg.solve(A, problem.sensitivity).T)
+    level = float(np.trace(whitened)) / body.dimension
+    if not np.allclose(whitened, level * np.eye(body.dimension), rtol=0, atol=ROUNDING * level * body.dimension):
+        return None
+    round_body = isinstance(body, Ball)
+    noise: Noise = BesselBall(body.dimension, body.radius if isinstance(body, Ball) else 1.0)
+    noise = noise if round_body else LinearImage(noise, A)
+    noise = Translation(noise, body.middle) if body.middle.any() else noise
+    return Solution(noise, "Bessel function of the radius", "ground state of the ball")
+
+
+def normal(problem: Problem) -> Solution | None:
+    """All of Rᵐ with a squared loss wᵀRw: the Gaussian with covariance (R⁻¹ # K)/√ϱ."""
+    if not isinstance(problem.support, Reals) or problem.loss is None or problem.loss.weight is None:
+        return None
+    root = matrix_power(problem.loss.weight, 0.5)
+    middle = matrix_power(root @ problem.sensitivity @ root, 0.5)
+    inverse_root = matrix_power(problem.loss.weight, -0.5)
+    # at weight ϱ the loss Tr(RΣ) is Tr(middle)/√ϱ
+    weight = _weight(problem, float(np.trace(middle)), 2)
+    covariance = inverse_root @ middle @ inverse_root / math.sqrt(weight)
+    return Solution(Gaussian((covariance + covariance.T) / 2), "Gaussian", "corollary 6, corrected", weight)
+
+
+def unbounded_separable(problem: Problem) -> Solution | None:
+    """Half-lines and lines, and products of them in coordinates that make K and the loss diagonal."""
+    form, loss = problem.support.product_form, problem.loss
+    if form is None or loss is None:
+        return None
+    N, sets = form
+    inverse = np.linalg.inv(N)
+    K = N @ problem.sensitivity @ N.T
+    R = np.abs(inverse) if loss.weight is None else inverse.T @ loss.weight @ inverse
+    if not (is_diagonal(K) and is_diagonal(R)):
+        return None
+    k, r = np.diag(K), np.diag(R)
+    families = [_on_line(side, absolute=loss.is_absolute) for side in sets]
+    if any(family is None for family in families):
+        return None
+    power = 3 if loss.is_absolute else 2
+    at_one = [family(ki, ri, 1.0) for family, ki, ri in zip(families, k, r, strict=True) if family]
+    kind = "absolute" if loss.is_absolute else "squared"
+    total = sum(ri * noise.expected_loss(kind) for noise, ri in zip(at_one, r, strict=True))
+    weight = _weight(problem, total, power)
+    factors = [family(ki, ri, weight) for family, ki, ri in zip(families, k, r, strict=True) if family]
+    if len(factors) == 1:
+        name = "Airy" if loss.is_absolute else "Maxwell"
+        return Solution(factors[0], name, "ground state of the line or half-line", weight)
+    return Solution(
+        _in_coordinates(N, factors),
+        "product of one-dimensional ground states",
+        "separation of variables",
+        weight,
+    )
+
+
+WITHOUT_QUALITY: tuple[Form, ...] = (bounded_separable, ellipsoidal)
+WITH_QUALITY: tuple[Form, ...] = (normal, unbounded_separable)
+
+
+def matrix_power(matrix: Array, power: float) -> Array:
+    """Power of a symmetric positive definite matrix, through its eigenvalues.
+
+    >>> matrix_power(np.diag([4.0, 9.0]), 0.5)
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return np.asarray((vectors * values**power) @ vectors.T)
+
+
+def _on_line(side: Support, *, absolute: bool) -> Callable[[float, float, float], Noise] | None:
+    """Give the family (K, R, ϱ) ↦ noise of least K·I_w + ϱR·E ℓ on a one-dimensional set, if it is known."""
+    if isinstance(side, Reals):
+        if absolute:
+            return lambda k, r, weight: Airy((4 * k / (weight * r)) ** (1 / 3))
+        return lambda k, r, weight: Gaussian(math.sqrt(k / (weight * r)))
+    if isinstance(side, HalfLine) and side.end == 0 and not absolute:
+        sign = 1.0 if side.high is None else -1.0
+
+        def maxwell(k: float, r: float, weight: float) -> Noise:
+            noise = Maxwell((k / (weight * r)) ** 0.25)
+            return noise if sign > 0 else LinearImage(noise, [[-1.0]])
+
+        return maxwell
+    return None
+
+
+def _weight(problem: Problem, loss_at_one: float, power: int) -> float:
+    """Give ϱ: the one asked for, or the one at which a loss that falls as ϱ^(−1/power) meets its bound."""
+    if problem.loss_weight is not None:
+        return problem.loss_weight
+    assert problem.max_loss is not None, "a quality problem has a weight or a bound"
+    return (loss_at_one / problem.max_loss) ** power
+
+
+def _in_coordinates(N: Array, factors: list[RaisedCosine] | list[Noise]) -> Noise:
+    """Give the noise whose coordinates N w are independent draws of the factors."""
+    product = Product(tuple(factors))
+    return product if np.array_equal(N, np.eye(len(factors))) else LinearImage(product, np.linalg.inv(N))

@@ -1,0 +1,91 @@
+"""The design problem, validated once: where noise may live, what the query is, what quality is asked for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from errorfloor.checks import Array, as_jacobian, positive, rank_of, symmetric
+from errorfloor.errors import IllPosedError, InputError
+from errorfloor.noise import Loss
+from errorfloor.support import Support
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Minimise Tr(K I_w) + ϱ E ℓ(w), or Tr(K I_w) subject to E ℓ(w) ≤ ϑ, over noises on a support.
+
+    ``sensitivity`` is K = E[F Fᵀ], F the query's Jacobian; ``loss_weight`` is ϱ and ``max_loss`` is ϑ; without either
+    ``loss`` is None.
+    """
+
+    support: Support
+    sensitivity: Array
+    loss: Loss | None = None
+    loss_weight: float | None = None
+    max_loss: float | None = None
+
+    @classmethod
+    def parse(
+        cls, support: Any, jacobian: Any, sensitivity: Any, loss: Any, loss_weight: Any, max_loss: Any
+    ) -> "Problem":
+        """Check every argument of ``design`` and put the problem together."""
+        if not isinstance(support, Support):
+            raise InputError(f"support must be a support such as Interval(-0.5, 0.5), got {type(support).__name__}")
+        if loss_weight is not None and max_loss is not None:
+            raise IllPosedError(
+                f"both loss_weight {loss_weight} and max_loss {max_loss} are given: the weight decides the loss, "
+                f"so give one of them"
+            )
+        weight = None if loss_weight is None else positive("loss_weight", loss_weight)
+        bound = None if max_loss is None else positive("max_loss", max_loss)
+        if weight is None and bound is None:
+            if loss is not None:
+                raise InputError("loss has no effect alone: set max_loss or loss_weight with it")
+            parsed = None
+        else:
+            parsed = Loss.parse("squared" if loss is None else loss, support.dimension)
+        K = query_sensitivity(jacobian, sensitivity, support.dimension)
+        return cls(support, K, parsed, weight, bound)
+
+    def describe(self) -> str:
+        """Name the kind of problem, for messages."""
+        K = self.sensitivity
+        if self.support.dimension == 1:
+            query = ""
+        elif np.array_equal(K, np.diag(np.diag(K))):
+            query = " with a diagonal K"
+        else:
+            query = " with a correlated K"
+        if self.loss is None:
+            quality = "without a quality term"
+        else:
+            kind = "absolute" if self.loss.is_absolute else "squared"
+            quality = f"with a weight on its {kind} loss" if self.loss_weight else f"with a bound on its {kind} loss"
+        return f"{type(self.support).__name__}{query} {quality}"
+
+
+def query_sensitivity(jacobian: Any, sensitivity: Any, dimension: int) -> Array:
+    """Give K from a Jacobian C (K = CCᵀ), from K itself, or the identity.
+
+    >>> query_sensitivity([[1.0, 2.0]], None, 1)
+    array([[5.]])
+    """
+    if jacobian is not None and sensitivity is not None:
+        raise InputError("jacobian and sensitivity both state the query: give one of them")
+    if sensitivity is not None:
+        K = symmetric("sensitivity", sensitivity, dimension)
+    elif jacobian is not None:
+        C = as_jacobian(jacobian, dimension)
+        K = C @ C.T
+    else:
+        K = np.eye(dimension)
+    rank = rank_of(K)
+    if rank == 0:
+        raise IllPosedError("the query does not depend on the data (K = 0): there is nothing to protect, add no noise")
+    if rank < dimension:
+        raise IllPosedError(
+            f"K has rank {rank} of {dimension}: no density is optimal, the infimum lies on slices along its range; "
+            f"ask for {rank} independent answers and compute the others from them"
+        )
+    return K
