@@ -1,0 +1,26 @@
+"""Pictures, drawn when asked for (extra ``plots``). Every function gives a Matplotlib figure; ``save`` writes it."""
+
+from pathlib import Path
+from typing import Any
+
+from errorfloor.plots.canvas import canvas
+from errorfloor.plots.densities import compare, density
+from errorfloor.plots.tradeoffs import distinguishability, floor_against_answers, tradeoff
+
+__all__ = ["canvas", "compare", "density", "distinguishability", "floor_against_answers", "save", "tradeoff"]
+
+
+def save(figure: Any, path: str | Path) -> Path:
+    """Write a figure to a file; the ending of its name chooses PNG, SVG or PDF.
+
+    >>> import tempfile
+    >>> from errorfloor.noise import RaisedCosine
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(density(RaisedCosine(0, 1)), Path(folder) / "noise.png").name
+    'noise.png'
+    """
+    target = Path(path)
+    # without its date the file depends on the picture alone; PNG has no such field
+    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    figure.savefig(target, metadata=undated.get(target.suffix.lower(), {}))
+    return target
