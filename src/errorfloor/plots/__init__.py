@@ -4,10 +4,20 @@ from pathlib import Path
 from typing import Any
 
 from errorfloor.plots.canvas import canvas
-from errorfloor.plots.densities import compare, density
+from errorfloor.plots.densities import at_equal_quality, at_equal_width, compare, density
 from errorfloor.plots.tradeoffs import distinguishability, floor_against_answers, tradeoff
 
-__all__ = ["canvas", "compare", "density", "distinguishability", "floor_against_answers", "save", "tradeoff"]
+__all__ = [
+    "at_equal_quality",
+    "at_equal_width",
+    "canvas",
+    "compare",
+    "density",
+    "distinguishability",
+    "floor_against_answers",
+    "save",
+    "tradeoff",
+]
 
 
 def save(figure: Any, path: str | Path) -> Path:

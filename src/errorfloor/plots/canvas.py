@@ -15,8 +15,6 @@ STYLE: Any = {
     "grid.color": "#dddddd",
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
     "lines.linewidth": 1.8,
     "svg.hashsalt": "errorfloor",
 }

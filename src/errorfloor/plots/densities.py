@@ -8,7 +8,16 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
-from errorfloor.noise import Noise
+from errorfloor.noise import (
+    Airy,
+    Gaussian,
+    Laplace,
+    Noise,
+    RaisedCosine,
+    TruncatedGaussian,
+    TruncatedLaplace,
+    Uniform,
+)
 from errorfloor.plots.canvas import canvas, with_unit
 
 POINTS = 801
@@ -42,8 +51,7 @@ def compare(noises: Mapping[str, Noise], *, unit: str = "", title: str = "") -> 
         told = "∞" if math.isinf(information) else f"{information:.3g}"
         _curve(noise, unit, f"{name}: information {told}, r.m.s. {noise.unit:.3g}", axes)
     axes.set_title(title)
-    axes.legend(loc="upper right")
-    axes.margins(y=0.25)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure
 
 
@@ -72,7 +80,7 @@ def _curve(noise: Noise, unit: str, label: str | None, axes: Any) -> Any:
     axes.fill_between(w, noise.pdf(w), alpha=0.08, color=line.get_color())
     axes.set_xlabel(with_unit("noise w", unit))
     axes.set_ylabel(with_unit("density", f"1/{unit}" if unit else ""))
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, max(1.05 * float(noise.pdf(inner).max()), axes.get_ylim()[1] if len(axes.lines) > 1 else 0.0))
     return figure
 
 
@@ -82,7 +90,7 @@ def _map(noise: Noise, unit: str) -> Any:
     x, y = (np.linspace(a, b, 301) for a, b in zip(low, high, strict=True))
     grid = np.stack(np.meshgrid(x, y), axis=-1)
     image = axes.pcolormesh(x, y, noise.pdf(grid), cmap="Blues", shading="gouraud", rasterized=True)
-    figure.colorbar(image, ax=axes, label=with_unit("density", f"1/{unit}²" if unit else ""))
+    figure.colorbar(image, ax=axes, shrink=0.8, label=with_unit("density", f"1/{unit}²" if unit else ""))
     axes.set_xlabel(with_unit("noise w₁", unit))
     axes.set_ylabel(with_unit("noise w₂", unit))
     axes.set_aspect("equal")
@@ -99,7 +107,7 @@ def _marginals(noise: Noise, unit: str) -> Any:
     axes.set_xlabel(with_unit("noise w", unit))
     axes.set_ylabel(with_unit("density of a coordinate", f"1/{unit}" if unit else ""))
     if noise.dimension <= 8:
-        axes.legend()
+        axes.legend(frameon=False)
     return figure
 
 
@@ -110,3 +118,34 @@ def _box(noise: Noise) -> tuple[Array, Array]:
         np.where(np.isfinite(low), low, noise.mean - spread),
         np.where(np.isfinite(high), high, noise.mean + spread),
     )
+
+
+def at_equal_width(width: float) -> dict[str, Noise]:
+    """Give noises that never leave ±width/2, for ``compare``: the optimal one and three in common use.
+
+    >>> [float(noise.support.width) for noise in at_equal_width(2.0).values()]
+    [2.0, 2.0, 2.0, 2.0]
+    """
+    low, high = -width / 2, width / 2
+    return {
+        "raised cosine": RaisedCosine(low, high),
+        "uniform": Uniform(low=low, high=high),
+        "truncated Laplace": TruncatedLaplace(width / 4, low=low, high=high),
+        "truncated Gaussian": TruncatedGaussian(width / 4, low=low, high=high),
+    }
+
+
+def at_equal_quality(deviation: float) -> dict[str, Noise]:
+    """Give centred noises of one standard deviation, for ``compare``: bounded, optimal, and in common use.
+
+    >>> [round(float(noise.covariance[0, 0]), 9) for noise in at_equal_quality(3.0).values()]
+    [9.0, 9.0, 9.0, 9.0, 9.0]
+    """
+    cosine = RaisedCosine(-0.5, 0.5)
+    return {
+        "Gaussian": Gaussian(deviation**2),
+        "raised cosine": RaisedCosine(-0.5 * deviation / cosine.unit, 0.5 * deviation / cosine.unit),
+        "Airy": Airy(deviation / Airy(1.0).unit),
+        "Laplace": Laplace(deviation / math.sqrt(2)),
+        "uniform": Uniform(low=-deviation * math.sqrt(3), high=deviation * math.sqrt(3)),
+    }

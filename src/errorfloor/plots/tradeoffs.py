@@ -30,7 +30,7 @@ def tradeoff(families: Mapping[str, Callable[[float], Noise]], sizes: Sequence[f
     axes.set_ylabel(with_unit("error floor, unbiased", unit))
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
-    axes.legend(title="more noise, higher floor")
+    axes.legend(title="more noise, higher floor", frameon=False)
     return figure
 
 
@@ -55,7 +55,7 @@ def floor_against_answers(floor: Floor, *, most: int = 1000, unit: str = "") -> 
         axes.axhline(nothing, color="#888888", linestyle="--", linewidth=1, label="the answers tell nothing")
     axes.set_xlabel("independent answers")
     axes.set_ylabel(with_unit("root-mean-square error floor", unit))
-    axes.legend()
+    axes.legend(frameon=False)
     return figure
 
 
@@ -76,5 +76,5 @@ def distinguishability(floor: Floor, *, widest: float, counts: Sequence[int] = (
     axes.set_ylim(0.5, 1.0)
     axes.set_xlabel(with_unit("distance between two values", unit))
     axes.set_ylabel("right at even odds, at most")
-    axes.legend()
+    axes.legend(frameon=False)
     return figure

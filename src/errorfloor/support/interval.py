@@ -27,7 +27,7 @@ class Interval(Support):
     def __post_init__(self) -> None:
         for name in ("low", "high"):
             value = getattr(self, name)
-            if value is not None and np.ndim(value) == 0 and np.isinf(value):
+            if isinstance(value, (float, np.floating)) and np.isinf(value):
                 raise SupportError(
                     f"Interval is bounded, got {name} {value}: use HalfLine(low), HalfLine(high=…) or Reals(1)"
                 )

@@ -1,0 +1,41 @@
+# Each target sets up what it needs from nothing; a second run finds it ready.
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test check bench clean
+
+help:
+	@echo "make demo    answer questions about a generated table of meter readings"
+	@echo "make test    all tests"
+	@echo "make check   lint, types, import contract, docs"
+	@echo "make bench   measurements, as ratios"
+	@echo "make clean   remove what the others made"
+
+demo: $(VENV)/.demo-ready
+	$(BIN)/errorfloor demo --output demo-output
+
+test: $(VENV)/.dev-ready
+	$(BIN)/pytest -n auto
+
+check: $(VENV)/.dev-ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest tests/repo
+
+bench: $(VENV)/.dev-ready
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build demo-output paper-report .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/.demo-ready: pyproject.toml constraints.txt scripts/environment
+	scripts/environment $(VENV) "cli,plots"
+	@touch $@
+
+$(VENV)/.dev-ready: pyproject.toml constraints.txt scripts/environment
+	scripts/environment $(VENV) "dev"
+	@touch $@ $(VENV)/.demo-ready

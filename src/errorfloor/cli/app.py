@@ -1,0 +1,76 @@
+"""The commands, and what they share: messages, JSON, exit codes."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from errorfloor.errors import ErrorFloorError, InputError
+from errorfloor.version import __version__
+
+app = typer.Typer(
+    name="errorfloor",
+    help="Answer questions about private numbers with bounded noise, and state what nobody can learn from the answers.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+messages = Console(stderr=True)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; it is made if need be.")]
+
+
+def run() -> None:
+    """Run a command; a mistake or a failure becomes one line on stderr and an exit code."""
+    try:
+        app()
+    except ErrorFloorError as problem:
+        if "--json" in sys.argv:
+            print(json.dumps({"error": {"code": problem.code, "message": str(problem)}}, ensure_ascii=False))
+        print(f"errorfloor: {problem}", file=sys.stderr)
+        sys.exit(problem.exit_code)
+    except OSError as problem:
+        print(f"errorfloor: {problem.strerror or problem}: {problem.filename or ''}".rstrip(": "), file=sys.stderr)
+        sys.exit(1)
+
+
+def print_json(value: Any) -> None:
+    """Print a JSON object on stdout."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def parse_json(name: str, text: str | None) -> Any:
+    """Read an option that is written as JSON, such as a matrix."""
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise InputError(f"{name} must be JSON such as [[1, 0], [0, 1]], got {text!r} ({problem.msg})") from None
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"errorfloor {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Answer questions about private numbers with bounded noise, and state what nobody can learn from the answers."""
+
+
+def _register() -> None:
+    """Load every command; each module adds its own to ``app``."""
+    from errorfloor.cli import demo, design, paper
+
+    assert demo and design and paper
+
+
+_register()
