@@ -22,8 +22,8 @@ class Bits(ABC):
         """Give ``count`` independent uniform words."""
 
     def uniform(self, count: int) -> Array:
-        """Give numbers uniform on the odd multiples of 2⁻⁵⁴ in (0, 1): neither end is ever drawn."""
-        drawn: Array = ((self.words(count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+        """Give numbers uniform on the multiples of 2⁻⁵³ in (0, 1]: zero, which has no logarithm, is never drawn."""
+        drawn: Array = ((self.words(count) >> np.uint64(11)).astype(np.float64) + 1.0) * 2.0**-53
         return drawn
 
     def exponential(self, count: int) -> Array:

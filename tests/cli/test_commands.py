@@ -1,0 +1,135 @@
+"""The command line: data on stdout, messages on stderr, exit codes that mean something."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import errorfloor as ef
+
+
+def run(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "errorfloor", *arguments], capture_output=True, text=True, cwd=cwd, timeout=120
+    )
+
+
+def test_help_names_every_command():
+    shown = run("--help")
+    assert shown.returncode == 0
+    for command in ("demo", "design", "paper"):
+        assert command in shown.stdout
+
+
+def test_version():
+    assert run("--version").stdout.strip() == f"errorfloor {ef.__version__}"
+
+
+def test_design_prints_noise_and_promise(tmp_path):
+    shown = run(
+        "design",
+        "--support",
+        "-0.5..0.5",
+        "--jacobian",
+        "[[0.01, 0.01]]",
+        "--range",
+        "0..50",
+        "--unit",
+        "kWh",
+        "--plot",
+        str(tmp_path / "noise.svg"),
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "RaisedCosine(low=-0.5, high=0.5)" in shown.stdout
+    assert "in the worst case over 0 … 50 kWh" in shown.stdout
+    assert "wrote" in shown.stderr
+    assert "wrote" not in shown.stdout
+    assert (tmp_path / "noise.svg").exists()
+
+
+def test_design_as_json_is_a_noise_that_can_be_rebuilt():
+    shown = run("design", "--support", "0..,0..", "--max-loss", "1", "--json")
+    facts = json.loads(shown.stdout)
+    noise = ef.noise.from_dict(facts["noise"])
+    assert noise == ef.design(ef.Orthant(2), max_loss=1.0)
+    assert facts["information"] == noise.information.tolist()
+
+
+def test_design_reads_a_support_from_a_file(tmp_path):
+    file = tmp_path / "support.json"
+    file.write_text(json.dumps(ef.Ellipsoid([[4.0, 0.0], [0.0, 4.0]]).to_dict()))
+    shown = run("design", "--support", f"@{file}", "--json")
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout)["noise"]["type"] == "LinearImage"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--support", "wide"], "cannot read 'wide' as a support"),
+        (["--support", "1..0"], "Interval needs low < high"),
+        (["--support", ".."], "noise of infinite variance is optimal"),
+        (["--support", "ball:2:-1"], "radius must be positive"),
+        (["--support", "ball:two:1"], "cannot read 'ball:two:1'"),
+        (["--support", "@missing.json"], "there is no file missing.json"),
+        (["--support", "0..1", "--jacobian", "[[1,"], "--jacobian must be JSON"),
+        (["--support", "0..1", "--jacobian", '"a"'], "jacobian must be numbers"),
+        (["--support", "0..1", "--range", "5.."], "a range has two ends"),
+        (["--support", "0..1", "--max-loss", "-3"], "max_loss must be positive"),
+        (["--support", "0..1", "--max-loss", "0.01"], "no closed form is known"),
+        (["--support", "0..1", "--loss", "[[1]]"], "loss has no effect alone"),
+    ],
+)
+def test_a_users_mistake_is_one_line_and_exit_two(arguments, message, tmp_path):
+    shown = run("design", *arguments, cwd=tmp_path)
+    assert shown.returncode == 2
+    assert message in shown.stderr
+    assert "Traceback" not in shown.stderr
+    assert shown.stdout == ""
+    as_json = run("design", *arguments, "--json", cwd=tmp_path)
+    assert message in json.loads(as_json.stdout)["error"]["message"]
+
+
+def test_unknown_options_are_usage_errors():
+    shown = run("design", "--colour", "red")
+    assert shown.returncode == 2
+    assert "Traceback" not in shown.stderr
+
+
+def test_demo_answers_within_its_bound_and_draws(tmp_path):
+    from errorfloor.cli.demo import generate_readings
+
+    shown = run("demo", "--output", str(tmp_path / "out"), "--json")
+    assert shown.returncode == 0, shown.stderr
+    answers = {answer["tariff"]: answer for answer in json.loads(shown.stdout)["answers"]}
+    for tariff, readings in generate_readings().items():
+        assert abs(answers[tariff]["answer"] - readings.mean()) <= 0.5
+        assert answers[tariff]["answer"] * 10 == pytest.approx(round(answers[tariff]["answer"] * 10))
+        assert 0.5 < answers[tariff]["told_apart"] < 0.52
+    assert len(list((tmp_path / "out").glob("*.png"))) == 3
+    text = run("demo", "--output", str(tmp_path / "out"))
+    assert "even knowing every other reading" in text.stdout
+
+
+def test_demo_refuses_a_bound_finer_than_its_lattice(tmp_path):
+    shown = run("demo", "--output", str(tmp_path), "--max-error", "0.01")
+    assert shown.returncode == 2
+    assert "--max-error must be above 0.05" in shown.stderr
+
+
+def test_an_output_that_cannot_be_written_fails_in_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    shown = run("demo", "--output", str(tmp_path / "file"))
+    assert shown.returncode == 1
+    assert "Traceback" not in shown.stderr
+
+
+def test_a_missing_extra_prints_its_install_command():
+    hide = "import sys; sys.modules['typer'] = None; from errorfloor.cli import main; main()"
+    shown = subprocess.run([sys.executable, "-c", hide], capture_output=True, text=True)
+    assert shown.returncode == 1
+    assert "pip install 'errorfloor[cli]'" in shown.stderr
+    hide = "import sys; sys.modules['matplotlib'] = None; import errorfloor as ef; ef.design(ef.Interval(0, 1)).plot()"
+    shown = subprocess.run([sys.executable, "-c", hide], capture_output=True, text=True)
+    assert "pip install 'errorfloor[plots]'" in shown.stderr

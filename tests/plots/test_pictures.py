@@ -1,0 +1,84 @@
+"""Pictures are drawn without a screen, labelled with units, and written in every format."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import errorfloor as ef
+from errorfloor import plots
+from errorfloor.errors import InputError
+from errorfloor.noise import BesselBall, Gaussian, LinearImage, Maxwell, Product, RaisedCosine
+
+SHEAR = [[1.0, 0.5], [0.0, 1.0]]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_a_density_is_written_in_every_format(tmp_path, ending):
+    path = plots.save(RaisedCosine(-0.5, 0.5).plot(unit="kWh"), tmp_path / f"noise.{ending}")
+    assert path.stat().st_size > 2000
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Maxwell(2.0),
+        Gaussian([[2.0, 0.5], [0.5, 1.0]]),
+        LinearImage(Product((RaisedCosine(-1, 1), RaisedCosine(-1, 1))), SHEAR),
+        BesselBall(3, 1.0),
+    ],
+    ids=["line", "plane", "parallelogram", "space"],
+)
+def test_every_dimension_has_a_picture_with_labels(noise, tmp_path):
+    figure = noise.plot(unit="m")
+    assert "(m)" in figure.axes[0].get_xlabel()
+    assert plots.save(figure, tmp_path / "noise.png").stat().st_size > 2000
+
+
+def test_curve_shows_the_density_itself():
+    noise = RaisedCosine(-0.5, 0.5)
+    line = noise.plot().axes[0].lines[0]
+    assert np.allclose(line.get_ydata(), noise.pdf(line.get_xdata()))
+    assert line.get_ydata().max() == pytest.approx(2.0, rel=1e-4)
+
+
+def test_comparisons_hold_what_they_say_constant():
+    for noise in plots.at_equal_width(3.0).values():
+        assert noise.support.width == pytest.approx(3.0)
+    for noise in plots.at_equal_quality(0.7).values():
+        assert noise.unit == pytest.approx(0.7)
+    figure = plots.compare(plots.at_equal_quality(0.7), unit="kWh", title="equal quality")
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[0].startswith("Gaussian: information 2.04")
+    assert labels[-1].startswith("uniform: information ∞")
+
+
+def test_gaussian_reveals_least_at_equal_quality():
+    information = {name: float(n.information[0, 0]) for name, n in plots.at_equal_quality(1.0).items()}
+    assert min(information, key=information.get) == "Gaussian"
+
+
+def test_floor_curve_falls_with_the_number_of_answers():
+    floor = ef.floor(RaisedCosine(-0.5, 0.5), [[0.01]], ranges=(0, 50))
+    unbiased, anything, _ = plots.floor_against_answers(floor, unit="kWh").axes[0].lines
+    assert (np.diff(unbiased.get_ydata()) < 0).all()
+    assert (np.diff(anything.get_ydata()) < 0).all()
+    # in the long run both fall as one over the root of the number
+    slope = np.diff(np.log(anything.get_ydata()))[-1] / np.diff(np.log(anything.get_xdata()))[-1]
+    assert slope == pytest.approx(-0.5, abs=0.01)
+
+
+def test_axes_are_refused_where_they_make_no_sense():
+    _, axes = plots.canvas()
+    with pytest.raises(InputError, match="axes can be given for noise in one dimension only"):
+        plots.density(Gaussian(np.eye(2)), axes=axes)
+
+
+def test_pictures_do_not_touch_global_state_or_need_a_screen():
+    code = (
+        "import matplotlib, errorfloor as ef; before = dict(matplotlib.rcParams);"
+        "ef.design(ef.Interval(0, 1)).plot(); assert dict(matplotlib.rcParams) == before;"
+        "import sys; assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PATH": "", "MPLBACKEND": "agg"})
