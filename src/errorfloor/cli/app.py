@@ -27,7 +27,7 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write to
 def run() -> None:
     """Run a command; a mistake or a failure becomes one line on stderr and an exit code."""
     try:
-        app()
+        app(prog_name="errorfloor")
     except ErrorFloorError as problem:
         if "--json" in sys.argv:
             print(json.dumps({"error": {"code": problem.code, "message": str(problem)}}, ensure_ascii=False))

@@ -1,0 +1,1 @@
+"""Measurements, compared side by side in one run; ``make bench`` prints them."""

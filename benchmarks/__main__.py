@@ -1,0 +1,10 @@
+"""Measure, side by side in one run, and print ratios: ``make bench``.
+
+Absolute times depend on the machine and its other work; ratios of things measured together, alternately, do not.
+"""
+
+from benchmarks import draws, library
+
+if __name__ == "__main__":
+    draws.main()
+    library.main()

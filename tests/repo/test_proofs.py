@@ -1,0 +1,56 @@
+"""Every mechanism has its proof beside it, and the tests that a proof names exist."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import errorfloor
+from errorfloor import noise
+from errorfloor.noise import Noise
+
+SOURCE = Path(errorfloor.__file__).parent
+TESTS = SOURCE.parents[1] / "tests"
+PROOFS = sorted(SOURCE.rglob("*.proof.md"))
+HEADINGS = ["## Assumes", "## Claim", "## Proof", "## Checked by"]
+MECHANISMS = sorted(
+    {
+        Path(inspect.getfile(value))
+        for value in vars(noise).values()
+        if inspect.isclass(value) and issubclass(value, Noise) and not inspect.isabstract(value)
+    }
+    | {
+        SOURCE / "designer" / "closed_forms.py",
+        SOURCE / "designer" / "feasibility.py",
+        SOURCE / "dp" / "hockey_stick.py",
+        SOURCE / "floors" / "bayes.py",
+        SOURCE / "floors" / "bounds.py",
+        SOURCE / "floors" / "pairs.py",
+        SOURCE / "floors" / "two_point.py",
+        SOURCE / "floors" / "worst_case.py",
+    }
+)
+
+
+def existing_tests():
+    return {
+        name for file in TESTS.rglob("test_*.py") for name in re.findall(r"^def (test_\w+)", file.read_text(), re.M)
+    }
+
+
+@pytest.mark.parametrize("module", MECHANISMS, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_every_mechanism_has_a_proof(module):
+    assert module.with_suffix(".proof.md").exists()
+
+
+@pytest.mark.parametrize("proof", PROOFS, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_proofs_have_their_parts_and_name_tests_that_exist(proof):
+    text = proof.read_text()
+    places = [text.find(f"\n{heading}") for heading in HEADINGS]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert proof.with_name(proof.name.replace(".proof.md", ".py")).exists()
+    named = re.findall(r"`(test_\w+)`", text[places[-1] :])
+    assert named
+    assert set(named) <= existing_tests()
