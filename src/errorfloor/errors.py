@@ -8,6 +8,7 @@
     │   ├── IllPosedError           exit 2   HTTP 422   the problem has no solution, in the words of the theory
     │   └── NoClosedFormError       exit 2   HTTP 422   well posed, but no formula is known here
     ├── ConvergenceError            exit 1   HTTP 500   a numerical method did not reach its tolerance
+    ├── KeyFileError                exit 1   HTTP 500   a key file is missing, readable by others, or damaged
     └── MissingExtraError           exit 1   HTTP 501   an optional dependency is not installed
         (ImportError)
 
@@ -85,6 +86,16 @@ class ConvergenceError(ErrorFloorError):
     """
 
     code = "no-convergence"
+
+
+class KeyFileError(ErrorFloorError):
+    """A key file is missing, readable by others, or damaged; the message never quotes it.
+
+    >>> KeyFileError.code
+    'key-file'
+    """
+
+    code = "key-file"
 
 
 class MissingExtraError(ErrorFloorError, ImportError):

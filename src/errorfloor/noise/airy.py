@@ -92,13 +92,15 @@ class Airy(ScalarNoise):
         corner = touch + height / slope
         mass_flat, mass_tail = corner, 1 / slope
 
-        def propose(batch: int) -> tuple[Array, Array]:
-            flat = bits.uniform(batch) < mass_flat / (mass_flat + mass_tail)
-            t = np.where(flat, corner * bits.uniform(batch), corner + bits.exponential(batch) / slope)
+        def propose(batch: int, lanes: Bits) -> tuple[Array, Array]:
+            flat = lanes.uniform(batch) < mass_flat / (mass_flat + mass_tail)
+            place = lanes.uniform(batch)
+            t = np.where(flat, corner * place, corner - np.log(place) / slope)
             envelope = np.minimum(0.0, height - slope * (t - touch))
-            return t, np.log(bits.uniform(batch)) < 2 * _log_ratio(t) - envelope
+            return t, np.log(lanes.uniform(batch)) < 2 * _log_ratio(t) - envelope
 
-        return self.scale * bits.sign(count) * rejection(count, propose, -TURN / (mass_flat + mass_tail))
+        sign = bits.sign(count)
+        return self.scale * sign * rejection(count, bits, propose)
 
 
 def _log_ratio(t: Array) -> Array:

@@ -188,16 +188,16 @@ def where_inside(noise: Noise, w: Array, inside: Array, outside: float) -> Array
     return np.where((w >= low) & (w <= high), inside, np.where(np.isnan(w), np.nan, outside))
 
 
-def rejection(count: int, propose: Callable[[int], tuple[Array, Array]], acceptance: float) -> Array:
-    """Collect ``count`` accepted proposals; ``propose(k)`` gives k points and which of them to keep.
+def rejection(count: int, bits: Bits, propose: Callable[[int, Bits], tuple[Array, Array]]) -> Array:
+    """Collect ``count`` accepted proposals; ``propose(k, bits)`` gives k points and which of them to keep.
 
-    Proposals come in whole batches, sized by the expected share of acceptances, so no loop runs per draw.
+    Each draw proposes until it is accepted, all of those that are left at once, so no loop runs per draw and a draw's
+    bits are its own.
     """
-    kept: list[Array] = []
-    missing = count
-    while missing > 0 or not kept:
-        batch = int(missing / acceptance * 1.05) + 16
-        candidates, accepted = propose(batch)
-        kept.append(candidates[accepted][:missing])
-        missing -= len(kept[-1])
-    return np.concatenate(kept)
+    drawn, accepted = propose(count, bits)
+    left = np.flatnonzero(~accepted)
+    while left.size:
+        candidates, accepted = propose(left.size, bits.lanes(left))
+        drawn[left[accepted]] = candidates[accepted]
+        left = left[~accepted]
+    return drawn

@@ -142,14 +142,14 @@ class BesselBall(Noise):
         height = 2 * math.log(float(self._profile(np.sqrt(touch))))
         deviation = self.radius / math.sqrt(-2 * slope)
 
-        def propose(batch: int) -> tuple[Array, Array]:
-            w = deviation * bits.normal(batch * self.dimension).reshape(batch, self.dimension)
+        def propose(batch: int, lanes: Bits) -> tuple[Array, Array]:
+            w = deviation * lanes.normals(self.dimension, batch).T
             s = (w * w).sum(axis=1) / self.radius**2
             u = self._profile(np.sqrt(np.minimum(s, 1.0)))
             tangent = np.exp((height + slope * (s - float(touch))) / 2)
-            return w, (s < 1) & (np.sqrt(bits.uniform(batch)) * tangent < u)
+            return w, (s < 1) & (np.sqrt(lanes.uniform(batch)) * tangent < u)
 
-        return rejection(count, propose, 0.4)
+        return rejection(count, bits, propose)
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:
         m = self.dimension

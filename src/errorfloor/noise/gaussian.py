@@ -96,8 +96,7 @@ class Gaussian(Noise):
         return np.asarray(self.mean[0] + self._deviation * ndtri(q))
 
     def _sample(self, count: int, bits: Bits) -> Array:
-        standard = bits.normal(count * self.dimension).reshape(count, self.dimension)
-        drawn: Array = standard @ np.linalg.cholesky(self.covariance).T + self.mean
+        drawn: Array = bits.normals(self.dimension, count).T @ np.linalg.cholesky(self.covariance).T + self.mean
         return drawn
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:

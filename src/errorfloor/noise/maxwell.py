@@ -77,4 +77,4 @@ class Maxwell(ScalarNoise):
 
     def _sample(self, count: int, bits: Bits) -> Array:
         # the length of a standard normal vector in three dimensions
-        return np.asarray(self.scale * np.linalg.norm(bits.normal(3 * count).reshape(3, count), axis=0))
+        return np.asarray(self.scale * np.linalg.norm(bits.normals(3, count), axis=0))

@@ -7,6 +7,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.noise.base import ScalarNoise, where_inside
+from errorfloor.noise.cosine_kernel import cosine_draws
 from errorfloor.random import Bits
 from errorfloor.support import Interval
 
@@ -102,10 +103,7 @@ class RaisedCosine(ScalarNoise):
 
     def _sample(self, count: int, bits: Bits) -> Array:
         # θ uniform on (−π, π), moved by π with probability (1 − cos θ)/2, has the density (1 + cos φ)/2π
-        theta = math.pi * (2 * bits.uniform(count) - 1)
-        moved = bits.uniform(count) < (1 - np.cos(theta)) / 2
-        phi = theta - math.pi * np.sign(theta) * moved
-        return np.clip(self.support.center + self.width * phi / (2 * math.pi), self.low, self.high)
+        return cosine_draws(bits.words(count), bits.words(count), self.low, self.high)
 
 
 def minus_sine(x: Array) -> Array:

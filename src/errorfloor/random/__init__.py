@@ -1,4 +1,4 @@
-"""Random bits: secure ones by default, reproducible ones by a visibly different name."""
+"""Random bits: secure by default; sticky, from a key and a label; reproducible, by a visibly different name."""
 
 from typing import Any
 
@@ -8,8 +8,9 @@ from errorfloor.errors import InputError
 from errorfloor.random.bits import Bits
 from errorfloor.random.reproducible import GeneratorBits, ReproducibleBits
 from errorfloor.random.secure import SecureBits
+from errorfloor.random.sticky import RowBits, StickyBits
 
-__all__ = ["Bits", "GeneratorBits", "ReproducibleBits", "SecureBits", "bits_from"]
+__all__ = ["Bits", "GeneratorBits", "ReproducibleBits", "RowBits", "SecureBits", "StickyBits", "bits_from"]
 
 
 def bits_from(rng: Any) -> Bits:

@@ -37,8 +37,17 @@ class Bits(ABC):
         return drawn
 
     def normal(self, count: int) -> Array:
-        """Give standard normal numbers, by Box and Muller's map of a disc's radius and angle."""
-        pairs = (count + 1) // 2
+        """Give standard normal numbers."""
+        return np.asarray(self.normals(1, count)[0])
+
+    def normals(self, rows: int, count: int) -> Array:
+        """Give ``rows`` × ``count`` standard normal numbers, by Box and Muller's map of a disc's radius and angle."""
+        pairs = (rows * count + 1) // 2
         radius = np.sqrt(2.0 * self.exponential(pairs))
         angle = 2.0 * np.pi * self.uniform(pairs)
-        return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]
+        both = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])
+        return both[: rows * count].reshape(rows, count)
+
+    def lanes(self, chosen: Array) -> "Bits":
+        """Give the bits for some of the draws that are being made together; all come from one stream here."""
+        return self

@@ -2,10 +2,8 @@
 
 import os
 
-import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-
 from errorfloor.random.bits import Bits, Words
+from errorfloor.random.cipher import key_stream
 
 
 class SecureBits(Bits):
@@ -20,5 +18,4 @@ class SecureBits(Bits):
 
     def words(self, count: int) -> Words:
         """Give ``count`` words of a fresh key stream."""
-        stream = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(bytes(16))).encryptor()
-        return np.frombuffer(stream.update(bytes(8 * count)), dtype="<u8").astype(np.uint64, copy=False)
+        return key_stream(os.urandom(32), count)

@@ -1,0 +1,145 @@
+"""Keys: made with care, kept to their owner, never shown."""
+
+import datetime
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from errorfloor.errors import InputError, KeyFileError
+from errorfloor.identity.labels import Label
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Key:
+    """A secret of 32 bytes with a public id; it shows its id and never its secret.
+
+    >>> key = Key.fresh()
+    >>> repr(key) == f"Key({key.id})"
+    True
+    """
+
+    id: str
+    created: str
+    secret: bytes = field(repr=False)
+
+    @classmethod
+    def fresh(cls) -> "Key":
+        """Draw a key from the operating system."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        return cls(id=secrets.token_hex(8), created=now, secret=secrets.token_bytes(32))
+
+    def derive(self, label: Label) -> bytes:
+        """Give 32 bytes that follow from the key and the label, and tell nothing about either to others.
+
+        The key's id is part of what is authenticated, so two keys never agree on a label.
+
+        >>> key = Key.fresh()
+        >>> key.derive(Label("a", (1,))) == key.derive(Label("a", (1,))), len(key.derive(Label("a", (2,))))
+        (True, 32)
+        """
+        keyed = Label("keyed", (self.id, label.encoded))
+        return hmac.new(self.secret, keyed.encoded, hashlib.sha256).digest()
+
+    def __repr__(self) -> str:
+        return f"Key({self.id})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key is not to be pickled: load it from its file where it is needed")
+
+
+class KeyRing:
+    """The keys of one custodian, in a file that only its owner can read; the last one is in use.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ring = KeyRing.create(Path(folder) / "keys.json")
+    ...     older = ring.current
+    ...     newer = KeyRing(ring.path).rotate()
+    ...     [key.id for key in KeyRing(ring.path).keys] == [older.id, newer.id]
+    True
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.keys = _read(self.path)
+
+    @classmethod
+    def create(cls, path: str | Path) -> "KeyRing":
+        """Make a file with one fresh key; an existing file is never overwritten."""
+        target = Path(path)
+        content = _content([Key.fresh()])
+        try:
+            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            raise KeyFileError(f"{target} exists already: use it, rotate it, or choose another name") from None
+        except OSError as problem:
+            raise KeyFileError(f"cannot make the key file {target}: {problem.strerror}") from None
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        return cls(target)
+
+    @property
+    def current(self) -> Key:
+        """The key in use."""
+        return self.keys[-1]
+
+    def find(self, identity: str) -> Key:
+        """Give the key with that id, in use or not."""
+        for key in self.keys:
+            if key.id == identity:
+                return key
+        raise InputError(f"{self.path} has no key {identity}; it has {', '.join(key.id for key in self.keys)}")
+
+    def rotate(self) -> Key:
+        """Add a fresh key and use it from now on; older ones stay, so that what they drew can be drawn again."""
+        fresh = Key.fresh()
+        keys = [*_read(self.path), fresh]
+        temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(_content(keys))
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        self.keys = keys
+        return fresh
+
+
+def _content(keys: list[Key]) -> bytes:
+    entries = [{"id": key.id, "created": key.created, "secret": key.secret.hex()} for key in keys]
+    return (json.dumps({"format": FORMAT, "keys": entries}, indent=2) + "\n").encode()
+
+
+def _read(path: Path) -> list[Key]:
+    try:
+        mode = path.stat().st_mode
+        text = path.read_text()
+    except FileNotFoundError:
+        raise KeyFileError(f"there is no key file {path}: make one with errorfloor keys create --file {path}") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not text"
+        raise KeyFileError(f"cannot read the key file {path}: {reason}") from None
+    if stat.S_IMODE(mode) & 0o077:
+        raise KeyFileError(f"others can read the key file {path}: rotate it, and allow its owner only (chmod 600)")
+    try:
+        plain = json.loads(text)
+        keys = [Key(str(e["id"]), str(e["created"]), bytes.fromhex(e["secret"])) for e in plain["keys"]]
+    except (ValueError, KeyError, TypeError):
+        keys = []  # the reason is not passed on: it could quote the file
+    if not keys or any(len(key.secret) != 32 for key in keys) or plain.get("format") != FORMAT:
+        raise KeyFileError(f"{path} is not a key file of this version, or is damaged: restore it from a backup")
+    return keys

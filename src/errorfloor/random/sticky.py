@@ -1,0 +1,101 @@
+"""Bits that follow from a key and a label: the same question is given the same noise, with nothing stored."""
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.errors import InputError
+from errorfloor.random.bits import Bits, Words
+from errorfloor.random.cipher import BlockCipher, key_stream
+
+
+class StickyBits(Bits):
+    """The key stream of a derived key: the same 32 bytes give the same words, from the first on.
+
+    >>> bool((StickyBits(bytes(32)).words(4) == StickyBits(bytes(32)).words(4)).all())
+    True
+    """
+
+    def __init__(self, derived: bytes) -> None:
+        if len(derived) != 32:
+            raise InputError(f"sticky bits need a derived key of 32 bytes, got {len(derived)}")
+        self._derived = derived
+        self._used = 0
+
+    def words(self, count: int) -> Words:
+        """Give the next ``count`` words of the label's stream."""
+        words = key_stream(self._derived, count, self._used)
+        self._used += count + count % 2  # whole blocks only, so that no half of one is given twice
+        return words
+
+
+class RowBits(Bits):
+    """One sticky stream for each row of a table: row i's words follow from the derived key and the row's tag alone.
+
+    Word k of a row is half of AES(tag ⊕ ⌊k/2⌋): rows may be cut into batches, reordered or spread over machines, and
+    each keeps its own noise.
+
+    >>> tags = np.array([[1, 2], [3, 4]], dtype="<u8")
+    >>> together = RowBits(bytes(32), tags).words(2)
+    >>> bool((RowBits(bytes(32), tags[1:]).words(1) == together[1:]).all())
+    True
+    """
+
+    def __init__(self, derived: bytes, tags: Array) -> None:
+        self._cipher = BlockCipher(derived)
+        self._tags = np.asarray(tags, dtype="<u8").reshape(-1, 2)
+        self._drawn = np.zeros(len(self._tags), dtype=np.uint64)  # words each row has used
+        self._block = np.zeros_like(self._tags)
+
+    def words(self, count: int) -> Words:
+        """Give the next word of every row; ``count`` must be the number of rows."""
+        if count != len(self._tags):
+            raise InputError(f"row bits give one word a row: asked for {count} of {len(self._tags)} rows")
+        return self._next(np.arange(count))
+
+    def normals(self, rows: int, count: int) -> Array:
+        """Give normal numbers, each from words of its own row of the table."""
+        return _normals_by_lane(self, rows, count)
+
+    def lanes(self, rows: Array) -> Bits:
+        """Give the streams of some rows, which go on where they are."""
+        return _Lanes(self, rows)
+
+    def _next(self, rows: Array) -> Words:
+        drawn = self._drawn[rows]
+        odd = (drawn & np.uint64(1)).astype(np.intp)
+        starting = rows[odd == 0]
+        if starting.size:
+            blocks = self._tags[starting]
+            blocks[:, 1] ^= self._drawn[starting] >> np.uint64(1)
+            self._block[starting] = self._cipher.encrypt(blocks)
+        self._drawn[rows] = drawn + np.uint64(1)
+        return np.asarray(self._block[rows, odd], dtype=np.uint64)
+
+
+class _Lanes(Bits):
+    """Some rows of a ``RowBits``."""
+
+    def __init__(self, whole: RowBits, rows: Array) -> None:
+        self._whole = whole
+        self._rows = rows
+
+    def words(self, count: int) -> Words:
+        if count != len(self._rows):
+            raise InputError(f"row bits give one word a row: asked for {count} of {len(self._rows)} rows")
+        return self._whole._next(self._rows)
+
+    def normals(self, rows: int, count: int) -> Array:
+        return _normals_by_lane(self, rows, count)
+
+    def lanes(self, rows: Array) -> Bits:
+        return _Lanes(self._whole, self._rows[rows])
+
+
+def _normals_by_lane(bits: Bits, rows: int, count: int) -> Array:
+    """Box and Muller's map with both words of a pair from the same lane."""
+    out = []
+    for _ in range((rows + 1) // 2):
+        radius = np.sqrt(2.0 * bits.exponential(count))
+        angle = 2.0 * np.pi * bits.uniform(count)
+        out += [radius * np.cos(angle), radius * np.sin(angle)]
+    return np.stack(out[:rows])
