@@ -2,7 +2,7 @@
 
 θ = πt with t uniform on (−1, 1) is moved by π towards the other side with probability sin²(πt/2). That sine is a
 polynomial of our own in t², evaluated by Horner's rule in plain double operations, so that no library's cosine and no
-fused multiplication decides a digit. It is within 3·10⁻¹⁹ of the truth before rounding.
+fused multiplication decides a digit. With its coefficients rounded to doubles it is within 6·10⁻¹⁶ of the truth.
 """
 
 from collections.abc import Callable
