@@ -13,6 +13,7 @@ from errorfloor.errors import InputError
 
 Array = NDArray[Any]  # of float64 unless a name says otherwise; truth values in tests of membership
 
+LEAST = 1e-75  # the least and, inverted, the greatest length: their fourth powers are still doubles
 SYMMETRY = 1e-9  # relative asymmetry that is taken for rounding
 
 
@@ -32,7 +33,7 @@ def real(name: str, value: Any, error: type[InputError] = InputError) -> float:
 
 
 def positive(name: str, value: Any, error: type[InputError] = InputError) -> float:
-    """Give a finite number above zero as a float.
+    """Give a number above zero as a float; squares of it and of its inverse must stay within double precision.
 
     >>> positive("scale", 0)
     Traceback (most recent call last):
@@ -41,6 +42,8 @@ def positive(name: str, value: Any, error: type[InputError] = InputError) -> flo
     number = real(name, value, error)
     if number <= 0:
         raise error(f"{name} must be positive, got {_show(value)}")
+    if not LEAST <= number <= 1 / LEAST:
+        raise error(f"{name} must lie between {LEAST:g} and {1 / LEAST:g}, got {_show(value)}: rescale the data")
     return number
 
 
@@ -90,7 +93,7 @@ def invertible(name: str, value: Any, dimension: int, error: type[InputError] = 
     errorfloor.errors.InputError: matrix must be invertible: it maps a whole direction to zero (rank 1 of 2)
     """
     array = square(name, value, dimension, error)
-    rank = int(np.linalg.matrix_rank(array))
+    rank = scaled_rank(array)
     if rank < dimension:
         raise error(f"{name} must be invertible: it maps a whole direction to zero (rank {rank} of {dimension})")
     return array
@@ -106,18 +109,21 @@ def symmetric(name: str, value: Any, dimension: int | None = None, error: type[I
     array = matrix(name, value, error)
     size = array.shape[0] if dimension is None else dimension
     array = square(name, array, size, error)
-    scale = np.abs(array).max()
     difference = np.abs(array - array.T)
-    if difference.max() > SYMMETRY * scale:
+    if difference.max() > SYMMETRY * np.abs(array).max():
         i, j = np.unravel_index(int(difference.argmax()), difference.shape)
         raise error(
             f"{name} must be symmetric, but entries ({i},{j}) and ({j},{i}) "
             f"are {float(array[i, j])} and {float(array[j, i])}"
         )
     array = (array + array.T) / 2
-    least = float(np.linalg.eigvalsh(array)[0])
-    if least < -SYMMETRY * scale:
-        raise error(f"{name} must be positive semi-definite, but has the eigenvalue {least:.6g}")
+    diagonal = np.diag(array)
+    if diagonal.min() < 0:
+        raise error(f"{name} must be positive semi-definite, but has the diagonal entry {float(diagonal.min()):.6g}")
+    scale = np.where(diagonal > 0, np.sqrt(diagonal), 1.0)
+    least = float(np.linalg.eigvalsh(array / scale / scale[:, None])[0])
+    if least < -SYMMETRY:
+        raise error(f"{name} must be positive semi-definite, but has an eigenvalue of {least:.6g} at unit diagonal")
     array.setflags(write=False)
     return array
 
@@ -150,9 +156,22 @@ def rank_of(array: Array) -> int:
     live = scale > 0
     if not live.any():
         return 0
-    correlation = array[np.ix_(live, live)] / np.outer(scale[live], scale[live])
+    correlation = array[np.ix_(live, live)] / scale[live] / scale[live][:, None]
     values = np.linalg.eigvalsh(correlation)
     return int((values > values[-1] * live.sum() * 1e-14).sum())
+
+
+def scaled_rank(array: Array) -> int:
+    """Rank of any matrix after its rows, and then its columns, are brought to unit length.
+
+    >>> scaled_rank(np.diag([1.0, 1e17]))
+    2
+    """
+    for axis in (1, 0):
+        length = np.linalg.norm(array, axis=axis, keepdims=True)
+        array = array / np.where(length > 0, length, 1.0)
+    values = np.linalg.svd(array, compute_uv=False)
+    return int((values > values[0] * max(array.shape) * 1e-15).sum())
 
 
 def points(name: str, value: Any, dimension: int) -> Array:
@@ -177,7 +196,7 @@ def as_jacobian(jacobian: Any, dimension: int) -> Array:
     >>> as_jacobian([1.0, 2.0, 3.0], 1).shape
     (1, 3)
     """
-    array = np.asarray(jacobian)
+    array = _numeric("jacobian", jacobian, InputError)
     if dimension == 1 and array.ndim == 1:
         array = array[None, :]
     C = matrix("jacobian", array)
@@ -185,7 +204,32 @@ def as_jacobian(jacobian: Any, dimension: int) -> Array:
         raise InputError(
             f"jacobian must have one row for each of the {dimension} answers, got {C.shape[0]}×{C.shape[1]}"
         )
+    if ((C != 0) & (np.abs(C) < LEAST)).any():
+        raise InputError(f"jacobian has entries below {LEAST:g} that are not zero: rescale the data")
     return C
+
+
+def numbers(name: str, value: Any) -> Array:
+    """Give any array of numbers as float64, whatever its shape.
+
+    >>> numbers("distance", 10**400)
+    Traceback (most recent call last):
+    errorfloor.errors.InputError: distance must be numbers that double precision can hold, got 1000000000...
+    """
+    return _numeric(name, value, InputError)
+
+
+def broadcast(name: str, value: Any, count: int) -> Array:
+    """Give one finite number for each of ``count`` things; a single number stands for all.
+
+    >>> broadcast("spacing", [1, 2, 3], 2)
+    Traceback (most recent call last):
+    errorfloor.errors.InputError: spacing must be one number, or 2 of them, got 3
+    """
+    array = _numeric(name, value, InputError)
+    if array.ndim > 1 or array.size not in (1, count):
+        raise InputError(f"{name} must be one number, or {count} of them, got {array.size}")
+    return vector(name, np.broadcast_to(array.reshape(-1), (count,)))
 
 
 def _numeric(name: str, value: Any, error: type[InputError]) -> Array:
@@ -193,6 +237,11 @@ def _numeric(name: str, value: Any, error: type[InputError]) -> Array:
         array = np.asarray(value)
     except ValueError:
         raise error(f"{name} must be numbers in a regular grid, got rows of different lengths") from None
+    try:
+        if array.dtype == np.object_ and all(isinstance(item, int) for item in array.flat):
+            array = array.astype(np.float64)  # whole numbers of any length
+    except OverflowError:
+        raise error(f"{name} must be numbers that double precision can hold, got {_show(value)}") from None
     if array.dtype == np.bool_ or not np.can_cast(array.dtype, np.float64, casting="same_kind"):
         raise error(f"{name} must be numbers, got {_show(value)}")
     return array.astype(np.float64)
@@ -202,11 +251,16 @@ def _sealed(name: str, array: Array, error: type[InputError]) -> Array:
     if not np.isfinite(array).all():
         bad = array[~np.isfinite(array)].flat[0]
         raise error(f"{name} must be finite everywhere, got {bad}")
+    if array.size and np.abs(array).max() > 1 / LEAST:
+        raise error(f"{name} must not exceed {1 / LEAST:g}, got {np.abs(array).max():g}: rescale the data")
     array = array.copy()
     array.setflags(write=False)
     return array
 
 
 def _show(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write very long integers
+        text = f"a number of {value.bit_length()} bits"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -53,7 +53,7 @@ def build(plain: Any, kinds: Mapping[str, type], what: str) -> Any:
     """
     if not isinstance(plain, Mapping) or "type" not in plain:
         raise InputError(f"a {what} must be a mapping with a 'type', got {type(plain).__name__}")
-    kind = kinds.get(plain["type"])
+    kind = kinds.get(plain["type"]) if isinstance(plain["type"], str) else None
     if kind is None:
         raise InputError(f"unknown {what} type {plain['type']!r}; known: {', '.join(sorted(kinds))}")
     arguments = {name: _rebuilt(value, kinds, what) for name, value in plain.items() if name != "type"}

@@ -31,7 +31,7 @@ NAMES = [
     "random",
     "support",
 ]
-ROOMS = ["designer", "dp", "errors", "floors", "noise", "plots", "random", "support"]
+ROOMS = ["designer", "dp", "errors", "floors", "noise", "paper", "plots", "random", "support"]
 
 
 def fresh(code):

@@ -141,7 +141,7 @@ def test_an_axis_parallel_polygon_is_recognised_as_its_box():
 
 
 def test_redundant_half_spaces_leave_no_facet():
-    A, _ = ef.Polytope(A=[[1, 0], [0, 1], [-1, 0], [0, -1], [1, 1], [1, 0]], b=[1, 1, 1, 1, 9, 7]).facets
+    A, _ = ef.Polytope(A=[[1, 0], [0, 1], [-1, 0], [0, -1], [1, 1], [1, 0]], b=[1, 1, 1, 1, 9, 7]).half_spaces
     assert A.shape == (4, 2)
 
 

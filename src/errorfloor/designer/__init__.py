@@ -109,6 +109,8 @@ def _with_weight(problem: Problem) -> Solution | None:
 
 def _certified(problem: Problem, solution: Solution) -> Noise:
     information = float(np.trace(problem.sensitivity @ solution.noise.information))
+    if not abs(information - solution.cost) <= 1e-8 * solution.cost:
+        raise InputError("support and query are too ill-conditioned for double precision: rescale or decorrelate them")
     loss = None if problem.loss is None else solution.noise.expected_loss(problem.loss)
     value = information
     if problem.loss_weight is not None and loss is not None:
@@ -128,8 +130,8 @@ def _check_objective(objective: str) -> None:
     if objective == "error":
         raise NoClosedFormError(
             "objective 'error' (maximise Tr I⁻¹) is ill-posed without a cap on every entry's information: noise along "
-            "the longest chord of C⁻¹W comes arbitrarily close to the supremum while it reveals the other directions "
-            "exactly; it needs a numerical solution with such a cap, which this version does not compute"
+            "one chord of C⁻¹W can beat every noise that spreads out, while it reveals the other directions exactly; "
+            "it needs a numerical solution with such a cap, which this version does not compute"
         )
     if objective != "information":
         raise InputError(f"objective must be 'information' or 'error', got {objective!r}")

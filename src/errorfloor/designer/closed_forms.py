@@ -12,6 +12,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.problem import Problem
+from errorfloor.errors import InputError
 from errorfloor.noise import (
     Airy,
     BesselBall,
@@ -34,6 +35,7 @@ class Solution:
     noise: Noise
     form: str
     reference: str
+    cost: float  # Tr(K I_w), computed where the problem is simplest
     loss_weight: float = 0.0
 
 
@@ -49,9 +51,10 @@ def bounded_separable(problem: Problem) -> Solution | None:
     if not is_diagonal(N @ problem.sensitivity @ N.T):
         return None
     factors = [RaisedCosine(side.low, side.high) for side in sides if isinstance(side, Interval)]
+    cost = _cost(N @ problem.sensitivity @ N.T, factors)
     if len(factors) == 1:
-        return Solution(factors[0], "raised cosine", "corollaries 1, 3 and 5")
-    return Solution(_in_coordinates(N, factors), "product of raised cosines", "corollary 1")
+        return Solution(factors[0], "raised cosine", "corollaries 1, 3 and 5", cost)
+    return Solution(_in_coordinates(N, factors), "product of raised cosines", "corollary 1", cost)
 
 
 def ellipsoidal(problem: Problem) -> Solution | None:
@@ -68,20 +71,26 @@ def ellipsoidal(problem: Problem) -> Solution | None:
     noise: Noise = BesselBall(body.dimension, body.radius if isinstance(body, Ball) else 1.0)
     noise = noise if round_body else LinearImage(noise, A)
     noise = Translation(noise, body.middle) if body.middle.any() else noise
-    return Solution(noise, "Bessel function of the radius", "ground state of the ball")
+    cost = level * 4 * BesselBall(body.dimension, 1.0).zero ** 2
+    return Solution(noise, "Bessel function of the radius", "ground state of the ball", cost)
 
 
 def normal(problem: Problem) -> Solution | None:
     """All of Rᵐ with a squared loss wᵀRw: the Gaussian with covariance (R⁻¹ # K)/√ϱ."""
     if not isinstance(problem.support, Reals) or problem.loss is None or problem.loss.weight is None:
         return None
-    root = matrix_power(problem.loss.weight, 0.5)
-    middle = matrix_power(root @ problem.sensitivity @ root, 0.5)
-    inverse_root = matrix_power(problem.loss.weight, -0.5)
-    # at weight ϱ the loss Tr(RΣ) is Tr(middle)/√ϱ
-    weight = _weight(problem, float(np.trace(middle)), 2)
-    covariance = inverse_root @ middle @ inverse_root / math.sqrt(weight)
-    return Solution(Gaussian((covariance + covariance.T) / 2), "Gaussian", "corollary 6, corrected", weight)
+    R, K = problem.loss.weight, problem.sensitivity
+    shape = geometric_mean(R, K)  # the covariance at ϱ = 1, where the loss is Tr(R·shape)
+    at_one = float(np.trace(R @ shape))
+    weight = _weight(problem, at_one, 2)
+    residual = shape @ R @ shape - K
+    if not (np.abs(residual) <= 1e-8 * np.sqrt(np.diag(K)) * np.sqrt(np.diag(K))[:, None]).all():
+        raise InputError(
+            "sensitivity and loss are too ill-conditioned for double precision: rescale or decorrelate them"
+        )
+    covariance = shape / math.sqrt(weight) if problem.max_loss is None else shape * (problem.max_loss / at_one)
+    cost = at_one * math.sqrt(weight)  # Tr(K Σ⁻¹) = √ϱ Tr(R·shape), as shape·R·shape = K
+    return Solution(Gaussian((covariance + covariance.T) / 2), "Gaussian", "corollary 6, corrected", cost, weight)
 
 
 def unbounded_separable(problem: Problem) -> Solution | None:
@@ -107,28 +116,35 @@ def unbounded_separable(problem: Problem) -> Solution | None:
     factors = [family(ki, ri, weight) for family, ki, ri in zip(families, k, r, strict=True) if family]
     if len(factors) == 1:
         name = "Airy" if loss.is_absolute else "Maxwell"
-        return Solution(factors[0], name, "ground state of the line or half-line", weight)
-    return Solution(
-        _in_coordinates(N, factors),
-        "product of one-dimensional ground states",
-        "separation of variables",
-        weight,
-    )
+        return Solution(factors[0], name, "ground state of the line or half-line", _cost(K, factors), weight)
+    noise, how = _in_coordinates(N, factors), "product of one-dimensional ground states"
+    return Solution(noise, how, "separation of variables", _cost(K, factors), weight)
 
 
 WITHOUT_QUALITY: tuple[Form, ...] = (bounded_separable, ellipsoidal)
 WITH_QUALITY: tuple[Form, ...] = (normal, unbounded_separable)
 
 
-def matrix_power(matrix: Array, power: float) -> Array:
-    """Power of a symmetric positive definite matrix, through its eigenvalues.
+def geometric_mean(R: Array, K: Array) -> Array:
+    """Give R⁻¹ # K, the positive definite S with S R S = K.
 
-    >>> matrix_power(np.diag([4.0, 9.0]), 0.5)
-    array([[2., 0.],
-           [0., 3.]])
+    With R = LLᵀ it is L⁻ᵀ(LᵀKL)^½L⁻¹; coordinates are first scaled so that R has a unit diagonal.
+
+    >>> geometric_mean(np.diag([1.0, 4.0]), np.diag([9.0, 16.0]))
+    array([[3., 0.],
+           [0., 2.]])
     """
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    return np.asarray((vectors * values**power) @ vectors.T)
+    unit = 1 / np.sqrt(np.diag(R))
+    L = np.linalg.cholesky(R * unit * unit[:, None])
+    values, vectors = np.linalg.eigh(L.T @ (K / unit / unit[:, None]) @ L)
+    root = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
+    half = np.linalg.solve(L.T, root)
+    return np.asarray(np.linalg.solve(L.T, half.T) * unit * unit[:, None])
+
+
+def _cost(K: Array, factors: list[RaisedCosine] | list[Noise]) -> float:
+    """Tr(K I_w) of independent factors."""
+    return float(sum(k * f.information[0, 0] for k, f in zip(np.diag(K), factors, strict=True)))
 
 
 def _on_line(side: Support, *, absolute: bool) -> Callable[[float, float, float], Noise] | None:

@@ -1,8 +1,11 @@
 """The least loss that a support allows: below it no noise at all is admissible."""
 
+import math
+
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.errors import ConvergenceError
 from errorfloor.noise import Loss
 from errorfloor.support import Ball, Ellipsoid, Polygon, Support
 
@@ -18,16 +21,17 @@ def smallest_loss(support: Support, loss: Loss) -> float:
         return 0.0
     if isinstance(support, Polygon):
         return _over_sides(support.vertices, loss)
+    # lengths are brought to about one first: the solvers below have absolute tolerances
     if isinstance(support, (Ball, Ellipsoid)):
-        return _over_ellipsoid(support.shape, support.middle, loss)
-    half_spaces = support.half_spaces
-    assert half_spaces is not None, "every convex support with flat faces knows them"
-    return _over_half_spaces(*half_spaces, loss)
-
-
-def _root(R: Array) -> Array:
-    values, vectors = np.linalg.eigh(R)
-    return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
+        size = float(np.linalg.norm(support.middle))
+        least = _over_ellipsoid(support.shape / size**2, support.middle / size, loss)
+    else:
+        half_spaces = support.half_spaces
+        assert half_spaces is not None, "every convex support with flat faces knows them"
+        A, b = half_spaces
+        size = float(np.abs(b).max())
+        least = _over_half_spaces(A, b / size, loss)
+    return least * (size if loss.is_absolute else size**2)
 
 
 def _over_half_spaces(A: Array, b: Array, loss: Loss) -> float:
@@ -36,15 +40,20 @@ def _over_half_spaces(A: Array, b: Array, loss: Loss) -> float:
     m = A.shape[1]
     if loss.weight is None:
         # Σ|wᵢ| as a linear programme in the positive and negative parts of w
-        return float(linprog(np.ones(2 * m), A_ub=np.column_stack([A, -A]), b_ub=b).fun)
+        found = linprog(np.ones(2 * m), A_ub=np.column_stack([A, -A]), b_ub=b)
+        if found.status != 0:
+            raise ConvergenceError("the least loss on the support was not found: rescale the data")
+        return float(found.fun)
     # the shortest vector in a polyhedron, by Lawson and Hanson's reduction to non-negative least squares
-    G = -A @ np.linalg.inv(_root(loss.weight))
+    scale = float(np.diag(loss.weight).max())
+    L = np.linalg.cholesky(loss.weight / scale)
+    G = -np.linalg.solve(L, A.T).T
     E = np.vstack([G.T, -b[None, :]])
     target = np.zeros(m + 1)
     target[-1] = 1.0
     residual = E @ nnls(E, target)[0] - target
     shortest = -residual[:-1] / residual[-1]
-    return float(shortest @ shortest)
+    return scale * float(shortest @ shortest)
 
 
 def _over_ellipsoid(shape: Array, center: Array, loss: Loss) -> float:
@@ -57,16 +66,19 @@ def _over_ellipsoid(shape: Array, center: Array, loss: Loss) -> float:
 
         start = np.sign(center) + 0.5 * (center == 0)
         return -float(minimize(dual, start, bounds=[(-1, 1)] * center.size, options={"ftol": 1e-15}).fun)
-    root = _root(loss.weight)
-    values, vectors = np.linalg.eigh(root @ shape @ root)
-    c = vectors.T @ root @ center
+    scale = float(np.diag(loss.weight).max())
+    L = np.linalg.cholesky(loss.weight / scale)
+    values, vectors = np.linalg.eigh(L.T @ shape @ L)
+    c = vectors.T @ L.T @ center
 
     def outside(multiplier: float) -> float:
         return float((values * c**2 / (values + multiplier) ** 2).sum() - 1)
 
-    multiplier = brentq(outside, 0.0, float(np.sqrt(values.max() * (c**2).sum())) + 1.0, xtol=1e-300, rtol=1e-14)
+    # the sum is at most max(values)·|c|²/multiplier², so it is below one from here on
+    most = math.sqrt(float(values.max() * (c @ c))) * (1 + 1e-9)
+    multiplier = brentq(outside, 0.0, most, xtol=1e-300, rtol=1e-14) if outside(0.0) > 0 else 0.0
     nearest = multiplier * c / (values + multiplier)
-    return float(nearest @ nearest)
+    return scale * float(nearest @ nearest)
 
 
 def _over_sides(corners: Array, loss: Loss) -> float:

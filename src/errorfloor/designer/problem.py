@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from errorfloor.checks import Array, as_jacobian, positive, rank_of, symmetric
+from errorfloor.checks import Array, as_jacobian, positive, rank_of, scaled_rank, symmetric
 from errorfloor.errors import IllPosedError, InputError
 from errorfloor.noise import Loss
 from errorfloor.support import Support
@@ -75,17 +75,17 @@ def query_sensitivity(jacobian: Any, sensitivity: Any, dimension: int) -> Array:
         raise InputError("jacobian and sensitivity both state the query: give one of them")
     if sensitivity is not None:
         K = symmetric("sensitivity", sensitivity, dimension)
+        rank = rank_of(K)
     elif jacobian is not None:
         C = as_jacobian(jacobian, dimension)
-        K = C @ C.T
+        K, rank = C @ C.T, scaled_rank(C) if C.any() else 0
     else:
-        K = np.eye(dimension)
-    rank = rank_of(K)
+        K, rank = np.eye(dimension), dimension
     if rank == 0:
         raise IllPosedError("the query does not depend on the data (K = 0): there is nothing to protect, add no noise")
     if rank < dimension:
         raise IllPosedError(
-            f"K has rank {rank} of {dimension}: no density is optimal, the infimum lies on slices along its range; "
-            f"ask for {rank} independent answers and compute the others from them"
+            f"K has rank {rank} of {dimension}: the best noise lies on slices along its range, and in general no "
+            f"density is optimal; ask for {rank} independent answers and compute the others from them"
         )
     return K

@@ -7,22 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from errorfloor.checks import Array, matrix, symmetric, vector, whole
+from errorfloor.checks import Array, broadcast, matrix, numbers, symmetric, whole
 from errorfloor.errors import InputError
 from errorfloor.floors import words
 from errorfloor.floors.two_point import angle, success
 from errorfloor.floors.worst_case import minimax
 
-RANK = 1e-12  # singular values below this share of the largest count as zero
+MOST_SQUARE = 5000  # entries for which an n×n matrix is formed
 
 
 @dataclass(frozen=True, eq=False)
 class Floor:
     """Bounds on what the answers tell about n private entries; every one is stated in the entries' own units.
 
-    ``root`` is a matrix G with information I = GᵀG about the entries; ``exposed`` marks entries about which it is
-    infinite. ``low`` and ``high`` are the declared ranges, ``spacing`` the step between an entry's possible values,
-    ``evaluation`` the information Σ I_k η_k² of errors in evaluating the query.
+    ``root`` is a matrix G with information I = GᵀG about the entries, and ``known`` the same for what the adversary has
+    from elsewhere; ``exposed`` marks entries about which the information is infinite. ``low`` and ``high`` are the
+    declared ranges, ``spacing`` the step between an entry's possible values (0 for a continuum), ``evaluation`` the
+    information Σ I_k η_k² of errors in evaluating the query. ``linear`` is False where G holds bounds on derivatives:
+    then only the diagonal of GᵀG bounds anything.
+
+    Bounds for a continuum (``per_entry``, ``total``, ``biased``, ``bayes``) promise nothing, that is 0, where values
+    lie on a lattice or the query is evaluated with errors.
 
     >>> import errorfloor as ef
     >>> floor = ef.floor(ef.design(ef.Interval(-1.5, 1.5)), [[1.0]], ranges=(0, 1))
@@ -32,10 +37,12 @@ class Floor:
 
     root: Array
     exposed: Array
+    known: Array
     low: Array | None = None
     high: Array | None = None
     spacing: Array | None = None
     evaluation: float = 0.0
+    linear: bool = True
     why_infinite: str | None = None
 
     @property
@@ -43,23 +50,35 @@ class Floor:
         """The number n of private entries."""
         return int(self.root.shape[1])
 
-    @cached_property
+    @property
+    def _all(self) -> Array:
+        return np.vstack([self.root, self.known])
+
+    @property
     def information(self) -> Array:
-        """The n×n Fisher information of all answers about the entries."""
-        total = self.root.T @ self.root
+        """The n×n Fisher information of all answers about the entries; the query must be linear."""
+        self._needs_linear("information")
+        self._needs_few("information")
+        total = self._all.T @ self._all
         total[np.ix_(self.exposed, self.exposed)] = math.inf
         return np.asarray(total)
 
     @cached_property
     def entry_information(self) -> Array:
-        """The diagonal of ``information``, without forming the matrix."""
-        return np.where(self.exposed, math.inf, (self.root**2).sum(axis=0))
+        """The diagonal of the information, or a bound on it."""
+        return np.where(self.exposed, math.inf, (self.root**2).sum(axis=0) + (self.known**2).sum(axis=0))
+
+    @property
+    def rough(self) -> Array:
+        """Entries for which no bound for a continuum holds: on a lattice, or behind errors of evaluation."""
+        lattice = np.zeros(self.entries, dtype=bool) if self.spacing is None else self.spacing > 0
+        return lattice | (self.evaluation > 0)
 
     @property
     def per_entry(self) -> Array:
         """1/√I_ii: root-mean-square error of any *unbiased* estimator, even knowing every other entry."""
         with np.errstate(divide="ignore"):
-            return np.asarray(1 / np.sqrt(self.entry_information))
+            return np.where(self.rough, 0.0, 1 / np.sqrt(self.entry_information))
 
     @property
     def worst_entry(self) -> float:
@@ -70,13 +89,11 @@ class Floor:
     def any_estimator(self) -> Array:
         """Root-mean-square error of *any* estimator of each entry, in the worst case over its declared range."""
         widths = self._widths("any_estimator")
-        steps = [None] * self.entries if self.spacing is None else [float(d) for d in self.spacing]
-        cases = [
-            (float(i), float(width), self.evaluation, step)
-            for i, width, step in zip(self.entry_information, widths, steps, strict=True)
-        ]
-        known = {case: math.sqrt(minimax(*case)) for case in set(cases)}
-        return np.array([known[case] for case in cases])
+        spacing = np.zeros(self.entries) if self.spacing is None else self.spacing
+        cases = np.stack([self.entry_information, widths, spacing], axis=1)
+        different, place = (cases[:1], np.zeros(len(cases), dtype=int)) if (cases == cases[0]).all() else _unique(cases)
+        squares = [minimax(i, width, self.evaluation, step or None) for i, width, step in different.tolist()]
+        return np.sqrt(squares)[place]
 
     def distinguish(self, distance: Any, *, entry: int | None = None) -> Any:
         """Best probability of telling two values of an entry ``distance`` apart at even odds (0.5 is a coin).
@@ -84,7 +101,7 @@ class Floor:
         For the most exposed entry unless one is named. Guarantee: no test does better, whatever it knows of the other
         entries, smooth query or not, continuous entry or not.
         """
-        h = np.asarray(distance, dtype=float)
+        h = numbers("distance", distance)
         if not (np.isfinite(h) & (h >= 0)).all():
             raise InputError(f"distance must be finite and not negative, got {distance!r}")
         information = self.entry_information.max() if entry is None else self.entry_information[self._index(entry)]
@@ -93,7 +110,8 @@ class Floor:
     def owner(self, entries: Any = None) -> float:
         """Best probability of telling any two histories of one owner apart, all of ``entries`` changing together.
 
-        ½(1 + sin a) with a = ½(√(RᵀJR) + 2√E), J the absolute values of the information, R the widths of the ranges.
+        ½(1 + sin a) with a = ½(√(RᵀJR) + 2√E), R the widths of the ranges and J the absolute values of the information;
+        where derivatives are only bounded, RᵀJR is Σ_k I_k(Σ_i L_ki R_i)².
 
         >>> import errorfloor as ef
         >>> floor = ef.floor(ef.design(ef.Interval(-10, 10)), [[0.1, 0.1]], ranges=(0, 5))
@@ -101,39 +119,56 @@ class Floor:
         True
         """
         widths = self._widths("owner")
-        chosen = list(range(self.entries)) if entries is None else [self._index(i) for i in entries]
+        listed = range(self.entries) if entries is None else np.atleast_1d(np.asarray(entries, dtype=object)).tolist()
+        chosen = [self._index(i) for i in listed]
         if self.exposed[chosen].any():
             return 1.0
-        G, R = self.root[:, chosen], widths[chosen]
-        moved = float(R @ np.abs(G.T @ G) @ R)
+        G, R = self._all[:, chosen], widths[chosen]
+        if self.linear and len(chosen) <= MOST_SQUARE:
+            moved = float(R @ np.abs(G.T @ G) @ R)
+        else:
+            moved = float(((np.abs(G) @ R) ** 2).sum())
         return float(success(angle(1.0, moved, self.evaluation)))
 
     @cached_property
-    def _factors(self) -> tuple[Array, Array]:
-        """Singular values above rounding, and the directions (rows) that they belong to."""
-        scale = np.sqrt(self.entry_information)
-        if not np.isfinite(scale).all() or not scale.any():
-            return np.zeros(0), np.zeros((0, self.entries))
-        _, values, directions = np.linalg.svd(self.root, full_matrices=False)
-        live = values > RANK * values[0]
-        return values[live], directions[live]
+    def _factors(self) -> tuple[Array, Array, Array]:
+        """Scale of each entry, and singular values and directions of G in entries of that scale, rounding left out."""
+        self._needs_linear("this bound")
+        G = np.where(self.exposed, 0.0, self._all)
+        scale = np.linalg.norm(G, axis=0)
+        scale = np.where(scale > 0, scale, 1.0)
+        _, values, directions = np.linalg.svd(G / scale, full_matrices=False)
+        live = values > 4 * np.finfo(float).eps * max(G.shape) * values.max(initial=0.0)
+        return scale, values[live], directions[live]
 
     @property
     def identifiable(self) -> Array:
         """An orthonormal basis, one a column, of the directions of the data about which the answers tell anything."""
-        return self._factors[1].T
+        scale, _, directions = self._factors
+        axes = np.zeros((int(self.exposed.sum()), self.entries))
+        axes[np.arange(len(axes)), np.flatnonzero(self.exposed)] = 1.0
+        spanned = np.vstack([axes, directions * scale])
+        if not len(spanned):
+            return np.zeros((self.entries, 0))
+        lengths = np.linalg.norm(spanned, axis=1, keepdims=True)
+        basis: Array = np.linalg.qr((spanned / lengths).T)[0]
+        return basis
 
     @property
     def total(self) -> float:
         """√Tr I⁻¹: root-mean-square error over the whole record of any unbiased estimator.
 
         Infinite when I is singular: then no unbiased estimator of finite variance exists, and ``identifiable`` spans
-        what the answers depend on.
+        what the answers depend on. Where derivatives are only bounded, n/√Tr I.
         """
-        if self.exposed.any():
+        if self.exposed.any() or self.rough.any():
             return 0.0
-        values, _ = self._factors
-        return math.inf if len(values) < self.entries else float(np.sqrt((values**-2).sum()))
+        if not self.linear:
+            return self.entries / math.sqrt(float(self.entry_information.sum()))
+        scale, values, directions = self._factors
+        if len(values) < self.entries:
+            return math.inf
+        return float(np.linalg.norm(directions / values[:, None] / scale))
 
     def biased(self, G: Any, bias: Any = 0.0) -> float:
         """√(Tr(G I⁺ Gᵀ) + |bias|²): root-mean-square error of an estimator with E x̂ = g(x).
@@ -147,16 +182,17 @@ class Floor:
         46.0
         """
         J = matrix("G", G)
-        offset = vector("bias", np.broadcast_to(np.asarray(bias, dtype=float), (J.shape[0],)))
+        offset = broadcast("bias", bias, J.shape[0])
         if J.shape[1] != self.entries:
             raise InputError(f"G must have {self.entries} columns, one an entry, got {J.shape[1]}")
         floor_of_bias = float(np.linalg.norm(offset))
-        if self.exposed.any():
+        if self.exposed.any() or self.rough.any():
             return floor_of_bias
-        values, directions = self._factors
-        inside = J @ directions.T
-        outside = np.linalg.norm(J - inside @ directions)
-        if outside > 1e-8 * np.linalg.norm(J):
+        scale, values, directions = self._factors
+        scaled = J / scale
+        inside = scaled @ directions.T
+        outside = np.linalg.norm(scaled - inside @ directions)
+        if outside > 1e-8 * np.linalg.norm(scaled):
             raise InputError(
                 f"G is not the bias of any estimator of finite variance: part of it ({outside:.3g}) lies outside the "
                 f"{len(values)} directions that the answers depend on (see identifiable)"
@@ -167,22 +203,29 @@ class Floor:
         """√Tr((I + I_prior)⁻¹): root-mean-square error over the record of *any* estimator, averaged under a prior.
 
         ``prior_information`` is the prior's n×n Fisher information, or its diagonal, or one number for all entries; the
-        prior must vanish at its edges.
+        prior must vanish at its edges. Where derivatives are only bounded, n/√Tr(I + I_prior).
 
         >>> import errorfloor as ef
         >>> ef.floor(ef.noise.Gaussian(1.0), [[1.0]]).bayes(3.0)
         0.5
         """
-        given = np.asarray(prior_information, dtype=float)
+        self._needs_few("bayes")
+        given = numbers("prior_information", prior_information)
         if given.ndim < 2:
-            given = np.diag(np.broadcast_to(given, (self.entries,)))
+            given = np.diag(broadcast("prior_information", given, self.entries))
         prior = symmetric("prior_information", given, self.entries)
-        if self.exposed.any():
+        if self.exposed.any() or self.rough.any():
             return 0.0
-        values = np.linalg.eigvalsh(self.information + prior)
-        if values[0] <= RANK * values[-1]:
+        if not self.linear:
+            return self.entries / math.sqrt(float(self.entry_information.sum() + np.trace(prior)))
+        total = self.information + prior
+        scale = np.sqrt(np.diag(total))
+        if not scale.all():
             return math.inf
-        return float(np.sqrt((1 / values).sum()))
+        values, directions = np.linalg.eigh(total / scale / scale[:, None])
+        if values[0] <= 4 * np.finfo(float).eps * self.entries * values[-1]:
+            return math.inf
+        return float(np.linalg.norm(directions.T / np.sqrt(values)[:, None] / scale))
 
     def after(self, answers: int) -> "Floor":
         """Give the floor when that many independent answers of this kind have been seen.
@@ -193,6 +236,8 @@ class Floor:
         0.5
         """
         count = whole("answers", answers)
+        if count > 10**30:
+            raise InputError("answers must be at most 10³⁰")
         return replace(self, root=self.root * math.sqrt(count), evaluation=self.evaluation * count)
 
     def explain(self, *, unit: str = "", distance: float | None = None) -> str:
@@ -208,7 +253,20 @@ class Floor:
             raise InputError(f"{purpose} needs the entries' declared ranges: floor(…, ranges=(low, high))")
         return self.high - self.low
 
+    def _needs_linear(self, purpose: str) -> None:
+        if not self.linear:
+            raise InputError(f"{purpose} needs the derivatives of a linear query, not bounds on them")
+
+    def _needs_few(self, purpose: str) -> None:
+        if self.entries > MOST_SQUARE:
+            raise InputError(f"{purpose} forms an n×n matrix, for at most {MOST_SQUARE} entries; got {self.entries}")
+
     def _index(self, entry: int) -> int:
         if isinstance(entry, bool) or not isinstance(entry, (int, np.integer)) or not 0 <= entry < self.entries:
             raise InputError(f"entry must be one of 0 … {self.entries - 1}, got {entry!r}")
         return int(entry)
+
+
+def _unique(cases: Array) -> tuple[Array, Array]:
+    different, place = np.unique(cases, axis=0, return_inverse=True)
+    return different, place.reshape(-1)

@@ -1,14 +1,16 @@
 """From noises and Jacobians to a floor."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from errorfloor.checks import Array, as_jacobian, symmetric, vector
+from errorfloor.checks import Array, as_jacobian, broadcast, numbers, positive, symmetric, vector
 from errorfloor.errors import InputError
 from errorfloor.floors.bounds import Floor
 from errorfloor.noise import Noise
+from errorfloor.noise.information import matrix_root
 from errorfloor.support import Box, Interval
 
 
@@ -20,6 +22,7 @@ def floor(
     side_information: Any = None,
     spacing: Any = None,
     evaluation_error: Any = 0.0,
+    linear: bool = True,
 ) -> Floor:
     """State what nobody can learn about the entries behind one answer, or several independent ones.
 
@@ -32,16 +35,19 @@ def floor(
     noise
         The noise added to the answer; a list of them for several independent answers.
     jacobian
-        The m×n derivatives of the answer (a list of such matrices for several). For an answer that is not linear, one
-        number at a time, give the supremum of each |∂f/∂xᵢ| over the declared ranges.
+        The m×n derivatives of the answer (a list of such matrices for several).
     ranges
         (low, high) for all entries, or one such pair an entry; needed by ``any_estimator`` and ``owner``.
     side_information
-        n×n Fisher information that the adversary has from elsewhere.
+        n×n Fisher information that the adversary has from elsewhere, everywhere on the ranges.
     spacing
-        Step between the values an entry can take, where they are not a continuum: one for all, or one an entry.
+        Step between the values an entry can take, from the low end of its range on: one for all, or one an entry, 0 for
+        a continuum.
     evaluation_error
         Bound on the error in evaluating f, in the answer's units: one for all, or one an answer.
+    linear
+        False if ``jacobian`` holds suprema of |∂f/∂xᵢ| over the declared ranges, as it must for an answer that is not
+        linear; the coordinates of a noise must then be uncorrelated.
 
     Examples
     --------
@@ -56,76 +62,79 @@ def floor(
     least 1.59 kWh; biased ones are not bound by this number. The answers depend on 1 of 10 directions of the data: no
     unbiased estimator of all entries exists.
     """
-    noises = [noise] if isinstance(noise, Noise) else list(noise)
-    jacobians = [jacobian] if isinstance(noise, Noise) else list(jacobian)
-    if not noises or not all(isinstance(item, Noise) for item in noises):
+    noises, jacobians = ([noise], [jacobian]) if isinstance(noise, Noise) else (noise, jacobian)
+    if not isinstance(noises, (list, tuple)) or not noises or not all(isinstance(item, Noise) for item in noises):
         raise InputError("noise must be a noise, or a list of noises with a Jacobian each")
-    if len(noises) != len(jacobians):
-        raise InputError(f"each noise needs a Jacobian, got {len(noises)} noises and {len(jacobians)} Jacobians")
-    errors = np.broadcast_to(np.asarray(evaluation_error, dtype=float), (len(noises),))
-    if not (np.isfinite(errors) & (errors >= 0)).all():
+    if not isinstance(jacobians, (list, tuple)) or len(noises) != len(jacobians):
+        given = len(jacobians) if isinstance(jacobians, (list, tuple)) else 1
+        raise InputError(f"each noise needs a Jacobian, got {len(noises)} noises and {given} Jacobians")
+    errors = broadcast("evaluation_error", evaluation_error, len(noises))
+    if (errors < 0).any():
         raise InputError(f"evaluation_error must be finite and not negative, got {evaluation_error!r}")
-    parts = [_one(*answer) for answer in zip(noises, jacobians, errors, strict=True)]
-    total = combine(*parts)
-    if side_information is not None:
-        known = symmetric("side_information", side_information, total.entries)
-        total = combine(total, Floor(_root(known), np.zeros(total.entries, dtype=bool)))
+    total = combine(*(_one(*answer, linear) for answer in zip(noises, jacobians, errors, strict=True)))
     low, high = _ranges(ranges, total.entries)
-    return Floor(
-        total.root,
-        total.exposed,
-        low,
-        high,
-        _spacing(spacing, low, high),
-        total.evaluation,
-        total.why_infinite,
-    )
+    if side_information is not None:
+        known = matrix_root(symmetric("side_information", side_information, total.entries))
+        total = replace(total, known=known)
+    return replace(total, low=low, high=high, spacing=_spacing(spacing, low, high))
 
 
 def combine(*floors: Floor) -> Floor:
     """Give the floor when all of these independent answers about the same entries have been seen.
+
+    All must declare the same ranges and spacing; side information is taken to be the same in all, and counted once.
 
     >>> from errorfloor.noise import Gaussian
     >>> one = floor(Gaussian(1.0), [[1.0]])
     >>> float(combine(one, one, one, one).worst_entry)
     0.5
     """
-    if not floors:
-        raise InputError("combine needs at least one floor")
+    if not floors or not all(isinstance(item, Floor) for item in floors):
+        raise InputError("combine needs one or more floors")
     first = floors[0]
     if any(item.entries != first.entries for item in floors):
         raise InputError(f"floors must be about the same entries, got {[item.entries for item in floors]}")
+    for name in ("low", "high", "spacing", "known"):
+        if not all(_same(getattr(item, name), getattr(first, name)) for item in floors):
+            what = {"low": "ranges", "high": "ranges", "known": "side information"}.get(name, name)
+            raise InputError(f"floors must declare the same {what} for the same entries")
     root = np.vstack([item.root for item in floors])
-    if root.shape[0] > root.shape[1]:
+    linear = all(item.linear for item in floors)
+    if linear and root.shape[0] > root.shape[1]:
         root = np.asarray(np.linalg.qr(root, mode="r"))  # the same GᵀG in no more rows than entries
-    return Floor(
-        root,
-        np.logical_or.reduce([item.exposed for item in floors]),
-        first.low,
-        first.high,
-        first.spacing,
-        sum(item.evaluation for item in floors),
-        next((item.why_infinite for item in floors if item.why_infinite), None),
+    return replace(
+        first,
+        root=root,
+        exposed=np.logical_or.reduce([item.exposed for item in floors]),
+        evaluation=sum(item.evaluation for item in floors),
+        linear=linear,
+        why_infinite=next((item.why_infinite for item in floors if item.why_infinite), None),
     )
 
 
-def _one(noise: Noise, jacobian: Any, error: float) -> Floor:
+def _same(one: Array | None, other: Array | None) -> bool:
+    return (one is None and other is None) or (one is not None and other is not None and np.array_equal(one, other))
+
+
+def _one(noise: Noise, jacobian: Any, error: float, linear: bool) -> Floor:
     F = as_jacobian(jacobian, noise.dimension)
     information = noise.information
     infinite = np.isinf(np.diag(information))
-    finite = np.where(infinite[:, None] | infinite[None, :], 0.0, information)
+    if infinite.any():
+        root = matrix_root(np.where(infinite[:, None] | infinite[None, :], 0.0, information))
+    else:
+        root = noise.information_root
+    if not linear and not np.array_equal(root, np.diag(np.diag(root))):
+        raise InputError("bounds on derivatives need noise with uncorrelated coordinates: state one answer at a time")
     exposed = (F[infinite] != 0).any(axis=0)
-    reason = noise.why_infinite if exposed.any() else None
-    evaluation = error**2 * float(np.abs(information).sum()) if error > 0 else 0.0
-    return Floor(_root(finite) @ F, exposed, evaluation=evaluation, why_infinite=reason)
-
-
-def _root(information: Array) -> Array:
-    """Give G with GᵀG equal to a positive semi-definite matrix."""
-    if np.array_equal(information, np.diag(np.diag(information))):
-        return np.sqrt(information)
-    values, vectors = np.linalg.eigh(information)
-    return np.asarray(np.sqrt(np.clip(values, 0, None))[:, None] * vectors.T)
+    return Floor(
+        root=root @ (F if linear else np.abs(F)),
+        exposed=exposed,
+        known=np.zeros((0, F.shape[1])),
+        evaluation=error**2 * float(np.abs(information).sum()) if error > 0 else 0.0,
+        linear=linear,
+        why_infinite=noise.why_infinite if exposed.any() else None,
+    )
 
 
 def _ranges(ranges: Any, entries: int) -> tuple[Array | None, Array | None]:
@@ -133,16 +142,15 @@ def _ranges(ranges: Any, entries: int) -> tuple[Array | None, Array | None]:
         return None, None
     if isinstance(ranges, (Interval, Box)):
         ranges = np.stack(ranges.bounding_box, axis=1)
-    try:
-        pairs = np.broadcast_to(np.asarray(ranges, dtype=float), (entries, 2))
-    except (ValueError, TypeError):
-        raise InputError(
-            f"ranges must be one pair (low, high), or {entries} pairs, one an entry; got {ranges!r}"
-        ) from None
+    given = numbers("ranges", ranges)
+    if given.shape not in ((2,), (entries, 2)):
+        raise InputError(f"ranges must be one pair (low, high), or {entries} pairs, one an entry; got {ranges!r}")
+    pairs = np.broadcast_to(given, (entries, 2))
     low, high = vector("ranges", pairs[:, 0]), vector("ranges", pairs[:, 1])
     if not (low < high).all():
         i = int(np.argmin(low < high))
         raise InputError(f"ranges need low < high, got ({float(low[i])}, {float(high[i])}) for entry {i}")
+    positive("the width of a range", float((high - low).min()))
     return low, high
 
 
@@ -151,10 +159,7 @@ def _spacing(spacing: Any, low: Array | None, high: Array | None) -> Array | Non
         return None
     if low is None or high is None:
         raise InputError("spacing needs ranges too: floor(…, ranges=(low, high), spacing=…)")
-    try:
-        steps = vector("spacing", np.broadcast_to(np.asarray(spacing, dtype=float), low.shape))
-    except (ValueError, TypeError):
-        raise InputError(f"spacing must be one number, or one for each of the {low.size} entries") from None
-    if not ((steps > 0) & (steps <= high - low)).all():
-        raise InputError(f"spacing must be positive and no wider than the range, got {spacing!r}")
+    steps = broadcast("spacing", spacing, low.size)
+    if not ((steps >= 0) & (steps <= high - low)).all():
+        raise InputError(f"spacing must be positive (0 for a continuum) and no wider than the range, got {spacing!r}")
     return steps

@@ -8,6 +8,8 @@ import math
 
 import numpy as np
 
+from errorfloor.checks import positive, whole
+from errorfloor.errors import InputError
 from errorfloor.floors.two_point import angle
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
@@ -23,6 +25,7 @@ def van_trees(information: float, width: float) -> float:
     >>> round(van_trees(4 * math.pi**2 / 0.25, 1.0) ** 0.5, 4)
     0.0712
     """
+    _check(information, width)
     return 1 / (information + 4 * math.pi**2 / width**2)
 
 
@@ -35,6 +38,7 @@ def ziv_zakai(information: float, width: float, evaluation: float = 0.0) -> floa
     >>> round(ziv_zakai(0.0, 1.0), 9)  # no answer at all: L²/12
     0.083333333
     """
+    _check(information, width, evaluation)
     if math.isinf(information):
         return 0.0
     reach = width
@@ -48,13 +52,14 @@ def ziv_zakai(information: float, width: float, evaluation: float = 0.0) -> floa
 def ziv_zakai_lattice(information: float, spacing: float, count: int, evaluation: float = 0.0) -> float:
     """Σ_{k<N} d²(k − ½)(1 − k/N)·½(1 − sin min(a(kd), π/2)): the same for N values of spacing d.
 
-    Guarantee: the average over the N values of E(x̂ − x)², and so the worst case, is at least this, whatever the
-    estimator. A lattice of very many values is thinned: the worst case over fewer values is a lower bound too.
+    Guarantee: the worst case over the N values of E(x̂ − x)² is at least this, whatever the estimator. (It is the
+    average over all N or, where they are very many, over every so many of them.)
 
     >>> round(ziv_zakai_lattice(0.0, 1.0, 2), 3)  # a fair coin nobody can see: 1/8 is promised, 1/4 is true
     0.125
     """
-    if math.isinf(information):
+    _check(information, spacing, evaluation)
+    if whole("count", count, least=2) and math.isinf(information):
         return 0.0
     stride = -(-(count - 1) // MOST_LATTICE_STEPS)
     d, n = spacing * stride, (count - 1) // stride + 1
@@ -71,8 +76,17 @@ def minimax(information: float, width: float, evaluation: float = 0.0, spacing: 
     >>> round(minimax(4 * math.pi**2 / 9, 1.0) ** 0.5, 4)
     0.2069
     """
+    _check(information, width, evaluation)
     if spacing is not None:
+        positive("spacing", spacing)
         count = math.floor(width / spacing * (1 + 1e-12)) + 1
         return ziv_zakai_lattice(information, spacing, count, evaluation)
     smooth = van_trees(information, width) if evaluation == 0 else 0.0
     return max(smooth, ziv_zakai(information, width, evaluation))
+
+
+def _check(information: float, length: float, evaluation: float = 0.0) -> None:
+    for name, value in (("information", information), ("evaluation", evaluation)):
+        if not value >= 0:
+            raise InputError(f"{name} must not be negative, got {value}")
+    positive("a width or spacing", length)

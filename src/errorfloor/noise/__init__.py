@@ -19,6 +19,7 @@ For comparison only: ``Laplace``, ``Uniform``, ``TruncatedLaplace``, ``Truncated
 from collections.abc import Mapping
 from typing import Any
 
+from errorfloor.errors import InputError
 from errorfloor.noise.airy import Airy
 from errorfloor.noise.base import Noise
 from errorfloor.noise.bessel_ball import BesselBall
@@ -79,5 +80,7 @@ def from_dict(plain: Mapping[str, Any]) -> Noise:
     >>> from_dict({"type": "RaisedCosine", "low": 0.0, "high": 1.0})
     RaisedCosine(low=0.0, high=1.0)
     """
-    noise: Noise = build(plain, _KINDS, "noise")
+    noise = build(plain, _KINDS, "noise")
+    if not isinstance(noise, Noise):
+        raise InputError(f"a noise is wanted, not a {type(noise).__name__}")
     return noise

@@ -13,6 +13,7 @@ from errorfloor.random import Bits
 from errorfloor.support import Reals
 
 TURN = -1.0187929716474710890  # a₁′, the first zero of Ai′
+FAR = 1e4  # beyond it the density is below the smallest double many times over
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ class Airy(ScalarNoise):
         from scipy.optimize.elementwise import find_root
 
         tail = np.minimum(q, 1 - q)
-        reach = 60.0  # the tail beyond it is below the smallest double
+        reach = 75.0  # the tail beyond it is below the smallest double
         solvable = (tail > 0) & (tail < 0.5)
         target = np.where(solvable, tail, 0.25)
         root = find_root(lambda t, p: _tail(t) - p, (np.zeros_like(q), np.full_like(q, reach)), args=(target,)).x
@@ -108,8 +109,8 @@ def _log_ratio(t: Array) -> Array:
     from scipy.special import airy, airye
 
     x = t + TURN
-    above = np.maximum(x, 0.0)
-    scaled = np.log(airye(above)[0]) - 2 / 3 * above**1.5
+    above = np.clip(x, 0.0, FAR)
+    scaled = np.log(airye(above)[0]) - 2 / 3 * np.clip(x, 0.0, None) ** 1.5
     plain = np.log(airy(np.minimum(x, 0.0))[0])
     return np.asarray(np.where(x > 0, scaled, plain) - math.log(float(airy(TURN)[0])))
 
@@ -119,7 +120,7 @@ def _log_derivative(t: Array) -> Array:
     from scipy.special import airy, airye
 
     x = t + TURN
-    scaled, plain = airye(np.maximum(x, 0.0)), airy(np.minimum(x, 0.0))
+    scaled, plain = airye(np.clip(x, 0.0, FAR)), airy(np.minimum(x, 0.0))
     return np.asarray(np.where(x > 0, scaled[1] / scaled[0], plain[1] / plain[0]))
 
 
@@ -128,8 +129,8 @@ def _tail(t: Array) -> Array:
     from scipy.special import airy, airye
 
     x = t + TURN
-    above = np.maximum(x, 0.0)
+    above = np.clip(x, 0.0, FAR)
     scaled, plain = airye(above), airy(np.minimum(x, 0.0))
-    positive_side = (scaled[1] ** 2 - x * scaled[0] ** 2) * np.exp(-4 / 3 * above**1.5)
-    negative_side = plain[1] ** 2 - x * plain[0] ** 2
+    positive_side = (scaled[1] ** 2 - above * scaled[0] ** 2) * np.exp(-4 / 3 * above**1.5)
+    negative_side = plain[1] ** 2 - np.minimum(x, 0.0) * plain[0] ** 2
     return np.asarray(np.where(x > 0, positive_side, negative_side) / (-2 * TURN * float(airy(TURN)[0]) ** 2))

@@ -11,6 +11,7 @@ import numpy as np
 from errorfloor.checks import Array, points, whole
 from errorfloor.errors import InputError
 from errorfloor.noise.certificate import Certificate
+from errorfloor.noise.information import matrix_root
 from errorfloor.noise.loss import Loss
 from errorfloor.noise.quadrature import integrate
 from errorfloor.random import Bits, bits_from
@@ -51,6 +52,11 @@ class Noise(Value, ABC):
     @abstractmethod
     def information(self) -> Array:
         """The Fisher information I_w = 4∫∇u∇uᵀ of a shift of w, with u the root of the density."""
+
+    @property
+    def information_root(self) -> Array:
+        """A matrix G with GᵀG the information, where that is finite; it keeps digits that the product loses."""
+        return matrix_root(self.information)
 
     @property
     @abstractmethod
@@ -107,7 +113,7 @@ class Noise(Value, ABC):
         With ``rng`` None the bits are secure. Pass a seed, a NumPy generator or ``ReproducibleBits`` only for tests
         and studies: whoever knows the seed can take the noise away.
         """
-        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        shape = tuple(size) if isinstance(size, (tuple, list)) else (size,)
         shape = tuple(whole("size", n, least=0) for n in shape)
         drawn = self._sample(math.prod(shape), bits_from(rng))
         return drawn.reshape(shape) if self.dimension == 1 else drawn.reshape(*shape, self.dimension)

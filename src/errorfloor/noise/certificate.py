@@ -17,8 +17,8 @@ class Certificate(Value):
     """
 
     value: float
-    lower_bound: float | None
-    method: str
+    lower_bound: float | None = None
+    method: str = ""
     reference: str = ""
     loss: float | None = None
     loss_weight: float | None = None

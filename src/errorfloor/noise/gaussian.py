@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from errorfloor.checks import Array, positive_definite, vector
+from errorfloor.checks import Array, positive, positive_definite, vector
 from errorfloor.errors import InputError
 from errorfloor.noise.base import Noise
 from errorfloor.noise.certificate import Certificate
@@ -41,6 +41,8 @@ class Gaussian(Noise):
         mean = vector("mean", np.zeros(covariance.shape[0]) if self.mean is None else self.mean)
         if mean.size != covariance.shape[0]:
             raise InputError(f"mean must have {covariance.shape[0]} entries, got {mean.size}")
+        for variance in np.diag(covariance):
+            positive("a standard deviation", math.sqrt(variance))
         object.__setattr__(self, "covariance", covariance)
         object.__setattr__(self, "mean", mean)
 
@@ -57,8 +59,9 @@ class Gaussian(Noise):
     @property
     def information(self) -> Array:
         """Σ⁻¹."""
-        inverse = np.linalg.inv(self.covariance)
-        return (inverse + inverse.T) / 2
+        unit = np.sqrt(np.diag(self.covariance))
+        inverse = np.linalg.inv(self.covariance / unit / unit[:, None]) / unit / unit[:, None]
+        return np.asarray((inverse + inverse.T) / 2)
 
     @property
     def entropy(self) -> float:

@@ -150,19 +150,23 @@ class TruncatedLaplace(JumpingNoise):
         kink = (self.center,) if self.low < self.center < self.high else ()
         return (self.low, *kink, self.high)
 
+    @property
+    def _peak(self) -> float:
+        """Where the density is greatest; the law is that of a Laplace noise centred here, cut off at the ends."""
+        return min(max(self.center, self.low), self.high)
+
     def _share(self, w: Array) -> Array:
-        """The untruncated law's probability of [low, w], as differences of tails so that no digits are lost."""
-        z, a = (w - self.center) / self.scale, (self.low - self.center) / self.scale
-        left = (np.exp(np.minimum(z, 0)) - math.exp(min(a, 0))) / 2
-        right = (math.exp(-max(a, 0)) - np.exp(-np.maximum(z, 0))) / 2
-        return np.asarray(left + right)
+        """∫ exp(−|t − peak|/scale) dt/scale from low to w, as differences of tails so that no digits are lost."""
+        z, a = (w - self._peak) / self.scale, (self.low - self._peak) / self.scale
+        left = np.exp(np.minimum(z, 0)) - math.exp(a)
+        return np.asarray(left - np.expm1(-np.maximum(z, 0)))
 
     @property
     def _log_mass(self) -> float:
-        return math.log(float(self._share(np.array(self.high)))) + math.log(2 * self.scale)
+        return math.log(float(self._share(np.array(self.high))) * self.scale)
 
     def _log_shape(self, w: Array) -> Array:
-        return -np.abs(w - self.center) / self.scale
+        return -np.abs(w - self._peak) / self.scale
 
     def _shape_slope(self, w: Array) -> Array:
         return -np.sign(w - self.center) / self.scale
@@ -171,21 +175,19 @@ class TruncatedLaplace(JumpingNoise):
         return self._share(np.clip(w, self.low, self.high)) / self._share(np.array(self.high))
 
     def _icdf(self, q: Array) -> Array:
-        a = (self.low - self.center) / self.scale
         share = q * self._share(np.array(self.high))
-        to_center = (1 - math.exp(min(a, 0))) / 2
+        start = math.exp((self.low - self._peak) / self.scale)
+        to_peak = 1 - start
         with np.errstate(divide="ignore", invalid="ignore"):
-            below = np.log(math.exp(min(a, 0)) + 2 * share)
-            above = -np.log(math.exp(-max(a, 0)) - 2 * (share - to_center))
-        z = np.where(share < to_center, below, above)
-        return np.clip(self.center + self.scale * z, self.low, self.high)
+            z = np.where(share < to_peak, np.log(start + share), -np.log1p(to_peak - share))
+        return np.clip(self._peak + self.scale * z, self.low, self.high)
 
 
 @dataclass(frozen=True, eq=False)
 class TruncatedGaussian(JumpingNoise):
     """Normal noise of standard deviation ``deviation`` around ``center``, conditioned to stay in [low, high].
 
-    >>> float(TruncatedGaussian(1.0, low=-1, high=1).cdf(0.0))
+    >>> round(float(TruncatedGaussian(1.0, low=-1, high=1).cdf(0.0)), 12)
     0.5
     """
 
@@ -209,10 +211,12 @@ class TruncatedGaussian(JumpingNoise):
         a, b = ((end - self.center) / self.deviation for end in (self.low, self.high))
         return (-b, -a) if a > 0 else (a, b)
 
-    def _share(self, z: Array) -> Array:
-        from scipy.special import ndtr
+    def _log_share(self, z: Array) -> Array:
+        """Logarithm of the standard normal probability of [first end, z], which does not underflow far out."""
+        from scipy.special import log_ndtr
 
-        return np.asarray(ndtr(z) - ndtr(self._ends[0]))
+        with np.errstate(divide="ignore"):
+            return np.asarray(log_ndtr(z) + np.log(-np.expm1(log_ndtr(self._ends[0]) - log_ndtr(z))))
 
     @property
     def _mirrored(self) -> bool:
@@ -220,7 +224,7 @@ class TruncatedGaussian(JumpingNoise):
 
     @property
     def _log_mass(self) -> float:
-        return math.log(float(self._share(np.array(self._ends[1]))) * self.deviation * math.sqrt(2 * math.pi))
+        return float(self._log_share(np.array(self._ends[1]))) + math.log(self.deviation * math.sqrt(2 * math.pi))
 
     def _log_shape(self, w: Array) -> Array:
         return -(((w - self.center) / self.deviation) ** 2) / 2
@@ -230,14 +234,15 @@ class TruncatedGaussian(JumpingNoise):
 
     def _cdf(self, w: Array) -> Array:
         z = (np.clip(w, self.low, self.high) - self.center) / self.deviation
-        total = self._share(np.array(self._ends[1]))
-        return 1 - self._share(-z) / total if self._mirrored else self._share(z) / total
+        part = np.exp(self._log_share(-z if self._mirrored else z) - self._log_share(np.array(self._ends[1])))
+        return np.asarray(1 - part if self._mirrored else part)
 
     def _icdf(self, q: Array) -> Array:
-        from scipy.special import ndtr, ndtri
+        from scipy.special import log_ndtr, ndtri_exp
 
         a, b = self._ends
-        share = (1 - q if self._mirrored else q) * self._share(np.array(b))
-        z = np.clip(ndtri(ndtr(a) + share), a, b)
+        with np.errstate(divide="ignore"):
+            log_share = np.log(1 - q if self._mirrored else q) + self._log_share(np.array(b))
+        z = np.clip(ndtri_exp(np.minimum(np.logaddexp(log_ndtr(a), log_share), 0.0)), a, b)
         w = self.center + self.deviation * (-z if self._mirrored else z)
         return np.asarray(np.clip(w, self.low, self.high))

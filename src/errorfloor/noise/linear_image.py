@@ -63,6 +63,11 @@ class LinearImage(Noise):
         return congruence(self.base.information, self._inverse)
 
     @property
+    def information_root(self) -> Array:
+        """The base's times A⁻¹."""
+        return np.asarray(self.base.information_root @ self._inverse)
+
+    @property
     def why_infinite(self) -> str | None:
         """The base's reason."""
         return self.base.why_infinite

@@ -29,7 +29,7 @@ class Loss(Value):
         errorfloor.errors.InputError: loss must be 'squared', 'absolute' or a positive definite matrix, got 'median'
         """
         if isinstance(loss, Loss):
-            return loss
+            return loss if loss.weight is None else cls(positive_definite("loss", loss.weight, dimension))
         if isinstance(loss, str):
             if loss not in ("squared", "absolute"):
                 raise InputError(f"loss must be 'squared', 'absolute' or a positive definite matrix, got {loss!r}")

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.errors import InputError
 from errorfloor.noise.base import ScalarNoise, where_inside
 from errorfloor.noise.cosine_kernel import cosine_draws
 from errorfloor.random import Bits
 from errorfloor.support import Interval
+
+RESOLUTION = 2.0**-32  # a support this narrow beside its ends still holds a million doubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,11 @@ class RaisedCosine(ScalarNoise):
 
     def __post_init__(self) -> None:
         interval = Interval(self.low, self.high)
+        if interval.width < RESOLUTION * max(abs(interval.low), abs(interval.high)):
+            raise InputError(
+                f"noise between {interval.low!r} and {interval.high!r} would be lost in the rounding of doubles that "
+                f"large: add the offset to the answer instead"
+            )
         object.__setattr__(self, "low", interval.low)
         object.__setattr__(self, "high", interval.high)
 

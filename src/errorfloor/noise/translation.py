@@ -56,6 +56,11 @@ class Translation(Noise):
         return self.base.information
 
     @property
+    def information_root(self) -> Array:
+        """The base's."""
+        return self.base.information_root
+
+    @property
     def why_infinite(self) -> str | None:
         """The base's reason."""
         return self.base.why_infinite

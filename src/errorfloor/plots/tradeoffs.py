@@ -46,7 +46,8 @@ def floor_against_answers(floor: Floor, *, most: int = 1000, unit: str = "") -> 
     counts = np.unique(np.round(np.geomspace(1, most, 60)).astype(int))
     floors = [floor.after(int(count)) for count in counts]
     figure, axes = canvas()
-    axes.loglog(counts, [float(f.worst_entry) for f in floors], label="unbiased, continuous entry")
+    if not floor.rough.any():
+        axes.loglog(counts, [float(f.worst_entry) for f in floors], label="unbiased, continuous entry")
     if floor.low is not None and floor.high is not None:
         axes.loglog(
             counts, [float(f.any_estimator.min()) for f in floors], label="any estimator, worst case over the range"

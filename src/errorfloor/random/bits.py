@@ -13,8 +13,8 @@ Words = NDArray[np.uint64]
 class Bits(ABC):
     """A source of uniform 64-bit words.
 
-    Each number drawn uses at least 53 of them, so a sampler's law is off by at most 2⁻⁵³ in total variation for every
-    uniform it takes.
+    Each number drawn uses at least 53 bits: a uniform is a multiple of 2⁻⁵³, off by at most one such step from a number
+    that is uniform on the whole interval.
     """
 
     @abstractmethod

@@ -42,34 +42,43 @@ class RowBits(Bits):
 
     def __init__(self, derived: bytes, tags: Array) -> None:
         self._cipher = BlockCipher(derived)
-        self._tags = np.asarray(tags, dtype="<u8").reshape(-1, 2)
-        self._drawn = np.zeros(len(self._tags), dtype=np.uint64)  # words each row has used
-        self._block = np.zeros_like(self._tags)
+        self._tags = np.ascontiguousarray(tags, dtype="<u8").reshape(-1, 2)
+        self._drawn: int | Array = 0  # words used so far: by all rows alike, or by each once they have parted ways
+        self._block = self._tags  # the block that the latest words came from
 
     def words(self, count: int) -> Words:
         """Give the next word of every row; ``count`` must be the number of rows."""
         if count != len(self._tags):
             raise InputError(f"row bits give one word a row: asked for {count} of {len(self._tags)} rows")
-        return self._next(np.arange(count))
+        if not isinstance(self._drawn, int):
+            return self._next(np.arange(count))
+        half = self._drawn % 2
+        if half == 0:
+            self._block = self._cipher.encrypt(self._tags ^ np.array([0, self._drawn // 2], dtype="<u8"))
+        self._drawn += 1
+        return self._block[:, half].astype(np.uint64)
 
     def normals(self, rows: int, count: int) -> Array:
         """Give normal numbers, each from words of its own row of the table."""
         return _normals_by_lane(self, rows, count)
 
-    def lanes(self, rows: Array) -> Bits:
+    def lanes(self, chosen: Array) -> Bits:
         """Give the streams of some rows, which go on where they are."""
-        return _Lanes(self, rows)
+        return _Lanes(self, chosen)
 
     def _next(self, rows: Array) -> Words:
+        if isinstance(self._drawn, int):
+            self._drawn = np.full(len(self._tags), self._drawn, dtype=np.uint64)
+            self._block = self._block.copy()
         drawn = self._drawn[rows]
-        odd = (drawn & np.uint64(1)).astype(np.intp)
-        starting = rows[odd == 0]
+        half = (drawn & np.uint64(1)).astype(np.intp)
+        starting = rows[half == 0]
         if starting.size:
             blocks = self._tags[starting]
             blocks[:, 1] ^= self._drawn[starting] >> np.uint64(1)
             self._block[starting] = self._cipher.encrypt(blocks)
         self._drawn[rows] = drawn + np.uint64(1)
-        return np.asarray(self._block[rows, odd], dtype=np.uint64)
+        return np.asarray(self._block[rows, half], dtype=np.uint64)
 
 
 class _Lanes(Bits):

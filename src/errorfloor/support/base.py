@@ -74,11 +74,11 @@ class Support(Value, ABC):
 
 
 def is_diagonal(matrix: Array) -> bool:
-    """Tell whether the off-diagonal entries vanish up to rounding, each measured by its row's and column's scale.
+    """Tell whether a symmetric matrix has off-diagonal entries that vanish but for rounding, whatever its units.
 
     >>> is_diagonal(np.diag([1.0, 1e-30]))
     True
     """
-    scale = np.sqrt(np.outer(np.abs(np.diag(matrix)), np.abs(np.diag(matrix))))
+    scale = np.sqrt(np.abs(np.diag(matrix)))
     off = np.abs(matrix - np.diag(np.diag(matrix)))
-    return bool((off <= ROUNDING * np.maximum(scale, np.finfo(float).tiny)).all())
+    return bool((off <= ROUNDING * np.outer(scale, scale)).all())

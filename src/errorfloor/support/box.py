@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, vector
 from errorfloor.errors import SupportError
-from errorfloor.support.base import Support, is_diagonal
+from errorfloor.support.base import Support
 from errorfloor.support.interval import Interval
 
 
@@ -78,9 +78,11 @@ class Box(Support):
         return np.asarray(((w >= self.low) & (w <= self.high)).all(axis=-1))
 
     def _image(self, A: Array, b: Array) -> Support:
-        if is_diagonal(A):
+        if np.array_equal(A, np.diag(np.diag(A))):
             ends = np.sort([np.diag(A) * self.low + b, np.diag(A) * self.high + b], axis=0)
             return Box(*ends)
         from errorfloor.support.polytope import Polytope
 
-        return Polytope(*self.half_spaces).image(A, b)
+        rows, offsets = self.half_spaces
+        moved = np.linalg.solve(A.T, rows.T).T
+        return Polytope(A=moved, b=offsets + moved @ b)

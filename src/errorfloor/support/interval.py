@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from errorfloor.checks import Array, real
+from errorfloor.checks import LEAST, Array, real
 from errorfloor.errors import SupportError
 from errorfloor.support.base import Support
 
@@ -34,7 +34,7 @@ class Interval(Support):
             object.__setattr__(self, name, real(name, value, SupportError))
         if not self.low < self.high:
             raise SupportError(f"Interval needs low < high, got low {self.low} and high {self.high}")
-        if not (0 < self.width < np.inf):
+        if not LEAST <= self.width <= 1 / LEAST:
             raise SupportError(f"Interval's width {self.width} cannot be held in double precision: rescale the data")
 
     @property

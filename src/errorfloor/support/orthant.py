@@ -7,7 +7,7 @@ import numpy as np
 
 from errorfloor.checks import Array, whole
 from errorfloor.errors import SupportError
-from errorfloor.support.base import Support, is_diagonal
+from errorfloor.support.base import Support
 from errorfloor.support.halfline import HalfLine
 
 
@@ -48,8 +48,10 @@ class Orthant(Support):
         return np.asarray((w >= 0).all(axis=-1))
 
     def _image(self, A: Array, b: Array) -> Support:
-        if is_diagonal(A) and (np.diag(A) > 0).all() and not b.any():
+        if np.array_equal(A, np.diag(np.diag(A))) and (np.diag(A) > 0).all() and not b.any():
             return self
         from errorfloor.support.polytope import Polytope
 
-        return Polytope(*self.half_spaces).image(A, b)
+        rows, offsets = self.half_spaces
+        moved = np.linalg.solve(A.T, rows.T).T
+        return Polytope(A=moved, b=offsets + moved @ b)

@@ -1,0 +1,14 @@
+"""Bulk: the release of whole columns (extra ``bulk``)."""
+
+from errorfloor.errors import MissingExtraError
+
+try:
+    import duckdb as _duckdb  # noqa: F401
+    import pyarrow as _pyarrow  # noqa: F401
+except ModuleNotFoundError as _missing:
+    raise MissingExtraError("bulk", str(_missing.name)) from None
+
+from errorfloor.bulk.columns import ReleasedColumn
+from errorfloor.bulk.release import Perturbation, Release, release
+
+__all__ = ["Perturbation", "Release", "ReleasedColumn", "release"]

@@ -1,0 +1,135 @@
+"""A column to be released: its noise, its lattice, its rules, and what it promises."""
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from errorfloor.checks import Array
+from errorfloor.designer import design
+from errorfloor.errors import InputError
+from errorfloor.floors import Floor, floor
+from errorfloor.floors.words import rounded_down, times_in_hundred
+from errorfloor.noise import Noise
+from errorfloor.noise.lattice import Lattice
+from errorfloor.random import RowBits
+from errorfloor.support import Interval
+
+SAMPLER = 1  # the version of how noise follows from bits; a change of it is a change of every draw
+
+
+@dataclass(frozen=True)
+class ReleasedColumn:
+    """One column, ready to be perturbed.
+
+    ``low`` and ``high`` bound the released number minus the true one. Values outside ``range`` are clamped or refused,
+    nulls are kept or refused, and what is not a finite number is refused always.
+    """
+
+    name: str
+    noise: Noise
+    lattice: Lattice
+    low: float
+    high: float
+    range: tuple[float, float] | None = None
+    out_of_range: str = "refuse"
+    nulls: str = "keep"
+    unit: str = ""
+    derived: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def plan(
+        cls, name: str, wanted: Noise | Interval, *, step: str | None = None, out_of_range: str, nulls: str, **rest: Any
+    ) -> "ReleasedColumn":
+        """Choose lattice and noise: an interval is shrunk by half a step, so that it holds after rounding."""
+        if out_of_range not in ("refuse", "clamp"):
+            raise InputError(f"out_of_range must be 'refuse' or 'clamp', got {out_of_range!r}")
+        if nulls not in ("refuse", "keep"):
+            raise InputError(f"nulls must be 'refuse' or 'keep', got {nulls!r}")
+        rules = {"out_of_range": out_of_range, "nulls": nulls, **rest}
+        if isinstance(wanted, Interval):
+            lattice = Lattice(step) if step is not None else Lattice.for_width(wanted.width)
+            noise = design(Interval(*lattice.inside(wanted.low, wanted.high)))
+            return cls(name, noise, lattice, wanted.low, wanted.high, **rules)
+        if not isinstance(wanted, Noise) or wanted.dimension != 1:
+            raise InputError(f"column {name} needs an interval or a one-dimensional noise, got {type(wanted).__name__}")
+        if wanted.why_infinite:
+            raise InputError(f"column {name} cannot be released with this noise: {wanted.why_infinite}")
+        lattice = Lattice(step) if step is not None else Lattice.for_width(4 * wanted.unit)
+        low, high = wanted.knots[0] - lattice.size / 2, wanted.knots[-1] + lattice.size / 2
+        return cls(name, wanted, lattice, low, high, **rules)
+
+    @property
+    def identity(self) -> tuple[str, str, str, int]:
+        """What decides the draws, besides key, batch and row."""
+        return self.name, json.dumps(self.noise.to_dict(), sort_keys=True), self.lattice.step, SAMPLER
+
+    @property
+    def floor(self) -> Floor:
+        """What nobody can learn about one value of the column from its released number."""
+        return floor(self.noise, [[1.0]], ranges=self.range)
+
+    def perturb(self, column: pa.Array, tags: Array) -> pa.Array:
+        """Give the released numbers: value plus noise, rounded to the lattice."""
+        missing = None
+        if column.null_count:
+            if self.nulls == "refuse":
+                raise InputError(f"column {self.name} has nulls, which its rule refuses: declare nulls='keep'")
+            missing = column.is_null().to_numpy(zero_copy_only=False)
+        values = self._numbers(column)
+        noise = self.noise.sample(len(values), rng=RowBits(self.derived, tags))
+        noise += values
+        released = self.lattice.round(noise)
+        return pa.array(released, mask=missing)
+
+    def _numbers(self, column: pa.Array) -> Array:
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if not (
+            pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+        ):
+            raise InputError(f"column {self.name} holds {column.type}, not numbers: it cannot carry noise")
+        try:
+            values = column.cast(pa.float64()).fill_null(0.0 if self.range is None else self.range[0])
+        except pa.ArrowInvalid:
+            raise InputError(f"column {self.name} has an integer that double precision cannot hold exactly") from None
+        numbers: Array = values.to_numpy(zero_copy_only=False)
+        if not np.isfinite(numbers).all():
+            raise InputError(f"column {self.name} has a value that is not a finite number (NaN or ±infinity)")
+        if self.range is None:
+            return numbers
+        low, high = self.range
+        if self.out_of_range == "clamp":
+            return np.asarray(np.clip(numbers, low, high))
+        if not ((numbers >= low) & (numbers <= high)).all():
+            raise InputError(
+                f"column {self.name} has a value outside its declared range {low:g} … {high:g}, which its rule "
+                f"refuses: declare another range, or out_of_range='clamp'"
+            )
+        return numbers
+
+    def describe(self) -> dict[str, Any]:
+        """Give what may be said of the column in public, as plain data."""
+        promise = self.floor
+        distance = None if self.range is None else (self.range[1] - self.range[0]) / 10
+        return {
+            "column": self.name,
+            "unit": self.unit,
+            "noise": self.noise.to_dict(),
+            "step": self.lattice.step,
+            "certain_interval": [self.low, self.high] if math.isfinite(self.high - self.low) else None,
+            "bias": float(self.noise.mean[0]),
+            "standard_error": math.sqrt(float(self.noise.covariance[0, 0])),
+            "information": float(self.noise.information[0, 0]),
+            "unbiased_floor": rounded_down(float(promise.worst_entry)),
+            "any_estimator_floor": None if distance is None else rounded_down(float(promise.any_estimator[0])),
+            "range": None if self.range is None else list(self.range),
+            "out_of_range": self.out_of_range,
+            "nulls": self.nulls,
+            "distance": distance,
+            "told_apart_in_100": None if distance is None else times_in_hundred(promise.distinguish(distance)),
+            "explanation": promise.explain(unit=self.unit),
+        }

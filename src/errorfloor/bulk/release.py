@@ -1,0 +1,279 @@
+"""The release of whole columns: every value carries noise of its own, which stays the same for its key and batch."""
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from errorfloor.bulk.columns import ReleasedColumn
+from errorfloor.bulk.rowkey import RowKey, kind_of
+from errorfloor.bulk.tables import TableFile
+from errorfloor.bulk.uniqueness import SeenTags
+from errorfloor.checks import Array
+from errorfloor.errors import InputError
+from errorfloor.identity import Key, KeyRing, Label
+from errorfloor.noise import Noise
+from errorfloor.support import Interval
+
+WORKERS = 2
+AHEAD = 4  # batches in flight
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """What is done to each batch of a table; it can be sent to other machines, as it carries derived keys only."""
+
+    row_key: RowKey
+    columns: tuple[ReleasedColumn, ...]
+
+    @classmethod
+    def prepare(
+        cls, schema: pa.Schema, columns: Sequence[ReleasedColumn], key: Sequence[str], batch: str, secret: Key
+    ) -> "Perturbation":
+        """Derive the keys of rows and columns from what names them."""
+        for name in (*key, *(column.name for column in columns)):
+            if name not in schema.names:
+                near = get_close_matches(name, schema.names, 1)
+                hint = f": did you mean {near[0]}?" if near else f"; it has {', '.join(schema.names)}"
+                raise InputError(f"the table has no column {name}{hint}")
+        kinds = tuple(kind_of(schema.field(name).type, name) for name in key)
+        whose = (batch, tuple(key), kinds)
+        rows = RowKey(tuple(key), secret.derive(Label("release rows", whose)))
+        derived = (secret.derive(Label("release column", (*whose, *column.identity))) for column in columns)
+        return cls(rows, tuple(replace(c, derived=d) for c, d in zip(columns, derived, strict=True)))
+
+    def schema(self, schema: pa.Schema) -> pa.Schema:
+        """Give the schema of the released table."""
+        for column in self.columns:
+            place = schema.get_field_index(column.name)
+            schema = schema.set(place, pa.field(column.name, pa.float64()))
+        return schema
+
+    def apply(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Array]:
+        """Give the released batch and its rows' tags."""
+        tags = self.row_key.tags(batch)
+        arrays = list(batch.columns)
+        for column in self.columns:
+            place = batch.schema.get_field_index(column.name)
+            arrays[place] = column.perturb(arrays[place], tags)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema(batch.schema)), tags
+
+
+@dataclass(frozen=True)
+class Release:
+    """What was released, in words and figures that may be published with it."""
+
+    target: Path
+    rows: int
+    batch: str
+    key_id: str
+    columns: tuple[ReleasedColumn, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the report as plain data."""
+        return {
+            "batch": self.batch,
+            "key_id": self.key_id,
+            "rows": self.rows,
+            "columns": [column.describe() for column in self.columns],
+        }
+
+    def explain(self) -> str:
+        """Say it, a paragraph a column."""
+        parts = []
+        for column in self.columns:
+            unit = f" {column.unit}" if column.unit else ""
+            facts = column.describe()
+            certain = (
+                f"each released number minus the true one lies certainly in {column.low:g} … {column.high:g}{unit}"
+                if facts["certain_interval"]
+                else "the noise is not bounded"
+            )
+            parts.append(
+                f"{column.name}: {certain}, in steps of {column.lattice.step}{unit}; bias {facts['bias']:.4g}{unit}, "
+                f"standard error {facts['standard_error']:.4g}{unit}. {facts['explanation']}"
+            )
+        return "\n".join(parts)
+
+
+def release(
+    source: str | Path,
+    target: str | Path,
+    *,
+    columns: Mapping[str, Noise | Interval],
+    key: Sequence[str],
+    batch: str,
+    keys: KeyRing | str | Path,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    units: Mapping[str, str] | None = None,
+    steps: Mapping[str, str] | None = None,
+    out_of_range: str = "refuse",
+    nulls: str = "keep",
+    table: str | None = None,
+    target_table: str | None = None,
+    overwrite: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Release:
+    """Write a copy of a table in which some columns carry noise.
+
+    Guarantee: each released number minus the true one lies in the interval given for its column, and tells about the
+    true one no more than the report says. The noise of a value follows from the key, the batch, the row's key and the
+    column, so the same release made again is the same file, and no two batches share noise.
+
+    Parameters
+    ----------
+    source, target
+        Files ending in .parquet, .csv, .arrow, .feather or .duckdb.
+    table, target_table
+        The tables meant in DuckDB files.
+    columns
+        For each column an interval that the noise must not leave, or a noise.
+    key
+        Columns that together name a row; no two rows may share them.
+    batch
+        A name that no other release of other data has had, such as "2013-q1".
+    keys
+        The key ring, or the path of its file.
+    ranges, units, steps
+        Declared range, unit and lattice step, by column.
+    out_of_range, nulls
+        "refuse" or "clamp" what lies outside a range; "keep" or "refuse" nulls.
+    overwrite
+        Replace an existing target.
+    progress
+        Called with the number of rows written so far.
+
+    >>> import tempfile, pyarrow.parquet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     here = Path(folder)
+    ...     ring = KeyRing.create(here / "keys.json")
+    ...     pyarrow.parquet.write_table(pa.table({"id": [1, 2, 3], "kwh": [9.0, 10.5, 11.0]}), here / "in.parquet")
+    ...     report = release(
+    ...         here / "in.parquet", here / "out.parquet", columns={"kwh": Interval(0, 0.5)}, key=["id"],
+    ...         batch="2013-q1", keys=ring, ranges={"kwh": (0, 50)}, units={"kwh": "kWh"},
+    ...     )
+    ...     released = pyarrow.parquet.read_table(here / "out.parquet")["kwh"].to_numpy()
+    >>> bool(((released >= [9.0, 10.5, 11.0]) & (released <= [9.5, 11.0, 11.5])).all()), report.rows
+    (True, 3)
+    """
+    planned = _plan(columns, key, batch, ranges or {}, units or {}, steps or {}, out_of_range, nulls)
+    ring = keys if isinstance(keys, KeyRing) else KeyRing(keys)
+    inlet, outlet = TableFile.of(source, table), TableFile.of(target, target_table)
+    if inlet.path.resolve() == outlet.path.resolve() and inlet.table == outlet.table:
+        raise InputError(f"source and target are both {inlet.path}: a release is a copy")
+    if not overwrite and outlet.exists():
+        raise InputError(f"{outlet.path} exists already: choose another name, or overwrite it")
+    if not outlet.path.parent.is_dir():
+        raise InputError(f"there is no folder {outlet.path.parent} to write to")
+    with inlet.read() as reader, SeenTags(outlet.path.parent) as seen:
+        work = Perturbation.prepare(reader.schema, planned, key, batch, ring.current)
+        report = Release(outlet.path, 0, batch, ring.current.id, work.columns)
+        counted = _Counter(progress)
+        outlet.write(
+            work.schema(reader.schema),
+            counted.through(_perturbed(reader, work, seen)),
+            {"errorfloor": json.dumps(report.to_dict() | {"rows": None})},
+            lambda: _refuse_repeated(inlet, work, seen),
+        )
+    return replace(report, rows=counted.rows)
+
+
+class _Counter:
+    """Counts rows on their way to the target."""
+
+    def __init__(self, progress: Callable[[int], None] | None) -> None:
+        self.rows = 0
+        self._progress = progress
+
+    def through(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch
+            self.rows += batch.num_rows
+            if self._progress is not None:
+                self._progress(self.rows)
+
+
+def _perturbed(reader: pa.RecordBatchReader, work: Perturbation, seen: SeenTags) -> Iterator[pa.RecordBatch]:
+    """Perturb batches on several cores, a few ahead, and give them in their order."""
+    waiting: deque[Future[tuple[pa.RecordBatch, Array]]] = deque()
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for batch in reader:
+            waiting.append(pool.submit(work.apply, batch))
+            if len(waiting) > AHEAD:
+                yield _finish(waiting.popleft(), seen)
+        while waiting:
+            yield _finish(waiting.popleft(), seen)
+
+
+def _finish(future: "Future[tuple[pa.RecordBatch, Array]]", seen: SeenTags) -> pa.RecordBatch:
+    released, tags = future.result()
+    seen.add(tags)
+    return released
+
+
+def _refuse_repeated(source: TableFile, work: Perturbation, seen: SeenTags) -> None:
+    """Refuse a table in which two rows have one key; suspects are read again and compared in full."""
+    suspects = seen.suspects()
+    if not suspects.size:
+        return
+    with source.read() as reader:
+        tags = np.concatenate([work.row_key.tags(batch) for batch in reader])
+    full = tags[np.isin(tags[:, 0], suspects)]
+    if len(np.unique(full, axis=0)) < len(full):
+        raise InputError(
+            f"the row key {', '.join(work.row_key.columns)} is not unique: at least {suspects.size} keys name several "
+            f"rows, which would share their noise; name more columns"
+        )
+
+
+def _plan(
+    columns: Mapping[str, Noise | Interval],
+    key: Sequence[str],
+    batch: str,
+    ranges: Mapping[str, tuple[float, float]],
+    units: Mapping[str, str],
+    steps: Mapping[str, str],
+    out_of_range: str,
+    nulls: str,
+) -> list[ReleasedColumn]:
+    if not columns:
+        raise InputError("name at least one column to release, with its noise")
+    if isinstance(key, str) or not key or len(set(key)) < len(key):
+        raise InputError("key must be a list of different columns that together name a row")
+    if not isinstance(batch, str) or not batch.strip():
+        raise InputError("batch must be a name that no other release of other data has had, such as 2013-q1")
+    for stated, what in ((ranges, "range"), (units, "unit"), (steps, "step")):
+        if unknown := set(stated) - set(columns):
+            raise InputError(f"a {what} is given for {', '.join(sorted(unknown))}, which is not released")
+    if both := set(columns) & set(key):
+        raise InputError(f"{', '.join(sorted(both))} cannot be both key and released: the key is published as it is")
+    return [
+        ReleasedColumn.plan(
+            name,
+            wanted,
+            step=steps.get(name),
+            range=_range(name, ranges.get(name)),
+            unit=units.get(name, ""),
+            out_of_range=out_of_range,
+            nulls=nulls,
+        )
+        for name, wanted in columns.items()
+    ]
+
+
+def _range(name: str, given: Any) -> tuple[float, float] | None:
+    if given is None:
+        return None
+    try:
+        low, high = given
+        interval = Interval(low, high)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"the range of {name} must be a pair (low, high) with low < high: {problem}") from None
+    return interval.low, interval.high

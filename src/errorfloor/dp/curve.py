@@ -1,0 +1,137 @@
+"""The privacy curve of a noise: δ for a given ε, ε for a given δ."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from errorfloor.checks import Array, points, real
+from errorfloor.dp.ball import curve_in_ball
+from errorfloor.dp.hockey_stick import accurate_curve
+from errorfloor.dp.several_parts import curve_of_parts
+from errorfloor.dp.shifts import Part, independent_parts, largest_loss, shift_rows
+from errorfloor.errors import ConvergenceError, InputError
+from errorfloor.noise import BesselBall, Noise
+
+MOST_EPSILON = 1e6  # beyond this no guarantee is worth the name, and none is looked for
+
+
+def delta(noise: Noise, sensitivity: Any, epsilon: Any) -> Any:
+    """The smallest δ for which adding ``noise`` to a query of that ``sensitivity`` is (ε, δ)-private.
+
+        δ(ε) = sup_h ∫ (γ(w) − e^ε γ(w − h))₊ dw
+
+    over every shift h that one record can cause. Every noise of the catalogue is log-concave, so the supremum
+    over a polytope of shifts is attained at one of its corners: in one dimension at h = ±s.
+
+    Guarantee: exact up to rounding in one dimension, for Gaussian noise in any dimension, and wherever only one
+    coordinate of independent noise moves; values far below one keep their digits (those below the least double
+    are given as zero). With two or three independent coordinates moving, or in a ball, the value is rounded up
+    by at most 1e-6.
+
+    ``sensitivity`` is a positive number s in one dimension. In m > 1 dimensions its rows are the extreme shifts,
+    a k×m array (or one vector); their negatives and everything between are included. ``epsilon`` is a number ≥ 0
+    or an array of them; it may be infinite. Oblivious bounded noise has δ(∞) > 0: some answers are possible
+    under one record only.
+
+    Raises InputError for arguments out of range, NoClosedFormError where more than three coordinates move at
+    once or the noise is not known to be log-concave.
+
+    >>> from errorfloor.noise import Gaussian, RaisedCosine
+    >>> delta(Gaussian(100.0), 10.0, 1.0)
+    0.12693673750664...
+    >>> delta(RaisedCosine(-0.5, 0.5), 0.1, [0.0, 1.0, np.inf]).round(6)
+    array([0.198363, 0.034119, 0.006451])
+    >>> round(delta(Gaussian([[4.0, 0.0], [0.0, 1.0]]), [[2.0, 0.0], [0.0, 1.0]], 1.0), 6)
+    0.126937
+    """
+    level = points("epsilon", epsilon, 1)[..., 0]
+    if not (level >= 0).all():
+        raise InputError(f"epsilon must be at least 0, and may be infinite, got {epsilon!r}")
+    value = np.zeros_like(level)
+    for parts in moves(noise, sensitivity):
+        value = np.maximum(value, _curve(parts, level))
+    return float(value) if value.ndim == 0 else value
+
+
+def epsilon(noise: Noise, sensitivity: Any, delta: float) -> float:
+    """The smallest ε ≥ 0 for which adding ``noise`` to a query of that ``sensitivity`` is (ε, δ)-private.
+
+    Guarantee: rounded up, so that ``delta(noise, sensitivity, epsilon(noise, sensitivity, d)) <= d``.
+
+    The result is infinite where no ε will do. Noise that is bounded and does not depend on the data always has a
+    δ(∞) > 0: an answer near the edge of its range rules one of two records out for certain, so below δ(∞) there
+    is no ε, and pure ε-privacy (δ = 0) never holds. Laplace noise alone has a finite ε at δ = 0.
+
+    ``sensitivity`` is what ``delta`` takes; ``delta`` is a number between 0 and 1. Raises InputError for
+    arguments out of range.
+
+    >>> from errorfloor.noise import Laplace, RaisedCosine
+    >>> epsilon(Laplace(2.0), 1.0, 0.0)
+    0.5
+    >>> round(epsilon(RaisedCosine(-0.5, 0.5), 0.1, 0.01), 4)
+    3.1765
+    >>> epsilon(RaisedCosine(-0.5, 0.5), 0.1, 0.006)
+    inf
+    """
+    target = real("delta", delta)
+    if not 0 <= target <= 1:
+        raise InputError(f"delta must lie between 0 and 1, got {delta!r}")
+    several = moves(noise, sensitivity)
+    largest = max(largest_loss(parts) for parts in several)
+    if target == 0:
+        return largest
+
+    def reached(level: float) -> float:
+        return max(float(_curve(parts, np.array(level))) for parts in several)
+
+    if reached(math.inf) > target:
+        return math.inf
+    return min(least_level(reached, target), largest)
+
+
+def moves(noise: Noise, sensitivity: Any) -> list[tuple[Part, ...]]:
+    """Every extreme shift of a noise, in both directions, as independent parts; no two alike."""
+    rows = shift_rows(noise, sensitivity)
+    return list(dict.fromkeys(independent_parts(noise, sign * row) for row in rows for sign in (1.0, -1.0)))
+
+
+def _curve(parts: tuple[Part, ...], epsilon: Array) -> Array:
+    if not parts:
+        return np.zeros_like(epsilon)
+    if len(parts) > 1:
+        return curve_of_parts(parts, epsilon)
+    (part,) = parts
+    if isinstance(part.noise, BesselBall):
+        return curve_in_ball(part.noise, part.shift, epsilon)
+    return accurate_curve(part, epsilon)
+
+
+def least_level(curve: Callable[[float], float], target: float) -> float:
+    """The least ε ≥ 0 at which a decreasing curve is at most ``target``, rounded up by at most one part in 10¹².
+
+    >>> least_level(lambda e: math.exp(-e), 0.5) - math.log(2) < 1e-12
+    True
+    """
+    from scipy.optimize import brentq
+
+    if curve(0.0) <= target:
+        return 0.0
+    high = 1.0
+    while curve(high) > target:
+        high *= 2
+        if high > MOST_EPSILON:
+            return math.inf
+
+    def excess(level: float) -> float:
+        return math.log(max(curve(level), 1e-320) / target)
+
+    level = float(brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-14))
+    slack = 1e-15 * level
+    while curve(level) > target:
+        level += slack
+        slack *= 2
+        if slack > 1e-6 * (1 + level):
+            raise ConvergenceError(f"the privacy curve is too uneven near ε = {level:.6g} to be inverted")
+    return level

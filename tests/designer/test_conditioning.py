@@ -1,0 +1,124 @@
+"""Units, offsets and extreme shapes: the certified optimum is right, or the problem is refused."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import errorfloor as ef
+from errorfloor.errors import InputError, NoClosedFormError, SupportError
+
+MIXED = (np.ones((3, 3)) + np.eye(3)) / 2
+
+
+@pytest.mark.parametrize("units", [(1, 1e6, 1e-6), (1e6, 1, 1e-6), (1, 1e5, 1e-5), (1e-9, 1e9, 1)])
+def test_units_change_nothing_for_gaussians(units):
+    scale = np.outer(units, units)
+    noise = ef.design(ef.Reals(3), sensitivity=MIXED * scale, loss=MIXED / scale, max_loss=1.0)
+    plain = ef.design(ef.Reals(3), sensitivity=MIXED, loss=MIXED, max_loss=1.0)
+    assert noise.certificate.value == pytest.approx(plain.certificate.value, rel=1e-9)
+    assert noise.expected_loss(MIXED / scale) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_what_double_precision_cannot_certify_is_refused():
+    K = [[1.46762e-09, 4.5151], [4.5151, 2.2649e10]]
+    R = [[1.9941e-06, -1.9974e-08], [-1.9974e-08, 2.0354e-10]]
+    with pytest.raises(InputError, match="too ill-conditioned"):
+        ef.design(ef.Reals(2), sensitivity=K, loss=R, max_loss=1.0)
+    shear = np.array([[1, 1e6], [0, 1]])
+    with pytest.raises(InputError, match="too ill-conditioned"):
+        ef.design(ef.Box([-1, -1], [1, 1]).image(shear), jacobian=shear)
+
+
+def test_a_huge_correlated_query_is_not_taken_for_a_diagonal_one():
+    C = 1e74 * np.linalg.cholesky(np.array([[1, 0.9], [0.9, 1]]))
+    with pytest.raises(NoClosedFormError):
+        ef.design(ef.Box([0, 0], [1, 1]), jacobian=C)
+
+
+def test_nearly_dependent_answers_are_still_independent():
+    with pytest.raises(NoClosedFormError):  # not "rank 1 of 2"
+        ef.design(ef.Box([0, 0], [1, 1]), jacobian=[[1, 1], [1, 1 + 1e-7]])
+    assert ef.design(ef.Reals(2), jacobian=[[1, 1], [1, 1 + 1e-5]], max_loss=1.0).certificate.gap == 0
+
+
+def test_a_singular_query_can_have_an_optimum_after_all():
+    # K = diag(1, 0) on the unit square: every product with a raised cosine along w₁ attains the slices' infimum 4π²
+    noise = ef.noise.Product((ef.noise.RaisedCosine(0, 1), ef.noise.RaisedCosine(0, 1)))
+    assert np.trace(np.diag([1.0, 0.0]) @ noise.information) == pytest.approx(4 * math.pi**2)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6, 3e8])
+def test_a_cut_corner_is_seen_however_far_out(offset):
+    b = [-offset, -offset, offset + 1, offset + 1, 2 * offset + 1.5]
+    cut = ef.Polytope(A=[[-1, 0], [0, -1], [1, 0], [0, 1], [1, 1]], b=b)
+    assert cut.product_form is None
+    assert cut.volume == pytest.approx(0.875, rel=1e-6)
+    assert not cut.contains([offset + 0.9, offset + 0.9])
+
+
+def test_a_small_cut_is_seen_too():
+    cut = ef.Polytope(A=[[-1, 0], [0, -1], [1, 0], [0, 1], [1, 1]], b=[0, 0, 1, 1, 2 - 1e-6])
+    assert cut.half_spaces[0].shape == (5, 2)
+    assert cut.product_form is None
+
+
+def test_faces_that_are_parallel_but_for_rounding_are_refused():
+    trapezium = [[0, 0], [1, 0], [1, 1], [0, 1 + 5e-10]]
+    with pytest.raises(SupportError, match="parallel but for rounding"):
+        ef.Polytope(vertices=trapezium)
+
+
+@pytest.mark.parametrize("size", [1e-40, 1e-13, 1.0, 1e13, 1e40])
+def test_polytopes_of_every_size_know_their_inside(size):
+    square = ef.Polytope(vertices=size * np.array([[0, 0], [1, 0], [1, 1], [0, 1.0]]))
+    assert square.contains([0.5 * size, 0.5 * size])
+    assert not square.contains([1.01 * size, 0.5 * size])
+    assert ef.design(square).certificate.value == pytest.approx(8 * math.pi**2 / size**2)
+
+
+def test_images_are_exact_about_small_entries():
+    _, high = ef.Box([0, 0], [1, 1e6]).image([[1, 1e-6], [0, 1]]).bounding_box
+    assert high[0] == pytest.approx(2.0)
+    assert isinstance(ef.Orthant(2).image([[1, 0], [-1e-9, 1]]), ef.Polytope)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-3, 1e9, 1e30])
+def test_smallest_loss_is_found_at_every_scale(scale):
+    box = ef.Box([scale, 2 * scale], [3 * scale, 4 * scale])
+    with pytest.raises(InputError, match=re.escape(f"{5 * scale**2:.6g}")):
+        ef.design(box, max_loss=scale**2)
+    with pytest.raises(InputError, match=re.escape(f"{3 * scale:.6g}")):
+        ef.design(box, max_loss=scale, loss="absolute")
+    with pytest.raises(InputError, match=re.escape(f"{4 * scale**2:.6g}")):
+        ef.design(ef.Ball(2, scale, [3 * scale, 0]), max_loss=scale**2)
+
+
+def test_noise_lost_in_rounding_is_refused():
+    with pytest.raises(InputError, match="would be lost in the rounding"):
+        ef.design(ef.Interval(1e16, 1e16 + 4))
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        lambda: ef.design(ef.Interval(0, 1), jacobian=[[1e-170]]),
+        lambda: ef.design(ef.Interval(0, 1), jacobian=[[1e160]]),
+        lambda: ef.design(ef.Interval(0, 1), sensitivity=[[1e308]]),
+        lambda: ef.design(ef.Interval(-1e160, 1e160)),
+        lambda: ef.design(ef.Interval(-1e-170, 1e-170)),
+        lambda: ef.design(ef.Ball(2, 1e-170)),
+        lambda: ef.design(ef.Ball(2, 1e160)),
+        lambda: ef.design(ef.Reals(1), max_loss=1e-160),
+        lambda: ef.noise.Maxwell(1e-170),
+        lambda: ef.noise.Gaussian(1e-300),
+    ],
+)
+def test_sizes_beyond_double_precision_ask_to_be_rescaled(problem):
+    with pytest.raises(InputError, match="rescale the data"):
+        problem()
+
+
+def test_volumes_beyond_double_precision_are_infinite():
+    assert ef.Ball(10, 1e40).volume == math.inf
