@@ -5,7 +5,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-COMMANDS = ((), ("demo",), ("design",), ("paper",))
+COMMANDS = (
+    (),
+    ("demo",),
+    ("design",),
+    ("release",),
+    ("keys",),
+    ("keys", "create"),
+    ("keys", "rotate"),
+    ("keys", "list"),
+    ("paper",),
+)
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 
 

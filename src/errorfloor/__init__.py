@@ -12,6 +12,8 @@ The map of the package, from the ground up (each room imports only from the room
 ``dp``          the same noise in differential-privacy terms
 ``plots``       pictures
 ``paper``       the theory's source recomputed, claim by claim
+``identity``    keys, and labels that say when two draws are the same draw
+``bulk``        the release of whole columns: ``release``
 ``cli``         the command line
 ============  ====================================================================================
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from errorfloor import plots as plots
     from errorfloor import random as random
     from errorfloor import support as support
+    from errorfloor.bulk import release as release
     from errorfloor.designer import design as design
     from errorfloor.floors import floor as floor
     from errorfloor.support import Ball as Ball
@@ -53,6 +56,7 @@ _ROOMS = ("dp", "errors", "floors", "noise", "plots", "random", "support")
 _NAMES = {
     "design": "errorfloor.designer",
     "floor": "errorfloor.floors",
+    "release": "errorfloor.bulk",
     **dict.fromkeys(
         ("Ball", "Box", "Ellipsoid", "HalfLine", "Interval", "Orthant", "Polygon", "Polytope", "Reals"),
         "errorfloor.support",
@@ -78,6 +82,7 @@ __all__ = [
     "noise",
     "plots",
     "random",
+    "release",
     "support",
 ]
 

@@ -47,6 +47,9 @@ def test_command_line_reference_is_current():
     from errorfloor.cli.app import app
 
     named = {(command.callback.__name__,) for command in app.registered_commands}
+    for group in app.registered_groups:
+        named.add((group.name,))
+        named |= {(group.name, c.name or c.callback.__name__) for c in group.typer_instance.registered_commands}
     assert named | {()} == set(module.COMMANDS)
 
 

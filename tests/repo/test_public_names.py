@@ -29,9 +29,10 @@ NAMES = [
     "noise",
     "plots",
     "random",
+    "release",
     "support",
 ]
-ROOMS = ["designer", "dp", "errors", "floors", "noise", "paper", "plots", "random", "support"]
+ROOMS = ["bulk", "designer", "dp", "errors", "floors", "identity", "noise", "paper", "plots", "random", "support"]
 
 
 def fresh(code):

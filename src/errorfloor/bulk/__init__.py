@@ -9,6 +9,6 @@ except ModuleNotFoundError as _missing:
     raise MissingExtraError("bulk", str(_missing.name)) from None
 
 from errorfloor.bulk.columns import ReleasedColumn
-from errorfloor.bulk.release import Perturbation, Release, release
+from errorfloor.bulk.pipeline import Perturbation, Release, release
 
 __all__ = ["Perturbation", "Release", "ReleasedColumn", "release"]

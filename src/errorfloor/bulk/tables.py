@@ -84,7 +84,7 @@ class TableFile:
         if self.format == "duckdb":
             self._write_duckdb(schema, batches, check)
             return
-        partial = self.path.with_name(f".{self.path.name}.errorfloor-partial")
+        partial = self.scratch("partial")
         described = schema.with_metadata({**(schema.metadata or {}), **metadata})
         try:
             self._write_file(partial, described, batches)
@@ -117,6 +117,10 @@ class TableFile:
             connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM released_batches")
             check()
             connection.commit()
+
+    def scratch(self, purpose: str) -> Path:
+        """Give the hidden name beside the path for what is not finished yet; a later release clears it away."""
+        return self.path.with_name(f".{self.path.name}.errorfloor-{purpose}")
 
     def exists(self) -> bool:
         """Whether writing would replace something."""

@@ -1,6 +1,6 @@
 """Are all row keys different? Checked from their tags, in bounded memory."""
 
-import tempfile
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,15 +17,20 @@ class SeenTags:
     Only the first word of a tag is kept: two of N different rows share it with probability below N²/2⁶⁵. Where some are
     shared, ``suspects`` gives them, to be compared in full.
 
-    >>> with SeenTags() as seen:
+    The folder is made anew and removed at the end; what a killed process left there is removed first.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, SeenTags(Path(folder) / "tags") as seen:
     ...     seen.add(np.array([[1, 2], [3, 4], [1, 9]], dtype="<u8"))
     ...     seen.suspects().tolist()
     [1]
     """
 
-    def __init__(self, folder: str | Path | None = None) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix=".errorfloor-tags-", dir=folder)
-        self._parts = [open(Path(self._folder.name) / str(i), "wb") for i in range(PARTS)]  # noqa: SIM115, PTH123
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+        self._parts = [(folder / str(part)).open("wb") for part in range(PARTS)]
         self._edges = (np.arange(1, PARTS, dtype=np.uint64)) << np.uint64(64 - 6)
 
     def __enter__(self) -> "SeenTags":
@@ -34,7 +39,7 @@ class SeenTags:
     def __exit__(self, *_: object) -> None:
         for part in self._parts:
             part.close()
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def add(self, tags: Array) -> None:
         """Keep the first words of some tags."""

@@ -68,9 +68,9 @@ def _options(
 
 def _register() -> None:
     """Load every command; each module adds its own to ``app``."""
-    from errorfloor.cli import demo, design, paper
+    from errorfloor.cli import demo, design, keys, paper, release
 
-    assert demo and design and paper
+    assert demo and design and keys and paper and release
 
 
 _register()

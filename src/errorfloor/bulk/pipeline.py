@@ -172,7 +172,7 @@ def release(
         raise InputError(f"{outlet.path} exists already: choose another name, or overwrite it")
     if not outlet.path.parent.is_dir():
         raise InputError(f"there is no folder {outlet.path.parent} to write to")
-    with inlet.read() as reader, SeenTags(outlet.path.parent) as seen:
+    with inlet.read() as reader, SeenTags(outlet.scratch("tags")) as seen:
         work = Perturbation.prepare(reader.schema, planned, key, batch, ring.current)
         report = Release(outlet.path, 0, batch, ring.current.id, work.columns)
         counted = _Counter(progress)

@@ -1,0 +1,51 @@
+"""``errorfloor keys``: make, rotate and list the keys that sticky noise follows from."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from errorfloor.cli.app import AsJson, app, print_json
+
+keys = typer.Typer(help="Make, rotate and list keys; secrets are never shown.", no_args_is_help=True)
+app.add_typer(keys, name="keys")
+
+File = Annotated[Path, typer.Option("--file", help="The key file; only its owner may read it.")]
+
+
+@keys.command()
+def create(file: File, as_json: AsJson = False) -> None:
+    """Make a key file with one fresh key; an existing file is never overwritten."""
+    from errorfloor.identity import KeyRing
+
+    ring = KeyRing.create(file)
+    _show(ring.current.id, f"made {file} with key {ring.current.id}; back it up, and keep it from others", as_json)
+
+
+@keys.command()
+def rotate(file: File, as_json: AsJson = False) -> None:
+    """Add a fresh key and use it from now on; what older keys drew can still be drawn again."""
+    from errorfloor.identity import KeyRing
+
+    fresh = KeyRing(file).rotate()
+    _show(fresh.id, f"{file} now uses key {fresh.id}: new draws are new noise, and count as new answers", as_json)
+
+
+@keys.command("list")
+def list_keys(file: File, as_json: AsJson = False) -> None:
+    """List the ids of the keys in a file and when they were made; the last one is in use."""
+    from errorfloor.identity import KeyRing
+
+    ring = KeyRing(file)
+    if as_json:
+        print_json([{"id": key.id, "created": key.created, "in_use": key is ring.current} for key in ring.keys])
+        return
+    for key in ring.keys:
+        print(f"{key.id}  {key.created}{'  in use' if key is ring.current else ''}")
+
+
+def _show(identity: str, text: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"id": identity})
+    else:
+        print(text)

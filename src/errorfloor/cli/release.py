@@ -1,0 +1,94 @@
+"""``errorfloor release``: a copy of a table in which some columns carry noise."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.cli.supports import parse_range, parse_support
+from errorfloor.errors import InputError
+from errorfloor.support import Interval
+
+
+@app.command()
+def release(
+    source: Annotated[Path, typer.Argument(help="Table to read: .parquet, .csv, .arrow, .feather or .duckdb.")],
+    target: Annotated[Path, typer.Argument(help="Table to write, in any of these formats.")],
+    column: Annotated[list[str], typer.Option(help="Column that gets noise; repeat for more.")],
+    noise: Annotated[list[str], typer.Option(help="Interval that the noise of that column never leaves: 0..0.5.")],
+    key: Annotated[str, typer.Option(help="Columns that together name a row, with commas: household,day.")],
+    batch: Annotated[str, typer.Option(help="A name that no release of other data has had: 2013-q1.")],
+    keys: Annotated[Path, typer.Option(help="Key file; make one with errorfloor keys create.")],
+    unit: Annotated[list[str] | None, typer.Option(help="Unit of that column.")] = None,
+    ranges: Annotated[list[str] | None, typer.Option("--range", help="Declared range of that column: 0..50.")] = None,
+    step: Annotated[list[str] | None, typer.Option(help="Released numbers are multiples of this: 0.01.")] = None,
+    out_of_range: Annotated[str, typer.Option(help="refuse or clamp values outside the range.")] = "refuse",
+    nulls: Annotated[str, typer.Option(help="keep or refuse nulls.")] = "keep",
+    table: Annotated[str | None, typer.Option(help="Table to read in a DuckDB file.")] = None,
+    target_table: Annotated[str | None, typer.Option(help="Table to write in a DuckDB file.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing target.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a copy of a table whose chosen columns carry bounded noise, and say what nobody can learn from it.
+
+    Options that belong to a column are given once for each --column, in the same order, or once for all of them.
+    The same release made again is the same file; it appears whole or not at all.
+
+    Example: errorfloor release meters.parquet out.parquet --column kwh --noise 0..0.5 --unit kWh --range 0..50
+    --key household,day --batch 2013-q1 --keys keys.json
+    """
+    from errorfloor.bulk import release as perform
+
+    intervals = {name: _interval(text) for name, text in _each("--noise", column, noise).items()}
+    with Progress(
+        TextColumn("releasing"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("rows"),
+        TimeElapsedColumn(),
+        console=messages,
+        transient=True,
+    ) as bar:
+        task = bar.add_task("", total=None)
+        report = perform(
+            source,
+            target,
+            columns=intervals,
+            key=[part.strip() for part in key.split(",")],
+            batch=batch,
+            keys=keys,
+            ranges={name: parse_range(text) for name, text in _each("--range", column, ranges).items()},
+            units=_each("--unit", column, unit),
+            steps=_each("--step", column, step),
+            out_of_range=out_of_range,
+            nulls=nulls,
+            table=table,
+            target_table=target_table,
+            overwrite=overwrite,
+            progress=lambda rows: bar.update(task, completed=rows),
+        )
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        print(f"{target}: {report.rows:,} rows\n{report.explain()}")
+
+
+def _each(option: str, columns: Sequence[str], values: Sequence[str] | None) -> dict[str, str]:
+    """Pair columns with the values of an option: one each, in order, or one for all."""
+    if not values:
+        return {}
+    if len(values) not in (1, len(columns)):
+        raise InputError(
+            f"{option} is given {len(values)} times for {len(columns)} columns: once for all, or once each"
+        )
+    return dict(zip(columns, values if len(values) > 1 else list(values) * len(columns), strict=True))
+
+
+def _interval(text: str) -> Interval:
+    support = parse_support(text)
+    if not isinstance(support, Interval):
+        raise InputError(f"--noise must be a bounded interval such as 0..0.5, got {text!r}")
+    return support

@@ -1,0 +1,362 @@
+"""The release of whole columns: bounded, sticky, unique, complete or absent."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import errorfloor as ef
+from errorfloor.bulk import Perturbation, ReleasedColumn, release
+from errorfloor.errors import InputError
+from errorfloor.identity import Key
+from errorfloor.noise import Gaussian, Maxwell, RaisedCosine, Uniform
+
+KEY = ["household", "day"]
+
+
+def write(table, path, name="meters"):
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    elif path.suffix == ".csv":
+        pa.csv.write_csv(table, path)
+    elif path.suffix == ".arrow":
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        with duckdb.connect(str(path)) as connection:
+            connection.register("given", table)
+            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
+    return path
+
+
+def read(path, name="meters"):
+    if path.suffix == ".parquet":
+        return pq.read_table(path)
+    if path.suffix == ".csv":
+        return pa.csv.read_csv(path)
+    if path.suffix == ".arrow":
+        with pa.OSFile(str(path)) as source:
+            return pa.ipc.open_file(source).read_all()
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return connection.table(name).to_arrow_table()
+
+
+def tables_of(path):
+    return {"table": "meters"} if path.suffix == ".duckdb" else {}
+
+
+def released(meters, ring, folder, ending=".parquet", target_ending=None, **options):
+    source = write(meters, folder / f"in{ending}")
+    target = folder / f"out{target_ending or ending}"
+    options = {"columns": {"kwh": ef.Interval(0, 0.5)}, "key": KEY, "batch": "2013-q1", "keys": ring} | options
+    if target.suffix == ".duckdb":
+        options["target_table"] = "meters"
+    report = release(source, target, **tables_of(source), **options)
+    return read(target), report
+
+
+def test_each_number_stays_in_its_certain_interval_and_on_the_lattice(meters, ring, tmp_path):
+    table, report = released(meters, ring, tmp_path, steps={"kwh": "0.1"})
+    difference = table["kwh"].to_numpy() - meters["kwh"].to_numpy()
+    assert report.rows == 6000
+    assert difference.min() >= -1e-12
+    assert difference.max() <= 0.5 + 1e-12
+    assert difference.std() > 0.05
+    tenths = table["kwh"].to_numpy() * 10
+    assert np.array_equal(table["kwh"].to_numpy(), np.rint(tenths) / 10)
+    assert table.drop_columns("kwh").equals(meters.drop_columns("kwh"))
+
+
+def test_noise_without_room_for_rounding_would_break_the_bound():
+    # the reason for designing on the interval less half a step: ±0.5 noise rounded to 0.1 reaches ±0.54
+    draws = RaisedCosine(-0.5, 0.5).sample(2_000_000, rng=1)
+    x = 0.04
+    worst = np.abs(np.rint((x + draws) * 10) / 10 - x).max()
+    assert worst > 0.53
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".arrow", ".duckdb"])
+def test_every_format_gives_the_same_numbers(meters, ring, tmp_path, ending):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    reference, _ = released(meters, ring, tmp_path / "a")
+    table, _ = released(meters, ring, tmp_path / "b", ending)
+    assert table["kwh"].to_numpy().tobytes() == reference["kwh"].to_numpy().tobytes()
+    assert table.column_names == reference.column_names
+
+
+def test_formats_can_be_mixed(meters, ring, tmp_path):
+    table, _ = released(meters, ring, tmp_path, ".csv", ".duckdb")
+    assert table.num_rows == 6000
+
+
+def test_the_same_release_is_the_same_file_and_another_batch_is_not(meters, ring, tmp_path):
+    first, _ = released(meters, ring, tmp_path)
+    content = (tmp_path / "out.parquet").read_bytes()
+    released(meters, ring, tmp_path, overwrite=True)
+    assert (tmp_path / "out.parquet").read_bytes() == content
+    for change in ({"batch": "2013-q2"}, {"columns": {"kwh": ef.Interval(0, 0.6)}}, {"steps": {"kwh": "0.01"}}):
+        other, _ = released(meters, ring, tmp_path, overwrite=True, **change)
+        noise = [t["kwh"].to_numpy() - meters["kwh"].to_numpy() for t in (first, other)]
+        assert abs(np.corrcoef(*noise)[0, 1]) < 0.08  # 6,000 rows: six standard errors
+    ring.keys = [Key(id="0011223344556678", created="", secret=bytes(range(32)))]
+    other, _ = released(meters, ring, tmp_path, overwrite=True)
+    assert not other.equals(first)
+
+
+def test_a_row_keeps_its_noise_in_any_order_and_company(meters, ring, tmp_path):
+    whole, _ = released(meters, ring, tmp_path)
+    order = np.random.default_rng(1).permutation(6000)[:1000]
+    part, _ = released(meters.take(order), ring, tmp_path, overwrite=True)
+    assert part["kwh"].to_numpy().tolist() == whole["kwh"].to_numpy()[order].tolist()
+
+
+def test_the_width_and_encoding_of_a_key_do_not_matter(meters, ring, tmp_path):
+    reference, _ = released(meters, ring, tmp_path, key=["household", "day", "tariff"])
+    wide = meters.set_column(0, "household", meters["household"].cast(pa.int64()))
+    wide = wide.set_column(2, "tariff", wide["tariff"].dictionary_encode())
+    wide = wide.set_column(1, "day", wide["day"].cast(pa.date64()))
+    table, _ = released(wide, ring, tmp_path, key=["household", "day", "tariff"], overwrite=True)
+    assert table["kwh"].to_numpy().tolist() == reference["kwh"].to_numpy().tolist()
+
+
+def test_released_numbers_are_pinned(meters, ring, tmp_path):
+    table, _ = released(meters, ring, tmp_path)
+    noise = np.round(table["kwh"].to_numpy() - meters["kwh"].to_numpy(), 3)[:4]
+    assert noise.tolist() == PINNED
+
+
+PINNED = [0.428, 0.143, 0.197, 0.287]
+
+
+def test_noise_has_its_law_over_the_rows(ring):
+    schema = pa.schema([("id", pa.int64()), ("x", pa.float64())])
+    column = ReleasedColumn.plan("x", ef.Interval(-0.5, 0.5), step="0.000001", out_of_range="refuse", nulls="keep")
+    work = Perturbation.prepare(schema, [column], ["id"], "b", ring.current)
+    count = 1_000_000
+    batch = pa.record_batch([pa.array(np.arange(count)), pa.array(np.zeros(count))], schema=schema)
+    noise = np.sort(work.apply(batch)[0].column(1).to_numpy())
+    reached = np.abs(np.arange(1, count + 1) / count - column.noise.cdf(noise)).max()
+    assert reached < np.sqrt(np.log(2 / 1e-9) / (2 * count)) + 2e-6  # plus a step of the lattice
+
+
+def test_several_columns_have_noises_of_their_own(meters, ring, tmp_path):
+    both = meters.append_column("gas", meters["kwh"])
+    noises = {"kwh": ef.Interval(0, 0.5), "gas": Gaussian(0.04)}
+    table, report = released(both, ring, tmp_path, columns=noises)
+    one, two = (table[c].to_numpy() - meters["kwh"].to_numpy() for c in ("kwh", "gas"))
+    assert abs(np.corrcoef(one, two)[0, 1]) < 0.08
+    assert two.std() == pytest.approx(0.2, rel=0.1)
+    facts = {c["column"]: c for c in report.to_dict()["columns"]}
+    assert facts["gas"]["certain_interval"] is None
+    assert facts["kwh"]["certain_interval"] == [0.0, 0.5]
+    assert facts["kwh"]["bias"] == pytest.approx(0.25)
+
+
+def test_the_report_and_the_parquet_metadata_say_what_is_promised(meters, ring, tmp_path):
+    _, report = released(meters, ring, tmp_path, ranges={"kwh": (0, 50)}, units={"kwh": "kWh"})
+    facts = json.loads(pq.read_schema(tmp_path / "out.parquet").metadata[b"errorfloor"])
+    column = facts["columns"][0]
+    assert column == report.to_dict()["columns"][0]
+    assert column["unit"] == "kWh"
+    assert column["standard_error"] == pytest.approx(0.0902, rel=1e-2)
+    assert "lies certainly in 0 … 0.5 kWh" in report.explain()
+    assert "worst case over 0 … 50 kWh" in column["explanation"]
+    assert facts["key_id"] == "0011223344556677"
+    assert "secret" not in json.dumps(facts)
+
+
+def test_nulls_are_kept_or_refused_as_declared(meters, ring, tmp_path):
+    holes = pc.if_else(pa.array([True, False] * 3000), meters["kwh"], None)
+    holed = meters.set_column(3, "kwh", holes)
+    table, _ = released(holed, ring, tmp_path)
+    assert table["kwh"].null_count == 3000
+    assert table["kwh"].is_null().equals(holed["kwh"].is_null())
+    with pytest.raises(InputError, match="column kwh has nulls, which its rule refuses"):
+        released(holed, ring, tmp_path, nulls="refuse", overwrite=True)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_not_finite_is_refused_without_saying_which(meters, ring, tmp_path, value):
+    values = meters["kwh"].to_numpy().copy()
+    values[4321] = value
+    with pytest.raises(InputError, match="not a finite number") as caught:
+        released(meters.set_column(3, "kwh", pa.array(values)), ring, tmp_path)
+    assert "4321" not in str(caught.value)
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_values_out_of_range_are_clamped_or_refused(meters, ring, tmp_path):
+    with pytest.raises(InputError, match="outside its declared range 0 … 5, which its rule refuses"):
+        released(meters, ring, tmp_path, ranges={"kwh": (0, 5)})
+    table, _ = released(meters, ring, tmp_path, ranges={"kwh": (0, 5)}, out_of_range="clamp")
+    assert table["kwh"].to_numpy().max() <= 5.5
+
+
+def test_a_repeated_key_is_refused_and_nothing_is_left(meters, ring, tmp_path):
+    with pytest.raises(InputError, match="row key household is not unique: at least 300 keys"):
+        released(meters, ring, tmp_path, key=["household"])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.parquet", "keys.json"]
+
+
+def test_a_repeated_key_leaves_a_database_as_it_was(meters, ring, tmp_path):
+    target = write(meters.slice(0, 5), tmp_path / "out.duckdb")
+    source = write(meters, tmp_path / "in.parquet")
+    with pytest.raises(InputError, match="not unique"):
+        release(
+            source,
+            target,
+            columns={"kwh": ef.Interval(0, 0.5)},
+            key=["household"],
+            batch="b",
+            keys=ring,
+            target_table="meters",
+            overwrite=True,
+        )
+    assert read(target).num_rows == 5
+
+
+def test_only_a_full_match_counts_as_a_repeated_key(meters, ring, tmp_path, monkeypatch):
+    from errorfloor.bulk import uniqueness
+
+    # every tag is a suspect: none of them is repeated in full
+    monkeypatch.setattr(
+        uniqueness.SeenTags, "suspects", lambda self: np.concatenate([np.fromfile(p.name, "<u8") for p in self._parts])
+    )
+    table, _ = released(meters, ring, tmp_path)
+    assert table.num_rows == 6000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": {}}, "name at least one column"),
+        ({"columns": {"kw": ef.Interval(0, 1)}}, "no column kw: did you mean kwh"),
+        ({"columns": {"tariff": ef.Interval(0, 1)}}, "column tariff holds string, not numbers"),
+        ({"columns": {"kwh": Uniform(low=0, high=1)}}, "cannot be released with this noise: the density jumps"),
+        ({"columns": {"kwh": Gaussian(np.eye(2))}}, "a one-dimensional noise"),
+        ({"columns": {"kwh": 0.5}}, "an interval or a one-dimensional noise, got float"),
+        ({"key": "household"}, "key must be a list"),
+        ({"key": []}, "key must be a list"),
+        ({"key": ["household", "household"]}, "different columns"),
+        ({"key": ["household", "dya"]}, "no column dya: did you mean day"),
+        ({"key": ["kwh"], "columns": {"kwh": ef.Interval(0, 1)}}, "cannot be both key and released"),
+        ({"batch": ""}, "batch must be a name"),
+        ({"batch": None}, "batch must be a name"),
+        ({"ranges": {"gas": (0, 1)}}, "a range is given for gas, which is not released"),
+        ({"ranges": {"kwh": (1, 0)}}, "the range of kwh must be a pair"),
+        ({"steps": {"kwh": "wide"}}, "step must be a decimal number"),
+        ({"steps": {"kwh": "0.5"}}, "leaves no room for noise"),
+        ({"nulls": "drop"}, "nulls must be 'refuse' or 'keep'"),
+        ({"out_of_range": "drop"}, "out_of_range must be 'refuse' or 'clamp'"),
+        ({"table": "x"}, "holds one table"),
+    ],
+)
+def test_bad_requests_are_named_and_leave_nothing(meters, ring, tmp_path, options, message):
+    with pytest.raises(InputError, match=message):
+        released(meters, ring, tmp_path, **options)
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_keys_made_of_floats_or_with_nulls_are_refused(meters, ring, tmp_path):
+    floats = meters.set_column(0, "household", meters["household"].cast(pa.float64()))
+    with pytest.raises(InputError, match="key column household holds double"):
+        released(floats, ring, tmp_path)
+    holes = pc.if_else(pa.array([True] * 5999 + [False]), meters["household"], None)
+    with pytest.raises(InputError, match="key column household has nulls"):
+        released(meters.set_column(0, "household", holes), ring, tmp_path, overwrite=True)
+
+
+def test_files_that_are_missing_taken_or_not_what_they_say(meters, ring, tmp_path):
+    common = {"columns": {"kwh": ef.Interval(0, 0.5)}, "key": KEY, "batch": "b", "keys": ring}
+    source = write(meters, tmp_path / "in.parquet")
+    with pytest.raises(InputError, match="there is no file"):
+        release(tmp_path / "none.parquet", tmp_path / "out.parquet", **common)
+    with pytest.raises(InputError, match="its name must end in"):
+        release(tmp_path / "in.xls", tmp_path / "out.parquet", **common)
+    with pytest.raises(InputError, match="a release is a copy"):
+        release(source, source, **common)
+    with pytest.raises(InputError, match="there is no folder"):
+        release(source, tmp_path / "no" / "out.parquet", **common)
+    (tmp_path / "out.parquet").write_text("mine")
+    with pytest.raises(InputError, match="exists already"):
+        release(source, tmp_path / "out.parquet", **common)
+    assert (tmp_path / "out.parquet").read_text() == "mine"
+    (tmp_path / "bad.parquet").write_text("not a table")
+    with pytest.raises(InputError, match=r"cannot read .* as parquet"):
+        release(tmp_path / "bad.parquet", tmp_path / "new.parquet", **common)
+
+
+KILLED = """
+import sys
+import errorfloor as ef
+from errorfloor.bulk import release
+release(sys.argv[1], sys.argv[2], columns={"kwh": ef.Interval(0, 0.5)}, key=["household", "day"], batch="b",
+        keys=sys.argv[3], overwrite=True)
+"""
+
+
+def test_a_killed_release_leaves_the_old_file_or_the_whole_new_one(tmp_path):
+    from errorfloor.identity import KeyRing
+
+    ring = KeyRing.create(tmp_path / "keys.json")
+    count = 400_000
+    table = pa.table({"household": np.arange(count) // 365, "day": np.arange(count) % 365, "kwh": np.ones(count)})
+    source = write(table, tmp_path / "in.parquet")
+    target = tmp_path / "out.parquet"
+    command = [sys.executable, "-c", KILLED, str(source), str(target), str(ring.path)]
+    target.write_bytes(b"old")
+    start = time.monotonic()
+    subprocess.run(command, check=True)
+    whole, taken = target.read_bytes(), time.monotonic() - start
+    moments = random.Random(7)
+    seen = set()
+    for _ in range(50):
+        target.write_bytes(b"old")
+        process = subprocess.Popen(command)
+        time.sleep(moments.uniform(0.3 * taken, 1.1 * taken))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        content = target.read_bytes()
+        assert content in (b"old", whole)
+        seen.add(content == whole)
+    subprocess.run(command, check=True)
+    assert target.read_bytes() == whole
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.parquet", "keys.json", "out.parquet"]
+    assert False in seen  # some were killed before they were done
+
+
+def test_unsigned_and_other_key_kinds_have_tags(ring):
+    from errorfloor.bulk.rowkey import RowKey
+
+    moment = pa.array([0, 1], pa.timestamp("us", "UTC"))
+    arrays = {
+        "small": pa.array([1, 2], pa.uint8()),
+        "truth": pa.array([True, False]),
+        "moment": moment,
+        "money": pa.array(["1.50", "2.50"]).cast(pa.decimal128(10, 2)),
+        "text": pa.array(["", "ä long text that needs more than one block of sixteen bytes"]),
+    }
+    batch = pa.record_batch(list(arrays.values()), names=list(arrays))
+    tags = RowKey(tuple(arrays), bytes(32)).tags(batch)
+    assert tags.shape == (2, 2)
+    assert len(np.unique(tags)) == 4
+    coarse = batch.set_column(2, "moment", moment.cast(pa.timestamp("s", "UTC"), safe=False))
+    assert (RowKey(("small",), bytes(32)).tags(coarse) == RowKey(("small",), bytes(32)).tags(batch)).all()
+    sliced = RowKey(("text",), bytes(32)).tags(batch.slice(1))
+    assert (sliced == RowKey(("text",), bytes(32)).tags(batch)[1:]).all()
+
+
+def test_maxwell_keeps_readings_from_shrinking(meters, ring, tmp_path):
+    table, _ = released(meters, ring, tmp_path, columns={"kwh": Maxwell(0.2)}, steps={"kwh": "0.001"})
+    assert (table["kwh"].to_numpy() - meters["kwh"].to_numpy()).min() >= -0.0005 - 1e-12
