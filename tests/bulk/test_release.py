@@ -230,9 +230,11 @@ def test_only_a_full_match_counts_as_a_repeated_key(meters, ring, tmp_path, monk
     from errorfloor.bulk import uniqueness
 
     # every tag is a suspect: none of them is repeated in full
-    monkeypatch.setattr(
-        uniqueness.SeenTags, "suspects", lambda self: np.concatenate([np.fromfile(p.name, "<u8") for p in self._parts])
-    )
+    def everything(self):
+        self._file.flush()
+        return np.fromfile(self._file.name, "<u8")
+
+    monkeypatch.setattr(uniqueness.SeenTags, "suspects", everything)
     table, _ = released(meters, ring, tmp_path)
     assert table.num_rows == 6000
 
@@ -360,3 +362,25 @@ def test_unsigned_and_other_key_kinds_have_tags(ring):
 def test_maxwell_keeps_readings_from_shrinking(meters, ring, tmp_path):
     table, _ = released(meters, ring, tmp_path, columns={"kwh": Maxwell(0.2)}, steps={"kwh": "0.001"})
     assert (table["kwh"].to_numpy() - meters["kwh"].to_numpy()).min() >= -0.0005 - 1e-12
+
+
+@pytest.mark.parametrize("by", ["table", "sorting"])
+def test_repeated_words_are_found_among_many(tmp_path, monkeypatch, by):
+    from errorfloor.bulk import uniqueness
+
+    if by == "sorting":
+        monkeypatch.setattr(uniqueness, "compiled", lambda: None)
+    words = ef.random.ReproducibleBits(3).words(200_000)
+    words[[7, 100_000]] = words[[150_000, 199_999]]
+    words[[3, 4]] = 0
+    tags = np.stack([words, np.arange(200_000, dtype=np.uint64)], axis=1)
+    with uniqueness.SeenTags(tmp_path / "tags") as seen:
+        for part in np.array_split(tags, 7):
+            seen.add(uniqueness.arrange(part))
+        assert seen.suspects().tolist() == sorted({0, int(words[7]), int(words[100_000])})
+    assert not (tmp_path / "tags").exists()
+
+
+def test_an_empty_table_can_be_released(meters, ring, tmp_path):
+    table, report = released(meters.slice(0, 0), ring, tmp_path)
+    assert table.num_rows == report.rows == 0

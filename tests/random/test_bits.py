@@ -139,14 +139,14 @@ def test_words_of_a_row_are_pinned():
 
 def test_compiled_and_plain_draws_agree_bit_for_bit():
     bits = ReproducibleBits(9)
-    first, second = bits.words(300_000), bits.words(300_000)
+    pairs = bits.pairs(300_000)
     edges = np.array([0, 1, 2**11, 2**62, 2**63 - 1, 2**63, 2**64 - 1, 2**53], dtype=np.uint64)
-    first[:64], second[:64] = np.repeat(edges, 8), np.tile(edges, 8)
+    pairs[:64] = np.stack([np.repeat(edges, 8), np.tile(edges, 8)], axis=1)
     for low, high in ((-0.5, 0.5), (0.0, 1e-300), (1e9, 1e9 + 1), (-3.7, 11.1)):
         plain, fast = np.empty(300_000), np.empty(300_000)
         center, half = low + (high - low) / 2, (high - low) / 2
-        by_numpy(first, second, center, half, low, high, plain)
-        compiled()(first, second, center, half, low, high, fast)
+        by_numpy(pairs, center, half, low, high, plain)
+        compiled()(pairs, center, half, low, high, fast)
         assert plain.tobytes() == fast.tobytes()
         assert ((plain >= low) & (plain <= high)).all()
 
@@ -165,6 +165,6 @@ def test_draws_of_the_raised_cosine_are_pinned():
     drawn = RaisedCosine(-0.5, 0.5).sample(3, rng=StickyBits(bytes(range(32))))
     assert [value.hex() for value in drawn.tolist()] == [
         "-0x1.7b05b6aa4ffb6p-3",
-        "0x1.dcbb75aa6bd00p-10",
         "-0x1.a6046b55189a4p-4",
+        "-0x1.09f34d2885291p-2",
     ]

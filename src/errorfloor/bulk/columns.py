@@ -27,6 +27,10 @@ class ReleasedColumn:
 
     ``low`` and ``high`` bound the released number minus the true one. Values outside ``range`` are clamped or refused,
     nulls are kept or refused, and what is not a finite number is refused always.
+
+    >>> column = ReleasedColumn.plan("kwh", Interval(0, 0.5), step="0.1", out_of_range="refuse", nulls="keep")
+    >>> column.noise.support.width < 0.4, column.describe()["certain_interval"]
+    (True, [0.0, 0.5])
     """
 
     name: str
@@ -82,7 +86,7 @@ class ReleasedColumn:
         values = self._numbers(column)
         noise = self.noise.sample(len(values), rng=RowBits(self.derived, tags))
         noise += values
-        released = self.lattice.round(noise)
+        released = self.lattice.round_in_place(noise)
         return pa.array(released, mask=missing)
 
     def _numbers(self, column: pa.Array) -> Array:
@@ -114,7 +118,7 @@ class ReleasedColumn:
     def describe(self) -> dict[str, Any]:
         """Give what may be said of the column in public, as plain data."""
         promise = self.floor
-        distance = None if self.range is None else (self.range[1] - self.range[0]) / 10
+        distance = float(f"{2 * math.sqrt(float(self.noise.covariance[0, 0])):.2g}")  # two standard errors
         return {
             "column": self.name,
             "unit": self.unit,
@@ -125,11 +129,11 @@ class ReleasedColumn:
             "standard_error": math.sqrt(float(self.noise.covariance[0, 0])),
             "information": float(self.noise.information[0, 0]),
             "unbiased_floor": rounded_down(float(promise.worst_entry)),
-            "any_estimator_floor": None if distance is None else rounded_down(float(promise.any_estimator[0])),
+            "any_estimator_floor": None if self.range is None else rounded_down(float(promise.any_estimator[0])),
             "range": None if self.range is None else list(self.range),
             "out_of_range": self.out_of_range,
             "nulls": self.nulls,
             "distance": distance,
-            "told_apart_in_100": None if distance is None else times_in_hundred(promise.distinguish(distance)),
-            "explanation": promise.explain(unit=self.unit),
+            "told_apart_in_100": times_in_hundred(promise.distinguish(distance)),
+            "explanation": promise.explain(unit=self.unit, distance=distance),
         }

@@ -23,9 +23,13 @@ def row_tags(derived: bytes, columns: Sequence[Array]) -> Array:
     >>> tags.shape, len(np.unique(tags[:, 0]))
     ((3, 2), 3)
     """
-    words = np.column_stack(columns).astype("<u8", copy=False)
-    if words.shape[1] % 2:
-        words = np.column_stack([words, np.zeros(len(words), dtype="<u8")])
+    width = sum(1 if column.ndim == 1 else column.shape[1] for column in columns)
+    words = np.zeros((len(columns[0]), width + width % 2), dtype="<u8")
+    place = 0
+    for column in columns:
+        size = 1 if column.ndim == 1 else column.shape[1]
+        words[:, place : place + size] = column.reshape(-1, size)
+        place += size
     cipher = BlockCipher(derived)
     state = cipher.encrypt(words[:, :2])
     for start in range(2, words.shape[1], 2):

@@ -35,32 +35,33 @@ CHUNK = 16_384  # draws that stay in a processor's cache between passes
 WORTH_COMPILING = 100_000  # draws; loading the compiler takes longer than drawing fewer without it
 
 
-def cosine_draws(first: Words, second: Words, low: float, high: float) -> Array:
-    """Give one draw on [low, high] from each pair of words.
+def cosine_draws(pairs: Words, low: float, high: float) -> Array:
+    """Give one draw on [low, high] from each row of two words.
 
     >>> words = np.array([0, 2**62, 2**63, 2**64 - 1], dtype=np.uint64)
-    >>> cosine_draws(words, words[::-1], -1.0, 1.0).round(6).tolist()
+    >>> cosine_draws(np.stack([words, words[::-1]], axis=1), -1.0, 1.0).round(6).tolist()
     [0.0, -0.5, 0.0, 1.0]
     """
     center, half = low + (high - low) / 2, (high - low) / 2
-    out = np.empty(len(first))
-    kernel = compiled() if len(first) >= WORTH_COMPILING else None
-    (kernel or by_numpy)(first, second, center, half, low, high, out)
+    out = np.empty(len(pairs))
+    kernel = compiled() if len(pairs) >= WORTH_COMPILING else None
+    (kernel or by_numpy)(pairs, center, half, low, high, out)
     return out
 
 
-def by_numpy(first: Words, second: Words, center: float, half: float, low: float, high: float, out: Array) -> None:
+def by_numpy(pairs: Words, center: float, half: float, low: float, high: float, out: Array) -> None:
     """Fill ``out`` with NumPy alone."""
     for start in range(0, len(out), CHUNK):
         part = slice(start, start + CHUNK)
-        t = ((first[part].view(np.int64) >> 11).astype(np.float64) + 0.5) * 2.0**-52
+        first, second = pairs[part, 0], pairs[part, 1]
+        t = ((first.astype(np.int64) >> 11).astype(np.float64) + 0.5) * 2.0**-52
         z = t * t
         p = np.full_like(z, COEFFICIENTS[-1])
         for coefficient in COEFFICIENTS[-2::-1]:
             p *= z
             p += coefficient
         p *= z
-        moved = (second[part] >> np.uint64(11)).astype(np.float64) * 2.0**-53 < p
+        moved = (second >> np.uint64(11)).astype(np.float64) * 2.0**-53 < p
         t -= np.where(moved, np.copysign(1.0, t), 0.0)
         t *= half
         t += center
@@ -76,10 +77,10 @@ def compiled() -> Callable[..., Any] | None:
         return None
     coefficients = COEFFICIENTS
 
-    @njit("void(u8[::1], u8[::1], f8, f8, f8, f8, f8[::1])", nogil=True, cache=True)
-    def kernel(first, second, center, half, low, high, out):  # type: ignore[no-untyped-def]
+    @njit("void(u8[:,::1], f8, f8, f8, f8, f8[::1])", nogil=True, cache=True)
+    def kernel(pairs, center, half, low, high, out):  # type: ignore[no-untyped-def]
         for i in range(out.size):
-            t = (np.float64(np.int64(first[i]) >> 11) + 0.5) * 2.0**-52
+            t = (np.float64(np.int64(pairs[i, 0]) >> 11) + 0.5) * 2.0**-52
             z = t * t
             p = coefficients[10]
             p = p * z + coefficients[9]
@@ -93,7 +94,7 @@ def compiled() -> Callable[..., Any] | None:
             p = p * z + coefficients[1]
             p = p * z + coefficients[0]
             p = p * z
-            moved = np.float64(second[i] >> np.uint64(11)) * 2.0**-53 < p
+            moved = np.float64(pairs[i, 1] >> np.uint64(11)) * 2.0**-53 < p
             side = 1.0 if t > 0.0 else -1.0
             w = center + half * (t - side if moved else t)
             out[i] = min(max(w, low), high)

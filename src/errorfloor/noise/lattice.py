@@ -59,8 +59,12 @@ class Lattice(Value):
 
     def round(self, values: Any) -> Array:
         """Round to the nearest multiple."""
+        return self.round_in_place(np.array(values, dtype=float))
+
+    def round_in_place(self, steps: Array) -> Array:
+        """Round an array of doubles to the nearest multiples where it is, and give it back."""
         above, below = self._ratio
-        steps = np.asarray(values, dtype=float) * below
+        steps *= below
         if above != 1:
             steps /= above
         np.rint(steps, out=steps)

@@ -111,7 +111,7 @@ class RaisedCosine(ScalarNoise):
 
     def _sample(self, count: int, bits: Bits) -> Array:
         # θ uniform on (−π, π), moved by π with probability (1 − cos θ)/2, has the density (1 + cos φ)/2π
-        return cosine_draws(bits.words(count), bits.words(count), self.low, self.high)
+        return cosine_draws(bits.pairs(count), self.low, self.high)
 
 
 def minus_sine(x: Array) -> Array:

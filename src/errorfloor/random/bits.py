@@ -21,6 +21,10 @@ class Bits(ABC):
     def words(self, count: int) -> Words:
         """Give ``count`` independent uniform words."""
 
+    def pairs(self, count: int) -> Words:
+        """Give two words for each draw, side by side."""
+        return self.words(2 * count).reshape(count, 2)
+
     def uniform(self, count: int) -> Array:
         """Give numbers uniform on the multiples of 2⁻⁵³ in (0, 1]: zero, which has no logarithm, is never drawn."""
         drawn: Array = ((self.words(count) >> np.uint64(11)).astype(np.float64) + 1.0) * 2.0**-53

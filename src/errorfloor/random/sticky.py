@@ -54,9 +54,20 @@ class RowBits(Bits):
             return self._next(np.arange(count))
         half = self._drawn % 2
         if half == 0:
-            self._block = self._cipher.encrypt(self._tags ^ np.array([0, self._drawn // 2], dtype="<u8"))
+            blocks = self._tags
+            if self._drawn:
+                blocks = blocks.copy()
+                blocks[:, 1] ^= np.uint64(self._drawn // 2)
+            self._block = self._cipher.encrypt(blocks)
         self._drawn += 1
         return self._block[:, half].astype(np.uint64)
+
+    def pairs(self, count: int) -> Words:
+        """Give the next two words of every row."""
+        if isinstance(self._drawn, int) and self._drawn == 0 and count == len(self._tags):
+            self._drawn = 2
+            return self._cipher.encrypt(self._tags)
+        return _pairs_by_lane(self, count)
 
     def normals(self, rows: int, count: int) -> Array:
         """Give normal numbers, each from words of its own row of the table."""
@@ -93,11 +104,18 @@ class _Lanes(Bits):
             raise InputError(f"row bits give one word a row: asked for {count} of {len(self._rows)} rows")
         return self._whole._next(self._rows)
 
+    def pairs(self, count: int) -> Words:
+        return _pairs_by_lane(self, count)
+
     def normals(self, rows: int, count: int) -> Array:
         return _normals_by_lane(self, rows, count)
 
     def lanes(self, rows: Array) -> Bits:
         return _Lanes(self._whole, self._rows[rows])
+
+
+def _pairs_by_lane(bits: Bits, count: int) -> Words:
+    return np.stack([bits.words(count), bits.words(count)], axis=1)
 
 
 def _normals_by_lane(bits: Bits, rows: int, count: int) -> Array:
