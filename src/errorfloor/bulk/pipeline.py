@@ -177,7 +177,7 @@ def release(
     >>> bool(((released >= [9.0, 10.5, 11.0]) & (released <= [9.5, 11.0, 11.5])).all()), report.rows
     (True, 3)
     """
-    planned = _plan(columns, key, batch, ranges or {}, units or {}, steps or {}, out_of_range, nulls)
+    planned = plan_columns(columns, key, batch, ranges or {}, units or {}, steps or {}, out_of_range, nulls)
     ring = keys if isinstance(keys, KeyRing) else KeyRing(keys)
     inlet, outlet = TableFile.of(source, table), TableFile.of(target, target_table)
     if inlet.path.resolve() == outlet.path.resolve() and inlet.table == outlet.table:
@@ -263,7 +263,7 @@ def _refuse_repeated(source: TableFile, work: Perturbation, seen: SeenTags) -> N
         )
 
 
-def _plan(
+def plan_columns(
     columns: Mapping[str, Noise | Interval],
     key: Sequence[str],
     batch: str,
@@ -273,6 +273,7 @@ def _plan(
     out_of_range: str,
     nulls: str,
 ) -> list[ReleasedColumn]:
+    """Check what was asked for and plan every column; nothing is read yet."""
     if not columns:
         raise InputError("name at least one column to release, with its noise")
     if isinstance(key, str) or not key or len(set(key)) < len(key):
