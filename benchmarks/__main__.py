@@ -3,8 +3,10 @@
 Absolute times depend on the machine and its other work; ratios of things measured together, alternately, do not.
 """
 
-from benchmarks import draws, library
+from benchmarks import draws, library, peers, release
 
 if __name__ == "__main__":
     draws.main()
+    peers.main()
     library.main()
+    release.main()

@@ -15,7 +15,7 @@ from errorfloor.noise import (
     TruncatedLaplace,
     Uniform,
 )
-from errorfloor.random import ReproducibleBits, SecureBits
+from errorfloor.random import ReproducibleBits, RowBits, SecureBits
 
 COUNT = 1_000_000
 BASE = "NumPy standard_normal"
@@ -41,4 +41,7 @@ def main() -> None:
     actions |= {"secure 64-bit words": lambda: SecureBits().words(COUNT)}
     actions |= {"reproducible 64-bit words": lambda: ReproducibleBits(1).words(COUNT)}
     actions |= {f"{name}": (lambda noise=noise: noise.sample(COUNT)) for name, noise in noises.items()}
+    tags = ReproducibleBits(1).words(2 * COUNT).reshape(COUNT, 2)
+    actions |= {"raised cosine, sticky by row": lambda: cosine.sample(COUNT, rng=RowBits(bytes(32), tags))}
+    actions |= {"Maxwell, sticky by row": lambda: noises["Maxwell"].sample(COUNT, rng=RowBits(bytes(32), tags))}
     table(f"One draw, of {COUNT:,} at a time, secure bits", side_by_side(actions, 5), BASE, COUNT, "ns")

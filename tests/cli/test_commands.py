@@ -133,3 +133,58 @@ def test_a_missing_extra_prints_its_install_command():
     hide = "import sys; sys.modules['matplotlib'] = None; import errorfloor as ef; ef.design(ef.Interval(0, 1)).plot()"
     shown = subprocess.run([sys.executable, "-c", hide], capture_output=True, text=True)
     assert "pip install 'errorfloor[plots]'" in shown.stderr
+
+
+def test_keys_are_made_listed_and_rotated(tmp_path):
+    file = str(tmp_path / "keys.json")
+    made = json.loads(run("keys", "create", "--file", file, "--json").stdout)["id"]
+    fresh = json.loads(run("keys", "rotate", "--file", file, "--json").stdout)["id"]
+    listed = json.loads(run("keys", "list", "--file", file, "--json").stdout)
+    assert [key["id"] for key in listed] == [made, fresh]
+    assert [key["in_use"] for key in listed] == [False, True]
+    shown = run("keys", "list", "--file", file).stdout
+    assert fresh in shown
+    secrets = [key["secret"] for key in json.loads((tmp_path / "keys.json").read_text())["keys"]]
+    assert not any(secret[:8] in shown for secret in secrets)
+    again = run("keys", "create", "--file", file)
+    assert again.returncode == 1
+    assert "exists already" in again.stderr
+
+
+def test_release_from_the_shell(tmp_path):
+    (tmp_path / "meters.csv").write_text("id,kwh,gas\n1,10.0,5\n2,11.5,6\n3,0.25,7\n")
+    run("keys", "create", "--file", "keys.json", cwd=tmp_path)
+    common = ["release", "meters.csv", "out.csv", "--key", "id", "--batch", "q1", "--keys", "keys.json"]
+    two = ["--column", "kwh", "--noise", "0..0.5", "--column", "gas", "--noise", "-1..1", "--unit", "kWh"]
+    shown = run(*common, *two, cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "out.csv: 3 rows" in shown.stdout
+    assert "gas: each released number minus the true one lies certainly in -1 … 1 kWh" in shown.stdout
+    rows = [line.split(",") for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    for row, kwh, gas in zip(rows, (10.0, 11.5, 0.25), (5, 6, 7), strict=True):
+        assert 0 <= float(row[1]) - kwh <= 0.5
+        assert abs(float(row[2]) - gas) <= 1
+    report = json.loads(run(*common, *two, "--overwrite", "--json", cwd=tmp_path).stdout)
+    assert [column["column"] for column in report["columns"]] == ["kwh", "gas"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--column", "kwh", "--noise", "0.."], "--noise must be a bounded interval"),
+        (["--column", "kw", "--noise", "0..1"], "no column kw: did you mean kwh"),
+        (["--column", "kwh", "--noise", "0..1", "--noise", "0..2"], "--noise is given 2 times for 1 columns"),
+        (["--column", "kwh", "--noise", "0..1", "--step", "2"], "leaves no room for noise"),
+        (["--column", "kwh", "--noise", "0..1", "--range", "5"], "cannot read '5'"),
+    ],
+)
+def test_mistakes_in_a_release_are_named(tmp_path, extra, message):
+    (tmp_path / "meters.csv").write_text("id,kwh\n1,10.0\n")
+    run("keys", "create", "--file", "keys.json", cwd=tmp_path)
+    shown = run(
+        "release", "meters.csv", "out.csv", "--key", "id", "--batch", "q1", "--keys", "keys.json", *extra, cwd=tmp_path
+    )
+    assert shown.returncode == 2, shown.stderr
+    assert message in shown.stderr
+    assert "Traceback" not in shown.stderr
+    assert not (tmp_path / "out.csv").exists()

@@ -146,7 +146,7 @@ def test_compiled_and_plain_draws_agree_bit_for_bit():
         plain, fast = np.empty(300_000), np.empty(300_000)
         center, half = low + (high - low) / 2, (high - low) / 2
         by_numpy(pairs, center, half, low, high, plain)
-        compiled()(pairs, center, half, low, high, fast)
+        compiled()(pairs.reshape(-1), center, half, low, high, fast)
         assert plain.tobytes() == fast.tobytes()
         assert ((plain >= low) & (plain <= high)).all()
 

@@ -25,7 +25,7 @@ from errorfloor.noise import Noise
 from errorfloor.support import Interval
 
 WORKERS = 2
-AHEAD = 16  # batches in flight
+AHEAD = 10  # batches in flight
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from errorfloor.checks import Array
 
 PARTS = 128
 LEADING = np.uint64(57)  # shift that leaves the number of a part
+ONE_AT_A_TIME = 500_000_000  # rows from which parts are so large that two tables at once would need too much memory
 
 
 class SeenTags:
@@ -70,7 +71,7 @@ class SeenTags:
                     filled += os.preadv(file.fileno(), [room[filled : filled + count]], start)
             return _repeated(words)
 
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPoolExecutor(2 if counts.sum() < ONE_AT_A_TIME else 1) as pool:
             return np.concatenate(list(pool.map(repeated, range(PARTS))))
 
 

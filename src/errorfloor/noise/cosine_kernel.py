@@ -45,7 +45,10 @@ def cosine_draws(pairs: Words, low: float, high: float) -> Array:
     center, half = low + (high - low) / 2, (high - low) / 2
     out = np.empty(len(pairs))
     kernel = compiled() if len(pairs) >= WORTH_COMPILING else None
-    (kernel or by_numpy)(pairs, center, half, low, high, out)
+    if kernel is None:
+        by_numpy(pairs, center, half, low, high, out)
+    else:
+        kernel(pairs.reshape(-1), center, half, low, high, out)
     return out
 
 
@@ -77,10 +80,10 @@ def compiled() -> Callable[..., Any] | None:
         return None
     coefficients = COEFFICIENTS
 
-    @njit("void(u8[:,::1], f8, f8, f8, f8, f8[::1])", nogil=True, cache=True)
-    def kernel(pairs, center, half, low, high, out):  # type: ignore[no-untyped-def]
+    @njit("void(u8[::1], f8, f8, f8, f8, f8[::1])", nogil=True, cache=True)
+    def kernel(words, center, half, low, high, out):  # type: ignore[no-untyped-def]
         for i in range(out.size):
-            t = (np.float64(np.int64(pairs[i, 0]) >> 11) + 0.5) * 2.0**-52
+            t = (np.float64(np.int64(words[2 * i]) >> 11) + 0.5) * 2.0**-52
             z = t * t
             p = coefficients[10]
             p = p * z + coefficients[9]
@@ -94,7 +97,7 @@ def compiled() -> Callable[..., Any] | None:
             p = p * z + coefficients[1]
             p = p * z + coefficients[0]
             p = p * z
-            moved = np.float64(pairs[i, 1] >> np.uint64(11)) * 2.0**-53 < p
+            moved = np.float64(words[2 * i + 1] >> np.uint64(11)) * 2.0**-53 < p
             side = 1.0 if t > 0.0 else -1.0
             w = center + half * (t - side if moved else t)
             out[i] = min(max(w, low), high)
