@@ -154,7 +154,7 @@ def test_explanations_round_floors_down_and_probabilities_up():
     probability = floor.distinguish(0.1)
     stated = float(text.split("at most ")[1].split(" times")[0]) / 100
     assert probability <= stated < probability + 0.0011
-    assert "values outside are clamped" in text
+    assert "values lie there or are clamped" in text
 
 
 def test_joint_density_check_of_the_quadrature_itself():

@@ -56,8 +56,8 @@ def floor(
     >>> print(mean_of_ten.explain(unit="kWh", distance=1.0))
     Two values of an entry 1 kWh apart: whatever the test, and whatever is known of the other entries, the answers name
     the right one at most 65.5 times in 100 at even odds. Any estimator of an entry, biased or not, has a
-    root-mean-square error of at least 1.56 kWh in the worst case over 0 … 50 kWh (values outside are clamped; 14.4 kWh
-    would mean that the answers tell nothing). It is not the error against somebody who can already guess well. An
+    root-mean-square error of at least 1.56 kWh in the worst case over 0 … 50 kWh (values lie there or are clamped; 14.4
+    kWh would mean that the answers tell nothing). It is not the error against somebody who can already guess well. An
     unbiased estimator of a continuous entry, even one that knows every other entry, has a root-mean-square error of at
     least 1.59 kWh; biased ones are not bound by this number. The answers depend on 1 of 10 directions of the data: no
     unbiased estimator of all entries exists.

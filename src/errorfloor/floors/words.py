@@ -83,7 +83,6 @@ def _worst_case(floor: "Floor", suffix: str) -> str:
     return (
         f"Any estimator of an entry, biased or not, has a root-mean-square error of at least "
         f"{rounded_down(float(floor.any_estimator[weakest]))}{suffix} in the worst case over {low:g} … {high:g}"
-        f"{suffix} (values outside are clamped; {rounded_down(ignorance)}{suffix} would mean that the answers tell "
-        f"nothing). "
-        f"It is not the error against somebody who can already guess well."
+        f"{suffix} (values lie there or are clamped; {rounded_down(ignorance)}{suffix} would mean that the answers "
+        f"tell nothing). It is not the error against somebody who can already guess well."
     )
