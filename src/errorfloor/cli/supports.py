@@ -3,10 +3,8 @@
 import json
 from pathlib import Path
 
-import numpy as np
-
 from errorfloor.errors import InputError, SupportError
-from errorfloor.support import Ball, Box, HalfLine, Interval, Orthant, Polytope, Reals, Support, from_dict
+from errorfloor.support import Ball, HalfLine, Interval, Reals, Support, from_dict, product_of
 
 GRAMMAR = (
     "-0.5..0.5 (an interval), 0.. or ..0 (a half-line), .. (the line), several of these with commas (a box, an "
@@ -28,7 +26,7 @@ def parse_support(text: str) -> Support:
     if text.startswith("ball:"):
         return _ball(text)
     sides = [_side(part.strip(), text) for part in text.split(",")]
-    return sides[0] if len(sides) == 1 else _product(sides)
+    return product_of(sides)
 
 
 def parse_range(text: str) -> tuple[float, float]:
@@ -58,19 +56,6 @@ def _side(part: str, text: str) -> Interval | HalfLine | Reals:
     if ends[0] is not None and ends[1] is not None:
         return Interval(ends[0], ends[1])
     return Reals(1) if ends == [None, None] else HalfLine(ends[0], ends[1])
-
-
-def _product(sides: list[Interval | HalfLine | Reals]) -> Support:
-    low, high = (np.concatenate(ends) for ends in zip(*(side.bounding_box for side in sides), strict=True))
-    if all(isinstance(side, Interval) for side in sides):
-        return Box(low, high)
-    if all(isinstance(side, Reals) for side in sides):
-        return Reals(len(sides))
-    if all(isinstance(side, HalfLine) and side.low == 0 for side in sides):
-        return Orthant(len(sides))
-    blocks = [side.half_spaces for side in sides]
-    rows = [np.insert(np.zeros((A.shape[0], len(sides) - 1)), k, A[:, 0], axis=1) for k, (A, _) in enumerate(blocks)]
-    return Polytope(A=np.vstack(rows), b=np.concatenate([b for _, b in blocks]))
 
 
 def _ball(text: str) -> Support:

@@ -9,7 +9,7 @@ from errorfloor.checks import Array
 from errorfloor.errors import InputError, NoClosedFormError
 from errorfloor.noise.base import Noise
 from errorfloor.random import Bits
-from errorfloor.support import Box, HalfLine, Interval, Orthant, Polytope, Reals, Support
+from errorfloor.support import Support, product_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,21 +41,7 @@ class Product(Noise):
     @cached_property
     def support(self) -> Support:
         """The product of the factors' supports."""
-        sets = [factor.support for factor in self.factors]
-        if len(sets) == 1:
-            return sets[0]
-        low, high = (np.concatenate(ends) for ends in zip(*(s.bounding_box for s in sets), strict=True))
-        if all(isinstance(s, Interval) for s in sets):
-            return Box(low, high)
-        if all(isinstance(s, Reals) for s in sets):
-            return Reals(len(sets))
-        if all(isinstance(s, HalfLine) and s.low == 0 for s in sets):
-            return Orthant(len(sets))
-        axes = np.eye(len(sets))
-        return Polytope(
-            A=np.vstack([-axes[np.isfinite(low)], axes[np.isfinite(high)]]),
-            b=np.concatenate([-low[np.isfinite(low)], high[np.isfinite(high)]]),
-        )
+        return product_of([factor.support for factor in self.factors])
 
     @property
     def information(self) -> Array:

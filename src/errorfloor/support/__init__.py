@@ -24,6 +24,7 @@ from errorfloor.support.interval import Interval
 from errorfloor.support.orthant import Orthant
 from errorfloor.support.polygon import Polygon
 from errorfloor.support.polytope import Polytope
+from errorfloor.support.product import product_of
 from errorfloor.support.reals import Reals
 from errorfloor.values import build
 
@@ -39,6 +40,7 @@ __all__ = [
     "Reals",
     "Support",
     "from_dict",
+    "product_of",
 ]
 
 _KINDS: Mapping[str, type[Support]] = {

@@ -15,6 +15,7 @@ from errorfloor.checks import Array
 from errorfloor.errors import SupportError
 
 SAME = 1e-12  # facets whose unit normals agree to this are one facet, or opposite ones
+CENTRED = 1e-3  # an interior point this deep beside the farthest face will do
 THIN = 1e-9  # an inscribed ball this small beside the set makes it flat
 MOST_CORNERS = 12  # sides of a box whose corners are all looked at
 
@@ -56,10 +57,13 @@ class Facets:
         length = np.linalg.norm(A, axis=1)
         A, b = A / length[:, None], b / length
         center = np.zeros(A.shape[1])
+        depth = b
         for _ in range(4):  # each round starts from a better centre, so its tolerance is finer
-            size = float(np.abs(b - A @ center).max()) or 1.0
-            center = center + size * _deepest_point(A, (b - A @ center) / size)
-        depth = b - A @ center
+            if depth.min() > CENTRED * np.abs(depth).max():
+                break
+            size = float(np.abs(depth).max()) or 1.0
+            center = center + size * _deep_point(A, depth / size)
+            depth = b - A @ center
         size = float(depth.max())
         if depth.min() < 0:
             raise SupportError("Polytope is empty: no point satisfies A w ≤ b")
@@ -156,17 +160,24 @@ def _irredundant(A: Array, b: Array) -> tuple[Array, Array]:
     return A[kept], b[kept]
 
 
-def _deepest_point(A: Array, b: Array) -> Array:
-    """The centre of the largest inscribed ball of radius at most one."""
-    found = _linear_programme(
-        np.append(np.zeros(A.shape[1]), -1.0),
-        np.column_stack([A, np.ones(len(A))]),
-        b,
-        [(None, None)] * A.shape[1] + [(None, 1.0)],
+def _deep_point(A: Array, b: Array) -> Array:
+    """The centre of a largest inscribed ball of radius at most one, the nearest where there are many."""
+    k, m = A.shape
+    axes = np.eye(m)
+    # the variables are the centre, the radius, and a bound on the centre's coordinates that costs a little
+    rows = np.block(
+        [
+            [A, np.ones((k, 1)), np.zeros((k, 1))],
+            [axes, np.zeros((m, 1)), -np.ones((m, 1))],
+            [-axes, np.zeros((m, 1)), -np.ones((m, 1))],
+        ]
     )
+    cost = np.concatenate([np.zeros(m), [-1.0, 1e-6]])
+    bounds = [(None, None)] * m + [(None, 1.0), (0.0, None)]
+    found = _linear_programme(cost, rows, np.concatenate([b, np.zeros(2 * m)]), bounds)
     if found is None:
         raise SupportError("Polytope is empty: no point satisfies A w ≤ b")
-    return found[:-1]
+    return found[:m]
 
 
 def _greatest(direction: Array, A: Array, b: Array) -> float:
