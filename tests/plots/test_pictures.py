@@ -82,3 +82,10 @@ def test_pictures_do_not_touch_global_state_or_need_a_screen():
         "import sys; assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env={"PATH": "", "MPLBACKEND": "agg"})
+
+
+def test_wrong_requests_are_named(tmp_path):
+    with pytest.raises(InputError, match=r"must end in \.png, \.svg, \.pdf"):
+        plots.save(RaisedCosine(0, 1).plot(), tmp_path / "noise.xyz")
+    with pytest.raises(InputError, match="a mapping from names to noises"):
+        plots.compare([RaisedCosine(0, 1)])

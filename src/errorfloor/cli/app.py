@@ -1,6 +1,7 @@
 """The commands, and what they share: messages, JSON, exit codes."""
 
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,6 +27,7 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write to
 
 def run() -> None:
     """Run a command; a mistake or a failure becomes one line on stderr and an exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what is unfinished is cleared away
     try:
         app(prog_name="errorfloor")
     except ErrorFloorError as problem:

@@ -8,6 +8,7 @@ import typer
 
 from errorfloor.cli.app import AsJson, app, messages, parse_json, print_json
 from errorfloor.cli.supports import GRAMMAR, parse_range, parse_support
+from errorfloor.errors import InputError
 
 
 @app.command()
@@ -29,6 +30,8 @@ def design(
     """
     import errorfloor as ef
 
+    if plot is not None and plot.suffix.lower() not in ef.plots.FORMATS:
+        raise InputError(f"--plot must end in {', '.join(ef.plots.FORMATS)}, got {plot}")
     chosen = parse_support(support)
     parsed_loss = loss if loss in (None, "squared", "absolute") else parse_json("--loss", loss)
     C = parse_json("--jacobian", jacobian)

@@ -134,7 +134,7 @@ def _read(path: Path) -> list[Key]:
         reason = getattr(problem, "strerror", None) or "it is not text"
         raise KeyFileError(f"cannot read the key file {path}: {reason}") from None
     if stat.S_IMODE(mode) & 0o077:
-        raise KeyFileError(f"others can read the key file {path}: rotate it, and allow its owner only (chmod 600)")
+        raise KeyFileError(f"others can read the key file {path}: allow its owner only (chmod 600), then rotate it")
     try:
         plain = json.loads(text)
         keys = [Key(str(e["id"]), str(e["created"]), bytes.fromhex(e["secret"])) for e in plain["keys"]]

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from errorfloor.errors import InputError
 from errorfloor.plots.canvas import canvas
 from errorfloor.plots.densities import at_equal_quality, at_equal_width, compare, density
 from errorfloor.plots.tradeoffs import distinguishability, floor_against_answers, tradeoff
@@ -19,6 +20,8 @@ __all__ = [
     "tradeoff",
 ]
 
+FORMATS = (".png", ".svg", ".pdf")
+
 
 def save(figure: Any, path: str | Path) -> Path:
     """Write a figure to a file; the ending of its name chooses PNG, SVG or PDF.
@@ -30,6 +33,8 @@ def save(figure: Any, path: str | Path) -> Path:
     'noise.png'
     """
     target = Path(path)
+    if target.suffix.lower() not in FORMATS:
+        raise InputError(f"a picture's name must end in {', '.join(FORMATS)}, got {str(path)!r}")
     # without its date the file depends on the picture alone; PNG has no such field
     undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     figure.savefig(target, metadata=undated.get(target.suffix.lower(), {}))

@@ -45,6 +45,8 @@ def compare(noises: Mapping[str, Noise], *, unit: str = "", title: str = "") -> 
     >>> len(compare({"Laplace": Laplace(1.0), "Gaussian": Gaussian(2.0)}).axes[0].lines)
     2
     """
+    if not isinstance(noises, Mapping):
+        raise InputError('noises must be a mapping from names to noises, such as {"Gaussian": Gaussian(1.0)}')
     figure, axes = canvas(width=7.2, height=4.2)
     for name, noise in noises.items():
         information = float(noise.information[0, 0])

@@ -54,6 +54,9 @@ def floor_against_answers(floor: Floor, *, most: int = 1000, unit: str = "") -> 
         )
         nothing = float((floor.high - floor.low).min()) / np.sqrt(12)
         axes.axhline(nothing, color="#888888", linestyle="--", linewidth=1, label="the answers tell nothing")
+    axes.set_title("What accumulating answers leave of the floor")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}")
     axes.set_xlabel("independent answers")
     axes.set_ylabel(with_unit("root-mean-square error floor", unit))
     axes.legend(frameon=False)
@@ -73,6 +76,7 @@ def distinguishability(floor: Floor, *, widest: float, counts: Sequence[int] = (
     h = np.linspace(0, widest, 301)
     for count in counts:
         axes.plot(h, floor.after(count).distinguish(h), label=f"{count} answer{'s' if count > 1 else ''}")
+    axes.set_title("Telling two values apart")
     axes.set_xlim(0, widest)
     axes.set_ylim(0.5, 1.0)
     axes.set_xlabel(with_unit("distance between two values", unit))
