@@ -22,8 +22,9 @@ ALONE = """
 import sys
 from errorfloor.bulk import release
 from errorfloor.support import Interval
-release(sys.argv[1], sys.argv[2], columns={"kwh": Interval(0, 0.5)}, key=["household", "day"], batch="bench",
-        keys=sys.argv[3], ranges={"kwh": (0, 50)}, overwrite=True)
+release(sys.argv[1], sys.argv[2], columns={"kwh": Interval(0, 0.5)}, key=["household", "day"],
+        batch=sys.argv[1].split("/")[-1].removesuffix(".parquet"), keys=sys.argv[3],
+        ranges={"kwh": (0, 50)}, order_is_public=True, overwrite=True)
 lines = open("/proc/self/status").read().splitlines()
 print(next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM")))
 """
@@ -55,9 +56,10 @@ def main() -> None:
                     here / "out.parquet",
                     columns={"kwh": Interval(0, 0.5)},
                     key=["household", "day"],
-                    batch="bench",
+                    batch=source.stem,
                     keys=keys,
                     ranges={"kwh": (0, 50)},
+                    order_is_public=True,
                     overwrite=True,
                 )
 

@@ -10,11 +10,21 @@ from errorfloor.identity import Key, KeyRing
 
 
 @pytest.fixture
-def ring(tmp_path):
-    """A key ring with a known key, so that draws can be pinned."""
-    ring = KeyRing.create(tmp_path / "keys.json")
-    ring.keys = [Key(id="0011223344556677", created="2013-01-01T00:00:00+00:00", secret=bytes(range(32)))]
-    return ring
+def ring_in():
+    """Make a key ring with a known key in a folder, so that draws can be pinned; its register is new."""
+
+    def make(folder):
+        ring = KeyRing.create(folder / "keys.json")
+        ring.keys = [Key(id="0011223344556677", created="2013-01-01T00:00:00+00:00", secret=bytes(range(32)))]
+        return ring
+
+    return make
+
+
+@pytest.fixture
+def ring(tmp_path, ring_in):
+    """A key ring with a known key."""
+    return ring_in(tmp_path)
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ import pytest
 import errorfloor as ef
 from errorfloor.bulk import Perturbation, ReleasedColumn, release
 from errorfloor.errors import InputError
-from errorfloor.identity import Key
 from errorfloor.noise import Gaussian, Maxwell, RaisedCosine, Uniform
 
 KEY = ["household", "day"]
@@ -58,7 +57,13 @@ def tables_of(path):
 def released(meters, ring, folder, ending=".parquet", target_ending=None, **options):
     source = write(meters, folder / f"in{ending}")
     target = folder / f"out{target_ending or ending}"
-    options = {"columns": {"kwh": ef.Interval(0, 0.5)}, "key": KEY, "batch": "2013-q1", "keys": ring} | options
+    options = {
+        "columns": {"kwh": ef.Interval(0, 0.5)},
+        "key": KEY,
+        "batch": "2013-q1",
+        "keys": ring,
+        "public": [name for name in meters.column_names if name not in ("household", "day", "kwh", "gas")],
+    } | options
     if target.suffix == ".duckdb":
         options["target_table"] = "meters"
     report = release(source, target, **tables_of(source), **options)
@@ -86,11 +91,11 @@ def test_noise_without_room_for_rounding_would_break_the_bound():
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".arrow", ".duckdb"])
-def test_every_format_gives_the_same_numbers(meters, ring, tmp_path, ending):
+def test_every_format_gives_the_same_numbers(meters, ring_in, tmp_path, ending):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    reference, _ = released(meters, ring, tmp_path / "a")
-    table, _ = released(meters, ring, tmp_path / "b", ending)
+    reference, _ = released(meters, ring_in(tmp_path / "a"), tmp_path / "a")
+    table, _ = released(meters, ring_in(tmp_path / "b"), tmp_path / "b", ending)
     assert table["kwh"].to_numpy().tobytes() == reference["kwh"].to_numpy().tobytes()
     assert table.column_names == reference.column_names
 
@@ -105,29 +110,94 @@ def test_the_same_release_is_the_same_file_and_another_batch_is_not(meters, ring
     content = (tmp_path / "out.parquet").read_bytes()
     released(meters, ring, tmp_path, overwrite=True)
     assert (tmp_path / "out.parquet").read_bytes() == content
-    for change in ({"batch": "2013-q2"}, {"columns": {"kwh": ef.Interval(0, 0.6)}}, {"steps": {"kwh": "0.01"}}):
-        other, _ = released(meters, ring, tmp_path, overwrite=True, **change)
-        noise = [t["kwh"].to_numpy() - meters["kwh"].to_numpy() for t in (first, other)]
-        assert abs(np.corrcoef(*noise)[0, 1]) < 0.08  # 6,000 rows: six standard errors
-    ring.keys = [Key(id="0011223344556678", created="", secret=bytes(range(32)))]
-    other, _ = released(meters, ring, tmp_path, overwrite=True)
-    assert not other.equals(first)
+    other, _ = released(meters, ring, tmp_path, overwrite=True, batch="2013-q2", again=True)
+    noise = [t["kwh"].to_numpy() - meters["kwh"].to_numpy() for t in (first, other)]
+    assert abs(np.corrcoef(*noise)[0, 1]) < 0.08  # 6,000 rows: six standard errors
 
 
-def test_a_row_keeps_its_noise_in_any_order_and_company(meters, ring, tmp_path):
-    whole, _ = released(meters, ring, tmp_path)
-    order = np.random.default_rng(1).permutation(6000)[:1000]
-    part, _ = released(meters.take(order), ring, tmp_path, overwrite=True)
-    assert part["kwh"].to_numpy().tolist() == whole["kwh"].to_numpy()[order].tolist()
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"columns": {"kwh": ef.Interval(0, 0.5 + 1e-9)}},
+        {"steps": {"kwh": "0.01"}},
+        {"ranges": {"kwh": (0, 50)}},
+        {"ranges": {"kwh": (0, 1)}, "out_of_range": "clamp"},
+        {"nulls": "refuse"},
+    ],
+)
+def test_whatever_decides_the_numbers_decides_the_noise_and_a_batch_keeps_it(meters, ring_in, tmp_path, change):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    ring = ring_in(tmp_path / "a")
+    first, _ = released(meters, ring, tmp_path / "a")
+    with pytest.raises(InputError, match="column kwh of batch 2013-q1 was released with another noise, step or range"):
+        released(meters, ring, tmp_path / "a", overwrite=True, **change)
+    # even without the register the noise would be another: two clampings never share it
+    other, _ = released(meters, ring_in(tmp_path / "b"), tmp_path / "b", **change)
+    small = meters["kwh"].to_numpy() <= 1.0
+    assert small.sum() > 5
+    noise = [t["kwh"].to_numpy()[small] - meters["kwh"].to_numpy()[small] for t in (first, other)]
+    assert not np.isclose(*noise, atol=0.006).all()
 
 
-def test_the_width_and_encoding_of_a_key_do_not_matter(meters, ring, tmp_path):
-    reference, _ = released(meters, ring, tmp_path, key=["household", "day", "tariff"])
+def test_a_batch_belongs_to_its_data(meters, ring, tmp_path):
+    released(meters, ring, tmp_path)
+    edited = meters.set_column(3, "kwh", pc.add(meters["kwh"], 1.0))
+    with pytest.raises(InputError, match="batch 2013-q1 names other data"):
+        released(edited, ring, tmp_path, overwrite=True)
+    with pytest.raises(InputError, match="kwh of this table was released as batch 2013-q1: a second draw tells more"):
+        released(meters, ring, tmp_path, overwrite=True, batch="2013-q2")
+    with pytest.raises(InputError, match="was released with the row key household, day: keep it"):
+        released(meters, ring, tmp_path, overwrite=True, key=["day", "household"])
+
+
+def test_a_batch_keeps_the_key_that_it_was_drawn_with(meters, tmp_path):
+    from errorfloor.identity import KeyRing
+
+    ring = KeyRing.create(tmp_path / "keys.json")
+    first, report = released(meters, ring, tmp_path)
+    ring.rotate()
+    again, second = released(meters, KeyRing(ring.path), tmp_path, overwrite=True)
+    assert again.equals(first)
+    assert second.key_id == report.key_id
+
+
+def test_rows_leave_in_the_order_of_their_key(meters, ring, tmp_path):
+    by_value = meters.sort_by("kwh")
+    table, _ = released(by_value, ring, tmp_path)
+    assert table.select(KEY).equals(meters.select(KEY))
+    kept, _ = released(by_value, ring, tmp_path, order_is_public=True, overwrite=True)
+    assert kept.select(KEY).equals(by_value.select(KEY))
+    assert kept.sort_by([(name, "ascending") for name in KEY])["kwh"].to_pylist() == table["kwh"].to_pylist()
+
+
+def test_a_row_keeps_its_noise_in_any_company(meters, ring_in, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    whole, _ = released(meters, ring_in(tmp_path / "a"), tmp_path / "a")
+    rows = np.sort(np.random.default_rng(1).permutation(6000)[:1000])
+    part, _ = released(meters.take(rows), ring_in(tmp_path / "b"), tmp_path / "b")
+    assert part["kwh"].to_numpy().tolist() == whole["kwh"].to_numpy()[rows].tolist()
+
+
+def test_the_width_and_encoding_of_a_key_do_not_matter(meters, ring_in, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    key = ["household", "day", "tariff"]
+    reference, _ = released(meters, ring_in(tmp_path / "a"), tmp_path / "a", key=key)
     wide = meters.set_column(0, "household", meters["household"].cast(pa.int64()))
     wide = wide.set_column(2, "tariff", wide["tariff"].dictionary_encode())
-    wide = wide.set_column(1, "day", wide["day"].cast(pa.date64()))
-    table, _ = released(wide, ring, tmp_path, key=["household", "day", "tariff"], overwrite=True)
+    table, _ = released(wide, ring_in(tmp_path / "b"), tmp_path / "b", key=key)
     assert table["kwh"].to_numpy().tolist() == reference["kwh"].to_numpy().tolist()
+
+
+def test_undeclared_columns_and_the_sources_metadata_stay_behind(meters, ring, tmp_path):
+    secret = meters.append_column("wage", meters["kwh"]).replace_schema_metadata({"max kwh": "48.009"})
+    table, report = released(secret, ring, tmp_path, public=["tariff"])
+    assert table.column_names == ["household", "day", "tariff", "kwh"]
+    assert report.left_out == ("wage",)
+    assert set(table.schema.metadata) == {b"errorfloor"}
+    assert "left out, as nobody declared them public: wage" in report.explain()
 
 
 def test_released_numbers_are_pinned(meters, ring, tmp_path):
@@ -136,7 +206,7 @@ def test_released_numbers_are_pinned(meters, ring, tmp_path):
     assert noise.tolist() == PINNED
 
 
-PINNED = [0.428, 0.143, 0.197, 0.287]
+PINNED = [0.21, 0.247, 0.334, 0.39]
 
 
 def test_noise_has_its_law_over_the_rows(ring):
@@ -179,11 +249,13 @@ def test_the_report_and_the_parquet_metadata_say_what_is_promised(meters, ring, 
 def test_nulls_are_kept_or_refused_as_declared(meters, ring, tmp_path):
     holes = pc.if_else(pa.array([True, False] * 3000), meters["kwh"], None)
     holed = meters.set_column(3, "kwh", holes)
-    table, _ = released(holed, ring, tmp_path)
+    table, _ = released(holed, ring, tmp_path, target_ending=".arrow")
     assert table["kwh"].null_count == 3000
+    under = np.frombuffer(table["kwh"].combine_chunks().buffers()[1], dtype=float)[:6000]
+    assert not under[table["kwh"].is_null().to_numpy()].any()  # no noise is left where there is no value
     assert table["kwh"].is_null().equals(holed["kwh"].is_null())
     with pytest.raises(InputError, match="column kwh has nulls, which its rule refuses"):
-        released(holed, ring, tmp_path, nulls="refuse", overwrite=True)
+        released(holed, ring, tmp_path, nulls="refuse", batch="b", again=True)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
@@ -193,20 +265,26 @@ def test_what_is_not_finite_is_refused_without_saying_which(meters, ring, tmp_pa
     with pytest.raises(InputError, match="not a finite number") as caught:
         released(meters.set_column(3, "kwh", pa.array(values)), ring, tmp_path)
     assert "4321" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
     assert not (tmp_path / "out.parquet").exists()
 
 
 def test_values_out_of_range_are_clamped_or_refused(meters, ring, tmp_path):
     with pytest.raises(InputError, match="outside its declared range 0 … 5, which its rule refuses"):
         released(meters, ring, tmp_path, ranges={"kwh": (0, 5)})
-    table, _ = released(meters, ring, tmp_path, ranges={"kwh": (0, 5)}, out_of_range="clamp")
+    clamped = {"ranges": {"kwh": (0, 5)}, "out_of_range": "clamp", "batch": "b", "again": True}
+    table, report = released(meters, ring, tmp_path, **clamped)
     assert table["kwh"].to_numpy().max() <= 5.5
+    assert "minus the true one, clamped to 0 … 5," in report.explain()
+    with pytest.raises(InputError, match="clamping needs the range of every released column"):
+        released(meters, ring, tmp_path, out_of_range="clamp", overwrite=True)
 
 
 def test_a_repeated_key_is_refused_and_nothing_is_left(meters, ring, tmp_path):
     with pytest.raises(InputError, match="row key household is not unique: at least 300 keys"):
         released(meters, ring, tmp_path, key=["household"])
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.parquet", "keys.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.parquet", "keys.json", "keys.json.releases"]
 
 
 def test_a_repeated_key_leaves_a_database_as_it_was(meters, ring, tmp_path):
@@ -224,6 +302,29 @@ def test_a_repeated_key_leaves_a_database_as_it_was(meters, ring, tmp_path):
             overwrite=True,
         )
     assert read(target).num_rows == 5
+    new = tmp_path / "new.duckdb"
+    with pytest.raises(InputError, match="not unique"):
+        release(
+            source,
+            new,
+            columns={"kwh": ef.Interval(0, 0.5)},
+            key=["household"],
+            batch="b",
+            keys=ring,
+            target_table="meters",
+        )
+    assert not new.exists()
+    with pytest.raises(InputError, match="exists already"):
+        release(
+            source,
+            target,
+            columns={"kwh": ef.Interval(0, 0.5)},
+            key=KEY,
+            batch="c",
+            keys=ring,
+            target_table="METERS",
+            again=True,
+        )
 
 
 def test_only_a_full_match_counts_as_a_repeated_key(meters, ring, tmp_path, monkeypatch):
@@ -262,6 +363,7 @@ def test_only_a_full_match_counts_as_a_repeated_key(meters, ring, tmp_path, monk
         ({"nulls": "drop"}, "nulls must be 'refuse' or 'keep'"),
         ({"out_of_range": "drop"}, "out_of_range must be 'refuse' or 'clamp'"),
         ({"table": "x"}, "holds one table"),
+        ({"public": ["tarif"]}, "no column tarif: did you mean tariff"),
     ],
 )
 def test_bad_requests_are_named_and_leave_nothing(meters, ring, tmp_path, options, message):
@@ -276,7 +378,7 @@ def test_keys_made_of_floats_or_with_nulls_are_refused(meters, ring, tmp_path):
         released(floats, ring, tmp_path)
     holes = pc.if_else(pa.array([True] * 5999 + [False]), meters["household"], None)
     with pytest.raises(InputError, match="key column household has nulls"):
-        released(meters.set_column(0, "household", holes), ring, tmp_path, overwrite=True)
+        released(meters.set_column(0, "household", holes), ring, tmp_path, batch="b", overwrite=True)
 
 
 def test_files_that_are_missing_taken_or_not_what_they_say(meters, ring, tmp_path):
@@ -294,6 +396,9 @@ def test_files_that_are_missing_taken_or_not_what_they_say(meters, ring, tmp_pat
     with pytest.raises(InputError, match="exists already"):
         release(source, tmp_path / "out.parquet", **common)
     assert (tmp_path / "out.parquet").read_text() == "mine"
+    (tmp_path / "notes.duckdb").write_text("not a database")
+    with pytest.raises(InputError, match="cannot be opened as a DuckDB file"):
+        release(source, tmp_path / "notes.duckdb", target_table="t", **common)
     (tmp_path / "bad.parquet").write_text("not a table")
     with pytest.raises(InputError, match=r"cannot read .* as parquet"):
         release(tmp_path / "bad.parquet", tmp_path / "new.parquet", **common)
@@ -334,7 +439,8 @@ def test_a_killed_release_leaves_the_old_file_or_the_whole_new_one(tmp_path):
         seen.add(content == whole)
     subprocess.run(command, check=True)
     assert target.read_bytes() == whole
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.parquet", "keys.json", "out.parquet"]
+    left = sorted(p.name for p in tmp_path.iterdir())
+    assert left == ["in.parquet", "keys.json", "keys.json.releases", "out.parquet"]
     assert False in seen  # some were killed before they were done
 
 
@@ -384,3 +490,48 @@ def test_repeated_words_are_found_among_many(tmp_path, monkeypatch, by):
 def test_an_empty_table_can_be_released(meters, ring, tmp_path):
     table, report = released(meters.slice(0, 0), ring, tmp_path)
     assert table.num_rows == report.rows == 0
+
+
+def test_two_releases_to_one_target_do_not_meet(meters, ring, tmp_path):
+    from errorfloor.bulk.workplace import workplace
+
+    with (
+        workplace(tmp_path / "out.parquet"),
+        pytest.raises(InputError, match=r"another release to .* is running"),
+    ):
+        released(meters, ring, tmp_path)
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / ".out.parquet.errorfloor-partial").symlink_to(victim)
+    released(meters, ring, tmp_path)
+    assert victim.read_text() == "mine"
+    assert not list(tmp_path.glob(".out.parquet*"))
+
+
+def test_a_bound_that_doubles_cannot_keep_is_refused(meters, ring, tmp_path):
+    large = meters.set_column(3, "kwh", pc.add(meters["kwh"], 1e9))
+    with pytest.raises(InputError, match=r"too large to be rounded to steps of 0\.001: beyond 1\.07374e"):
+        released(large, ring, tmp_path)
+
+
+def test_dictionary_nulls_are_nulls(ring):
+    column = ReleasedColumn.plan("x", ef.Interval(0, 1), out_of_range="refuse", nulls="refuse")
+    hidden = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array([5.0, None]))
+    with pytest.raises(InputError, match="has nulls, which its rule refuses"):
+        column.perturb(hidden, np.zeros((3, 2), dtype="<u8"))
+
+
+def test_reports_carry_no_key(meters, ring, tmp_path):
+    import pickle
+
+    _, report = released(meters, ring, tmp_path)
+    assert all(column.derived == b"" for column in report.columns)
+    assert pickle.loads(pickle.dumps(report)).rows == 6000
+
+
+def test_the_identity_of_a_column_is_its_law_and_its_rules():
+    options = {"step": "0.001", "out_of_range": "refuse", "nulls": "keep"}
+    designed = ReleasedColumn.plan("x", ef.Interval(0, 0.5), **options)
+    assert "certificate" not in str(designed.identity)
+    stated = ReleasedColumn.plan("x", RaisedCosine(designed.noise.low, designed.noise.high), **options)
+    assert stated.identity == designed.identity

@@ -97,3 +97,15 @@ def test_derived_bytes_are_pinned_and_depend_on_everything():
 
 
 PINNED = "df9bdca910c0443f50f97d8fb00f374ebd19c5feb9c283af4607e971d917e0bf"
+
+
+def test_rotations_at_once_lose_no_key(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    ring = KeyRing.create(tmp_path / "keys.json")
+    link = tmp_path / "link.json"
+    link.symlink_to(ring.path)
+    with ThreadPoolExecutor(8) as pool:
+        fresh = list(pool.map(lambda _: KeyRing(link).rotate().id, range(8)))
+    assert set(fresh) <= {key.id for key in KeyRing(ring.path).keys}
+    assert link.is_symlink()

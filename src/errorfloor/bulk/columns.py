@@ -1,7 +1,9 @@
 """A column to be released: its noise, its lattice, its rules, and what it promises."""
 
+import hashlib
 import json
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +15,7 @@ from errorfloor.designer import design
 from errorfloor.errors import InputError
 from errorfloor.floors import Floor, floor
 from errorfloor.floors.words import rounded_down, times_in_hundred
+from errorfloor.identity import Label, Part
 from errorfloor.noise import Noise
 from errorfloor.noise.lattice import Lattice
 from errorfloor.random import RowBits
@@ -63,13 +66,19 @@ class ReleasedColumn:
         if wanted.why_infinite:
             raise InputError(f"column {name} cannot be released with this noise: {wanted.why_infinite}")
         lattice = Lattice(step) if step is not None else Lattice.for_width(4 * wanted.unit)
-        low, high = wanted.knots[0] - lattice.size / 2, wanted.knots[-1] + lattice.size / 2
+        low, high = lattice.outside(wanted.knots[0], wanted.knots[-1])
         return cls(name, wanted, lattice, low, high, **rules)
 
     @property
-    def identity(self) -> tuple[str, str, str, int]:
-        """What decides the draws, besides key, batch and row."""
-        return self.name, json.dumps(self.noise.to_dict(), sort_keys=True), self.lattice.step, SAMPLER
+    def identity(self) -> tuple[Part, ...]:
+        """What decides the released numbers, besides key, batch and row; one function of the data for each."""
+        law = json.dumps(_law(self.noise.to_dict()), sort_keys=True)
+        return self.name, law, self.lattice.step, self.range, self.out_of_range, self.nulls, SAMPLER
+
+    @property
+    def fingerprint(self) -> str:
+        """The same, in a short form for the register."""
+        return hashlib.sha256(Label("released column", self.identity).encoded).hexdigest()
 
     @property
     def floor(self) -> Floor:
@@ -79,6 +88,8 @@ class ReleasedColumn:
     def perturb(self, column: pa.Array, tags: Array) -> pa.Array:
         """Give the released numbers: value plus noise, rounded to the lattice."""
         missing = None
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
         if column.null_count:
             if self.nulls == "refuse":
                 raise InputError(f"column {self.name} has nulls, which its rule refuses: declare nulls='keep'")
@@ -87,6 +98,8 @@ class ReleasedColumn:
         noise = self.noise.sample(len(values), rng=RowBits(self.derived, tags))
         noise += values
         released = self.lattice.round_in_place(noise)
+        if missing is not None:
+            released[missing] = 0.0  # nothing is left under the mask
         return pa.array(released, mask=missing)
 
     def _numbers(self, column: pa.Array) -> Array:
@@ -96,10 +109,11 @@ class ReleasedColumn:
             pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
         ):
             raise InputError(f"column {self.name} holds {column.type}, not numbers: it cannot carry noise")
-        try:
+        values = None
+        with suppress(pa.ArrowInvalid):
             values = column.cast(pa.float64()).fill_null(0.0 if self.range is None else self.range[0])
-        except pa.ArrowInvalid:
-            raise InputError(f"column {self.name} has an integer that double precision cannot hold exactly") from None
+        if values is None:  # raised here, the error keeps no reference to one that quotes the number
+            raise InputError(f"column {self.name} has an integer that double precision cannot hold exactly")
         numbers: Array = values.to_numpy(zero_copy_only=False)
         if not np.isfinite(numbers).all():
             raise InputError(f"column {self.name} has a value that is not a finite number (NaN or ±infinity)")
@@ -137,3 +151,10 @@ class ReleasedColumn:
             "told_apart_in_100": times_in_hundred(promise.distinguish(distance)),
             "explanation": promise.explain(unit=self.unit, distance=distance),
         }
+
+
+def _law(plain: Any) -> Any:
+    """Leave out of a noise's plain form all that does not decide its density."""
+    if isinstance(plain, dict):
+        return {name: _law(value) for name, value in plain.items() if name != "certificate"}
+    return [_law(value) for value in plain] if isinstance(plain, list) else plain

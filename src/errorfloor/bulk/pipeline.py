@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from errorfloor.bulk.columns import ReleasedColumn
+from errorfloor.bulk.register import enter, source_digest
 from errorfloor.bulk.rowkey import RowKey, kind_of
 from errorfloor.bulk.tables import TableFile
 from errorfloor.bulk.uniqueness import SeenTags, arrange
+from errorfloor.bulk.workplace import workplace
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
 from errorfloor.identity import Key, KeyRing, Label
@@ -30,7 +32,7 @@ AHEAD = 10  # batches in flight
 
 @dataclass(frozen=True)
 class Perturbation:
-    """What is done to each batch of a table; it can be sent to other machines, as it carries derived keys only.
+    """What is done to each batch of a table. It holds derived keys, enough to take this batch's noise away again.
 
     >>> column = ReleasedColumn.plan("x", Interval(-1, 1), step="0.5", out_of_range="refuse", nulls="keep")
     >>> batch = pa.record_batch({"id": [1, 2], "x": [0.0, 0.0]})
@@ -47,11 +49,6 @@ class Perturbation:
         cls, schema: pa.Schema, columns: Sequence[ReleasedColumn], key: Sequence[str], batch: str, secret: Key
     ) -> "Perturbation":
         """Derive the keys of rows and columns from what names them."""
-        for name in (*key, *(column.name for column in columns)):
-            if name not in schema.names:
-                near = get_close_matches(name, schema.names, 1)
-                hint = f": did you mean {near[0]}?" if near else f"; it has {', '.join(schema.names)}"
-                raise InputError(f"the table has no column {name}{hint}")
         kinds = tuple(kind_of(schema.field(name).type, name) for name in key)
         whose = (batch, tuple(key), kinds)
         rows = RowKey(tuple(key), secret.derive(Label("release rows", whose)))
@@ -59,11 +56,9 @@ class Perturbation:
         return cls(rows, tuple(replace(c, derived=d) for c, d in zip(columns, derived, strict=True)))
 
     def schema(self, schema: pa.Schema) -> pa.Schema:
-        """Give the schema of the released table."""
-        for column in self.columns:
-            place = schema.get_field_index(column.name)
-            schema = schema.set(place, pa.field(column.name, pa.float64()))
-        return schema
+        """Give the schema of the released table: doubles for what carries noise, and no metadata of the source."""
+        noisy = {column.name for column in self.columns}
+        return pa.schema([(f.name, pa.float64() if f.name in noisy else f.type) for f in schema])
 
     def apply(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Array]:
         """Give the released batch and its rows' tags."""
@@ -89,6 +84,8 @@ class Release:
     batch: str
     key_id: str
     columns: tuple[ReleasedColumn, ...]
+    unchanged: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Give the report as plain data."""
@@ -97,6 +94,9 @@ class Release:
             "key_id": self.key_id,
             "rows": self.rows,
             "columns": [column.describe() for column in self.columns],
+            "published_unchanged": list(self.unchanged),
+            "left_out": list(self.left_out),
+            "scope": "one release: floors do not hold for several releases of the same values together",
         }
 
     def explain(self) -> str:
@@ -105,8 +105,13 @@ class Release:
         for column in self.columns:
             unit = f" {column.unit}" if column.unit else ""
             facts = column.describe()
+            true = "the true one" + (
+                f", clamped to {column.range[0]:g} … {column.range[1]:g}{unit},"
+                if column.range and column.out_of_range == "clamp"
+                else ""
+            )
             certain = (
-                f"each released number minus the true one lies certainly in {column.low:g} … {column.high:g}{unit}"
+                f"each released number minus {true} lies certainly in {column.low:g} … {column.high:g}{unit}"
                 if facts["certain_interval"]
                 else "the noise is not bounded"
             )
@@ -114,6 +119,10 @@ class Release:
                 f"{column.name}: {certain}, in steps of {column.lattice.step}{unit}; bias {facts['bias']:.4g}{unit}, "
                 f"standard error {facts['standard_error']:.4g}{unit}. {facts['explanation']}"
             )
+        if self.unchanged:
+            parts.append(f"published as they are: {', '.join(self.unchanged)}")
+        if self.left_out:
+            parts.append(f"left out, as nobody declared them public: {', '.join(self.left_out)}")
         return "\n".join(parts)
 
 
@@ -132,6 +141,9 @@ def release(
     nulls: str = "keep",
     table: str | None = None,
     target_table: str | None = None,
+    public: Sequence[str] = (),
+    order_is_public: bool = False,
+    again: bool = False,
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Release:
@@ -159,6 +171,12 @@ def release(
         Declared range, unit and lattice step, by column.
     out_of_range, nulls
         "refuse" or "clamp" what lies outside a range; "keep" or "refuse" nulls.
+    public
+        Columns that are published as they are; what is neither key, nor released, nor public is left out.
+    order_is_public
+        Rows leave sorted by their key, as their order might tell something; True keeps the order of the source.
+    again
+        Allow a second draw of a column of the same data under another batch name: it is another answer.
     overwrite
         Replace an existing target.
     progress
@@ -180,23 +198,53 @@ def release(
     planned = plan_columns(columns, key, batch, ranges or {}, units or {}, steps or {}, out_of_range, nulls)
     ring = keys if isinstance(keys, KeyRing) else KeyRing(keys)
     inlet, outlet = TableFile.of(source, table), TableFile.of(target, target_table)
-    if inlet.path.resolve() == outlet.path.resolve() and inlet.table == outlet.table:
+    if inlet.path.resolve() == outlet.path.resolve():
         raise InputError(f"source and target are both {inlet.path}: a release is a copy")
-    if not overwrite and outlet.exists():
-        raise InputError(f"{outlet.path} exists already: choose another name, or overwrite it")
     if not outlet.path.parent.is_dir():
         raise InputError(f"there is no folder {outlet.path.parent} to write to")
-    with inlet.read() as reader, SeenTags(outlet.scratch("tags")) as seen:
-        work = Perturbation.prepare(reader.schema, planned, key, batch, ring.current)
-        report = Release(outlet.path, 0, batch, ring.current.id, work.columns)
-        counted = _Counter(progress)
-        outlet.write(
-            work.schema(reader.schema),
-            counted.through(_perturbed(reader, work, seen)),
-            {"errorfloor": json.dumps(report.to_dict() | {"rows": None})},
-            lambda: _refuse_repeated(inlet, work, seen),
+    if outlet.path.is_dir() or (not overwrite and outlet.exists()):
+        raise InputError(f"{outlet.path} exists already: choose another name, or overwrite it")
+    with workplace(outlet.path) as scratch:
+        chosen, left_out = _choose(inlet.schema(), key, planned, public)
+        secret = enter(
+            ring,
+            batch=batch,
+            source=source_digest(inlet.path, inlet.table, ring),
+            key=tuple(key),
+            columns={column.name: column.fingerprint for column in planned},
+            again=again,
         )
+        unchanged = tuple(name for name in chosen if name not in columns)
+        report = Release(outlet.path, 0, batch, secret.id, tuple(planned), unchanged, left_out)
+        counted = _Counter(progress)
+        order = () if order_is_public else key
+        with inlet.read(scratch, chosen, order) as reader, SeenTags(scratch / "tags") as seen:
+            work = Perturbation.prepare(reader.schema, planned, key, batch, secret)
+            outlet.write(
+                scratch,
+                work.schema(reader.schema),
+                counted.through(_perturbed(inlet.batches(reader), work, seen)),
+                {"errorfloor": json.dumps(report.to_dict() | {"rows": None})},
+                lambda: _refuse_repeated(inlet, scratch, work, seen),
+                overwrite,
+            )
     return replace(report, rows=counted.rows)
+
+
+def _choose(
+    schema: pa.Schema, key: Sequence[str], planned: Sequence[ReleasedColumn], public: Sequence[str]
+) -> tuple[list[str], tuple[str, ...]]:
+    """Give the columns that will be published, in the source's order, and those that will not."""
+    if len({name.lower() for name in schema.names}) < len(schema.names):
+        raise InputError("the table has two columns of one name: rename one")
+    wanted = {*key, *(column.name for column in planned), *public}
+    for name in wanted:
+        if name not in schema.names:
+            near = get_close_matches(name, schema.names, 1)
+            hint = f": did you mean {near[0]}?" if near else f"; it has {', '.join(schema.names)}"
+            raise InputError(f"the table has no column {name}{hint}")
+    chosen = [name for name in schema.names if name in wanted]
+    return chosen, tuple(name for name in schema.names if name not in wanted)
 
 
 class _Counter:
@@ -214,7 +262,7 @@ class _Counter:
                 self._progress(self.rows)
 
 
-def _perturbed(reader: pa.RecordBatchReader, work: Perturbation, seen: SeenTags) -> Iterator[pa.RecordBatch]:
+def _perturbed(batches: Iterator[pa.RecordBatch], work: Perturbation, seen: SeenTags) -> Iterator[pa.RecordBatch]:
     """Read ahead, perturb on several cores, and give the batches in their order."""
     line: Queue[Future[tuple[pa.RecordBatch, tuple[Array, Array]]] | None] = Queue(AHEAD)
     stopped = Event()
@@ -227,7 +275,7 @@ def _perturbed(reader: pa.RecordBatchReader, work: Perturbation, seen: SeenTags)
 
         def feed() -> None:
             try:
-                for batch in reader:
+                for batch in batches:
                     if stopped.is_set():
                         return
                     line.put(pool.submit(perturb, batch))
@@ -248,14 +296,14 @@ def _perturbed(reader: pa.RecordBatchReader, work: Perturbation, seen: SeenTags)
                     line.get(timeout=0.01)
 
 
-def _refuse_repeated(source: TableFile, work: Perturbation, seen: SeenTags) -> None:
+def _refuse_repeated(source: TableFile, scratch: Path, work: Perturbation, seen: SeenTags) -> None:
     """Refuse a table in which two rows have one key; suspects are read again and compared in full."""
     suspects = seen.suspects()
     if not suspects.size:
         return
-    with source.read() as reader:
-        tags = np.concatenate([work.row_key.tags(batch) for batch in reader])
-    full = tags[np.isin(tags[:, 0], suspects)]
+    with source.read(scratch, list(work.row_key.columns)) as reader:
+        parts = [tags[np.isin(tags[:, 0], suspects)] for tags in map(work.row_key.tags, source.batches(reader))]
+    full = np.concatenate(parts)
     if len(np.unique(full, axis=0)) < len(full):
         raise InputError(
             f"the row key {', '.join(work.row_key.columns)} is not unique: at least {suspects.size} keys name several "
@@ -283,6 +331,8 @@ def plan_columns(
     for stated, what in ((ranges, "range"), (units, "unit"), (steps, "step")):
         if unknown := set(stated) - set(columns):
             raise InputError(f"a {what} is given for {', '.join(sorted(unknown))}, which is not released")
+    if out_of_range == "clamp" and set(ranges) != set(columns):
+        raise InputError("clamping needs the range of every released column")
     if both := set(columns) & set(key):
         raise InputError(f"{', '.join(sorted(both))} cannot be both key and released: the key is published as it is")
     return [

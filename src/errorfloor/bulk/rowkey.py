@@ -1,5 +1,6 @@
 """The row key of an Arrow table: what makes a row the same row."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,8 @@ class RowKey:
         return row_tags(self.derived, [self._words(batch.column(name), name) for name in self.columns])
 
     def _words(self, column: pa.Array, name: str) -> Array:
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
         if column.null_count:
             raise InputError(f"key column {name} has nulls: every row needs a key of its own")
         kind = kind_of(column.type, name)
@@ -67,8 +70,6 @@ def kind_of(kind: pa.DataType, name: str) -> str:
 
 
 def _as_integers(column: pa.Array, kind: str) -> Any:
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
     if kind == "date":
         return column.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
     if kind.startswith("moment"):
@@ -76,7 +77,9 @@ def _as_integers(column: pa.Array, kind: str) -> Any:
         return column.cast(pa.timestamp(unit, column.type.tz)).cast(pa.int64())
     if kind == "truth":
         return column.cast(pa.int8()).cast(pa.int64())
-    try:
-        return pc.cast(column, pa.int64())
-    except pa.ArrowInvalid:
-        raise InputError("a key column has an integer above 2⁶³ − 1: store it as text or as a decimal") from None
+    integers = None
+    with suppress(pa.ArrowInvalid):
+        integers = pc.cast(column, pa.int64())
+    if integers is None:
+        raise InputError("a key column has an integer above 2⁶³ − 1: store it as text or as a decimal")
+    return integers

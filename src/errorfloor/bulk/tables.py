@@ -1,8 +1,12 @@
-"""Tables to read and to write, a batch at a time: CSV, Parquet, Arrow files and DuckDB tables."""
+"""Tables to read and to write, a batch at a time: CSV, Parquet, Arrow files and DuckDB tables.
+
+The libraries' own error texts may quote a value, so only the kind of a problem is passed on, and the error that carries
+it is raised outside the handler, where it keeps no reference to the original.
+"""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +16,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from errorfloor.errors import InputError
+from errorfloor.errors import ErrorFloorError, InputError
 
 ROWS = 1 << 17  # rows in a batch
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow", ".feather": "arrow", ".duckdb": "duckdb"}
+PROBLEMS = (pa.ArrowException, duckdb.Error, OSError)
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class TableFile:
         kind = FORMATS.get(file.suffix.lower())
         if kind is None:
             raise InputError(f"cannot tell the format of {file}: its name must end in {', '.join(FORMATS)}")
+        if any(sign in file.name for sign in "*?["):
+            raise InputError(f"{file} has a pattern in its name: name one file")
         if (kind == "duckdb") != (table is not None):
             raise InputError(
                 f"{file} is a DuckDB file: name the table in it"
@@ -45,58 +52,134 @@ class TableFile:
             )
         return cls(file, kind, table)
 
-    @contextmanager
-    def read(self) -> Iterator[pa.RecordBatchReader]:
-        """Open the table as a stream of batches, in its own order."""
-        if not self.path.exists():
-            raise InputError(f"there is no file {self.path}")
+    def schema(self) -> pa.Schema:
+        """Give the names and types of the columns."""
+        self._must_exist()
+        problem, found = "", None
         try:
-            with self._reader() as reader:
-                yield reader
-        except (pa.ArrowInvalid, duckdb.Error, OSError) as problem:
-            # the library's own words may quote a value, so only the kind of problem is passed on
-            raise InputError(f"cannot read {self.path} as {self.format} ({type(problem).__name__})") from None
+            if self.format == "parquet":
+                found = pq.read_schema(self.path)
+            else:
+                with ExitStack() as stack:
+                    found = self._relation(self._connect(stack, None), stack).limit(0).to_arrow_table().schema
+        except PROBLEMS as error:
+            problem = type(error).__name__
+        if found is None:
+            raise self._unreadable(problem)
+        return found
 
     @contextmanager
-    def _reader(self) -> Iterator[pa.RecordBatchReader]:
-        if self.format == "parquet":
-            with pq.ParquetFile(self.path) as file:
-                yield pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(ROWS))
-        elif self.format == "arrow":
-            with pa.memory_map(str(self.path)) as source, pa.ipc.open_file(source) as file:
-                batches = (file.get_batch(i) for i in range(file.num_record_batches))
-                yield pa.RecordBatchReader.from_batches(file.schema, batches)
-        elif self.format == "csv":
-            with duckdb.connect() as connection:
-                yield connection.read_csv(str(self.path)).to_arrow_reader(ROWS)
+    def read(self, scratch: Path, columns: Sequence[str], order: Sequence[str] = ()) -> Iterator[Any]:
+        """Open some columns as a stream of batches, sorted by ``order`` or, without it, as they are stored."""
+        self._must_exist()
+        problem, reader = "", None
+        with ExitStack() as stack:
+            try:
+                reader = self._open(stack, scratch, columns, order)
+            except PROBLEMS as error:
+                problem = type(error).__name__
+            if reader is None:
+                raise self._unreadable(problem)
+            yield reader
+
+    def _must_exist(self) -> None:
+        if not self.path.is_file():
+            raise InputError(f"there is no file {self.path}")
+
+    def batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
+        """Give the batches of a reader, none larger than ``ROWS``."""
+        while True:
+            problem = ""
+            try:
+                batch = reader.read_next_batch()
+            except StopIteration:
+                return
+            except PROBLEMS as error:
+                problem = type(error).__name__
+            if problem:
+                raise self._unreadable(problem)
+            for start in range(0, batch.num_rows, ROWS):
+                yield batch.slice(start, ROWS)
+
+    def _unreadable(self, problem: str) -> InputError:
+        return InputError(f"cannot read {self.path} as {self.format} ({problem}): is it complete, and of one shape?")
+
+    def _open(self, stack: ExitStack, scratch: Path, columns: Sequence[str], order: Sequence[str]) -> Any:
+        if self.format == "parquet" and not order:
+            file = stack.enter_context(pq.ParquetFile(self.path))
+            chosen = pa.schema([file.schema_arrow.field(name) for name in columns])
+            return pa.RecordBatchReader.from_batches(chosen, file.iter_batches(ROWS, columns=list(columns)))
+        relation = self._relation(self._connect(stack, scratch), stack)
+        relation = relation.project(", ".join(_quoted(name) for name in columns))
+        if order:
+            relation = relation.order(", ".join(_quoted(name) for name in order))
+        return relation.to_arrow_reader(ROWS)
+
+    def _connect(self, stack: ExitStack, scratch: Path | None) -> Any:
+        """Open the DuckDB file, or a database in memory that reads other files; it sorts in the scratch folder."""
+        if self.format == "duckdb":
+            connection = stack.enter_context(duckdb.connect(str(self.path), read_only=True))
         else:
+            connection = stack.enter_context(duckdb.connect())
+        connection.execute("SET memory_limit = '512MB'")
+        if scratch is not None:
+            connection.execute("SET temp_directory = '" + str(scratch / "sorting").replace("'", "''") + "'")
+        return connection
+
+    def _relation(self, connection: Any, stack: ExitStack) -> Any:
+        if self.format == "parquet":
+            return connection.read_parquet(str(self.path))
+        if self.format == "csv":
+            return connection.read_csv(str(self.path))
+        if self.format == "arrow":
+            source = stack.enter_context(pa.memory_map(str(self.path)))
+            file = stack.enter_context(pa.ipc.open_file(source))
+            parts = (file.get_batch(i) for i in range(file.num_record_batches))
+            return connection.from_arrow(pa.RecordBatchReader.from_batches(file.schema, parts))
+        names = _tables(connection)
+        if str(self.table).lower() not in names:
+            raise InputError(f"{self.path} has no table {self.table}; it has {', '.join(sorted(names)) or 'none'}")
+        return connection.table(_quoted(str(self.table)))
+
+    def exists(self) -> bool:
+        """Whether writing would replace something."""
+        if self.format != "duckdb" or not self.path.exists():
+            return self.path.exists()
+        problem, found = "", False
+        try:
             with duckdb.connect(str(self.path), read_only=True) as connection:
-                yield connection.table(str(self.table)).to_arrow_reader(ROWS)
+                found = str(self.table).lower() in _tables(connection)
+        except PROBLEMS as error:
+            problem = type(error).__name__
+        if problem:
+            raise InputError(f"{self.path} cannot be opened as a DuckDB file ({problem})")
+        return found
 
     def write(
         self,
+        scratch: Path,
         schema: pa.Schema,
         batches: Iterator[pa.RecordBatch],
         metadata: dict[str, str],
         check: Callable[[], None],
+        overwrite: bool,
     ) -> None:
-        """Write all batches, then ``check``, then let the result be seen: it appears whole or not at all."""
-        if self.format == "duckdb":
-            self._write_duckdb(schema, batches, check)
-            return
-        partial = self.scratch("partial")
-        described = schema.with_metadata({**(schema.metadata or {}), **metadata})
+        """Write all batches in ``scratch``, then ``check``, then put the result in place: whole or not at all."""
+        partial = scratch / f"partial{self.path.suffix}"
+        failures: list[ErrorFloorError] = []
+        problem = ""
         try:
-            self._write_file(partial, described, batches)
+            self._write(partial, schema.with_metadata(metadata), _watched(batches, failures))
             check()
-            with partial.open("rb+") as file:
-                os.fsync(file.fileno())
-            partial.replace(self.path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+            _place(partial, self, overwrite)
+        except PROBLEMS as error:
+            problem = type(error).__name__
+        if failures:  # ours, which a library may have wrapped on the way
+            raise failures[0]
+        if problem:
+            raise InputError(f"cannot write {self.path} ({problem}): is there room, and may you write there?")
 
-    def _write_file(self, path: Path, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+    def _write(self, path: Path, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
         if self.format == "parquet":
             with pq.ParquetWriter(path, schema, compression="snappy") as writer:
                 _write_groups(writer, batches, schema)
@@ -104,30 +187,46 @@ class TableFile:
             with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as ipc:
                 for batch in batches:
                     ipc.write_batch(batch)
-        else:
+        elif self.format == "csv":
             with pa.csv.CSVWriter(path, schema) as csv:
                 for batch in batches:
                     csv.write_batch(batch)
+        else:
+            with duckdb.connect(str(path)) as connection:
+                connection.register("released_batches", pa.RecordBatchReader.from_batches(schema, batches))
+                connection.execute(f"CREATE TABLE {_quoted(str(self.table))} AS SELECT * FROM released_batches")
 
-    def _write_duckdb(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch], check: Callable[[], None]) -> None:
-        name = '"' + str(self.table).replace('"', '""') + '"'
-        with duckdb.connect(str(self.path)) as connection:
-            connection.register("released_batches", pa.RecordBatchReader.from_batches(schema, batches))
-            connection.begin()
-            connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM released_batches")
-            check()
-            connection.commit()
 
-    def scratch(self, purpose: str) -> Path:
-        """Give the hidden name beside the path for what is not finished yet; a later release clears it away."""
-        return self.path.with_name(f".{self.path.name}.errorfloor-{purpose}")
+def _place(partial: Path, target: TableFile, overwrite: bool) -> None:
+    """Let the finished file be seen, in one step."""
+    with partial.open("rb+") as file:
+        os.fsync(file.fileno())
+    if target.format == "duckdb" and target.path.exists():
+        name = _quoted(str(target.table))
+        with duckdb.connect(str(target.path)) as connection:
+            connection.execute("ATTACH '" + str(partial).replace("'", "''") + "' AS finished (READ_ONLY)")
+            verb = "CREATE OR REPLACE TABLE" if overwrite else "CREATE TABLE"
+            connection.execute(f"{verb} {name} AS SELECT * FROM finished.{name}")
+    elif overwrite:
+        partial.replace(target.path)
+    else:
+        os.link(partial, target.path)  # refused if somebody has made the target meanwhile
 
-    def exists(self) -> bool:
-        """Whether writing would replace something."""
-        if self.format != "duckdb" or not self.path.exists():
-            return self.path.exists()
-        with duckdb.connect(str(self.path), read_only=True) as connection:
-            return (self.table,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+
+def _watched(batches: Iterator[pa.RecordBatch], failures: list[ErrorFloorError]) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from batches
+    except ErrorFloorError as problem:
+        failures.append(problem)
+        raise
+
+
+def _tables(connection: Any) -> set[str]:
+    return {str(name).lower() for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _write_groups(writer: Any, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> None:

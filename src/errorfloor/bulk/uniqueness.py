@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.errors import ConvergenceError
 
 PARTS = 128
 LEADING = np.uint64(57)  # shift that leaves the number of a part
@@ -25,8 +26,7 @@ class SeenTags:
     """Tags seen so far, kept on disk; ``suspects`` tells which may have come twice.
 
     Only the first word of a tag is kept: two of N different rows share it with probability below N²/2⁶⁵. Where some are
-    shared, ``suspects`` gives them, to be compared in full. The folder is made anew and removed at the end; what a
-    killed process left there is removed first.
+    shared, ``suspects`` gives them, to be compared in full. The folder is removed at the end.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, SeenTags(Path(folder) / "tags") as seen:
@@ -37,9 +37,8 @@ class SeenTags:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
-        self._file = (folder / "words").open("wb")
+        self._file = (folder / "words").open("wb+")
         self._counts: list[Array] = []
 
     def __enter__(self) -> "SeenTags":
@@ -66,9 +65,10 @@ class SeenTags:
         def repeated(part: int) -> Array:
             words = np.empty(counts[:, part].sum(), dtype="<u8")
             room, filled = words.data.cast("B"), 0
-            with open(self._file.name, "rb", buffering=0) as file:  # noqa: PTH123  (unbuffered)
-                for start, count in zip(8 * starts[:, part], 8 * counts[:, part], strict=True):
-                    filled += os.preadv(file.fileno(), [room[filled : filled + count]], start)
+            for start, count in zip(8 * starts[:, part], 8 * counts[:, part], strict=True):
+                filled += os.preadv(self._file.fileno(), [room[filled : filled + count]], start)
+            if filled != words.nbytes:
+                raise ConvergenceError("the tags of the rows were not kept whole: is the disk full?")
             return _repeated(words)
 
         with ThreadPoolExecutor(2 if counts.sum() < ONE_AT_A_TIME else 1) as pool:

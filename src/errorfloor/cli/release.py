@@ -29,13 +29,19 @@ def release(
     nulls: Annotated[str, typer.Option(help="keep or refuse nulls.")] = "keep",
     table: Annotated[str | None, typer.Option(help="Table to read in a DuckDB file.")] = None,
     target_table: Annotated[str | None, typer.Option(help="Table to write in a DuckDB file.")] = None,
+    public: Annotated[str | None, typer.Option(help="Columns published as they are, with commas: tariff,area.")] = None,
+    keep_order: Annotated[bool, typer.Option("--keep-order", help="The order of the rows is public: keep it.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Allow a second draw of the same data: another answer.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing target.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a copy of a table whose chosen columns carry bounded noise, and say what nobody can learn from it.
 
     Options that belong to a column are given once for each --column, in the same order, or once for all of them.
-    The same release made again is the same file; it appears whole or not at all.
+    The same release made again is the same file; it appears whole or not at all. Rows leave in the order of their key,
+    and columns that are neither key, nor released, nor declared public are left out.
 
     Example: errorfloor release meters.parquet out.parquet --column kwh --noise 0..0.5 --unit kWh --range 0..50
     --key household,day --batch 2013-q1 --keys keys.json
@@ -67,6 +73,9 @@ def release(
             nulls=nulls,
             table=table,
             target_table=target_table,
+            public=[part.strip() for part in public.split(",")] if public else [],
+            order_is_public=keep_order,
+            again=again,
             overwrite=overwrite,
             progress=lambda rows: bar.update(task, completed=rows),
         )

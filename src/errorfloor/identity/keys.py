@@ -1,6 +1,7 @@
 """Keys: made with care, kept to their owner, never shown."""
 
 import datetime
+import fcntl
 import hashlib
 import hmac
 import json
@@ -102,16 +103,25 @@ class KeyRing:
 
     def rotate(self) -> Key:
         """Add a fresh key and use it from now on; older ones stay, so that what they drew can be drawn again."""
+        path = self.path.resolve()  # a link stays a link
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)  # two rotations at once must not lose a key
+            return self._rotate(path)
+        finally:
+            os.close(folder)
+
+    def _rotate(self, path: Path) -> Key:
         fresh = Key.fresh()
-        keys = [*_read(self.path), fresh]
-        temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
+        keys = [*_read(path), fresh]
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(_content(keys))
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(self.path)
+            temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise

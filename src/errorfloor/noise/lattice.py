@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from errorfloor.checks import Array
+from errorfloor.checks import Array, positive
 from errorfloor.errors import InputError
 from errorfloor.values import Value
 
+MOST = 2.0**30  # steps from zero, at most: then three roundings of a double move it by less than the margin
+MARGIN = 1e-6  # of half a step
 FINENESS = 200  # steps across a noise's width, at least, when nobody asks for a step
 
 
@@ -35,6 +37,7 @@ class Lattice(Value):
             raise InputError(f"step must be a decimal number such as 0.01, got {self.step!r}") from None
         if not step.is_finite() or step <= 0:
             raise InputError(f"step must be positive, got {self.step!r}")
+        positive("step", float(step))
         object.__setattr__(self, "step", f"{step.normalize():f}")
 
     @classmethod
@@ -68,8 +71,11 @@ class Lattice(Value):
         if above != 1:
             steps /= above
         np.rint(steps, out=steps)
-        if not (np.abs(steps) < 2.0**52).all():
-            raise InputError(f"a number is too large to be rounded to steps of {self.step} in double precision")
+        if not (np.abs(steps) < MOST).all():
+            raise InputError(
+                f"a number is too large to be rounded to steps of {self.step}: beyond {MOST * self.size:g} the bound "
+                f"could not be kept in double precision; choose a wider step"
+            )
         if above != 1:
             steps *= above
         steps /= below
@@ -82,10 +88,19 @@ class Lattice(Value):
         Noise designed on the result keeps within [low, high] after its answer is rounded.
 
         >>> low, high = Lattice("0.1").inside(-0.5, 0.5)
-        >>> round(low, 9), round(high, 9)
+        >>> round(low, 6), round(high, 6)
         (-0.45, 0.45)
         """
-        margin = self.size / 2 * (1 + 1e-9)
+        margin = self.size / 2 * (1 + MARGIN)
         if not low + margin < high - margin:
             raise InputError(f"a step of {self.step} leaves no room for noise between {low:g} and {high:g}")
         return low + margin, high - margin
+
+    def outside(self, low: float, high: float) -> tuple[float, float]:
+        """Widen an interval by as much: noise on it keeps within the result after its answer is rounded.
+
+        >>> Lattice("0.1").outside(-math.inf, 0.4)[0]
+        -inf
+        """
+        margin = self.size / 2 * (1 + MARGIN)
+        return low - margin, high + margin

@@ -37,6 +37,8 @@ class BlockCipher:
     def encrypt(self, blocks: Array) -> Array:
         """Give the encryption of each row of an (n, 2) array of little-endian words."""
         plain = np.ascontiguousarray(blocks, dtype="<u8")
+        if not len(plain):
+            return plain
         out = np.empty((len(plain) + 1, 2), dtype="<u8")
         self._cipher.encryptor().update_into(plain.data.cast("B"), out.data.cast("B"))
         return out[:-1]
