@@ -115,7 +115,7 @@ def test_demo_answers_within_its_bound_and_draws(tmp_path):
 def test_demo_refuses_a_bound_finer_than_its_lattice(tmp_path):
     shown = run("demo", "--output", str(tmp_path), "--max-error", "0.01")
     assert shown.returncode == 2
-    assert "--max-error must be above 0.05" in shown.stderr
+    assert "a step of 0.1 leaves no room for noise between -0.01 and 0.01" in shown.stderr
 
 
 def test_an_output_that_cannot_be_written_fails_in_one_line(tmp_path):

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from errorfloor.bulk.columns import ReleasedColumn
-from errorfloor.bulk.register import enter, source_digest
+from errorfloor.bulk.register import entered, source_digest
 from errorfloor.bulk.rowkey import RowKey, kind_of
 from errorfloor.bulk.tables import TableFile
 from errorfloor.bulk.uniqueness import SeenTags, arrange
@@ -206,28 +206,35 @@ def release(
         raise InputError(f"{outlet.path} exists already: choose another name, or overwrite it")
     with workplace(outlet.path) as scratch:
         chosen, left_out = _choose(inlet.schema(), key, planned, public)
-        secret = enter(
+        unchanged = tuple(name for name in chosen if name not in columns)
+        before = inlet.stamp()
+        with entered(
             ring,
             batch=batch,
             source=source_digest(inlet.path, inlet.table, ring),
             key=tuple(key),
             columns={column.name: column.fingerprint for column in planned},
             again=again,
-        )
-        unchanged = tuple(name for name in chosen if name not in columns)
-        report = Release(outlet.path, 0, batch, secret.id, tuple(planned), unchanged, left_out)
-        counted = _Counter(progress)
-        order = () if order_is_public else key
-        with inlet.read(scratch, chosen, order) as reader, SeenTags(scratch / "tags") as seen:
-            work = Perturbation.prepare(reader.schema, planned, key, batch, secret)
-            outlet.write(
-                scratch,
-                work.schema(reader.schema),
-                counted.through(_perturbed(inlet.batches(reader), work, seen)),
-                {"errorfloor": json.dumps(report.to_dict() | {"rows": None})},
-                lambda: _refuse_repeated(inlet, scratch, work, seen),
-                overwrite,
-            )
+        ) as secret:
+            report = Release(outlet.path, 0, batch, secret.id, tuple(planned), unchanged, left_out)
+            counted = _Counter(progress)
+            order = () if order_is_public else key
+            with inlet.read(scratch, chosen, order) as reader, SeenTags(scratch / "tags") as seen:
+                work = Perturbation.prepare(reader.schema, planned, key, batch, secret)
+
+                def check() -> None:
+                    _refuse_repeated(inlet, scratch, work, seen)
+                    if inlet.stamp() != before:
+                        raise InputError(f"{inlet.path} changed while it was read: nothing was released; try again")
+
+                outlet.write(
+                    scratch,
+                    work.schema(reader.schema),
+                    counted.through(_perturbed(inlet.batches(reader), work, seen)),
+                    {"errorfloor": json.dumps(report.to_dict() | {"rows": None})},
+                    check,
+                    overwrite,
+                )
     return replace(report, rows=counted.rows)
 
 

@@ -7,11 +7,12 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from errorfloor.errors import InputError
+from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.identity import Key, KeyRing, Label
 
 
@@ -22,28 +23,53 @@ def source_digest(path: Path, table: str | None, ring: KeyRing) -> str:
     return ring.keys[0].derive(Label("release source", (content, table))).hex()
 
 
-def enter(
+@contextmanager
+def entered(
     ring: KeyRing, *, batch: str, source: str, key: tuple[str, ...], columns: Mapping[str, str], again: bool
-) -> Key:
+) -> Iterator[Key]:
     """Check a release against the register, write it down durably, and give the key to draw with.
 
+    A release that is refused later, so that nothing was published, is taken back; one that is killed stays written.
     Raises InputError if the batch names other data, if a column was released under it with other noise, or if the same
     column of the same data was released under another batch and ``again`` does not allow that.
     """
+    entry: dict[str, Any] = {"batch": batch, "source": source, "key": list(key), "columns": dict(columns)}
+    with _opened(ring) as (file, entries):
+        chosen = ring.find(_key_of(entries, entry, again) or ring.current.id)
+        entry["key_id"] = chosen.id
+        new = entry not in entries
+        if new:
+            _append(file, entry)
+    try:
+        yield chosen
+    except ErrorFloorError:
+        if new:
+            with _opened(ring) as (file, _):
+                _append(file, {"withdrawn": entry})
+        raise
+
+
+@contextmanager
+def _opened(ring: KeyRing) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
+    """Open the register for one process at a time, and read the entries that stand."""
     path = ring.path.with_name(f"{ring.path.name}.releases")
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        entries = [json.loads(line) for line in file if line.strip()]
-        entry = {"batch": batch, "source": source, "key": list(key), "columns": dict(columns)}
-        identity = _key_of(entries, entry, again) or ring.current.id
-        chosen = ring.find(identity)
-        entry["key_id"] = chosen.id
-        if entry not in entries:
-            file.write(json.dumps(entry) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-    return chosen
+        entries: list[dict[str, Any]] = []
+        for line in file:
+            entry = json.loads(line)
+            if "withdrawn" in entry:
+                entries.remove(entry["withdrawn"])
+            else:
+                entries.append(entry)
+        yield file, entries
+
+
+def _append(file: Any, entry: dict[str, Any]) -> None:
+    file.write(json.dumps(entry) + "\n")
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _key_of(entries: list[dict[str, Any]], entry: dict[str, Any], again: bool) -> str | None:

@@ -52,6 +52,12 @@ class TableFile:
             )
         return cls(file, kind, table)
 
+    def stamp(self) -> tuple[int, ...]:
+        """Give what changes when somebody writes to the file."""
+        self._must_exist()
+        facts = self.path.stat()
+        return facts.st_ino, facts.st_size, facts.st_mtime_ns
+
     def schema(self) -> pa.Schema:
         """Give the names and types of the columns."""
         self._must_exist()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.errors import ConvergenceError
+from errorfloor.errors import ErrorFloorError
 
 PARTS = 128
 LEADING = np.uint64(57)  # shift that leaves the number of a part
@@ -68,7 +68,7 @@ class SeenTags:
             for start, count in zip(8 * starts[:, part], 8 * counts[:, part], strict=True):
                 filled += os.preadv(self._file.fileno(), [room[filled : filled + count]], start)
             if filled != words.nbytes:
-                raise ConvergenceError("the tags of the rows were not kept whole: is the disk full?")
+                raise ErrorFloorError("the tags of the rows were not kept whole: is the disk full?")
             return _repeated(words)
 
         with ThreadPoolExecutor(2 if counts.sum() < ONE_AT_A_TIME else 1) as pool:

@@ -39,17 +39,18 @@ def workplace(target: Path) -> Iterator[Path]:
 
 
 def _locked(lock: Path, target: Path) -> int:
-    problem = f"cannot write beside {target}"
-    descriptor = None
+    """Hold the lock file, or say who does."""
+    busy = f"another release to {target} is running: wait for it, or choose another name"
+    problem, descriptor = busy, None
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        problem = f"another release to {target} is running: wait for it, or choose another name"
+        if os.path.samestat(os.fstat(descriptor), lock.stat()):  # not one that its owner has just removed
+            return descriptor
+    except (BlockingIOError, FileNotFoundError):
+        problem = busy
     except OSError as error:
         problem = f"cannot write beside {target}: {error.strerror}"
-    else:
-        return descriptor
     if descriptor is not None:
         os.close(descriptor)
     raise InputError(problem)

@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.table import Table
 
 from errorfloor.cli.app import AsJson, Output, app, messages, print_json
-from errorfloor.errors import InputError
 from errorfloor.floors.words import rounded_down, times_in_hundred
+from errorfloor.noise.lattice import Lattice
 
 RANGE = (0.0, 50.0)
 UNIT = "kWh"
-STEP = 0.1  # answers leave on this lattice
+LATTICE = Lattice("0.1")  # where answers leave
 ROUNDING = 1e-9  # far above what double precision can be off by in an average of numbers up to 50
 TARIFFS = {"standard": 3200, "time-of-use": 1300, "economy": 500}
 
@@ -63,10 +63,8 @@ def demo(
     """
     import errorfloor as ef
 
-    if not max_error > STEP / 2:
-        raise InputError(f"--max-error must be above {STEP / 2:g}, half the step of the answers, got {max_error:g}")
     # the answer is rounded after the noise is added, so the noise leaves room for half a step
-    noise = ef.design(ef.Interval(STEP / 2 - max_error, max_error - STEP / 2))
+    noise = ef.design(ef.Interval(*LATTICE.inside(-max_error, max_error)))
     answers, floors = [], {}
     for tariff, readings in generate_readings().items():
         weights = np.full((1, readings.size), 1 / readings.size)
@@ -75,7 +73,7 @@ def demo(
             Answer(
                 tariff=tariff,
                 households=int(readings.size),
-                answer=round(round(float(readings.mean() + noise.sample(1)[0]) / STEP) * STEP, 1),
+                answer=float(LATTICE.round(readings.mean() + noise.sample(1)[0])),
                 max_error=max_error,
                 told_apart=float(floor.distinguish(5.0)),
                 any_estimator=float(floor.any_estimator.min()),
