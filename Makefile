@@ -30,10 +30,10 @@ bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .venv-peers build demo-output paper-report .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-peers* build demo-output paper-report .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/.demo-ready: pyproject.toml constraints.txt scripts/environment
-	scripts/environment $(VENV) "cli,plots"
+	scripts/environment $(VENV) "cli,plots,sql"
 	@touch $@
 
 $(VENV)/.dev-ready: pyproject.toml constraints.txt scripts/environment

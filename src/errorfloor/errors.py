@@ -6,7 +6,13 @@
     ├── InputError (ValueError)     exit 2   HTTP 422   what was given cannot be used
     │   ├── SupportError            exit 2   HTTP 422   a set that is empty, flat, inverted or not a set
     │   ├── IllPosedError           exit 2   HTTP 422   the problem has no solution, in the words of the theory
-    │   └── NoClosedFormError       exit 2   HTTP 422   well posed, but no formula is known here
+    │   ├── NoClosedFormError       exit 2   HTTP 422   well posed, but no formula is known here
+    │   ├── CatalogueError          exit 2   HTTP 422   what the custodian declares is missing, wrong or has changed
+    │   └── RefusedError            exit 2   HTTP 422   a question that is not answered, with the reason
+    ├── AllowanceError              exit 3   HTTP 403   the answer would break a declared floor
+    ├── LedgerError                 exit 1   HTTP 500   the ledger is missing, older than its anchor, or damaged
+    ├── AnswerFailedError           exit 1   HTTP 500   the engine failed after the charge; nothing more is said
+    ├── EngineError                 exit 1   HTTP 502   an engine cannot be reached or refuses public work
     ├── ConvergenceError            exit 1   HTTP 500   a numerical method did not reach its tolerance
     ├── KeyFileError                exit 1   HTTP 500   a key file is missing, readable by others, or damaged
     └── MissingExtraError           exit 1   HTTP 501   an optional dependency is not installed
@@ -76,6 +82,72 @@ class NoClosedFormError(InputError):
     """
 
     code = "no-closed-form"
+
+
+class CatalogueError(InputError):
+    """A declaration is missing or wrong, or differs from what was registered.
+
+    >>> CatalogueError.code
+    'catalogue'
+    """
+
+    code = "catalogue"
+
+
+class RefusedError(InputError):
+    """A question that is not answered; ``fields["reason"]`` is a stable word for why, the message says what to ask.
+
+    >>> RefusedError("no median here: ask for a curve of above(…)", reason="aggregate").fields
+    {'reason': 'aggregate'}
+    """
+
+    code = "refused"
+
+
+class AllowanceError(ErrorFloorError):
+    """The answer would let a declared floor be broken; nothing was charged.
+
+    >>> AllowanceError.exit_code
+    3
+    """
+
+    code = "allowance"
+    exit_code = 3
+    http_status = 403
+
+
+class LedgerError(ErrorFloorError):
+    """The ledger is missing, older than its anchor, forked or damaged; the message says how to restore it.
+
+    >>> LedgerError.code
+    'ledger'
+    """
+
+    code = "ledger"
+
+
+class AnswerFailedError(ErrorFloorError):
+    """The engine failed after the charge. The message is always the same, whatever the reason.
+
+    >>> str(AnswerFailedError())
+    'the answer could not be computed; it stays charged, and asking the same again is free'
+    """
+
+    code = "answer-failed"
+
+    def __init__(self) -> None:
+        super().__init__("the answer could not be computed; it stays charged, and asking the same again is free")
+
+
+class EngineError(ErrorFloorError):
+    """An engine cannot be reached, or fails at work on public columns; the message never holds a private value.
+
+    >>> EngineError.code
+    'engine'
+    """
+
+    code = "engine"
+    http_status = 502
 
 
 class ConvergenceError(ErrorFloorError):

@@ -1,0 +1,35 @@
+"""The catalogue: what the custodian declares, and the allowance that follows from it.
+
+=======================  ===========================================================================================
+``load(path)``             read ``errorfloor.toml``; every mistake at once, with its place
+``Catalogue``              all of it: ``place``, ``tables``
+``Table``                  source, version, row key, ``private`` and ``public`` columns, ``owner``, ``account_by``
+``PrivateColumn``          range, resolution, floor, unit, nulls, distance, ``prior``
+``PublicColumn``           type and, for numbers, resolution
+``Owner``, ``Prior``       whose numbers they are; what everybody believes beforehand
+``Place``                  engine, snapshots, ledger, keys
+``allowance(column)``      how much information answers may give away about an entry before its floor breaks
+``owner_allowance(…)``     the same for all that belongs to one owner
+``draft(schemas)``         a commented file to begin with, from ``Schema``: names and types of columns
+=======================  ===========================================================================================
+"""
+
+from errorfloor.catalogue.allowance import allowance, owner_allowance
+from errorfloor.catalogue.draft import Schema, draft
+from errorfloor.catalogue.load import load
+from errorfloor.catalogue.model import Catalogue, Owner, Place, Prior, PrivateColumn, PublicColumn, Table
+
+__all__ = [
+    "Catalogue",
+    "Owner",
+    "Place",
+    "Prior",
+    "PrivateColumn",
+    "PublicColumn",
+    "Schema",
+    "Table",
+    "allowance",
+    "draft",
+    "load",
+    "owner_allowance",
+]

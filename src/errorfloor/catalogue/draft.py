@@ -1,0 +1,201 @@
+"""A catalogue to begin with: what a schema can tell is filled in, what only the custodian knows is left to choose."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from errorfloor.catalogue.model import NAME, Place, PublicType
+from errorfloor.errors import CatalogueError
+
+HEAD = """\
+# The catalogue: what errorfloor is told about the data, and what it must never let anybody learn.
+#
+# It was drafted from the names and types of the columns; no value is in it. It is not accepted until every "choose" is
+# replaced. Lines that begin with # explain, or propose something: take the # away to declare it.
+
+[place]
+engine = {engine}  # duckdb, postgresql or spark: where the snapshots are kept and questions are computed
+snapshots = {snapshots}  # {kind}
+ledger = {ledger}  # what has been spent: a file, or the URL of a PostgreSQL database
+anchor = {anchor}  # the ledger's last line, kept elsewhere if you can: an older ledger is then refused
+keys = {keys}  # secrets that the noise follows from: for its owner's eyes only; keep a backup
+# Paths are relative to this file.
+"""
+
+GUIDE = """
+# ---- What a table declares
+#
+# version     A name for this state of the data; give a new one whenever the data change. What has been spent stays
+#             spent.
+# row_key     Public columns that together name a row, each row once.
+# account_by  By default each private column has one account, and an answer costs what it tells about the row it tells
+#             most about. Public columns named here give each of their values an account of its own: right for groups
+#             that questions keep apart, such as years. It is fixed by the first question.
+#
+# public      What everybody may know, the row key among it. Questions filter, group and join by these columns, and what
+#             they hold, row by row, is not protected. Whatever is not declared public is private: a column that stands
+#             nowhere in this file is never read. Declare each one only after a moment's thought.
+# private     Numbers that are only ever seen through noise. A key, a code or a year that everybody may know is no such
+#             number: delete its section and declare it public. A number that nobody needs: delete its section.
+#
+# range       Values outside are clamped to it. Take it from what is known of such data (the size of a fuse, a pay
+#             scale), never from these data: their least and greatest values are facts about two persons, and everybody
+#             may read this range. A wider range needs more noise; a narrower one clamps more.
+# resolution  Values are kept as whole multiples of it, and the ends of the range are such multiples: the last digit
+#             that matters.
+# floor       How far off any estimate of one value must be (root-mean-square, worst case over the range), in the
+#             column's own unit, whatever is asked. With the range 0 … 50 kWh, floor = 2.0 promises that nobody pins a
+#             reading down to 2 kWh, even knowing all the others. It must stay below the range over √12 (14.4 there),
+#             which a blind guess is off by. A higher floor allows fewer answers, or wider ones.
+# unit        For words and tables.
+# nulls       "forbidden": a null stops the registration. "public": which rows are null is no secret. "impute": a
+#             constant is put in their place, given as impute = 0.
+# distance    The example in the headline: how often two values that far apart can be told. A tenth of the range if
+#             left out.
+# prior       What everybody believes beforehand, from public sources, as the mean and deviation of a normal law:
+#             answers then also state how far off somebody is who believes that.
+#
+# owner       Whose numbers they are, if one person, household or firm has several. Its floor is the share of guesses,
+#             at even odds, in which anybody must be wrong who tells two histories of an owner apart: 0.2 means right at
+#             most 80 times in 100, and 0.5 would be a coin. Without an owner only single values are protected, not the
+#             habits that show in many of them.
+"""
+
+TABLE = """
+
+[tables.{name}]
+source = {source}
+version = "1"
+row_key = "choose"  # such as {key}
+# account_by = {by}
+
+[tables.{name}.public]
+{public}
+"""
+
+OWNER = """
+# [tables.{name}.owner]
+# column = {column}
+# floor = 0.2
+"""
+
+COLUMN = """
+[tables.{table}.private.{column}]
+range = "choose"  # such as [0, 50]
+resolution = "choose"  # such as {resolution}
+floor = "choose"  # such as 2.0
+# unit = "kWh"
+# nulls = "public"
+# distance = 5
+# prior = {{ mean = 10, deviation = 8 }}
+"""
+
+NO_TABLE = """
+
+# No table yet. Name its file or table, and errorfloor init drafts this part from its columns:
+#     errorfloor init --source meters.parquet --force
+[tables]
+"""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The names and types of a table's columns; a type that has no place in a catalogue is None.
+
+    >>> Schema("data/Meter readings.csv", {"kwh": "number"}).name
+    'meter_readings'
+    """
+
+    source: str
+    columns: Mapping[str, PublicType | None]
+
+    @property
+    def name(self) -> str:
+        """A name for the table, from that of the file or table it comes from."""
+        last = re.split(r"[/\\]", self.source.split("::")[-1])[-1]
+        stem = last.rsplit(".", 1)[-1] if _is_table(self.source) else last.rsplit(".", 1)[0]
+        name = re.sub(r"\W+", "_", stem.lower(), flags=re.ASCII).strip("_")[:60]
+        return name if NAME.fullmatch(name) else f"table_{name}".rstrip("_")
+
+
+def draft(schemas: Sequence[Schema], place: Place | None = None) -> str:
+    """Write a commented catalogue for tables of which only the columns' names and types are known.
+
+    Numbers are proposed as private, with range, resolution and floor left to choose; every other column is proposed, in
+    a comment, as public.
+
+    Guarantee: the text is TOML, and ``load`` names each thing that is left to choose.
+
+    Parameters
+    ----------
+    schemas
+        The tables; their names must differ.
+    place
+        Where things are kept; by default beside the catalogue, on DuckDB.
+
+    Raises
+    ------
+    CatalogueError
+        Two tables would have the same name.
+
+    >>> text = draft([Schema("meters.parquet", {"household": "text", "kwh": "number"})])
+    >>> "[tables.meters.private.kwh]" in text, '# household = "text"' in text
+    (True, True)
+    """
+    names = [schema.name for schema in schemas]
+    for schema in schemas:
+        if names.count(schema.name) > 1:
+            raise CatalogueError(
+                f"two sources would both be the table {schema.name}: name one here, and add the other by hand"
+            )
+    return "".join([_head(place or Place()), GUIDE, *map(_table, schemas)]) + ("" if schemas else NO_TABLE)
+
+
+def _head(place: Place) -> str:
+    kinds = {
+        "duckdb": "a DuckDB file, made when the first table is registered",
+        "postgresql": "the database; everything is kept in its schema errorfloor",
+        "spark": "a folder, made when the first table is registered",
+    }
+    quoted = {word: _quoted(str(value)) for word, value in place.model_dump().items()}
+    return HEAD.format(kind=kinds[place.engine], **quoted)
+
+
+def _table(schema: Schema) -> str:
+    usable = {name: kind for name, kind in schema.columns.items() if NAME.fullmatch(name) and kind is not None}
+    numbers = {name: kind for name, kind in usable.items() if kind in ("whole", "number")}
+    others = [name for name in usable if name not in numbers]
+    lines = [f"# {name} = {_public(kind)}" for name, kind in usable.items()]
+    lines += [
+        f"# {_quoted(name)} cannot be declared: "
+        + ("rename it to letters, digits and _" if kind is not None else "it is neither number, text, date nor flag")
+        for name, kind in schema.columns.items()
+        if name not in usable
+    ]
+    text = TABLE.format(
+        name=schema.name,
+        source=_quoted(schema.source),
+        key=json.dumps(others[:2] or list(usable)[:1] or ["id"], ensure_ascii=False),
+        by=json.dumps(others[-1:] or ["area"], ensure_ascii=False),
+        public="\n".join(lines),
+    )
+    if numbers:
+        text += OWNER.format(name=schema.name, column=_quoted((others or ["household"])[0]))
+    for name, kind in numbers.items():
+        text += COLUMN.format(table=schema.name, column=name, resolution="1" if kind == "whole" else "0.001")
+    return text
+
+
+def _public(kind: PublicType | None) -> str:
+    return '{ type = "number", resolution = 0.01 }' if kind == "number" else _quoted(str(kind))
+
+
+def _is_table(source: str) -> bool:
+    """Tell schema.table, as PostgreSQL has it, from a file."""
+    return "::" in source or not re.search(r"[/\\]|\.(parquet|csv|arrow|feather|duckdb)$", source.lower())
+
+
+def _quoted(text: str) -> str:
+    """Write a TOML string; JSON's escapes are TOML's, but for the sign DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

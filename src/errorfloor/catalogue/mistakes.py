@@ -1,0 +1,201 @@
+"""Mistakes in a catalogue, in words: where, what was given, what is allowed, what was perhaps meant."""
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, get_args
+
+from errorfloor.catalogue.model import (
+    Catalogue,
+    Declaration,
+    MistakesError,
+    Owner,
+    Place,
+    Prior,
+    PrivateColumn,
+    PublicColumn,
+    PublicType,
+    Table,
+    mistakes_in_names,
+    mistakes_in_table_names,
+)
+from errorfloor.catalogue.near import near, nearest
+
+Found = tuple[str, str]
+PLACEHOLDER = "choose"
+WRITE = {  # what a word that is missing, or still to be chosen, may look like
+    "source": 'source = "meters.parquet": the file or table to read',
+    "version": 'version = "2013": a name for this state of the data, a new one whenever the data change',
+    "row_key": 'row_key = ["household", "day"]: public columns that together name a row',
+    "public": 'public = { household = "text" }: the columns that everybody may know, the row key among them',
+    "range": "range = [0, 50]: the values outside are clamped; from what you know of such data, not from these",
+    "resolution": "resolution = 0.001: values are kept as whole multiples of it",
+    "floor": "floor = 2.0: how far off, at least, any estimate of one value must be, in the column's own unit",
+    "owner.floor": "floor = 0.2: how often, at least, anybody must be wrong who tells two histories apart (below 0.5)",
+    "owner.column": 'column = "household": the public column that names the owner',
+    "type": f"type = one of {', '.join(get_args(PublicType))}",
+    "mean": "mean = 10.0",
+    "deviation": "deviation = 8.0",
+    "tables": "at least [tables]",
+}
+
+
+def explain(errors: Iterable[Mapping[str, Any]], document: Mapping[str, Any]) -> list[Found]:
+    """Give the place and the words of every mistake, in the order of the file.
+
+    ``errors`` are pydantic's. Where part of a table is wrong pydantic no longer compares names across the table, so
+    that is done here from the document itself.
+
+    >>> explain([], {"tables": {}, "folder": "/etc"})
+    [('folder', 'is no word that can stand here; allowed are place, tables')]
+    """
+    listed = list(errors)
+    found: list[Found] = []
+    if "folder" in document:  # known to the model, which is told where the file lies, but not for the file to say
+        found.append(("folder", _unknown("folder", Catalogue)))
+    misspelt = {_meant(error["loc"]) for error in listed if error["type"] == "extra_forbidden"}
+    for error in listed:
+        if error["type"] == "missing" and error["loc"] in misspelt:
+            continue  # the word is there, and reported as the misspelt one that it is
+        # a number counts the items of a list, and the list is what is to be mended
+        found += _in_words(tuple(part for part in error["loc"] if isinstance(part, str)), error)
+    if listed:
+        found += _names(document, {".".join(map(str, error["loc"])) for error in listed})
+    unique = dict.fromkeys(found)
+    order = _order(document)
+    return sorted(unique, key=lambda item: next((order[p] for p in _parents(item[0]) if p in order), len(order)))
+
+
+def _in_words(place: tuple[str, ...], error: Mapping[str, Any]) -> list[Found]:
+    kind, given, context = error["type"], error["input"], error.get("ctx", {})
+    where, word = ".".join(place), place[-1] if place else ""
+    cause = context.get("error")
+    if isinstance(given, str) and given.strip().lower() == PLACEHOLDER:
+        return [(where, f"choose the {word} of {'.'.join(place[:-1])}, such as {_example(place)}")]
+    if isinstance(cause, MistakesError):
+        return [(".".join(filter(None, (where, about))), text) for about, text in cause.found]
+    if kind == "missing" and isinstance(error["loc"][-1], int):
+        return [(where, f"must have two numbers, the low and the high one, got {_shown(place, given)}")]
+    if kind == "missing":
+        return [(where, f"is missing; give it, such as {_example(place)}")]
+    if kind == "extra_forbidden":
+        return [(where, _unknown(word, _model(place[:-1])))]
+    if kind == "literal_error":
+        choices = [str(value) for value in get_args(_model(place[:-1]).model_fields[word].annotation)]
+        suggestion = near(given, choices) if isinstance(given, str) else ""
+        return [(where, f"must be one of {', '.join(choices)}, got {_shown(place, given)}{suggestion}")]
+    return [(where, f"{_rule(kind, context, cause)}, got {_shown(place, given)}")]
+
+
+def _rule(kind: str, context: Mapping[str, Any], cause: object) -> str:
+    rules = {
+        "value_error": str(cause),
+        "greater_than": f"must be more than {context.get('gt', 0):g}",
+        "less_than": f"must be less than {context.get('lt', 0):g}",
+        "string_type": "must be text in quotes",
+        "string_too_short": "must not be empty",
+        "string_too_long": f"must have at most {context.get('max_length')} signs",
+        "tuple_type": "must be a list in brackets",
+        "too_short": f"must have at least {context.get('min_length')} of them",
+        "too_long": "must have two numbers, the low and the high one",
+        "dict_type": "must be a table in braces, or a section of its own",
+        "model_type": "must be a table in braces, or a section of its own",
+    }
+    return rules.get(kind, f"cannot be used ({kind.replace('_', ' ')})")
+
+
+def _model(place: Sequence[str]) -> type[Declaration]:
+    """Give the class of declaration that stands at a place."""
+    match tuple(place):
+        case ("place",):
+            return Place
+        case ("tables", _):
+            return Table
+        case ("tables", _, "owner"):
+            return Owner
+        case ("tables", _, "private", _):
+            return PrivateColumn
+        case ("tables", _, "private", _, "prior"):
+            return Prior
+        case ("tables", _, "public", _):
+            return PublicColumn
+        case _:
+            return Catalogue
+
+
+def _unknown(word: str, model: type[Declaration]) -> str:
+    allowed = [name for name in model.model_fields if name != "folder"]
+    return f"is no word that can stand here{near(word, allowed)}; allowed are {', '.join(allowed)}".replace("?;", "?")
+
+
+def _meant(location: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    *parents, word = location
+    meant = nearest(str(word), _model([str(part) for part in parents]).model_fields)
+    return (*parents, meant or word)
+
+
+def _example(place: Sequence[str]) -> str:
+    word = place[-1]
+    return WRITE.get(".".join(place[-2:]), WRITE.get(word, f"{word} = …"))
+
+
+def _shown(place: Sequence[str], given: Any) -> str:
+    """Write a value as the file does; addresses may hold a password, so only their kind is told."""
+    if place[:1] == ("place",) and place[-1] != "engine":
+        return f"a {type(given).__name__}"
+    if isinstance(given, bool):
+        return str(given).lower()
+    if isinstance(given, (datetime.date, datetime.time)):
+        return given.isoformat()
+    if isinstance(given, int) and abs(given) > 10**40:
+        return "a number of more than 40 digits"
+    text = repr(given)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _names(document: Mapping[str, Any], known: set[str]) -> list[Found]:
+    """Compare names within each table as far as its shape allows, where pydantic stopped before doing so."""
+    tables = document.get("tables")
+    if not isinstance(tables, dict):
+        return []
+    found: list[Found] = []
+    if "tables" not in known:
+        found += [("tables", text) for _, text in mistakes_in_table_names(tuple(tables))]
+    for name, table in tables.items():
+        if not isinstance(table, dict) or f"tables.{name}" in known:
+            continue
+        private, public = _columns(table.get("private")), _columns(table.get("public"))
+        owner = table.get("owner")
+        named = {word: _listed(table.get(word)) for word in ("row_key", "account_by")}
+        named["owner.column"] = _listed([owner.get("column")]) if isinstance(owner, dict) else ()
+        for word, text in mistakes_in_names(private, public, named):
+            found.append((".".join(filter(None, ("tables", name, word))), text))
+    return found
+
+
+def _columns(section: Any) -> tuple[str, ...]:
+    return tuple(section) if isinstance(section, dict) else ()
+
+
+def _listed(names: Any) -> tuple[str, ...]:
+    if not isinstance(names, list):
+        return ()
+    return tuple(name for name in names if isinstance(name, str) and name != PLACEHOLDER)
+
+
+def _order(document: Mapping[str, Any]) -> dict[str, int]:
+    """Number the places of a document in the order in which they are written."""
+    places: list[str] = []
+
+    def visit(section: Mapping[str, Any], prefix: str) -> None:
+        for word, value in section.items():
+            places.append(f"{prefix}{word}")
+            if isinstance(value, Mapping):
+                visit(value, f"{prefix}{word}.")
+
+    visit(document, "")
+    return {place: number for number, place in enumerate(places)}
+
+
+def _parents(place: str) -> Iterable[str]:
+    parts = place.split(".")
+    return (".".join(parts[:count]) for count in range(len(parts), 0, -1))

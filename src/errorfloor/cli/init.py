@@ -1,0 +1,142 @@
+"""``errorfloor init``: a commented catalogue to begin with, and the key file."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.errors import InputError
+
+if TYPE_CHECKING:
+    from errorfloor.catalogue import Place, Schema
+
+ENGINES = {"duckdb": "vault.duckdb", "postgresql": "", "spark": "vault"}  # and where their snapshots go
+FILES = (".parquet", ".csv")
+
+
+@app.command()
+def init(
+    source: Annotated[
+        list[str] | None,
+        typer.Option(help="Table to declare: a .parquet or .csv file, file.duckdb::table, or schema.table of the URL."),
+    ] = None,
+    engine: Annotated[str, typer.Option(help="Where snapshots are kept: duckdb, postgresql or spark.")] = "duckdb",
+    snapshots: Annotated[
+        str | None, typer.Option(help="The DuckDB file, the folder for Spark, or postgresql://user@host/database.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The catalogue to write.")] = Path("errorfloor.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing catalogue.")] = False,
+    keys: Annotated[bool, typer.Option(help="Make a key file beside the catalogue if there is none.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Write a commented catalogue from the names and types of a table's columns, and make a key file.
+
+    No value is read (a CSV file, which has no types, is looked through to tell numbers from texts). Ranges are yours to
+    declare, from what is known of such data: a range taken from the data themselves would be a private fact. Every
+    number is proposed as private, and the file is not accepted until its range, resolution and floor are chosen.
+
+    Example: errorfloor init --source meters.parquet --source households.parquet
+    """
+    from errorfloor.catalogue import draft
+
+    place = _place(engine, snapshots)
+    if output.exists() and not force:
+        raise InputError(f"{output} exists already: replace it with --force, or name another file with --output")
+    folder = output.resolve().parent
+    folder.mkdir(parents=True, exist_ok=True)
+    schemas = [_schema(given, folder, place) for given in source or []]
+    text = draft(schemas, place)
+    _write(output, text, 0o600 if place.engine == "postgresql" else 0o666, force)
+    key = _make_key(folder / place.keys) if keys else None
+    to_choose = sum(' = "choose"' in line for line in text.splitlines())
+    if as_json:
+        tables = {schema.name: schema.source for schema in schemas}
+        print_json({"catalogue": str(output), "tables": tables, "to_choose": to_choose, "key": key})
+        return
+    print(f"wrote {output}: {', '.join(schema.name for schema in schemas) or 'no table yet'}")
+    if schemas:
+        print(f'choose what {to_choose} lines leave open ("choose"); then errorfloor register --catalogue {output}')
+
+
+def _place(engine: str, snapshots: str | None) -> "Place":
+    from errorfloor.catalogue import Place
+
+    if engine not in ENGINES:
+        raise InputError(f"--engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+    where = snapshots or ENGINES[engine]
+    is_url = where.startswith(("postgresql://", "postgres://"))
+    if is_url != (engine == "postgresql"):
+        wanted = "a file or folder" if is_url else "the database: --snapshots postgresql://user@host/database"
+        raise InputError(f"--engine {engine} needs {wanted}")
+    return Place.model_validate({"engine": engine, "snapshots": where})
+
+
+def _schema(given: str, folder: Path, place: "Place") -> "Schema":
+    """Read the names and types of a source's columns, by the engine that will read it where that costs nothing."""
+    from errorfloor.catalogue import Place, Schema
+    from errorfloor.engines import open_engine
+
+    is_file = "::" in given or Path(given).suffix.lower() in FILES or Path(given).is_dir()
+    if place.engine == "postgresql" and not is_file:
+        with open_engine(place, folder) as engine, engine.reading(given) as opened:
+            return Schema(given, dict(_types(opened.kinds)))
+    source = _from(folder, given)
+    with tempfile.TemporaryDirectory(prefix="errorfloor-") as scratch:
+        elsewhere = Place(snapshots=str(Path(scratch) / "schema.duckdb"))
+        with open_engine(elsewhere, folder, read_only=False) as engine, engine.reading(source) as opened:
+            kinds = _guessed(engine, folder / source) if opened.textual else opened.kinds
+    return Schema(source, dict(_types(kinds)))
+
+
+def _from(folder: Path, given: str) -> str:
+    """Write a path that was given relative to here as the catalogue needs it: relative to its own folder."""
+    path, mark, table = given.partition("::")
+    there = Path(path).resolve()
+    written = there.relative_to(folder).as_posix() if there.is_relative_to(folder) else str(there)
+    return f"{written}{mark}{table}"
+
+
+def _guessed(engine: Any, path: Path) -> Mapping[str, str]:
+    from errorfloor.engines.sources import kind_of
+
+    location = engine.dialect.literal(str(path.resolve()))
+    guess = f"SELECT * FROM read_csv({location}, header = true, delim = ',', quote = '\"', escape = '\"') LIMIT 0"
+    return {field.name: kind_of(field.type) for field in engine.query(guess).schema}
+
+
+def _types(kinds: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    for name, kind in kinds.items():
+        yield name, {"decimal": "number", "other": None}.get(kind, kind)
+
+
+def _write(output: Path, text: str, mode: int, force: bool) -> None:
+    """Let the file appear whole; one with the address of a database, and perhaps a password, is for its owner only."""
+    with tempfile.TemporaryDirectory(prefix=".errorfloor-", dir=output.resolve().parent) as scratch:
+        partial = Path(scratch) / "catalogue"
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+            file.write(text)
+        if force:
+            partial.replace(output)
+        else:
+            os.link(partial, output)  # refused if somebody has made it meanwhile
+
+
+def _make_key(path: Path) -> str | None:
+    """Make the key file if there is none, and give the id of a key that was made."""
+    from errorfloor.identity import KeyRing
+
+    if path.exists():
+        messages.print(f"using the key file {path}, which is there already", highlight=False, soft_wrap=True)
+        return None
+    ring = KeyRing.create(path)
+    messages.print(
+        f"made the key file {path} with key {ring.current.id}: back it up, and keep it from others. Whoever has it can "
+        "take the noise away.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return ring.current.id

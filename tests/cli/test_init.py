@@ -1,0 +1,175 @@
+"""``errorfloor init``: a catalogue from the schema alone, never over an existing one, and a key file."""
+
+import json
+import stat
+
+import duckdb
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import errorfloor.cli.init  # noqa: F401  (adds its command)
+from errorfloor.catalogue import load
+from errorfloor.cli.app import app
+from errorfloor.errors import CatalogueError, EngineError, InputError
+from errorfloor.identity import KeyRing
+
+SECRET = 48151.623
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"household": ["H1", "H2"], "day": pa.array([0, 1], pa.date32()), "kwh": [SECRET, 1.0]})
+    pq.write_table(table, tmp_path / "meters.parquet")
+    return tmp_path
+
+
+def init(*arguments):
+    return CliRunner().invoke(app, ["init", *arguments])
+
+
+def problem(*arguments):
+    return init(*arguments).exception
+
+
+def choices(path):
+    with pytest.raises(CatalogueError) as caught:
+        load(path)
+    return [place for place, _ in caught.value.fields["problems"]]
+
+
+def test_a_catalogue_and_a_key_file_are_written(here):
+    shown = init("--source", "meters.parquet")
+    assert shown.exit_code == 0, shown.output
+    assert "wrote errorfloor.toml: meters" in shown.stdout
+    assert "choose what 4 lines leave open" in shown.stdout
+    assert "made the key file" in shown.stderr
+    assert choices(here / "errorfloor.toml") == [
+        "tables.meters.row_key",
+        *(f"tables.meters.private.kwh.{word}" for word in ("range", "resolution", "floor")),
+    ]
+    assert len(KeyRing(here / "keys.json").keys) == 1
+    assert sorted(path.name for path in here.iterdir()) == ["errorfloor.toml", "keys.json", "meters.parquet"]
+
+
+def test_no_value_reaches_the_catalogue_or_the_messages(here):
+    (here / "m.csv").write_text(f"id,kwh\n1,{SECRET}\n2,2.5\n")
+    shown = init("--source", "meters.parquet", "--source", "m.csv")
+    for text in (shown.output, (here / "errorfloor.toml").read_text()):
+        assert "48151" not in text
+        assert "H1" not in text
+
+
+def test_an_existing_catalogue_is_replaced_only_by_force(here):
+    (here / "errorfloor.toml").write_text("mine")
+    assert isinstance(problem(), InputError)
+    assert "exists already: replace it with --force" in str(problem())
+    assert (here / "errorfloor.toml").read_text() == "mine"
+    assert init("--source", "meters.parquet", "--force").exit_code == 0
+    assert "[tables.meters]" in (here / "errorfloor.toml").read_text()
+
+
+def test_an_existing_key_file_is_kept(here):
+    before = KeyRing.create(here / "keys.json").current.id
+    shown = init("--json")
+    assert json.loads(shown.stdout) == {"catalogue": "errorfloor.toml", "tables": {}, "to_choose": 0, "key": None}
+    assert KeyRing(here / "keys.json").current.id == before
+    assert "which is there already" in shown.stderr
+
+
+def test_no_key_is_made_where_none_is_wanted(here):
+    assert init("--no-keys").exit_code == 0
+    assert not (here / "keys.json").exists()
+
+
+def test_json_names_the_tables_and_the_key(here):
+    facts = json.loads(init("--source", "meters.parquet", "--json").stdout)
+    assert facts["tables"] == {"meters": "meters.parquet"}
+    assert facts["to_choose"] == 4
+    assert facts["key"] == KeyRing(here / "keys.json").current.id
+
+
+def test_sources_are_written_relative_to_the_catalogue(here):
+    elsewhere = here / "made" / "for it"
+    assert init("--source", "meters.parquet", "--output", str(elsewhere / "c.toml")).exit_code == 0
+    text = (elsewhere / "c.toml").read_text()
+    assert f'source = "{here / "meters.parquet"}"' in text
+    assert (elsewhere / "keys.json").exists()
+    (here / "sub").mkdir()
+    (here / "meters.parquet").rename(here / "sub" / "meters.parquet")
+    init("--source", "sub/meters.parquet")
+    assert 'source = "sub/meters.parquet"' in (here / "errorfloor.toml").read_text()
+
+
+def test_every_kind_of_file_is_understood(here):
+    (here / "m.csv").write_text('id,name,when,ok,amount,"x y"\n1,a,2013-01-01,true,2.5,3\n')
+    with duckdb.connect(str(here / "store.duckdb")) as store:
+        store.execute("CREATE TABLE Wages AS SELECT 1 AS person, DECIMAL '2.50' AS pay, [1] AS several")
+    (here / "many").mkdir()
+    pq.write_table(pa.table({"a": [1]}), here / "many" / "part.parquet")
+    shown = init("--source", "m.csv", "--source", "store.duckdb::Wages", "--source", "many", "--json")
+    assert shown.exit_code == 0, shown.exception
+    assert json.loads(shown.stdout)["tables"] == {"m": "m.csv", "wages": "store.duckdb::Wages", "many": "many"}
+    text = (here / "errorfloor.toml").read_text()
+    for line in (
+        '# id = "whole"',
+        '# name = "text"',
+        '# when = "date"',
+        '# ok = "flag"',
+        "[tables.m.private.amount]",
+        '# "x y" cannot be declared',
+        "[tables.wages.private.pay]",
+        '# "several" cannot be declared',
+        "[tables.many.private.a]",
+    ):
+        assert f"\n{line}" in text, line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        (["--source", "none.parquet"], CatalogueError, "there is no such file"),
+        (["--source", "wages"], CatalogueError, "name a .parquet or .csv file"),
+        (["--source", "store.duckdb::wages"], CatalogueError, "cannot be found"),
+        (["--source", "meters.parquet", "--source", "./meters.parquet"], CatalogueError, "both be the table meters"),
+        (["--engine", "duckbd"], InputError, "--engine must be one of duckdb, postgresql, spark, got 'duckbd'"),
+        (["--engine", "postgresql"], InputError, "--snapshots postgresql://user@host/database"),
+        (["--snapshots", "postgresql://me:s3cret@host/db"], InputError, "--engine duckdb needs a file or folder"),
+    ],
+)
+def test_mistakes_are_named_and_nothing_is_written(here, arguments, kind, message):
+    found = problem(*arguments)
+    assert isinstance(found, kind)
+    assert message in str(found)
+    assert "s3cret" not in str(found)
+    assert [path.name for path in here.iterdir()] == ["meters.parquet"]
+
+
+def test_a_damaged_file_is_refused_without_its_content(here):
+    (here / "bad.parquet").write_text(f"{SECRET}")
+    found = problem("--source", "bad.parquet")
+    assert isinstance(found, EngineError)
+    assert str(SECRET) not in str(found)
+
+
+def test_a_table_of_postgresql_is_described_by_its_schema(here, postgresql_place):
+    url = postgresql_place.place.snapshots
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute(
+            "CREATE TABLE wages (person text, born date, seen timestamptz, pay numeric, rank int, raw bytea)"
+        )
+    common = ["--engine", "postgresql", "--snapshots", url]
+    shown = init("--source", "public.wages", "--source", "meters.parquet", *common, "--json")
+    assert shown.exit_code == 0, shown.exception
+    assert json.loads(shown.stdout)["tables"] == {"wages": "public.wages", "meters": "meters.parquet"}
+    text = (here / "errorfloor.toml").read_text()
+    for line in ('# person = "text"', '# seen = "moment"', "[tables.wages.private.pay]", '# "raw" cannot be declared'):
+        assert f"\n{line}" in text, line
+    assert stat.S_IMODE((here / "errorfloor.toml").stat().st_mode) == 0o600
+    with psycopg.connect(url, autocommit=True) as server:
+        made = server.execute("SELECT count(*) FROM information_schema.schemata WHERE schema_name = 'errorfloor'")
+        assert made.fetchone() == (0,)
+    assert isinstance(problem("--source", "public.wage", *common, "--force"), CatalogueError)
