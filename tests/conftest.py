@@ -1,6 +1,156 @@
-"""Every run tries the same examples: a test that fails, fails again."""
+"""Every run tries the same examples; one suite runs on every engine, and the engines are real.
 
+``engine_place`` gives a test a fresh place on DuckDB, PostgreSQL and Spark in turn::
+
+    def test_sums_are_exact(engine_place):
+        with engines.open_engine(engine_place.place, engine_place.folder, read_only=False) as engine:
+            ...
+
+``duckdb_place``, ``postgresql_place`` and ``spark_place`` give one of them, ``every_place`` all of them at once.
+PostgreSQL and Spark tests stay on one worker of ``pytest -n``, so that each is started at most once. An engine that
+is not installed is not tested, and the last lines of the run say so; one that is installed and does not start fails.
+"""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+
+from errorfloor.catalogue.model import Place
 
 settings.register_profile("errorfloor", derandomize=True, deadline=None)
 settings.load_profile("errorfloor")
+
+
+def postgresql_programs() -> Path | None:
+    """Give the folder of the newest initdb and pg_ctl; Debian keeps them off the search path."""
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
+    found = str(debian[-1]) if debian else shutil.which("initdb")
+    return Path(found).parent if found else None
+
+
+NEEDS = {"duckdb": "", "postgresql": "PostgreSQL (apt-get install postgresql)", "spark": "Java 17 or newer"}
+HERE = {
+    "duckdb": True,
+    "postgresql": postgresql_programs() is not None,
+    "spark": shutil.which("java") is not None or "JAVA_HOME" in os.environ,
+}
+SERVERS = [pytest.mark.xdist_group("engines")]
+PARAMETERS = [
+    pytest.param(name, marks=[] if name == "duckdb" else SERVERS, id=name) for name, here in HERE.items() if here
+]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for name, here in HERE.items():
+        if not here:
+            terminalreporter.write_line(f"NOT TESTED on {name}: {NEEDS[name]} is not installed", yellow=True)
+
+
+@dataclass(frozen=True)
+class EnginePlace:
+    """Where a test may keep snapshots: ``place`` is declared relative to ``folder``, both new and empty."""
+
+    place: Place
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.place.engine
+
+
+@pytest.fixture(params=PARAMETERS)
+def engine_place(request: pytest.FixtureRequest, tmp_path: Path) -> EnginePlace:
+    """A fresh place on each installed engine in turn."""
+    return _place(request.param, request, tmp_path)
+
+
+@pytest.fixture
+def duckdb_place(tmp_path: Path) -> EnginePlace:
+    """A fresh place on DuckDB, which needs no server."""
+    return EnginePlace(Place(), tmp_path)
+
+
+@pytest.fixture(params=[parameter for parameter in PARAMETERS if parameter.id == "postgresql"])
+def postgresql_place(request: pytest.FixtureRequest, tmp_path: Path) -> EnginePlace:
+    """A fresh database on PostgreSQL."""
+    return _place("postgresql", request, tmp_path)
+
+
+@pytest.fixture(params=[parameter for parameter in PARAMETERS if parameter.id == "spark"])
+def spark_place(request: pytest.FixtureRequest, tmp_path: Path) -> EnginePlace:
+    """A fresh folder for Spark."""
+    return _place("spark", request, tmp_path)
+
+
+@pytest.fixture(params=[pytest.param(tuple(name for name in HERE if HERE[name]), marks=SERVERS, id="every-engine")])
+def every_place(request: pytest.FixtureRequest, tmp_path: Path) -> list[EnginePlace]:
+    """A fresh place on every installed engine at once, DuckDB first, all with the same folder for sources."""
+    return [_place(name, request, tmp_path) for name in request.param]
+
+
+def _place(name: str, request: pytest.FixtureRequest, folder: Path) -> EnginePlace:
+    if name == "postgresql":
+        return EnginePlace(Place(engine="postgresql", snapshots=request.getfixturevalue("postgresql_database")), folder)
+    if name == "spark":
+        return EnginePlace(Place(engine="spark", snapshots="vault"), folder)
+    return EnginePlace(Place(), folder)
+
+
+@pytest.fixture
+def postgresql_database(postgresql_server: str) -> Iterator[str]:
+    """The URL of a new, empty database; it is gone after the test."""
+    import psycopg
+
+    database = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(postgresql_server, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {database}")
+        yield postgresql_server.replace("/postgres?", f"/{database}?")
+        server.execute(f"DROP DATABASE {database} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """The URL of a real cluster in a temporary folder, on a socket there, sorting texts by English rules.
+
+    English rules differ from the order of bytes, so a comparison that leaves the collation to the server shows itself.
+    """
+    programs = postgresql_programs()
+    assert programs is not None
+    folder = Path(tempfile.mkdtemp(prefix="errorfloor-pg-"))
+    user: str | None = None
+    if os.getuid() == 0:  # the server refuses to run as root
+        known = {entry.pw_name for entry in pwd.getpwall()}
+        user = "postgres" if "postgres" in known else "nobody"
+        shutil.chown(folder, user)
+
+    def run(program: str, *arguments: str) -> str:
+        output = folder / program
+        with output.open("w") as written:  # a pipe would stay open in the server that pg_ctl leaves behind
+            command = [programs / program, *arguments]
+            done = subprocess.run(
+                command, user=user, cwd=folder, stdin=subprocess.DEVNULL, stdout=written, stderr=written
+            )
+        assert done.returncode == 0, f"{program} failed: {output.read_text()}"
+        return output.read_text()
+
+    data, log = str(folder / "data"), str(folder / "log")
+    collation = ["--locale=C.UTF-8"]
+    if "--locale-provider" in run("initdb", "--help"):  # since PostgreSQL 15
+        collation += ["--locale-provider=icu", "--icu-locale=en"]
+    run("initdb", "-D", data, "-U", "errorfloor", "-A", "trust", "-E", "UTF8", "--no-sync", *collation)
+    options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off -c full_page_writes=off"
+    try:
+        run("pg_ctl", "start", "-w", "-t", "60", "-D", data, "-l", log, "-o", options)
+        yield f"postgresql:///postgres?host={folder}&user=errorfloor"
+    finally:
+        run("pg_ctl", "stop", "-m", "immediate", "-D", data)
+        shutil.rmtree(folder)

@@ -1,0 +1,97 @@
+"""What every engine can do: read sources, keep immutable tables with a note on each, and answer queries in Arrow."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, ClassVar, Self, final
+
+from errorfloor.engines.dialects import Dialect
+from errorfloor.engines.sources import Kind, Source
+from errorfloor.errors import CatalogueError
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
+class Engine(ABC):
+    """A connection to one engine and to the tables that are kept there.
+
+    Tables are made once, together with a note (a text, such as JSON) about them, and never change. Names of tables are
+    lower-case letters, digits and _.
+
+    *Guarantee*: a failure becomes an EngineError without any text of the engine; a table is seen by others with all its
+    rows and its note, or not at all, whenever and however its making ends.
+    """
+
+    name: ClassVar[str]
+    dialect: ClassVar[Dialect]
+    zoned_moment_type: ClassVar[str] = "TIMESTAMP WITH TIME ZONE"
+
+    @abstractmethod
+    def query(self, sql: str) -> Any:
+        """Run a SELECT and give its result as a pyarrow.Table."""
+
+    @abstractmethod
+    def execute(self, sql: str) -> None:
+        """Run a statement that has no result."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of everything; a second time does nothing."""
+
+    @abstractmethod
+    def identify(self, source: str) -> str:
+        """Give the same text for two declarations of one source, and another for another."""
+
+    @abstractmethod
+    def reading(self, source: str, columns: Collection[str] | None = None) -> AbstractContextManager[Source]:
+        """Open a declared source; only the ``columns`` named need to be readable."""
+
+    @abstractmethod
+    def relation(self, name: str) -> str:
+        """Give a kept table as it goes after FROM."""
+
+    @abstractmethod
+    def known(self) -> list[str]:
+        """Name the tables that are kept, in order."""
+
+    @abstractmethod
+    def recall(self, name: str) -> str | None:
+        """Give the note of a table, None if there is no such table."""
+
+    @abstractmethod
+    def _make(self, name: str, select_sql: str, note: Callable[[str], str]) -> None: ...
+
+    @final
+    def exists(self, name: str) -> bool:
+        """Tell whether a table is kept."""
+        return self.recall(name) is not None
+
+    @final
+    def create(self, name: str, select_sql: str, note: Callable[[str], str] = lambda relation: "") -> None:
+        """Keep the result of a SELECT as a table, with a note.
+
+        ``note`` is called with the new table as it goes after FROM, while nobody else can see it: it may query it. If
+        it raises, nothing is kept.
+        """
+        if not NAME.fullmatch(name):
+            raise ValueError(f"a table's name is a letter, then letters, digits and _ (at most 63), got {name!r}")
+        if self.exists(name):
+            raise CatalogueError(f"{self.name} keeps a table {name} already; tables are never changed", name=name)
+        self._make(name, select_sql, note)
+
+    def as_double(self, sql: str, kind: Kind) -> str:
+        """Turn a number of a source into the double nearest to it; a text is read as a number."""
+        # between decimals and doubles engines round in ways of their own; texts are read the same by all of them
+        return self.dialect.double(self.dialect.text(sql) if kind == "decimal" else sql)
+
+    @final
+    def __enter__(self) -> Self:
+        return self
+
+    @final
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

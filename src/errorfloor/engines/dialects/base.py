@@ -1,0 +1,173 @@
+"""What a compiled plan needs of an engine's SQL, with one meaning on every engine.
+
+Integers are exact: a type is always chosen from a bound on the absolute value, so that nothing overflows and nothing is
+rounded. Weeks are ISO weeks: Monday is the first day, day 1.
+"""
+
+import datetime
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from errorfloor.errors import RefusedError
+
+LARGEST = 10**37
+PLAIN_FUNCTIONS = ("exp", "ln", "sqrt", "sin", "cos", "tanh")
+
+
+class Dialect(ABC):
+    """Spellings of one engine. ``sql`` arguments are expressions of that engine; a result never needs brackets."""
+
+    integer_types: ClassVar[tuple[tuple[int, str], ...]]  # (largest absolute value, type), smallest first
+    text_type: ClassVar[str]
+    double_type: ClassVar[str]
+    moment_type: ClassVar[str]
+    date_type: ClassVar[str] = "DATE"
+    flag_type: ClassVar[str] = "BOOLEAN"
+
+    # -- names and constants
+
+    def identifier(self, name: str) -> str:
+        """Quote a name: capital letters, spaces and quotes stay what they are."""
+        return '"' + name.replace('"', '""') + '"'
+
+    def literal(self, value: str | datetime.date | datetime.datetime | bool) -> str:
+        """Write a text, day, moment (without zone) or flag as a constant of its type."""
+        match value:
+            case bool():
+                return "TRUE" if value else "FALSE"
+            case datetime.datetime():
+                moment = value.isoformat(sep=" ", timespec="microseconds")
+                return f"CAST('{moment}' AS {self.moment_type})"
+            case datetime.date():
+                return f"CAST('{value.isoformat()}' AS {self.date_type})"
+            case str():
+                return self._text_literal(_writable(value))
+
+    def integer(self, value: int) -> str:
+        """Write a whole number as a constant."""
+        if abs(value) > LARGEST:
+            raise _too_large(abs(value))
+        return str(value) if value >= 0 else f"({value})"
+
+    def number(self, value: float) -> str:
+        """Write a double as a constant that is read back as the same double."""
+        return f"CAST('{value!r}' AS {self.double_type})"
+
+    # -- types
+
+    def integer_type(self, largest: int) -> str:
+        """Name the smallest exact integer type that holds ± ``largest``.
+
+        Raises
+        ------
+        RefusedError
+            Above 10³⁷, which is what every engine holds.
+        """
+        if largest > LARGEST:
+            raise _too_large(largest)
+        return next(name for limit, name in self.integer_types if largest <= limit)
+
+    def whole(self, sql: str, largest: int) -> str:
+        """Make an expression of whole numbers the smallest exact integer type that holds ± ``largest``."""
+        return f"CAST({sql} AS {self.integer_type(largest)})"
+
+    def double(self, sql: str) -> str:
+        """Make a number a double."""
+        return f"CAST({sql} AS {self.double_type})"
+
+    def to_whole(self, sql: str) -> str:
+        """Round a double to the nearest whole number as floor(x + ½), of at most 63 bits."""
+        return f"CAST(floor({sql} + {self.number(0.5)}) AS BIGINT)"
+
+    def text(self, sql: str) -> str:
+        """Write a value as text; whole numbers without anything but digits and a sign."""
+        return f"CAST({sql} AS {self.text_type})"
+
+    # -- numbers
+
+    @abstractmethod
+    def floor_divide(self, sql: str, divisor: int, largest: int) -> str:
+        """Give the greatest whole number not above sql / ``divisor`` > 0, where |sql| ≤ ``largest``.
+
+        Raises
+        ------
+        RefusedError
+            If the quotient may have more than 62 bits.
+        """
+
+    @abstractmethod
+    def total(self, sql: str, largest: int, rows: int) -> str:
+        """Sum whole numbers of absolute value at most ``largest`` over at most ``rows`` rows, exactly, as text."""
+
+    @abstractmethod
+    def not_a_number(self, sql: str) -> str:
+        """Tell whether a double is NaN; NULL is not."""
+
+    def function(self, name: str, parameters: Sequence[float], sql: str) -> str:
+        """Apply a function to a double; ``smoothstep`` takes s between 0 and 1 to 3s² − 2s³."""
+        if name in PLAIN_FUNCTIONS:
+            return f"{name}({sql})"
+        constants = [self.number(parameter) for parameter in parameters]
+        match name, constants:
+            case "power", [exponent]:
+                return f"power({sql}, {exponent})"
+            case "greatest" | "least", [other]:
+                return f"{name}({sql}, {other})"
+            case "reciprocal", []:
+                return f"({self.number(1.0)} / {sql})"
+            case "smoothstep", []:
+                return f"({sql} * {sql} * ({self.number(3.0)} - {self.number(2.0)} * {sql}))"
+        raise RefusedError(f"no function of a row is called {name!r} with {len(constants)} numbers", reason="function")
+
+    # -- days and moments
+
+    @abstractmethod
+    def part(self, name: str, sql: str) -> str:
+        """Give the year, quarter, month, week, day, dayofyear, isodow, hour or minute as a whole number."""
+
+    @abstractmethod
+    def truncated(self, unit: str, sql: str, type: str) -> str:
+        """Give the beginning of the year, quarter, month, week, day or hour; ``type`` is date or moment, and stays."""
+
+    def as_date(self, sql: str) -> str:
+        """Give the day of a moment."""
+        return f"CAST({sql} AS {self.date_type})"
+
+    # -- texts
+
+    @abstractmethod
+    def _text_literal(self, value: str) -> str: ...
+
+    def by_bytes(self, sql: str) -> str:
+        """Make a text compare by its UTF-8 bytes, in whatever order the engine would have chosen."""
+        return sql
+
+    @abstractmethod
+    def like(self, sql: str, pattern: str) -> str:
+        """Match a text with a pattern of % and _ in which nothing is escaped."""
+
+
+def check_quotient(divisor: int, largest: int) -> None:
+    """Refuse a division that is none, or whose result may have more than 62 bits."""
+    if divisor <= 0:
+        raise ValueError(f"a divisor is positive, got {divisor}")
+    if largest // divisor >= 2**62:
+        raise _too_large(largest // divisor)
+
+
+def _writable(value: str) -> str:
+    """Refuse what no engine can hold: NUL, and halves of a pair of surrogates."""
+    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise RefusedError(
+            f"the text {value!r} holds a character that no database stores: leave it out", reason="constant"
+        )
+    return value
+
+
+def _too_large(value: int) -> RefusedError:
+    return RefusedError(
+        f"a number of the question may reach {float(min(value, 10**300)):.3g}; sums stay exact up to 1e37: "
+        f"ask for lower powers, fewer rows, or constants with fewer digits",
+        reason="too-large",
+    )

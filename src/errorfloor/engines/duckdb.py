@@ -1,0 +1,141 @@
+"""DuckDB: one file, many readers or one writer."""
+
+import os
+import stat
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, final
+
+import duckdb
+
+from errorfloor.engines.dialects import DuckDBDialect
+from errorfloor.engines.failures import attempt
+from errorfloor.engines.sources import Source, find_file, finer_than_microseconds, kind_of
+from errorfloor.engines.tables import TransactionalEngine
+from errorfloor.errors import CatalogueError, EngineError
+
+SETTINGS: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+READER = {**SETTINGS, "enable_external_access": False}  # a question can reach nothing but the file itself
+CSV = "header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"', nullstr = ''"
+
+
+@final
+class DuckDBEngine(TransactionalEngine):
+    """Snapshots in a DuckDB file.
+
+    Sources: a Parquet or CSV file, a folder of Parquet files, or a table of another file, ``other.duckdb::table``.
+    """
+
+    name = "duckdb"
+    dialect = DuckDBDialect()
+    notes = "errorfloor_notes"
+
+    def __init__(self, path: Path, folder: Path, *, read_only: bool) -> None:
+        if read_only and not path.exists():
+            raise CatalogueError(f"nothing is registered at {path} yet: run errorfloor register", path=str(path))
+        self._folder = folder
+        self._read_only = read_only
+        self._umask = None if read_only else os.umask(0o077)  # the file, its log and what spills are for its owner
+        try:
+            self._connection = _connect(path, read_only=read_only)
+        except BaseException:
+            self._restore_umask()
+            raise
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            self.close()
+            raise EngineError(
+                f"others can read {path}, which holds private columns: allow its owner only (chmod 600 {path})",
+                engine="duckdb",
+                kind="permissions",
+            )
+        if not read_only:
+            # a Parquet file's least and greatest number leave out NaN, and DuckDB would conclude that there is none
+            self.execute("SET disabled_optimizers = 'statistics_propagation'")
+            self.execute(f"CREATE TABLE IF NOT EXISTS {self.notes} (name VARCHAR PRIMARY KEY, note VARCHAR NOT NULL)")
+
+    def query(self, sql: str) -> Any:
+        """Ask on a connection of its own, so that threads do not meet; a writer stays in its transaction."""
+        connection = self._connection.cursor if self._read_only else lambda: self._connection
+        return attempt(self.name, "answer a query", lambda: connection().sql(sql).to_arrow_table())
+
+    def execute(self, sql: str) -> None:
+        """Run it on the connection."""
+        attempt(self.name, "carry out a statement", lambda: self._connection.execute(sql))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+        self._restore_umask()
+
+    def _restore_umask(self) -> None:
+        if self._umask is not None:
+            os.umask(self._umask)
+            self._umask = None
+
+    def identify(self, source: str) -> str:
+        """Resolve the path; names of tables ignore capitals, and ``main`` is the schema unless another is named."""
+        path, mark, table = source.partition("::")
+        return f"{(self._folder / path).resolve()}{mark}{table.lower().removeprefix('main.')}"
+
+    @contextmanager
+    def reading(self, source: str, columns: Collection[str] | None = None) -> Iterator[Source]:
+        """Read files in place; attach another DuckDB file while it is read."""
+        path, mark, table = source.partition("::")
+        file = None if mark else find_file(source, self._folder)
+        if file is not None:
+            location = self.dialect.literal(str(file.path) if file.textual else file.parquet)
+            reader = f"read_csv({location}, {CSV})" if file.textual else f"read_parquet({location})"
+            yield self._described(reader, textual=file.textual)
+            return
+        where = (self._folder / path).resolve()
+        if not mark or not where.exists():
+            raise CatalogueError(
+                f"source {source!r} cannot be found from {self._folder.resolve()}: name a .parquet or .csv file, a "
+                "folder of Parquet files, or a table of another file as other.duckdb::table",
+                source=source,
+            )
+        self.execute(f"ATTACH {self.dialect.literal(str(where))} AS errorfloor_source (READ_ONLY)")
+        try:
+            yield self._described(".".join(map(self.dialect.identifier, ["errorfloor_source", *table.split(".")])))
+        finally:
+            self.execute("DETACH errorfloor_source")
+
+    def relation(self, name: str) -> str:
+        """Quote the name."""
+        return self.dialect.identifier(name)
+
+    def _has_notes(self) -> bool:
+        return bool(self.query(f"SELECT 1 AS one FROM duckdb_tables() WHERE table_name = '{self.notes}'").num_rows)
+
+    def _described(self, relation: str, *, textual: bool = False) -> Source:
+        schema = self.query(f"SELECT * FROM {relation} LIMIT 0").schema
+        cut = [
+            f"make_timestamp({self.dialect.floor_divide(f'epoch_ns({name})', 1000, 2**63 - 1)}) AS {name}"
+            for name in map(self.dialect.identifier, finer_than_microseconds(schema))
+        ]
+        if cut:  # a cast would round
+            relation = f"(SELECT * REPLACE ({', '.join(cut)}) FROM {relation})"
+        return Source(relation, {field.name: kind_of(field.type) for field in schema}, textual)
+
+
+def _connect(path: Path, *, read_only: bool) -> Any:
+    kind = ""
+    try:
+        connection = duckdb.connect(str(path), read_only=read_only, config=READER if read_only else SETTINGS)
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        connection.execute("SET enable_progress_bar = false")  # standard output is for answers
+        return connection
+    except duckdb.ConnectionException:
+        pass  # open in this process in the other mode
+    except duckdb.Error as problem:
+        kind = "" if "lock" in str(problem) else type(problem).__name__
+    if kind:
+        raise EngineError(f"duckdb could not open {path} ({kind}): is it a DuckDB file?", engine="duckdb", kind=kind)
+    holder = "a registration is under way" if read_only else "a server, a session or another registration has it open"
+    raise EngineError(
+        f"{path} is in use: {holder}. A DuckDB file has many readers or one writer: try again when it is closed, or "
+        "keep the snapshots on PostgreSQL",
+        engine="duckdb",
+        kind="busy",
+    )

@@ -1,0 +1,56 @@
+"""From a declared place to an open engine."""
+
+from pathlib import Path
+
+from errorfloor.catalogue.model import Place
+from errorfloor.engines.base import Engine
+from errorfloor.errors import MissingExtraError
+
+
+def open_engine(place: Place, folder: Path, *, read_only: bool = True) -> Engine:
+    """Open the engine that a catalogue declares.
+
+    Parameters
+    ----------
+    place
+        Which engine, and where its snapshots are.
+    folder
+        The catalogue's folder: relative paths start here.
+    read_only
+        For asking; any number may be open at once. Registering needs False, and is alone in doing so.
+
+    Raises
+    ------
+    MissingExtraError
+        If the engine's package is not installed.
+    CatalogueError
+        If nothing was ever registered in a DuckDB file that is to be read.
+    EngineError
+        If the engine cannot be reached, or somebody else is writing.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open_engine(Place(), Path(folder), read_only=False) as engine:
+    ...         engine.create("squares", "SELECT k, k * k AS square FROM range(4) AS t(k)")
+    ...         engine.query(f"SELECT sum(square) AS total FROM {engine.relation('squares')}").to_pylist()
+    [{'total': Decimal('14')}]
+    """
+    match place.engine:
+        case "duckdb":
+            try:
+                from errorfloor.engines.duckdb import DuckDBEngine
+            except ImportError:
+                raise MissingExtraError("sql", "duckdb") from None
+            return DuckDBEngine((folder / place.snapshots).resolve(), folder, read_only=read_only)
+        case "postgresql":
+            try:
+                from errorfloor.engines.postgresql import PostgreSQLEngine
+            except ImportError:
+                raise MissingExtraError("postgres", "adbc-driver-postgresql") from None
+            return PostgreSQLEngine(place.snapshots, folder, read_only=read_only)
+        case "spark":
+            try:
+                from errorfloor.engines.spark import SparkEngine
+            except ImportError:
+                raise MissingExtraError("spark", "pyspark") from None
+            return SparkEngine((folder / place.snapshots).resolve(), folder, read_only=read_only)

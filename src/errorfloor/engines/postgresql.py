@@ -1,0 +1,158 @@
+"""PostgreSQL through ADBC: results arrive as Arrow, files leave as Arrow."""
+
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, final
+
+from adbc_driver_postgresql import dbapi
+
+from errorfloor.engines.dialects import PostgreSQLDialect
+from errorfloor.engines.failures import attempt
+from errorfloor.engines.sources import File, Kind, Source, arrow_files, file_path, find_file, kind_of
+from errorfloor.engines.tables import TransactionalEngine
+from errorfloor.errors import CatalogueError, EngineError
+
+WRITER_LOCK = 0x6572726F72  # a number that stands for "somebody registers"; any would do
+COPY = "pg_temp.errorfloor_source"
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("text", "varchar", "bpchar", "name", "uuid"), "text"),
+    **dict.fromkeys(("int2", "int4", "int8"), "whole"),
+    **dict.fromkeys(("float4", "float8"), "number"),
+    **dict.fromkeys(("timestamp", "timestamptz"), "moment"),
+    "numeric": "decimal",
+    "date": "date",
+    "bool": "flag",
+}
+
+
+@final
+class PostgreSQLEngine(TransactionalEngine):
+    """Snapshots in the schema ``errorfloor`` of a PostgreSQL database.
+
+    Sources: ``schema.table`` of the same database; a Parquet or CSV file, or a folder of Parquet files.
+    """
+
+    name = "postgresql"
+    dialect = PostgreSQLDialect()
+    notes = "errorfloor.notes"
+
+    def __init__(self, url: str, folder: Path, *, read_only: bool) -> None:
+        self._folder = folder
+        self._alone = threading.RLock()  # a connection carries one statement at a time
+        reached = "be reached: is the server running, and place.snapshots its URL?"
+        self._connection = attempt(self.name, reached, lambda: dbapi.connect(url, autocommit=True))
+        try:
+            self.execute("SET TimeZone = 'UTC'")
+            self.execute("SET client_min_messages = error")
+            if read_only:
+                self.execute("SET default_transaction_read_only = on")
+            else:
+                self._prepare()
+        except EngineError:
+            self.close()
+            raise
+
+    def query(self, sql: str) -> Any:
+        """Fetch the result as the server's binary copy."""
+
+        def fetch() -> Any:
+            with self._alone, self._connection.cursor() as cursor:
+                cursor.execute(sql)
+                return cursor.fetch_arrow_table()
+
+        return attempt(self.name, "answer a query", fetch)
+
+    def execute(self, sql: str) -> None:
+        """Run it on the connection."""
+
+        def run() -> None:
+            with self._alone, self._connection.cursor() as cursor:
+                cursor.execute(sql)
+
+        attempt(self.name, "carry out a statement", run)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def identify(self, source: str) -> str:
+        """Resolve a path; ``public`` is the schema unless another is named."""
+        path = file_path(source, self._folder)
+        return f"table {source if '.' in source else f'public.{source}'}" if path is None else str(path)
+
+    @contextmanager
+    def reading(self, source: str, columns: Collection[str] | None = None) -> Iterator[Source]:
+        """Read a table in place; copy the columns of a file to a temporary table of this connection."""
+        file = find_file(source, self._folder)
+        if file is None:
+            relation = ".".join(map(self.dialect.identifier, source.split(".")))
+            if not self._is_table(relation):
+                raise CatalogueError(
+                    f"source {source!r}: neither a table of the database, as schema.table, nor a .parquet or .csv file "
+                    f"or a folder of Parquet files in {self._folder.resolve()}",
+                    source=source,
+                )
+            schema = self.query(f"SELECT * FROM {relation} LIMIT 0").schema
+            yield Source(
+                relation, {f.name: KINDS.get(f.metadata[b"POSTGRESQL:type"].decode(), "other") for f in schema}
+            )
+            return
+        try:
+            kinds = attempt(self.name, "read the source", lambda: self._copy(file, columns))
+            yield Source(COPY, kinds, file.textual)
+        finally:
+            self.execute(f"DROP TABLE IF EXISTS {COPY}")
+
+    def relation(self, name: str) -> str:
+        """Name the schema, too."""
+        return f"errorfloor.{self.dialect.identifier(name)}"
+
+    def as_double(self, sql: str, kind: Kind) -> str:
+        """Numeric reaches further than double, and a cast would refuse what lies beyond."""
+        if kind != "decimal":
+            return super().as_double(sql, kind)
+        number = self.dialect.number
+        return (
+            f"CASE WHEN {sql} = 'NaN' THEN {number(float('nan'))} WHEN {sql} > 1e300 THEN {number(float('inf'))} "
+            f"WHEN {sql} < -1e300 THEN {number(float('-inf'))} WHEN abs({sql}) < 1e-300 THEN {number(0.0)} "
+            f"ELSE {self.dialect.double(sql)} END"
+        )
+
+    def _has_notes(self) -> bool:
+        return self._is_table(self.notes)
+
+    def _is_table(self, relation: str) -> bool:
+        return bool(self._value(f"to_regclass({self.dialect.literal(relation)}) IS NOT NULL"))
+
+    def _value(self, expression: str) -> Any:
+        return self.query(f"SELECT {expression} AS value").column("value")[0].as_py()
+
+    def _prepare(self) -> None:
+        if not self._value(f"pg_try_advisory_lock({WRITER_LOCK})"):
+            raise EngineError("another registration is under way in this database: try again when it is done")
+        self.execute("CREATE SCHEMA IF NOT EXISTS errorfloor")
+        self.execute(f"CREATE TABLE IF NOT EXISTS {self.notes} (name TEXT PRIMARY KEY, note TEXT NOT NULL)")
+
+    def _copy(self, file: File, columns: Collection[str] | None) -> dict[str, Kind]:
+        import pyarrow as pa
+        from pyarrow import compute
+
+        files = arrow_files(file)
+        taken = {}
+        for field in files.schema:
+            if columns is None or field.name in columns:
+                value = compute.field(field.name)
+                if pa.types.is_uint64(field.type):  # would wrap to a negative bigint
+                    value = value.cast(pa.decimal128(20, 0))
+                elif pa.types.is_timestamp(field.type) and field.type.unit == "ns":  # cut, as on the other engines
+                    value = compute.floor_temporal(value, unit="microsecond").cast(pa.timestamp("us", field.type.tz))
+                elif pa.types.is_date64(field.type):
+                    value = value.cast(pa.date32())
+                taken[field.name] = value
+        if taken:
+            with self._alone, self._connection.cursor() as cursor:
+                batches = files.scanner(columns=taken).to_reader()
+                cursor.adbc_ingest(COPY.partition(".")[2], batches, mode="create", temporary=True)
+        return {field.name: kind_of(field.type) for field in files.schema}

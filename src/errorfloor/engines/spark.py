@@ -1,0 +1,155 @@
+"""Spark on this machine: a folder of Parquet folders."""
+
+import fcntl
+import hashlib
+import shutil
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, final
+
+from errorfloor.engines.base import Engine
+from errorfloor.engines.dialects import SparkDialect
+from errorfloor.engines.failures import attempt
+from errorfloor.engines.sources import (
+    File,
+    Source,
+    arrow_files,
+    check_path,
+    file_path,
+    find_file,
+    finer_than_microseconds,
+    kind_of,
+)
+from errorfloor.engines.spark_session import new_session
+from errorfloor.errors import CatalogueError, EngineError
+
+UNFINISHED = ".unfinished-"
+
+
+@final
+class SparkEngine(Engine):
+    """Snapshots as Parquet in a folder: ``<name>/rows`` and, beside them, ``<name>/note``.
+
+    Sources: a Parquet or CSV file, a folder of Parquet files, or a table that the running Spark knows.
+    """
+
+    name = "spark"
+    dialect = SparkDialect()
+    zoned_moment_type = "TIMESTAMP"
+
+    def __init__(self, place: Path, folder: Path, *, read_only: bool) -> None:
+        check_path(place)
+        self._place = place
+        self._folder = folder
+        self._opened: dict[str, str] = {}
+        self._writing = None if read_only else _claim(place)
+        self._session = attempt(self.name, "start: is Java 17 or newer installed?", new_session)
+
+    def query(self, sql: str) -> Any:
+        """Collect the result as Arrow."""
+        return attempt(self.name, "answer a query", lambda: self._session.sql(sql).toArrow())
+
+    def execute(self, sql: str) -> None:
+        """Run it in the session."""
+        attempt(self.name, "carry out a statement", lambda: self._session.sql(sql))
+
+    def close(self) -> None:
+        """Free the folder; Spark itself runs until the process ends."""
+        if self._writing is not None:
+            self._writing.close()
+
+    def identify(self, source: str) -> str:
+        """Resolve a path; names of tables ignore capitals."""
+        path = file_path(source, self._folder)
+        return f"table {source.lower().removeprefix('default.')}" if path is None else str(path)
+
+    @contextmanager
+    def reading(self, source: str, columns: Collection[str] | None = None) -> Iterator[Source]:
+        """Read files in place, through a view."""
+        file = find_file(source, self._folder)
+        rows = attempt(self.name, "read the source", lambda: self._rows(source, file))
+        view = f"source_{uuid.uuid4().hex}"
+        rows.createTempView(view)
+        try:
+            schema = self.query(f"SELECT * FROM {view} LIMIT 0").schema
+            kinds = {field.name: kind_of(field.type) for field in schema}
+            yield Source(view, kinds, file is not None and file.textual)
+        finally:
+            self._session.catalog.dropTempView(view)
+
+    def relation(self, name: str) -> str:
+        """Open the Parquet folder once, as a view that all sessions of the process share."""
+        if name not in self._opened:
+            self._opened[name] = self._view(self._place / name / "rows")
+        return self._opened[name]
+
+    def known(self) -> list[str]:
+        """Look into the folder."""
+        return sorted(note.parent.name for note in self._place.glob("*/note") if not note.parent.name.startswith("."))
+
+    def recall(self, name: str) -> str | None:
+        """Read the file beside the rows."""
+        note = self._place / name / "note"
+        return note.read_text(encoding="utf-8") if note.exists() else None
+
+    def _make(self, name: str, select_sql: str, note: Callable[[str], str]) -> None:
+        if self._writing is None:
+            raise EngineError(f"{self._place} was opened for reading only")
+        unfinished = self._place / f"{UNFINISHED}{name}"
+        try:
+            rows = unfinished / "rows"
+            attempt(self.name, "carry out a statement", lambda: self._session.sql(select_sql).write.parquet(_uri(rows)))
+            (unfinished / "note").write_text(note(self._view(rows)), encoding="utf-8")
+            unfinished.rename(self._place / name)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+
+    def _view(self, folder: Path) -> str:
+        name = f"v_{hashlib.sha256(str(folder).encode()).hexdigest()[:40]}"
+        rows = attempt(self.name, "open a snapshot", lambda: self._session.read.parquet(_uri(folder)))
+        rows.createOrReplaceGlobalTempView(name)
+        return f"global_temp.{name}"
+
+    def _rows(self, source: str, file: File | None) -> Any:
+        quoted = self.dialect.identifier
+        if file is None:
+            if self._session.catalog.tableExists(source):
+                return self._session.table(source)
+            raise CatalogueError(
+                f"source {source!r}: neither a .parquet or .csv file nor a folder of Parquet files in "
+                f"{self._folder.resolve()}, nor a table that this Spark knows",
+                source=source,
+            )
+        if file.textual:
+            rows = self._session.read.csv(_uri(file.path), header=True, quote='"', escape='"', multiLine=True)
+            return rows.selectExpr(*(f"nullif({quoted(name)}, '') AS {quoted(name)}" for name in rows.columns))
+        rows = self._session.read.parquet(_uri(file.path))
+        longs = finer_than_microseconds(arrow_files(file).schema)
+        cut = {name: self.dialect.floor_divide(quoted(name), 1000, 2**63 - 1) for name in longs}
+        return rows.selectExpr(
+            *(
+                f"timestamp_micros({cut[name]}) AS {quoted(name)}" if name in cut else quoted(name)
+                for name in rows.columns
+            )
+        )
+
+
+def _uri(path: Path) -> str:
+    return f"file://{path}"
+
+
+def _claim(place: Path) -> Any:
+    """Take the folder's lock for one writer, and sweep away what a killed one left."""
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = (place / ".writer").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+    else:
+        for left in place.glob(f"{UNFINISHED}*"):
+            shutil.rmtree(left)
+        return lock
+    raise EngineError(f"another registration is under way in {place}: try again when it is done", engine="spark")

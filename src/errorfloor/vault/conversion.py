@@ -1,0 +1,107 @@
+"""The SELECT that turns a source into a snapshot: declared columns only, under physical names, in physical types."""
+
+from errorfloor.catalogue.model import PrivateColumn, PublicColumn, Table
+from errorfloor.engines import Engine, Source
+from errorfloor.errors import CatalogueError
+from errorfloor.vault.fixed_point import Grid, public_grid, whole_from_double_sql, whole_sql
+from errorfloor.vault.near import nearest
+
+NUMBERS = ("whole", "number", "decimal")
+ACCEPTED = {
+    "text": ("text", "whole"),
+    "whole": NUMBERS,
+    "number": NUMBERS,
+    "date": ("date", "moment"),
+    "moment": ("moment", "date"),
+    "flag": ("flag",),
+}
+
+
+def physical_names(table: Table) -> dict[str, str]:
+    """Give each declared column its name on the engine.
+
+    >>> table = Table(source="t", version="1", row_key=("id",), public={"id": "whole", "tariff": "text"})
+    >>> physical_names(table)
+    {'id': 'p0', 'tariff': 'p1'}
+    """
+    return {name: f"p{i}" for i, name in enumerate(table.public)} | {
+        name: f"x{i}" for i, name in enumerate(table.private)
+    }
+
+
+def conversion_sql(table_name: str, table: Table, source: Source, engine: Engine) -> str:
+    """Write the SELECT.
+
+    The inner SELECT reads each column in a common type (numbers as doubles), the outer one stores it.
+
+    Raises
+    ------
+    CatalogueError
+        If the source lacks a declared column, or has one of a kind that cannot be what it is declared to be.
+    """
+    read, stored = [], []
+    for name, physical in physical_names(table).items():
+        column = table.private.get(name) or table.public[name]
+        _check_kind(table_name, name, column, source)
+        read.append(f"{_read(name, column, source, engine)} AS {physical}")
+        stored.append(f"{_stored(physical, name, column, source, engine)} AS {physical}")
+    return f"SELECT {', '.join(stored)} FROM (SELECT {', '.join(read)} FROM {source.relation}) AS source"
+
+
+def _check_kind(table_name: str, name: str, column: PrivateColumn | PublicColumn, source: Source) -> None:
+    if name not in source.kinds:
+        hint = nearest(name, source.kinds)
+        raise CatalogueError(
+            f"the source of {table_name} has no column {name!r}; it has {hint}", table=table_name, column=name
+        )
+    kind = source.kinds[name]
+    wanted = column.type if isinstance(column, PublicColumn) else "number"
+    if not source.textual and kind not in ACCEPTED[wanted]:
+        as_what = f"public, of type {wanted!r}" if isinstance(column, PublicColumn) else "private, a number"
+        raise CatalogueError(
+            f"{table_name}.{name} is declared {as_what}, and its source holds another type ({kind})",
+            table=table_name,
+            column=name,
+        )
+
+
+def _read(name: str, column: PrivateColumn | PublicColumn, source: Source, engine: Engine) -> str:
+    """Give a source column in a common type, by one cast."""
+    sql = engine.dialect.identifier(name)
+    dialect = engine.dialect
+    if _is_integer(name, column, source):
+        return dialect.whole(sql, 2**63 - 1)
+    match column.type if isinstance(column, PublicColumn) else "number":
+        case "number" | "whole":
+            return engine.as_double(sql, source.kinds[name])
+        case "moment" if source.textual:
+            return f"CAST(CAST({sql} AS {engine.zoned_moment_type}) AS {dialect.moment_type})"
+        case "moment":
+            return f"CAST({sql} AS {dialect.moment_type})"
+        case "date" if source.kinds[name] == "moment":
+            return dialect.as_date(f"CAST({sql} AS {dialect.moment_type})")
+        case "date":
+            return dialect.as_date(sql)
+        case "flag":
+            return f"CAST({sql} AS {dialect.flag_type})"
+        case "text":
+            return dialect.by_bytes(dialect.text(sql))
+
+
+def _stored(physical: str, name: str, column: PrivateColumn | PublicColumn, source: Source, engine: Engine) -> str:
+    """Give a read column as it is stored."""
+    if isinstance(column, PrivateColumn):
+        missing = None if column.impute is None else int(column.impute / column.resolution)
+        return Grid(column.resolution, *column.steps).sql(physical, missing, engine.dialect)
+    if _is_integer(name, column, source):
+        return whole_sql(physical, engine.dialect)
+    if column.type == "whole":
+        return whole_from_double_sql(physical, engine.dialect)
+    if column.resolution is not None:
+        return public_grid(column.resolution).sql(physical, None, engine.dialect)
+    return physical
+
+
+def _is_integer(name: str, column: PrivateColumn | PublicColumn, source: Source) -> bool:
+    declared = isinstance(column, PublicColumn) and column.type == "whole"
+    return declared and source.kinds[name] == "whole" and not source.textual

@@ -1,0 +1,226 @@
+"""Registration: a declared source becomes an immutable snapshot, checked against its declaration, or nothing at all."""
+
+import json
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from errorfloor.catalogue.model import MOST_STEPS, Catalogue, Table
+from errorfloor.engines import Engine
+from errorfloor.errors import CatalogueError
+from errorfloor.vault.conversion import conversion_sql, physical_names
+from errorfloor.vault.declaration import check_settled, settled
+from errorfloor.vault.snapshot import FORMAT, Snapshot, declared, name_of, notes, snapshot
+
+Progress = Callable[[str, float], None]  # what is being done, and which share of the work is behind
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A registered snapshot; ``fresh`` is False if the same rows were registered under the same version before.
+
+    >>> Registration.__annotations__["seconds"]
+    <class 'float'>
+    """
+
+    snapshot: Snapshot
+    fresh: bool
+    rows: int
+    seconds: float
+
+    @property
+    def clamping(self) -> str:
+        """What is to be said about clamping, whether or not it happened: whether it did is private."""
+        return (
+            "Private numbers outside their declared range, if there are any, are kept as the nearest end of it, and "
+            "all are rounded to the declared resolution. Answers and floors are about the numbers as they are kept."
+        )
+
+
+def register(
+    catalogue: Catalogue, table_name: str, *, engine: Engine, progress: Progress | None = None
+) -> Registration:
+    r"""Register the declared version of a table.
+
+    Every column is converted in the engine's own SQL; no row passes through this process, except that a file for
+    PostgreSQL is sent there as Arrow. All checks are made on what will be kept, before anybody can see it.
+
+    *Guarantee*: what is kept under a table's name and version never changes, obeys its declaration, and is all there or
+    not at all. Messages hold declared names and rules, never a value, a row or a count of private things.
+
+    Parameters
+    ----------
+    catalogue, table_name
+        The declaration.
+    engine
+        Opened with ``read_only=False``.
+    progress
+        Called with words and the share of the work that is done.
+
+    Raises
+    ------
+    CatalogueError
+        If the source and the declaration do not fit, the source changed without a new version, or another table is
+        declared over the same source.
+    EngineError
+        If the engine fails; nothing is kept then.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from errorfloor.engines import open_engine
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "meters.csv").write_text("id,kwh\n1,3.14159\n2,99\n")
+    ...     table = {
+    ...         "source": "meters.csv", "version": "2024-06", "row_key": ["id"], "public": {"id": "whole"},
+    ...         "private": {"kwh": {"range": [0, 50], "resolution": 0.001, "floor": 2.0}},
+    ...     }
+    ...     catalogue = Catalogue(tables={"meters": table}, folder=Path(folder))
+    ...     with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
+    ...         done = register(catalogue, "meters", engine=engine)
+    ...         engine.query(f"SELECT p0, x0 FROM {done.snapshot.relation}").to_pylist()
+    [{'p0': 1, 'x0': 3142}, {'p0': 2, 'x0': 50000}]
+    """
+    started = time.perf_counter()
+    tell = progress or (lambda words, share: None)
+    table = declared(catalogue, table_name)
+    _check_source_is_its_own(catalogue, table_name, engine)
+    name = name_of(table_name, table.version)
+    before = engine.recall(name)
+    if before is not None:
+        check_settled(table_name, table, json.loads(before)["declaration"])
+    tell(f"reading {table.source}", 0.0)
+    with engine.reading(table.source, [*table.public, *table.private]) as source:
+        select = conversion_sql(table_name, table, source, engine)
+        if before is None:
+            tell("converting", 0.2)
+
+            def note(relation: str) -> str:
+                tell("checking", 0.7)
+                facts = _facts(table_name, table, relation, engine)
+                if table.account_by:
+                    _check_cells_stay(table_name, table, relation, engine)
+                return json.dumps(facts)
+
+            engine.create(name, select, note)
+        else:
+            tell("comparing with what is registered", 0.2)
+            _check_same(table_name, table, select, json.loads(before)["rows"], engine.relation(name), engine)
+    tell("registered", 1.0)
+    found = snapshot(catalogue, table_name, engine)
+    return Registration(found, before is None, found.rows, time.perf_counter() - started)
+
+
+def _check_source_is_its_own(catalogue: Catalogue, table_name: str, engine: Engine) -> None:
+    """Accounts belong to the data: under two names the same numbers would have two allowances."""
+    source = engine.identify(catalogue.tables[table_name].source)
+    sources = [(name, engine.identify(table.source)) for name, table in catalogue.tables.items()]
+    sources += [(note["table"], note["source"]) for note in notes(engine).values()]
+    others = sorted(name for name, other in sources if name != table_name and _overlap(source, other))
+    if others:
+        raise CatalogueError(
+            f"table {table_name} has the same source as table {others[0]}: accounts belong to the data, so a source "
+            f"has one name. Declare all its columns under {others[0]}",
+            table=table_name,
+            other=others[0],
+        )
+
+
+def _overlap(source: str, other: str) -> bool:
+    """Tell whether two sources are the same, or one is a folder with the other in it."""
+    return source == other or source.startswith(f"{other}/") or other.startswith(f"{source}/")
+
+
+def _facts(table_name: str, table: Table, relation: str, engine: Engine) -> dict[str, Any]:
+    """Check a new table, and give what is to be known of it."""
+    columns = physical_names(table)
+    numbers = [name for name, column in table.public.items() if column.step is not None]
+    complete = [name for name, column in table.private.items() if column.nulls == "forbidden"]
+    wanted = ["count(*) AS n"]
+    wanted += [f"count({columns[name]}) AS n_{columns[name]}" for name in (*table.row_key, *complete)]
+    wanted += [f"{end}({columns[name]}) AS {end}_{columns[name]}" for name in numbers for end in ("min", "max")]
+    facts = engine.query(f"SELECT {', '.join(wanted)} FROM {relation}").to_pylist()[0]
+
+    def refuse(what: str, column: str | None = None) -> CatalogueError:
+        return CatalogueError(f"{what}. Nothing was registered", table=table_name, column=column)
+
+    for name in complete:
+        if facts[f"n_{columns[name]}"] < facts["n"]:
+            raise refuse(
+                f"{table_name}.{name} is declared with nulls = 'forbidden', and the source does not keep to it: mend "
+                "the source, or declare 'public' or 'impute'",
+                name,
+            )
+    extent = {}
+    for name in numbers:
+        low, high = facts[f"min_{columns[name]}"], facts[f"max_{columns[name]}"]
+        if low is None:
+            continue
+        if max(-low, high) > MOST_STEPS:
+            raise refuse(
+                f"{table_name}.{name} is declared {table.public[name].type!r}, which holds whole multiples of "
+                f"{float(table.public[name].step or 1):g} up to 2^40 of them on either side of zero, and the source "
+                "has other numbers: declare a resolution that fits, or text",
+                name,
+            )
+        extent[name] = [low, high]
+    keys = ", ".join(table.row_key)
+    if any(facts[f"n_{columns[name]}"] < facts["n"] for name in table.row_key):
+        raise refuse(f"the row key ({keys}) of {table_name} is null in some row: a row key is complete")
+    physical = ", ".join(columns[name] for name in table.row_key)
+    distinct = f"SELECT count(*) AS n FROM (SELECT DISTINCT {physical} FROM {relation}) AS keys"
+    if engine.query(distinct).column("n")[0].as_py() < facts["n"]:
+        raise refuse(f"the row key ({keys}) of {table_name} is not unique: two rows have the same")
+    return {
+        "format": FORMAT,
+        "table": table_name,
+        "version": table.version,
+        "source": engine.identify(table.source),
+        "rows": facts["n"],
+        "declaration": settled(table),
+        "columns": columns,
+        "extent": extent,
+        "identity": secrets.token_hex(16),
+    }
+
+
+def _check_cells_stay(table_name: str, table: Table, relation: str, engine: Engine) -> None:
+    """Refuse rows that are in other cells of the accounts than in an earlier version: each cell has an allowance."""
+    now = physical_names(table)
+    for name, note in notes(engine).items():
+        then = note["columns"]
+        if note["table"] != table_name or not {*table.row_key, *table.account_by} <= set(then):
+            continue
+
+        def pair(column: str, then: dict[str, str] = then) -> tuple[str, str]:
+            return engine.dialect.text(f"a.{now[column]}"), engine.dialect.text(f"b.{then[column]}")
+
+        same_row = " AND ".join(f"{one} = {two}" for one, two in map(pair, table.row_key))
+        other_cell = " OR ".join(
+            f"{one} <> {two} OR (a.{now[c]} IS NULL) <> (b.{then[c]} IS NULL)"
+            for c, (one, two) in zip(table.account_by, map(pair, table.account_by), strict=True)
+        )
+        found = f"SELECT 1 AS one FROM {relation} AS a JOIN {engine.relation(name)} AS b ON {same_row}"
+        if engine.query(f"{found} WHERE {other_cell} LIMIT 1").num_rows:
+            raise CatalogueError(
+                f"some row of {table_name} has another {', '.join(table.account_by)} than in version "
+                f"{note['version']!r}: account_by divides the accounts, and a row that changed its cell would have two "
+                "allowances. Keep the column as it was, beside one with the new values. Nothing was registered",
+                table=table_name,
+            )
+
+
+def _check_same(table_name: str, table: Table, select: str, rows: int, relation: str, engine: Engine) -> None:
+    """Refuse a source that changed: as many rows as before, and none that was not there, is the same multiset."""
+    same = engine.query(f"SELECT count(*) AS n FROM ({select}) AS now").column("n")[0].as_py() == rows
+    if same:
+        new = f"{select} EXCEPT ALL SELECT * FROM {relation}"
+        same = not engine.query(f"SELECT 1 AS one FROM ({new}) AS new LIMIT 1").num_rows
+    if not same:
+        raise CatalogueError(
+            f"the source of {table_name} is not what was registered as version {table.version!r}: versions never "
+            "change. Declare a new version and register it; it is charged to the same accounts",
+            table=table_name,
+            version=table.version,
+        )

@@ -1,0 +1,100 @@
+"""A registered snapshot: where it is, how large, and how its columns are called there."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from errorfloor.catalogue.model import Catalogue, Table
+from errorfloor.engines import Engine
+from errorfloor.errors import CatalogueError
+from errorfloor.vault.declaration import check_settled
+from errorfloor.vault.near import nearest
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """An immutable table of integers, texts, days, moments and flags on an engine.
+
+    ``columns`` leads from declared to physical names: public p0, p1, …, private x0, x1, … ``extent`` holds the least
+    and the greatest stored integer of each public column of numbers that has any. ``identity`` was drawn at random when
+    the snapshot was made: a vault that is made anew, from whatever source, has other ones.
+
+    >>> table = Table(source="t.parquet", version="1", row_key=("id",), public={"id": "whole"})
+    >>> Snapshot("t", "1", table, '"s"', 3, {"id": "p0"}, {"id": (1, 3)}).columns["id"]
+    'p0'
+    """
+
+    table_name: str
+    version: str
+    table: Table
+    relation: str
+    rows: int
+    columns: Mapping[str, str]
+    extent: Mapping[str, tuple[int, int]]
+    identity: str = ""
+
+
+def snapshot(catalogue: Catalogue, table_name: str, engine: Engine) -> Snapshot:
+    """Find the snapshot of a declared table in the version that is declared.
+
+    Raises
+    ------
+    CatalogueError
+        If there is no such table, its version is not registered, or what is settled by registration was declared
+        otherwise since.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from errorfloor.engines import open_engine
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     catalogue = Catalogue(tables={}, folder=Path(folder))
+    ...     with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
+    ...         snapshot(catalogue, "meters", engine)
+    Traceback (most recent call last):
+    errorfloor.errors.CatalogueError: there is no table 'meters' in the catalogue; it declares none
+    """
+    table = declared(catalogue, table_name)
+    note = engine.recall(name_of(table_name, table.version))
+    if note is None:
+        others = sorted(n["version"] for n in notes(engine).values() if n["table"] == table_name)
+        known = f" (registered are {', '.join(map(repr, others))})" if others else ""
+        raise CatalogueError(
+            f"table {table_name} is not registered in version {table.version!r}{known}: run errorfloor register",
+            table=table_name,
+            version=table.version,
+        )
+    facts = json.loads(note)
+    check_settled(table_name, table, facts["declaration"])
+    return Snapshot(
+        table_name,
+        table.version,
+        table,
+        engine.relation(name_of(table_name, table.version)),
+        facts["rows"],
+        facts["columns"],
+        {column: (low, high) for column, (low, high) in facts["extent"].items()},
+        facts["identity"],
+    )
+
+
+def declared(catalogue: Catalogue, table_name: str) -> Table:
+    """Give a table's declaration, or say which tables there are."""
+    if table_name not in catalogue.tables:
+        hint = nearest(table_name, catalogue.tables)
+        raise CatalogueError(f"there is no table {table_name!r} in the catalogue; it declares {hint}", table=table_name)
+    return catalogue.tables[table_name]
+
+
+def name_of(table_name: str, version: str) -> str:
+    """Give the physical name of a version of a table: nothing in it was chosen by a user."""
+    return "s_" + hashlib.sha256(json.dumps([table_name, version]).encode()).hexdigest()[:40]
+
+
+def notes(engine: Engine) -> dict[str, dict[str, Any]]:
+    """Give what is known of every snapshot that the engine keeps."""
+    found = {name: engine.recall(name) or "" for name in engine.known() if name.startswith("s_")}
+    return {name: json.loads(text) for name, text in found.items()}

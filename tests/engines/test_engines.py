@@ -1,0 +1,273 @@
+"""One suite for every engine: what is kept, who may write, and that failures say nothing."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from errorfloor.catalogue.model import Place
+from errorfloor.engines import open_engine
+from errorfloor.errors import CatalogueError, EngineError, MissingExtraError
+
+ROWS = "SELECT 1 AS k, 'one' AS word UNION ALL SELECT 2 AS k, 'two' AS word"
+SECRET = "31.41592"
+
+
+def opened(place, *, read_only):
+    return open_engine(place.place, place.folder, read_only=read_only)
+
+
+def test_table_and_note_are_kept_for_later_readers(engine_place):
+    with opened(engine_place, read_only=False) as engine:
+        assert engine.name == engine_place.name
+        assert engine.known() == []
+        engine.create(
+            "numbers", ROWS, lambda relation: f"{engine.query(f'SELECT * FROM {relation}').num_rows} rows ’\\'"
+        )
+        assert engine.exists("numbers")
+    with opened(engine_place, read_only=True) as one, opened(engine_place, read_only=True) as other:
+        for engine in (one, other):
+            assert engine.known() == ["numbers"]
+            assert engine.recall("numbers") == "2 rows ’\\'"
+            assert engine.recall("letters") is None
+            rows = engine.query(f"SELECT n.k, m.word FROM {engine.relation('numbers')} AS n "
+                                f"JOIN {engine.relation('numbers')} AS m ON n.k = m.k ORDER BY n.k")  # fmt: skip
+            assert rows.to_pydict() == {"k": [1, 2], "word": ["one", "two"]}
+            assert engine.query(f"SELECT k FROM {engine.relation('numbers')} WHERE k > 5").num_rows == 0
+
+
+def test_table_is_never_replaced(engine_place):
+    with opened(engine_place, read_only=False) as engine:
+        engine.create("numbers", ROWS)
+        with pytest.raises(CatalogueError, match="never changed"):
+            engine.create("numbers", "SELECT 3 AS k, 'three' AS word")
+        assert engine.query(f"SELECT sum(k) AS k FROM {engine.relation('numbers')}").to_pylist() == [{"k": 3}]
+        for name in ("Numbers", "n; drop", "", "1n"):
+            with pytest.raises(ValueError, match="a table's name"):
+                engine.create(name, ROWS)
+
+
+def test_failing_note_or_select_leaves_nothing(engine_place):
+    with opened(engine_place, read_only=False) as engine:
+
+        def fail(relation):
+            raise CatalogueError("not like this")
+
+        with pytest.raises(CatalogueError, match="not like this"):
+            engine.create("numbers", ROWS, fail)
+        with pytest.raises(EngineError):
+            engine.create("numbers", "SELECT nothing AS k")
+        assert engine.known() == []
+        engine.create("numbers", ROWS)
+        assert engine.known() == ["numbers"]
+
+
+def test_reader_cannot_write(engine_place):
+    with opened(engine_place, read_only=False) as engine:
+        engine.create("numbers", ROWS)
+    with opened(engine_place, read_only=True) as engine:
+        with pytest.raises(EngineError):
+            engine.create("more", ROWS)
+        assert engine.known() == ["numbers"]
+
+
+def test_second_writer_is_told_to_wait(engine_place):
+    with opened(engine_place, read_only=False):
+        script = (
+            "import sys; from pathlib import Path; from errorfloor.catalogue.model import Place\n"
+            "from errorfloor.engines import open_engine\n"
+            "open_engine(Place.model_validate_json(sys.argv[1]), Path(sys.argv[2]), read_only=False)"
+        )
+        arguments = [engine_place.place.model_dump_json(), str(engine_place.folder)]
+        second = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
+    assert second.returncode == 1
+    assert re.search(r"EngineError: .*(in use|another registration is under way).*try again", second.stderr)
+    opened(engine_place, read_only=False).close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"SELECT CAST('private {SECRET}' AS INTEGER) AS k",
+        f"SELECT {SECRET} AS k FROM nowhere",
+        f"SELEC {SECRET}",
+    ],
+)
+def test_failure_names_its_kind_and_nothing_else(engine_place, statement, capfd):
+    with opened(engine_place, read_only=False) as engine:
+        for work in (engine.query, lambda sql: engine.create("numbers", sql)):
+            with pytest.raises(EngineError, match=rf"^{engine.name} could not [a-z ]+ \([A-Za-z0-9_.]+\)$") as failure:
+                work(statement)
+            assert SECRET not in repr(failure.value) + repr(failure.value.fields)
+            assert failure.value.__context__ is None
+            assert failure.value.__cause__ is None
+    shown = capfd.readouterr()
+    assert SECRET not in shown.out + shown.err
+
+
+def test_clock_is_universal_time(engine_place):
+    setting = "current_timezone()" if engine_place.name == "spark" else "current_setting('TimeZone')"
+    with opened(engine_place, read_only=False) as engine:
+        engine.create("numbers", ROWS)
+        assert engine.query(f"SELECT {setting} AS zone").to_pylist() == [{"zone": "UTC"}]
+    with opened(engine_place, read_only=True) as engine:
+        assert engine.query(f"SELECT {setting} AS zone").to_pylist() == [{"zone": "UTC"}]
+
+
+def test_threads_share_a_reader(engine_place):
+    with opened(engine_place, read_only=False) as engine:
+        engine.create("numbers", ROWS)
+    answers = []
+    with opened(engine_place, read_only=True) as engine:
+        relation = engine.relation("numbers")
+
+        def ask(k):
+            answers.append(engine.query(f"SELECT sum(k) + {k} AS k FROM {relation}").column("k")[0].as_py())
+
+        threads = [threading.Thread(target=ask, args=(k,)) for k in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(answers) == list(range(3, 11))
+
+
+def test_source_says_what_its_columns_hold(engine_place):
+    table = pa.table(
+        {"a": [1.5], "b": ["x"], "c": [1], "d": [True], "e": pa.array([b"x"]), "f": pa.array([1], pa.uint64())}
+    )
+    pq.write_table(table, engine_place.folder / "t.parquet")
+    with (
+        opened(engine_place, read_only=False) as engine,
+        engine.reading("t.parquet", ["a", "b", "c", "d", "f"]) as source,
+    ):
+        assert source.kinds == {"a": "number", "b": "text", "c": "whole", "d": "flag", "e": "other", "f": "decimal"}
+        row = engine.query(f"SELECT a, b, c, d FROM {source.relation}").to_pylist()
+        assert row == [{"a": 1.5, "b": "x", "c": 1, "d": True}]
+
+
+def test_one_source_has_one_identity(engine_place):
+    pq.write_table(pa.table({"a": [1]}), engine_place.folder / "t.parquet")
+    (engine_place.folder / "link.parquet").symlink_to(engine_place.folder / "t.parquet")
+    with opened(engine_place, read_only=False) as engine:
+        names = ("t.parquet", "./t.parquet", "link.parquet", str(engine_place.folder / "t.parquet"))
+        assert len({engine.identify(name) for name in names}) == 1
+        assert engine.identify("missing.parquet") != engine.identify("t.parquet")
+
+
+def test_nothing_registered_yet_is_said_so(duckdb_place):
+    with pytest.raises(CatalogueError, match="run errorfloor register"):
+        opened(duckdb_place, read_only=True)
+
+
+def test_duckdb_file_open_for_reading_here_is_in_use(duckdb_place):
+    opened(duckdb_place, read_only=False).close()
+    with opened(duckdb_place, read_only=True), pytest.raises(EngineError, match=r"in use.*one writer"):
+        opened(duckdb_place, read_only=False)
+
+
+def test_file_that_is_no_duckdb_file_is_named(duckdb_place):
+    (duckdb_place.folder / "vault.duckdb").write_text("something else, and long enough to have a header" * 100)
+    with pytest.raises(EngineError, match="is it a DuckDB file"):
+        opened(duckdb_place, read_only=True)
+
+
+def test_duckdb_reader_reaches_no_other_file(duckdb_place):
+    opened(duckdb_place, read_only=False).close()
+    (duckdb_place.folder / "t.csv").write_text("a\n1\n")
+    with opened(duckdb_place, read_only=True) as engine, pytest.raises(EngineError, match="PermissionException"):
+        engine.query(f"SELECT * FROM read_csv('{duckdb_place.folder / 't.csv'}')")
+
+
+def test_table_of_another_duckdb_file_is_a_source(duckdb_place):
+    with open_engine(Place(snapshots="other.duckdb"), duckdb_place.folder, read_only=False) as other:
+        other.create("numbers", ROWS)
+    with opened(duckdb_place, read_only=False) as engine:
+        for name in ("other.duckdb::numbers", "other.duckdb::main.numbers"):
+            with engine.reading(name) as source:
+                assert engine.query(f"SELECT sum(k) AS k FROM {source.relation}").to_pylist() == [{"k": 3}]
+        assert len({engine.identify(name) for name in ("other.duckdb::numbers", "./other.duckdb::MAIN.Numbers")}) == 1
+        with pytest.raises(CatalogueError, match="cannot be found"), engine.reading("none.duckdb::numbers"):
+            pass
+
+
+def test_numeric_column_of_postgresql_reaches_beyond_doubles(postgresql_place):
+    import psycopg
+
+    with psycopg.connect(postgresql_place.place.snapshots) as connection:
+        connection.execute('CREATE TABLE "Odd" (n numeric, m money, w varchar(9))')
+        connection.execute(
+            "INSERT INTO \"Odd\" VALUES ('NaN'), ('Infinity'), ('1e400'), ('-1e400'), ('1e-400'), (0.1), (NULL)"
+        )
+    with opened(postgresql_place, read_only=False) as engine, engine.reading("public.Odd") as source:
+        assert source.kinds == {"n": "decimal", "m": "other", "w": "text"}
+        doubles = engine.query(f"SELECT {engine.as_double('n', 'decimal')} AS x FROM {source.relation}").column("x")
+        assert [str(x) for x in doubles.to_pylist()] == ["nan", "inf", "inf", "-inf", "0.0", "0.1", "None"]
+
+
+def test_unreachable_server_is_told_without_its_password(tmp_path):
+    place = Place(engine="postgresql", snapshots="postgresql://me:hunter2@127.0.0.1:1/nothing?connect_timeout=2")
+    with pytest.raises(EngineError, match="is the server running") as failure:
+        open_engine(place, tmp_path)
+    assert "hunter2" not in repr(failure.value)
+    assert failure.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("place", "package", "extra"),
+    [
+        (Place(), "duckdb", "sql"),
+        (Place(engine="postgresql", snapshots="postgresql:///vault"), "adbc_driver_postgresql", "postgres"),
+        (Place(engine="spark", snapshots="vault"), "pyspark", "spark"),
+    ],
+)
+def test_missing_package_prints_its_install_command(place, package, extra, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, package, None)
+    for module in (f"errorfloor.engines.{place.engine}", "errorfloor.engines.spark_session"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    with pytest.raises(MissingExtraError, match=re.escape(f"pip install 'errorfloor[{extra}]'")):
+        open_engine(place, tmp_path)
+
+
+def test_spark_listens_on_this_machine_only(spark_place):
+    with opened(spark_place, read_only=False) as engine:
+        process = engine._session.sparkContext._gateway.proc.pid
+        sockets = {str(link.readlink()) for link in Path(f"/proc/{process}/fd").iterdir() if link.is_symlink()}
+    inodes = {name[8:-1] for name in sockets if name.startswith("socket:")}
+    rows = [line.split() for kind in ("tcp", "tcp6") for line in Path(f"/proc/net/{kind}").read_text().splitlines()[1:]]
+    listening = [row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[9] in inodes]
+    assert listening
+    here = ("0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000")
+    assert set(listening) <= set(here)
+
+
+def run_spark(folder, **environment):
+    script = (
+        "import sys; from pathlib import Path; from errorfloor.catalogue.model import Place\n"
+        "from errorfloor.engines import open_engine\n"
+        "with open_engine(Place(engine='spark', snapshots='v'), Path(sys.argv[1]), read_only=False) as engine:\n"
+        "    print(engine.query('SELECT 7 AS k').to_pylist())"
+    )
+    command = [sys.executable, "-W", "error", "-c", script, str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=os.environ | environment)
+
+
+def test_spark_starts_without_a_word(spark_place):
+    temporary = spark_place.folder / "temporary"
+    temporary.mkdir()
+    done = run_spark(spark_place.folder, TMPDIR=str(temporary))
+    assert (done.stdout, done.stderr) == ("[{'k': 7}]\n", "")
+    assert sorted(path.name for path in spark_place.folder.iterdir()) == ["temporary", "v"]
+    assert list(temporary.iterdir()) == []
+
+
+def test_spark_without_java_says_what_is_missing(tmp_path):
+    done = run_spark(tmp_path, JAVA_HOME=str(tmp_path))
+    assert done.returncode == 1
+    assert "EngineError: spark could not start: is Java 17 or newer installed?" in done.stderr

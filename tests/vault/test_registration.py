@@ -1,0 +1,298 @@
+"""What registration keeps, what it refuses, and that a refusal leaves nothing."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from errorfloor import vault
+from errorfloor.catalogue.model import Catalogue
+from errorfloor.engines import open_engine
+from errorfloor.errors import CatalogueError, EngineError
+
+KWH = {"range": [0, 50], "resolution": 0.001, "floor": 2.0}
+SECRET = 31.41592
+
+
+def write(place, **columns):
+    rows = {"meter": ["a", "b", "c"], "day": [1, 2, 3], "kwh": [1.0, SECRET, 99.0]} | columns
+    pq.write_table(pa.table(rows), place.folder / "meters.parquet")
+
+
+def declare(place, **changes):
+    table = {
+        "source": "meters.parquet",
+        "version": "2024-06",
+        "row_key": ["meter", "day"],
+        "public": {"meter": "text", "day": "whole"},
+        "private": {"kwh": KWH},
+    }
+    return Catalogue(place=place.place, tables={"meters": table | changes}, folder=place.folder)
+
+
+def register(place, catalogue, name="meters", **options):
+    with open_engine(place.place, place.folder, read_only=False) as engine:
+        return vault.register(catalogue, name, engine=engine, **options)
+
+
+def kept(place):
+    with open_engine(place.place, place.folder, read_only=False) as engine:
+        return engine.known()
+
+
+def rows_of(place, snapshot):
+    with open_engine(place.place, place.folder) as engine:
+        return engine.query(f"SELECT p0, p1, x0 FROM {snapshot.relation} ORDER BY p0").to_pydict()
+
+
+def test_snapshot_holds_declared_columns_under_physical_names(engine_place):
+    write(engine_place, undeclared=[1, 2, 3])
+    done = register(engine_place, declare(engine_place))
+    assert (done.fresh, done.rows) == (True, 3)
+    assert done.snapshot.columns == {"meter": "p0", "day": "p1", "kwh": "x0"}
+    assert done.snapshot.extent == {"day": (1, 3)}
+    with open_engine(engine_place.place, engine_place.folder) as engine:
+        found = vault.snapshot(declare(engine_place), "meters", engine)
+        assert found == done.snapshot
+        table = engine.query(f"SELECT * FROM {found.relation} ORDER BY p0")
+    assert table.to_pydict() == {"p0": ["a", "b", "c"], "p1": [1, 2, 3], "x0": [1000, 31416, 50000]}
+
+
+def test_same_source_again_is_not_fresh(engine_place):
+    write(engine_place)
+    first = register(engine_place, declare(engine_place))
+    write(engine_place, meter=["c", "a", "b"], day=[3, 1, 2], kwh=[99.0, 1.0, SECRET])
+    again = register(engine_place, declare(engine_place))
+    assert (again.fresh, again.rows) == (False, 3)
+    assert again.snapshot == first.snapshot
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kwh": [1.0, SECRET, 3.0]},
+        {"meter": ["a", "b", "d"]},
+        {"meter": ["a", "b", "b"], "day": [1, 2, 2], "kwh": [1.0, SECRET, SECRET]},
+        {"meter": ["a", "b"], "day": [1, 2], "kwh": [1.0, SECRET]},
+    ],
+    ids=["value", "key", "a row twice instead of another", "fewer rows"],
+)
+def test_changed_source_without_new_version_is_refused(engine_place, change):
+    write(engine_place)
+    first = register(engine_place, declare(engine_place))
+    before = rows_of(engine_place, first.snapshot)
+    write(engine_place, **change)
+    with pytest.raises(CatalogueError, match="Declare a new version") as refusal:
+        register(engine_place, declare(engine_place))
+    assert str(SECRET) not in str(refusal.value)
+    assert rows_of(engine_place, first.snapshot) == before
+    if len(set(change.get("meter", "abc"))) == len(change.get("meter", "abc")):
+        assert register(engine_place, declare(engine_place, version="2024-07")).fresh
+        assert len(kept(engine_place)) == 2
+
+
+@pytest.mark.parametrize("missing", [None, math.nan], ids=["null", "nan"])
+def test_forbidden_null_is_refused_without_a_trace_of_it(engine_place, missing):
+    write(engine_place, kwh=[1.0, SECRET, missing])
+    with pytest.raises(CatalogueError, match=r"meters\.kwh is declared with nulls = 'forbidden'") as refusal:
+        register(engine_place, declare(engine_place))
+    assert str(SECRET) not in str(refusal.value) + str(refusal.value.fields)
+    assert refusal.value.__context__ is None
+    assert kept(engine_place) == []
+
+
+@pytest.mark.parametrize("missing", [None, math.nan], ids=["null", "nan"])
+def test_null_rules_public_and_impute(engine_place, missing):
+    write(engine_place, kwh=[1.0, missing, -math.inf])
+    public = register(engine_place, declare(engine_place, private={"kwh": KWH | {"nulls": "public"}}))
+    assert rows_of(engine_place, public.snapshot)["x0"] == [1000, None, 0]
+    private = {"kwh": KWH | {"nulls": "impute", "impute": 0.5}}
+    imputed = register(engine_place, declare(engine_place, version="2", private=private))
+    assert rows_of(engine_place, imputed.snapshot)["x0"] == [1000, 500, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"day": [1, None, 3]}, "row key .* null"),
+        ({"meter": ["a", "a", "c"], "day": [1, 1, 3]}, "row key .* not unique"),
+        ({"day": [1, 2, 2**40 + 1]}, "declared 'whole'"),
+        ({"day": [1, 2, -(2**63)]}, "declared 'whole'"),
+        ({"day": [1.0, 2.5, 3.0]}, "declared 'whole'"),
+        ({"day": [1.0, 2.0, math.inf]}, "declared 'whole'"),
+        ({"day": ["1", "2", "3"]}, "another type"),
+        ({"kwh": ["1", "2", "3"]}, "private, a number, and its source holds another type"),
+        ({"kwh": [True, False, True]}, "another type"),
+    ],
+)
+def test_source_that_breaks_its_declaration_leaves_nothing(engine_place, change, words):
+    write(engine_place, **change)
+    with pytest.raises(CatalogueError, match=words):
+        register(engine_place, declare(engine_place))
+    assert kept(engine_place) == []
+    write(engine_place)
+    assert register(engine_place, declare(engine_place)).fresh
+
+
+def test_public_number_beyond_two_to_the_forty_steps_is_refused(duckdb_place):
+    public = {"meter": "text", "day": {"type": "number", "resolution": 0.5}}
+    write(duckdb_place, day=[0.0, 1.0, 2.0**39])
+    assert register(duckdb_place, declare(duckdb_place, public=public)).snapshot.extent == {"day": (0, 2**40)}
+    write(duckdb_place, day=[0.0, 1.0, -(2.0**39) - 0.5])
+    with pytest.raises(CatalogueError, match=r"whole multiples of 0\.5 up to 2\^40"):
+        register(duckdb_place, declare(duckdb_place, version="2", public=public))
+
+
+def test_missing_column_names_the_nearest(engine_place):
+    write(engine_place)
+    with pytest.raises(CatalogueError, match="no column 'kWhs'; it has 'kwh'"):
+        register(engine_place, declare(engine_place, private={"kWhs": KWH}))
+    with pytest.raises(CatalogueError, match="no table 'metres' in the catalogue; it declares 'meters'"):
+        register(engine_place, declare(engine_place), "metres")
+
+
+def test_missing_source_is_the_users_mistake(engine_place):
+    for source in ("nowhere.parquet", "nowhere.csv", "no_such_table", "a*.parquet"):
+        with pytest.raises(CatalogueError, match=r"source|pattern"):
+            register(engine_place, declare(engine_place, source=source))
+    assert kept(engine_place) == []
+
+
+def test_two_names_for_one_source_are_refused(engine_place):
+    write(engine_place)
+    one = declare(engine_place).tables["meters"]
+    alias = one.model_copy(update={"source": "./x/../meters.parquet"})
+    (engine_place.folder / "x").mkdir()
+    both = Catalogue(place=engine_place.place, tables={"meters": one, "alias": alias}, folder=engine_place.folder)
+    with pytest.raises(CatalogueError, match="same source as table alias"):
+        register(engine_place, both)
+    register(engine_place, declare(engine_place))
+    renamed = Catalogue(place=engine_place.place, tables={"renamed": one}, folder=engine_place.folder)
+    with pytest.raises(CatalogueError, match="same source as table meters"):
+        register(engine_place, renamed, "renamed")
+
+
+def test_folder_of_files_is_a_source_and_its_files_are_not_another(engine_place):
+    folder = engine_place.folder / "months"
+    folder.mkdir()
+    for month in (1, 2):
+        pq.write_table(
+            pa.table({"meter": ["a", "b"], "day": [month] * 2, "kwh": [1.0, 2.0]}), folder / f"{month}.parquet"
+        )
+    catalogue = declare(engine_place, source="months")
+    assert register(engine_place, catalogue).rows == 4
+    part = catalogue.tables["meters"].model_copy(update={"source": "months/1.parquet"})
+    with pytest.raises(CatalogueError, match="same source as table meters"):
+        register(engine_place, Catalogue(place=engine_place.place, tables={"p": part}, folder=engine_place.folder), "p")
+
+
+def test_declaration_changed_without_new_version_is_refused(duckdb_place):
+    write(duckdb_place)
+    register(duckdb_place, declare(duckdb_place))
+    changes = {
+        "kwh (range)": {"private": {"kwh": KWH | {"range": [0, 60]}}},
+        "kwh (resolution)": {"private": {"kwh": KWH | {"resolution": 0.01}}},
+        "kwh (nulls)": {"private": {"kwh": KWH | {"nulls": "public"}}},
+        "kwh (nulls, impute)": {"private": {"kwh": KWH | {"nulls": "impute", "impute": 0}}},
+        "kwh (no longer private)": {"private": {}},
+        "day (type)": {"public": {"meter": "text", "day": "text"}},
+        "its row key": {"row_key": ["meter"]},
+    }
+    for words, change in changes.items():
+        changed = declare(duckdb_place, **change)
+        with pytest.raises(CatalogueError) as refusal, open_engine(duckdb_place.place, duckdb_place.folder) as engine:
+            vault.snapshot(changed, "meters", engine)
+        assert words in str(refusal.value)
+        with pytest.raises(CatalogueError, match="is declared otherwise"):
+            register(duckdb_place, changed)
+
+
+def test_floor_unit_owner_and_accounts_may_change(duckdb_place):
+    write(duckdb_place)
+    register(duckdb_place, declare(duckdb_place))
+    private = {"kwh": KWH | {"floor": 3.0, "unit": "kWh", "distance": 1.0, "prior": {"mean": 5, "deviation": 2}}}
+    changed = declare(
+        duckdb_place,
+        private=private,
+        owner={"column": "meter", "floor": 0.2},
+        account_by=["day"],
+        row_key=["day", "meter"],
+    )
+    with open_engine(duckdb_place.place, duckdb_place.folder) as engine:
+        assert vault.snapshot(changed, "meters", engine).table.private["kwh"].floor == 3.0
+
+
+def test_unregistered_version_names_the_registered_ones(engine_place):
+    write(engine_place)
+    register(engine_place, declare(engine_place))
+    later = declare(engine_place, version="2024-07")
+    words = r"'2024-07' \(registered are '2024-06'\): run errorfloor register"
+    with open_engine(engine_place.place, engine_place.folder) as engine, pytest.raises(CatalogueError, match=words):
+        vault.snapshot(later, "meters", engine)
+
+
+def test_progress_grows_to_one_and_clamping_is_always_mentioned(duckdb_place):
+    write(duckdb_place, kwh=[1.0, 2.0, 3.0])
+    seen = []
+    done = register(duckdb_place, declare(duckdb_place), progress=lambda words, share: seen.append((share, words)))
+    assert [share for share, _ in seen] == sorted(share for share, _ in seen)
+    assert seen[-1][0] == 1.0
+    assert "outside their declared range, if there are any" in done.clamping
+
+
+def test_failing_engine_leaves_nothing(engine_place, monkeypatch):
+    write(engine_place)
+    with open_engine(engine_place.place, engine_place.folder, read_only=False) as engine:
+        honest = engine.query
+
+        def broken(sql):
+            return honest("SELECT no_such_column AS n") if "DISTINCT" in sql else honest(sql)
+
+        monkeypatch.setattr(engine, "query", broken)
+        with pytest.raises(EngineError) as failure:
+            vault.register(declare(engine_place), "meters", engine=engine)
+        monkeypatch.undo()
+        assert failure.value.__context__ is None
+        assert engine.known() == []
+        assert vault.register(declare(engine_place), "meters", engine=engine).fresh
+    assert [path.name for path in (engine_place.folder / "vault").glob(".unfinished*")] == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from errorfloor import vault
+from errorfloor.catalogue.model import Catalogue
+from errorfloor.engines import open_engine
+from errorfloor.vault import registration
+
+catalogue = Catalogue.model_validate_json(sys.stdin.read()).model_copy(update={"folder": Path(sys.argv[1])})
+registration._facts = lambda *anything: os.kill(os.getpid(), signal.SIGKILL)
+with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
+    vault.register(catalogue, "meters", engine=engine)
+"""
+
+
+def test_killed_registration_leaves_nothing_and_can_be_repeated(engine_place):
+    write(engine_place)
+    catalogue = declare(engine_place)
+    killed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(KILLED), str(engine_place.folder)],
+        input=catalogue.model_dump_json(),
+        text=True,
+        capture_output=True,
+        env=os.environ,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    with open_engine(engine_place.place, engine_place.folder) as engine:
+        assert engine.known() == []
+        with pytest.raises(CatalogueError, match="not registered"):
+            vault.snapshot(catalogue, "meters", engine)
+    assert register(engine_place, catalogue).fresh
+    assert [path.name for path in (engine_place.folder / "vault").glob(".unfinished*")] == []
