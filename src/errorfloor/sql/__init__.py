@@ -1,0 +1,19 @@
+"""Questions: parse → typed plan → compile for an engine."""
+
+from errorfloor.sql.compile import denominator, facts, owners, scan
+from errorfloor.sql.evaluate import applied, evaluate, needed
+from errorfloor.sql.layout import Layout, stored_layout
+from errorfloor.sql.parse import parse
+
+__all__ = [
+    "Layout",
+    "applied",
+    "denominator",
+    "evaluate",
+    "facts",
+    "needed",
+    "owners",
+    "parse",
+    "scan",
+    "stored_layout",
+]

@@ -1,0 +1,230 @@
+"""Formulas: arithmetic of aggregates and constants.
+
+Means are quotients of sums and counts; a variance is a covariance of a number with itself; correlations and slopes are
+quotients of covariances. A sum weighted by a private number over the sum of that number is kept as one weighted mean,
+because its derivative is far smaller than those of its parts suggest.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from sqlglot import exp
+
+from errorfloor.errors import RefusedError
+from errorfloor.sql.conditions import Rows
+from errorfloor.sql.formulas import bounded, negative, power, quotient, root
+from errorfloor.sql.numbers import Number, number_of
+from errorfloor.sql.plan import (
+    Apply,
+    Column,
+    Condition,
+    Constant,
+    Count,
+    Covariance,
+    Formula,
+    Literal,
+    Missing,
+    Sum,
+    plus,
+    times,
+)
+from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.row_expressions import check_power
+from errorfloor.sql.truth import ALWAYS, NEVER, both, opposite
+
+FUNCTIONS: dict[type[exp.Expression], str] = {exp.Exp: "exp", exp.Ln: "ln", exp.Sqrt: "sqrt", exp.Tanh: "tanh"}
+SPREADS: dict[type[exp.Expression], tuple[bool, bool]] = {  # whether of a sample, and whether its root is taken
+    exp.VariancePop: (False, False),
+    exp.Variance: (True, False),
+    exp.StddevPop: (False, True),
+    exp.StddevSamp: (True, True),
+    exp.Stddev: (True, True),
+}
+PAIRS: tuple[type[exp.Expression], ...] = (exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope)
+AGGREGATES: tuple[type[exp.Expression], ...] = (exp.Sum, exp.Avg, exp.Count, *SPREADS, *PAIRS)
+
+
+def is_formula(node: exp.Expression) -> bool:
+    """Tell whether an aggregate occurs, answered or not; a window's does not make a formula of the whole."""
+    return any(isinstance(part, (exp.AggFunc, exp.WithinGroup, exp.Window)) for part in node.walk())
+
+
+class Formulas:
+    """Reads formulas over the rows of a relation."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.words = rows.words
+
+    def formula(self, node: exp.Expression) -> Formula:
+        """Read a formula."""
+        reader = self._readers.get(type(node))
+        if reader is None:
+            raise self._no_formula(node)
+        try:
+            return bounded(reader(self, node))
+        except RefusedError as error:
+            if "piece" in error.fields:
+                raise
+            told = error
+        raise self.words.refusal(node, str(told.fields["reason"]), str(told))
+
+    def _no_formula(self, node: exp.Expression) -> RefusedError:
+        if type(node) is exp.Column:
+            column = self.rows.relation.find(node).column
+            if column.private:
+                return self.words.refusal(
+                    node, "private-key", f"would show private values row by row: ask for avg({column.name})"
+                )
+            return self.words.refusal(
+                node, "group", "stands beside an aggregate: select it as a column of its own, and group by it"
+            )
+        return self.words.unanswered(node)
+
+    def _paren(self, node: exp.Expression) -> Formula:
+        self.words.only(node, "this")
+        return self.formula(node.this)
+
+    def _literal(self, node: exp.Expression) -> Formula:
+        self.words.only(node, "this", "is_string")
+        if node.args.get("is_string"):
+            raise self.words.refusal(node, "type", "is a text where a number is needed")
+        return Constant(number_of(str(node.this)))
+
+    def _negative(self, node: exp.Expression) -> Formula:
+        self.words.only(node, "this")
+        return negative(self.formula(node.this))
+
+    def _sides(self, node: exp.Expression) -> tuple[Formula, Formula]:
+        self.words.only(node, "this", "expression")
+        return self.formula(node.this), self.formula(node.expression)
+
+    def _sum_of_two(self, node: exp.Expression) -> Formula:
+        return plus(self._sides(node))
+
+    def _difference(self, node: exp.Expression) -> Formula:
+        one, two = self._sides(node)
+        return plus([one, negative(two)])
+
+    def _product(self, node: exp.Expression) -> Formula:
+        return times(self._sides(node))
+
+    def _quotient(self, node: exp.Expression) -> Formula:
+        return quotient(*self._sides(node))
+
+    def _power(self, node: exp.Expression) -> Formula:
+        check_power(node, self.words)
+        base, exponent = self._sides(node)
+        if not isinstance(exponent, Constant):
+            raise self.words.refusal(node.expression, "constant", "must be a plain number: write it in digits")
+        return power(base, exponent.value)
+
+    def _function(self, node: exp.Expression) -> Formula:
+        self.words.only(node, "this")
+        argument = self.formula(node.this)
+        if isinstance(argument, Constant):
+            raise RefusedError("is a function of a constant: write its value as a decimal number", reason="constant")
+        return Apply(FUNCTIONS[type(node)], (), argument)
+
+    def _extreme(self, node: exp.Expression) -> Formula:
+        argument, bound = self.rows.extreme(
+            node, self.formula, lambda formula: formula.value if isinstance(formula, Constant) else None
+        )
+        return Apply("greatest" if isinstance(node, exp.Greatest) else "least", (bound,), argument)
+
+    def _cast(self, node: exp.Expression) -> Formula:
+        self.words.only(node, "this", "to")
+        self.words.only(node.args["to"], "this")
+        if node.args["to"].this != exp.DataType.Type.DOUBLE:
+            raise self.words.refusal(node, "type", "is not answered: answers are numbers; round them afterwards")
+        return self.formula(node.this)
+
+    # -- aggregates
+
+    def _filtered(self, node: exp.Expression) -> Formula:
+        self.words.only(node, "this", "expression")
+        if type(node.this) not in AGGREGATES:
+            raise self.words.unanswered(node.this)
+        self.words.only(node.expression, "this")
+        return self._aggregate(node.this, self.rows.filter(node.expression.this))
+
+    def _plain(self, node: exp.Expression) -> Formula:
+        return self._aggregate(node, ALWAYS)
+
+    def _aggregate(self, node: exp.Expression, where: Condition) -> Formula:
+        if type(node) is exp.Count:
+            return self._count(node, where)
+        if type(node) in PAIRS:
+            return self._pair(node, where)
+        self.words.only(node, "this")
+        number, counted = self._argument(node.this, where)
+        if type(node) in SPREADS:
+            sample, rooted = SPREADS[type(node)]
+            spread = Covariance(number, number, counted, sample)
+            return root(spread) if rooted else spread
+        total = Sum(number, counted)
+        return total if type(node) is exp.Sum else quotient(total, Count(counted))
+
+    def _argument(self, node: exp.Expression, where: Condition) -> tuple[Polynomial, Condition]:
+        if is_formula(node):
+            raise self.words.refusal(node, "aggregate", "is an aggregate inside an aggregate: ask for one of them")
+        number = self.rows.number(node)
+        if number.polynomial.value == 0:
+            raise self.words.refusal(node, "constant", "is zero on every row: leave it out")
+        return number.polynomial, self._counted(node, where, number.present)
+
+    def _counted(self, node: exp.Expression, *conditions: Condition) -> Condition:
+        counted = both(conditions)
+        if counted == NEVER:
+            raise self.words.refusal(node, "constant", "leaves no row: leave it out")
+        return counted
+
+    def _count(self, node: exp.Expression, where: Condition) -> Formula:
+        self.words.only(node, "this", "big_int")
+        if type(node.this) is exp.Star:
+            self.words.only(node.this)
+            return Count(where)
+        if node.this is None:
+            raise self.words.refusal(node, "aggregate", "counts nothing: write count(*)")
+        value = self.rows.value(node.this)
+        if isinstance(value, Number):
+            return Count(self._counted(node, where, value.present))
+        if isinstance(value, Literal) or (isinstance(value, Column) and not value.nullable):
+            return Count(where)
+        return Count(both([where, opposite(Missing(value))]))
+
+    def _pair(self, node: exp.Expression, where: Condition) -> Formula:
+        self.words.only(node, "this", "expression")
+        one, first = self._argument(node.this, where)
+        two, second = self._argument(node.expression, where)
+        counted = self._counted(node, first, second)
+        covariance = _covariance(one, two, counted, sample=type(node) is exp.CovarSamp)
+        if type(node) is exp.RegrSlope:
+            return quotient(covariance, Covariance(two, two, counted, False))
+        if type(node) is exp.Corr:
+            spreads = [Covariance(number, number, counted, False) for number in (one, two)]
+            return quotient(covariance, root(times(spreads)))
+        return covariance
+
+    _readers: ClassVar[dict[type[exp.Expression], Callable[["Formulas", Any], Formula]]] = {
+        exp.Paren: _paren,
+        exp.Literal: _literal,
+        exp.Neg: _negative,
+        exp.Add: _sum_of_two,
+        exp.Sub: _difference,
+        exp.Mul: _product,
+        exp.Div: _quotient,
+        exp.Pow: _power,
+        exp.Greatest: _extreme,
+        exp.Least: _extreme,
+        exp.Cast: _cast,
+        exp.Filter: _filtered,
+        **dict.fromkeys(FUNCTIONS, _function),
+        **dict.fromkeys(AGGREGATES, _plain),
+    }
+
+
+def _covariance(one: Polynomial, two: Polynomial, where: Condition, *, sample: bool) -> Covariance:
+    """A covariance is the same in both orders."""
+    first, second = sorted((one, two), key=lambda number: number.encoded)
+    return Covariance(first, second, where, sample)

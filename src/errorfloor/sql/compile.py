@@ -1,0 +1,182 @@
+"""From a plan to one SQL statement of an engine: exact integer sums by group.
+
+Three statements: ``scan`` reads private columns and gives sums of monomials, nothing else; ``facts`` and ``owners``
+read public columns only. Every number comes back as an integer in units of 1/``denominator``.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from errorfloor.engines.dialects import Dialect
+from errorfloor.sql.layout import Layout, completed
+from errorfloor.sql.plan import Always, Column, Compare, Condition, Literal, Question, Scalar
+from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
+from errorfloor.sql.row_sql import Row
+from errorfloor.sql.scaled import denominator, largest
+
+if TYPE_CHECKING:
+    from errorfloor.vault import Snapshot
+
+__all__ = ["denominator", "facts", "owners", "scan"]
+
+
+def scan(
+    question: Question,
+    snapshots: "Sequence[Snapshot]",
+    sums: Sequence[tuple[Monomial, Condition]],
+    layout: Layout,
+    dialect: Dialect,
+) -> str:
+    """Write the statement that looks: k0, k1, … (the group), s0, s1, … (sums of monomials where a condition holds).
+
+    Each sum is an exact integer as text, in units of the monomial's scale; NULL if no row counts, but 0 for the
+    monomial ONE, which counts rows. Keys that are numbers are integers as text in units of 1/denominator, other keys
+    are themselves. Without keys there is one row.
+
+    Guarantee: the sums do not depend on the engine, the order of rows or the number of threads (compile.proof.md).
+
+    Raises
+    ------
+    RefusedError
+        ``too-large`` if a sum might exceed 10³⁷, ``too-long`` if the statement becomes too long.
+
+    >>> from errorfloor.catalogue.model import Table
+    >>> from errorfloor.engines.dialects import DuckDBDialect
+    >>> from errorfloor.vault import Snapshot
+    >>> homes = Table(source="homes.parquet", version="1", row_key=("id",), public={"id": "whole"})
+    >>> snapshot = Snapshot("homes", "1", homes, "homes", 3, {"id": "p0"}, {"id": (1, 3)})
+    >>> asked = Question("homes", "1", (), Always(), (), (), (), (), None)
+    >>> print(scan(asked, [snapshot], [(ONE, Always())], Layout({}, {}, rows=3), DuckDBDialect()))
+    SELECT CAST(count(*) AS VARCHAR) AS s0
+    FROM homes AS t0
+    """
+    row = Row.of(snapshots, completed(layout, question, snapshots), dialect)
+    columns = [f"{_sum(row, monomial, where)} AS s{j}" for j, (monomial, where) in enumerate(sums)]
+    return _statement(question, snapshots, row, [], columns)
+
+
+def facts(
+    question: Question,
+    snapshots: "Sequence[Snapshot]",
+    by: Sequence[Column],
+    requests: Sequence[tuple[Polynomial, Condition]],
+    layout: Layout,
+    dialect: Dialect,
+) -> str:
+    """Write the statement that gives public facts for each group and each cell of the columns ``by``.
+
+    Columns: k0, k1, …; a0, a1, … (the cell); n (rows); and for request j, over the rows where its condition holds, n_j
+    (rows), low_j and high_j (least and greatest value), above_j and below_j (sum of the positive values ≥ 0, sum of the
+    negative values ≤ 0); of a constant n_j alone. Values are integers as text in units of 1/denominator. The layout
+    need not know columns, dates and floors of the question: their bounds follow from the snapshots.
+
+    >>> from errorfloor.catalogue.model import Table
+    >>> from errorfloor.engines.dialects import DuckDBDialect
+    >>> from errorfloor.vault import Snapshot
+    >>> homes = Table(source="homes.parquet", version="1", row_key=("id",), public={"id": "whole"})
+    >>> snapshot = Snapshot("homes", "1", homes, "homes", 3, {"id": "p0"}, {"id": (1, 3)})
+    >>> asked = Question("homes", "1", (), Always(), (), (), (), (), None)
+    >>> print(facts(asked, [snapshot], [], [], Layout({}, {}, rows=3), DuckDBDialect()))
+    SELECT count(*) AS n
+    FROM homes AS t0
+    """
+    row = Row.of(snapshots, completed(layout, question, snapshots, by), dialect)
+    cells = [(f"a{j}", _scalar(column)) for j, column in enumerate(by)]
+    columns = ["count(*) AS n"]
+    for j, (polynomial, where) in enumerate(requests):
+        columns.append(f"count({'*' if isinstance(where, Always) else _where(row, where, '1')}) AS n_{j}")
+        if polynomial.value is not None:
+            continue
+        sql, bound, _ = row.polynomial(polynomial)
+        value = row.dialect.whole(sql, bound)
+        above, below = (f"{extreme}({value}, {dialect.whole('0', bound)})" for extreme in ("greatest", "least"))
+        columns += [
+            f"{dialect.text(f'min({_where(row, where, value)})')} AS low_{j}",
+            f"{dialect.text(f'max({_where(row, where, value)})')} AS high_{j}",
+            f"{dialect.total(_where(row, where, above), bound, layout.rows)} AS above_{j}",
+            f"{dialect.total(_where(row, where, below), bound, layout.rows)} AS below_{j}",
+        ]
+    return _statement(question, snapshots, row, cells, columns)
+
+
+def owners(
+    question: Question,
+    snapshots: "Sequence[Snapshot]",
+    owner: Column,
+    dialect: Dialect,
+    layout: Layout | None = None,
+) -> str:
+    """Write the statement that counts rows of each owner in each group: k0, k1, …, o (the owner), n (rows).
+
+    ``layout`` is needed only if a key or a condition holds a call.
+
+    >>> from errorfloor.catalogue.model import Table
+    >>> from errorfloor.engines.dialects import DuckDBDialect
+    >>> from errorfloor.vault import Snapshot
+    >>> homes = Table(source="homes.parquet", version="1", row_key=("id",), public={"id": "whole"})
+    >>> snapshot = Snapshot("homes", "1", homes, "homes", 3, {"id": "p0"}, {"id": (1, 3)})
+    >>> from fractions import Fraction
+    >>> owner = Column(0, "id", "number", step=Fraction(1))
+    >>> asked = Question("homes", "1", (), Always(), (), (), (), (), None)
+    >>> print(owners(asked, [snapshot], owner, DuckDBDialect()))
+    SELECT CAST(t0.p0 AS VARCHAR) AS o, count(*) AS n
+    FROM homes AS t0
+    GROUP BY t0.p0
+    """
+    known = layout or Layout({}, {}, snapshots[0].rows)
+    row = Row.of(snapshots, completed(known, question, snapshots, [owner]), dialect)
+    return _statement(question, snapshots, row, [("o", _scalar(owner))], ["count(*) AS n"])
+
+
+def _statement(
+    question: Question,
+    snapshots: "Sequence[Snapshot]",
+    row: Row,
+    cells: Sequence[tuple[str, Scalar]],
+    columns: Sequence[str],
+) -> str:
+    groups = [(f"k{j}", key.value) for j, key in enumerate(question.keys)] + list(cells)
+    shown, grouped = [], []
+    for name, value in groups:
+        sql = _key(row, value)
+        shown.append(f"{row.dialect.text(sql) if isinstance(value, Polynomial) else sql} AS {name}")
+        grouped.append(sql)
+    lines = [f"SELECT {', '.join([*shown, *columns])}", f"FROM {snapshots[0].relation} AS t0"]
+    for place, join in enumerate(question.joins, start=1):
+        on = " AND ".join(row.condition(Compare("=", _scalar(one), _scalar(two))) for one, two in join.on)
+        kind = "LEFT" if join.keep_unmatched else "INNER"
+        lines.append(f"{kind} JOIN {snapshots[place].relation} AS t{place} ON {on}")
+    if not isinstance(question.where, Always):
+        lines.append(f"WHERE {row.condition(question.where)}")
+    if grouped:
+        lines.append(f"GROUP BY {', '.join(grouped)}")
+    return "\n".join(lines)
+
+
+def _key(row: Row, value: Scalar) -> str:
+    """Write a group key; a constant is cast, since a bare one in GROUP BY means a place in the list, or an error."""
+    sql = row.scalar(value)
+    match value:
+        case Polynomial() if not value.atoms:
+            return row.dialect.whole(sql, row.polynomial(value)[1])
+        case Literal(type="text"):
+            return row.dialect.text(sql)
+        case Literal(type="flag"):
+            return f"CAST({sql} AS {row.dialect.flag_type})"
+    return sql
+
+
+def _scalar(column: Column) -> Scalar:
+    return Polynomial.atom(column) if column.type == "number" else column
+
+
+def _where(row: Row, where: Condition, sql: str) -> str:
+    """Restrict to rows that count, so that nothing is computed on the others."""
+    return sql if isinstance(where, Always) else f"CASE WHEN {row.condition(where)} THEN {sql} END"
+
+
+def _sum(row: Row, monomial: Monomial, where: Condition) -> str:
+    if monomial == ONE:
+        return row.dialect.text("count(*)" if isinstance(where, Always) else f"count({_where(row, where, '1')})")
+    bound = largest(monomial, row.layout)
+    return row.dialect.total(_where(row, where, row.product(monomial)), bound, row.layout.rows)

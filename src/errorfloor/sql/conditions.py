@@ -1,0 +1,253 @@
+"""Conditions on public columns: which rows count.
+
+A private column in a condition would let the choice of rows give its values away, so it is refused; which entries of a
+private column are null is no secret where the declaration says so, and ``x IS NOT NULL`` may be asked.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, final
+from typing import Literal as OneOf
+
+from sqlglot import exp
+
+from errorfloor.errors import RefusedError
+from errorfloor.sql.dates import Value, literal_like
+from errorfloor.sql.numbers import Number, small
+from errorfloor.sql.plan import (
+    Among,
+    Column,
+    Compare,
+    Condition,
+    Indicator,
+    Literal,
+    Matches,
+    Missing,
+    Scalar,
+    is_private,
+    walk,
+)
+from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.row_expressions import RowExpressions, flagged
+from errorfloor.sql.truth import ALWAYS, NEVER, both, either, opposite
+
+Operator = OneOf["=", "<>", "<", "<="]
+
+# Whether the sides are exchanged, and the operator then.
+COMPARISONS: dict[type[exp.Expression], tuple[bool, Operator]] = {
+    exp.EQ: (False, "="),
+    exp.NEQ: (False, "<>"),
+    exp.LT: (False, "<"),
+    exp.LTE: (False, "<="),
+    exp.GT: (True, "<"),
+    exp.GTE: (True, "<="),
+}
+
+
+@final
+class Rows(RowExpressions):
+    """Reads values and conditions over the rows of a relation."""
+
+    def condition(self, node: exp.Expression) -> Condition:
+        """Read a condition on public columns."""
+        reader = self._condition_readers.get(type(node))
+        if reader is None:
+            raise self._no_condition(node)
+        try:
+            return small(reader(self, node))
+        except RefusedError as error:
+            if "piece" in error.fields:
+                raise
+            told = error
+        raise self.words.refusal(node, str(told.fields["reason"]), str(told))
+
+    def filter(self, node: exp.Expression) -> Condition:
+        """Read a condition that decides which rows count: it must be able to hold."""
+        condition = self.condition(node)
+        if condition == NEVER:
+            raise self.words.refusal(node, "constant", "is never true, so that no row is left: leave it out")
+        return condition
+
+    def equal(self, node: exp.Expression, one: Value, two: Value) -> Condition:
+        """Compare two values that have been read already, for CASE x WHEN …."""
+        return self._compare(node, "=", one, two)
+
+    def comparable(self, node: exp.Expression, value: Value) -> Scalar:
+        """Give a value as an exact public scalar."""
+        self._check_public(node, value)
+        return self.public(node, value)
+
+    def _check_public(self, node: exp.Expression, value: Value) -> None:
+        if isinstance(value, Number) and is_private(value.polynomial):
+            name = next(part.name for part in walk(value.polynomial) if isinstance(part, Column) and part.private)
+            raise self.words.refusal(
+                node,
+                "private-filter",
+                f"makes the choice of rows depend on the private column {name}: ask for a smooth share instead, such "
+                f"as avg(above({name}, t, width)) or avg(between({name}, low, high, width))",
+            )
+
+    def _no_condition(self, node: exp.Expression) -> RefusedError:
+        if isinstance(node, exp.Predicate) or type(node) not in self._readers:
+            return self.words.unanswered(node)
+        value = self.value(node)
+        self._check_public(node, value)
+        return self.words.refusal(node, "type", "is not a condition: compare it with something")
+
+    def _enclosed(self, node: exp.Expression) -> Any:
+        self.words.only(node, "this")
+        return self.condition(node.this)
+
+    def _both(self, node: exp.Expression) -> Condition:
+        return both(self.condition(part) for part in self._chain(node))
+
+    def _either(self, node: exp.Expression) -> Condition:
+        return either(self.condition(part) for part in self._chain(node))
+
+    def _chain(self, node: exp.Expression) -> list[exp.Expression]:
+        """Give the parts of a AND b AND c, or of a OR b OR c, as one list."""
+        parts: list[exp.Expression] = []
+        kind = type(node)
+        while type(node) is kind:
+            self.words.only(node, "this", "expression")
+            parts.append(node.expression)
+            node = node.this
+        return [node, *reversed(parts)]
+
+    def _not(self, node: exp.Expression) -> Condition:
+        self.words.only(node, "this")
+        return opposite(self.condition(node.this))
+
+    def _constant(self, node: exp.Expression) -> Condition:
+        self.words.only(node, "this")
+        return ALWAYS if node.this else NEVER
+
+    def _flag(self, node: exp.Expression) -> Condition:
+        value = self.value(node)
+        if isinstance(value, Column) and value.type == "flag":
+            return flagged(value)
+        self._check_public(node, value)
+        raise self.words.refusal(node, "type", "is not a condition: compare it with something")
+
+    def _comparison(self, node: exp.Expression) -> Condition:
+        self.words.only(node, "this", "expression")
+        exchanged, operator = COMPARISONS[type(node)]
+        one, two = self.value(node.this), self.value(node.expression)
+        return self._compare(node, operator, two, one) if exchanged else self._compare(node, operator, one, two)
+
+    def _compare(self, node: exp.Expression, operator: Operator, one: Value, two: Value) -> Condition:
+        left, right = self._alike(node, one, two)
+        if isinstance(left, Polynomial) and isinstance(right, Polynomial):
+            if left.value is not None and right.value is not None:
+                holds = {
+                    "=": left.value == right.value,
+                    "<>": left.value != right.value,
+                    "<": left.value < right.value,
+                    "<=": left.value <= right.value,
+                }
+                return ALWAYS if holds[operator] else NEVER
+        elif isinstance(left, Literal) and isinstance(right, Literal):
+            raise self.words.refusal(node, "constant", "names no column: compare a column with a value")
+        elif operator in ("<", "<=") and not isinstance(left, Polynomial) and left.type in ("text", "flag"):
+            raise self.words.refusal(
+                node, "type", f"orders {left.type}s, which differs between systems: use =, IN or LIKE"
+            )
+        if operator in ("=", "<>") and right.encoded < left.encoded:
+            left, right = right, left
+        return Compare(operator, left, right)
+
+    def _alike(self, node: exp.Expression, one: Value, two: Value) -> tuple[Scalar, Scalar]:
+        """Give two values as scalars of one type."""
+        self._check_public(node, one)
+        self._check_public(node, two)
+        if isinstance(one, Literal) and not isinstance(two, Number):
+            one = literal_like(two.type, one)
+        if isinstance(two, Literal) and not isinstance(one, Number):
+            two = literal_like(one.type, two)
+        kinds = ["number" if isinstance(value, Number) else value.type for value in (one, two)]
+        if kinds[0] != kinds[1]:
+            raise self.words.refusal(
+                node,
+                "type",
+                f"compares a {kinds[0]} with a {kinds[1]}: numbers are written without quotation marks, texts and "
+                f"dates with them, and CAST(x AS DATE) makes a moment a date",
+            )
+        return self.public(node, one), self.public(node, two)
+
+    def _between(self, node: exp.Expression) -> Condition:
+        self.words.only(node, "this", "low", "high")
+        value, low, high = (self.value(node.args[slot]) for slot in ("this", "low", "high"))
+        return both([self._compare(node, "<=", low, value), self._compare(node, "<=", value, high)])
+
+    def _among(self, node: exp.Expression) -> Condition:
+        self.words.only(node, "this", "expressions")
+        if not node.expressions:
+            raise self.words.refusal(node, "syntax", "has no list of values: write IN (1, 2)")
+        value = self.value(node.this)
+        scalar = self.comparable(node, value)
+        choices: dict[bytes, Scalar] = {}
+        for part in node.expressions:
+            _, choice = self._alike(node, value, self.value(part))
+            if not isinstance(choice, Literal) and not (isinstance(choice, Polynomial) and choice.value is not None):
+                raise self.words.refusal(part, "constant", "must be a constant: IN takes a list of values")
+            choices[choice.encoded] = choice
+        if isinstance(scalar, Literal) or (isinstance(scalar, Polynomial) and scalar.value is not None):
+            raise self.words.refusal(node, "constant", "names no column: compare a column with a value")
+        if len(choices) == 1:
+            return self._compare(node, "=", value, self.value(node.expressions[0]))
+        return Among(scalar, tuple(choices[key] for key in sorted(choices)))
+
+    def _like(self, node: exp.Expression) -> Condition:
+        self.words.only(node, "this", "expression", "negate")
+        value, pattern = self.value(node.this), self.value(node.expression)
+        self._check_public(node, value)
+        if isinstance(value, (Number, Literal)) or value.type != "text" or not isinstance(pattern, Literal):
+            raise self.words.refusal(node, "type", "needs a public text column and a pattern, as in tariff LIKE 'E%'")
+        if pattern.type != "text":
+            raise self.words.refusal(node, "type", "needs a pattern between quotation marks")
+        condition = Matches(value, str(pattern.value))
+        return opposite(condition) if node.args.get("negate") else condition
+
+    def _is(self, node: exp.Expression) -> Condition:
+        self.words.only(node, "this", "expression", "negate")
+        if type(node.expression) is exp.Null:
+            condition = self._missing(node)
+        elif type(node.expression) is exp.Boolean:
+            inner = self.condition(node.this)
+            wanted = inner if node.expression.this else opposite(inner)
+            if wanted in (ALWAYS, NEVER):
+                condition = wanted
+            else:
+                told: tuple[Polynomial, Polynomial] = (Polynomial.atom(Indicator(wanted)), Polynomial.constant(1))
+                condition = Compare("=", *sorted(told, key=lambda side: side.encoded))
+        else:
+            raise self.words.unanswered(node)
+        return opposite(condition) if node.args.get("negate") else condition
+
+    def _missing(self, node: exp.Expression) -> Condition:
+        value = self.value(node.this)
+        if isinstance(value, Number):
+            terms = value.polynomial.terms
+            column = terms[0][0][0][0] if len(terms) == 1 and len(terms[0][0]) == 1 else None
+            if not isinstance(column, Column) or value.polynomial != Polynomial.atom(column):
+                raise self.words.refusal(node, "type", "asks for nulls of an expression: ask for those of its columns")
+        elif isinstance(value, Literal):
+            raise self.words.refusal(node, "constant", "names no column: leave it out")
+        elif not isinstance(value, Column):
+            return Missing(value)
+        else:
+            column = value
+        return Missing(column) if column.nullable else NEVER
+
+    _condition_readers: ClassVar[dict[type[exp.Expression], Callable[["Rows", Any], Condition]]] = {
+        exp.Paren: _enclosed,
+        exp.And: _both,
+        exp.Or: _either,
+        exp.Not: _not,
+        exp.Boolean: _constant,
+        exp.Column: _flag,
+        exp.Between: _between,
+        exp.In: _among,
+        exp.Like: _like,
+        exp.Is: _is,
+        **dict.fromkeys(COMPARISONS, _comparison),
+    }

@@ -1,0 +1,106 @@
+"""How large the integers of a row can be: what a compiled plan needs to know to choose types that never overflow."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from errorfloor.sql.canonical import Node
+from errorfloor.sql.plan import Call, Column, DatePart, Floor, Question, walk
+
+if TYPE_CHECKING:
+    from errorfloor.vault import Snapshot
+
+# What a call's stored integer m promises (compile.proof.md): m·2^-bits = function(x̃)·(1 + φ) + ρ·2^-bits, where
+ARGUMENT_ERROR = 2.0**-50  # |x̃ − x| ≤ this·|x|; none for above, whose FUNCTION_ERROR covers it
+FUNCTION_ERROR = 2.0**-49  # |φ| ≤ this, for every function but power
+POWER_ERROR = 2.0**-43  # |φ| ≤ this for power, whose exponent is rounded to a double
+ROUNDING_ERROR = 0.5 + 2.0**-12  # |ρ| ≤ this, while |function|·2^bits ≤ MOST_CALL
+MOST_CALL = 2**40
+MOST_BITS = 900
+
+LARGEST_PART = {
+    "year": 10**6,
+    "quarter": 4,
+    "month": 12,
+    "week": 53,
+    "day": 31,
+    "dayofyear": 366,
+    "isodow": 7,
+    "hour": 23,
+    "minute": 59,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Bounds on stored integers, from declared ranges and public facts.
+
+    ``largest`` bounds the absolute value of the integer stored for each atom; ``bits`` says for each call that its
+    integer is the function's value times 2^bits, rounded; ``rows`` bounds the number of rows of a group. Two
+    layouts are equal if they are the same object.
+
+    >>> Layout({}, {}, rows=10).rows
+    10
+    """
+
+    largest: Mapping[Column | DatePart | Floor | Call, int]
+    bits: Mapping[Call, int]
+    rows: int
+
+
+def stored_layout(question: Question, snapshots: "Sequence[Snapshot]") -> Layout:
+    """Bound every atom of a question that is no call (nor made of one), from declarations and extents alone.
+
+    Guarantee: private columns are bounded by their declared range, public ones by their extent in the snapshot, and
+    so on upwards; no private value is looked at.
+
+    >>> from errorfloor.sql.plan import Always
+    >>> class Snapshot:
+    ...     rows = 12
+    >>> stored_layout(Question("t", "1", (), Always(), (), (), (), (), None), [Snapshot()]).rows
+    12
+    """
+    largest: dict[Column | DatePart | Floor | Call, int] = {}
+    for atom in _upwards(question):
+        match atom:
+            case Column(type="number"):
+                largest[atom] = _of_column(atom, snapshots[atom.place])
+            case DatePart():
+                largest[atom] = LARGEST_PART[atom.part]
+            case Floor() if not any(isinstance(part, Call) for part in walk(atom.of)):
+                largest[atom] = _of_floor(atom, largest)
+    return Layout(largest, {}, snapshots[0].rows)
+
+
+def completed(
+    layout: Layout, question: Question, snapshots: "Sequence[Snapshot]", also: Sequence[Column] = ()
+) -> Layout:
+    """Add bounds on the stored integers that a layout leaves out, and on further columns."""
+    largest = dict(stored_layout(question, snapshots).largest)
+    largest |= {column: _of_column(column, snapshots[column.place]) for column in also if column.type == "number"}
+    return Layout({**largest, **layout.largest}, layout.bits, layout.rows)
+
+
+def _of_column(column: Column, snapshot: "Snapshot") -> int:
+    if column.private:
+        return max(map(abs, snapshot.table.private[column.name].steps))
+    return max(map(abs, snapshot.extent.get(column.name, (0, 0))))
+
+
+def _of_floor(floor: Floor, largest: Mapping[Column | DatePart | Floor | Call, int]) -> int:
+    total = Fraction(0)
+    for monomial, coefficient in floor.of.terms:
+        term = abs(coefficient)
+        for atom, power in monomial:
+            if isinstance(atom, Column | DatePart | Floor):
+                step = atom.step if isinstance(atom, Column) and atom.step is not None else 1
+                term *= (largest[atom] * step) ** power
+        total += term
+    return math.ceil(total)
+
+
+def _upwards(node: Node) -> Iterator[Node]:
+    """Give all nodes of a plan, parts before what they are part of."""
+    return reversed(list(walk(node)))

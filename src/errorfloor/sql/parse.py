@@ -1,0 +1,292 @@
+"""From the text of a question to its typed plan.
+
+The language::
+
+    [WITH name AS (SELECT columns FROM … WHERE …), …]
+    SELECT public keys, formulas of aggregates
+    FROM table [JOIN | LEFT JOIN public table ON | USING its row key] …
+    [WHERE conditions on public columns]
+    [GROUP BY public expressions, names or positions]
+    [ORDER BY selected names or positions [DESC]] [LIMIT n]
+
+Whatever is not in it is refused, with the piece of the question, the reason and what to ask instead.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from errorfloor.catalogue.model import Catalogue
+from errorfloor.errors import RefusedError
+from errorfloor.sql.aggregates import Formulas, is_formula
+from errorfloor.sql.conditions import Rows
+from errorfloor.sql.names import Relation, name_of, same
+from errorfloor.sql.naming import generated, unique
+from errorfloor.sql.numbers import Number
+from errorfloor.sql.plan import Column, Key, Literal, Ordering, Output, Question, Scalar, walk
+from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.reading import check_all_read, read
+from errorfloor.sql.refusals import Wording
+from errorfloor.sql.tables import Tables
+from errorfloor.sql.units import display_unit
+
+GREATEST_LIMIT = 10**9
+
+
+def parse(text: str, catalogue: Catalogue) -> Question:
+    """Read a question.
+
+    Guarantee: two texts with the same plan are the same function of the same snapshots.
+
+    Parameters
+    ----------
+    text
+        The question, in SQL.
+    catalogue
+        The declared tables.
+
+    Raises
+    ------
+    RefusedError
+        If the question is not answered; ``fields["reason"]`` says why in a stable word.
+    InputError
+        If it is not a text.
+
+    >>> meters = {"source": "m.csv", "version": "1", "row_key": ["id"], "public": {"id": "whole", "tariff": "text"},
+    ...           "private": {"kwh": {"range": [0, 50], "resolution": 0.001, "floor": 2, "unit": "kWh"}}}
+    >>> question = parse("SELECT tariff, avg(kwh) FROM meters GROUP BY tariff",
+    ...                  Catalogue.model_validate({"tables": {"meters": meters}}))
+    >>> question.selected, question.outputs[0].unit
+    (('tariff', 'avg_kwh'), 'kWh')
+    """
+    try:
+        return _question(text, catalogue)
+    except RecursionError:  # within the limits of nesting, but called from far down a stack
+        pass
+    raise RefusedError("the question is nested too deeply: ask for its parts", reason="too-long")
+
+
+def _question(text: str, catalogue: Catalogue) -> Question:
+    tree = read(text)
+    words = Wording(text)
+    while type(tree) is exp.Subquery and isinstance(tree.this, exp.Select):
+        words.only(tree, "this")
+        tree = tree.this
+    if type(tree) is not exp.Select:
+        refusal = words.unanswered(tree)
+        if refusal.fields["reason"] != "syntax":
+            raise refusal
+        raise words.refusal(tree, "not-select", "is not answered: a question begins with SELECT or WITH")
+    _check_clauses(tree, words)
+    relation = Tables(words, catalogue, {}).with_named(tree.args.get("with_")).relation(tree)
+    question = _Asked(tree, relation).question()
+    check_all_read(text, tree)
+    return question
+
+
+def _check_clauses(select: exp.Select, words: Wording) -> None:
+    if select.args.get("having"):
+        raise words.refusal(select.args["having"], "having", "filters the answer: ask without HAVING, then filter")
+    if select.args.get("distinct"):
+        raise RefusedError("`SELECT DISTINCT` is not answered: group by the columns instead", reason="distinct")
+    if select.args.get("qualify") or select.args.get("windows"):
+        raise words.refusal(select, "window", "uses window functions: ask with GROUP BY, then compute from the answer")
+    if select.args.get("offset"):
+        raise words.refusal(select.args["offset"], "order", "skips rows: leave OFFSET out and skip them afterwards")
+    words.only(select, "with_", "expressions", "from_", "joins", "where", "group", "order", "limit")
+
+
+@dataclass(frozen=True)
+class _Item:
+    """One part of the SELECT list: a formula, or a scalar that must be a group key."""
+
+    node: exp.Expression
+    name: str
+    named: bool  # by the question itself
+
+
+class _Asked:
+    """The outer SELECT over a relation."""
+
+    def __init__(self, select: exp.Select, relation: Relation) -> None:
+        self.select = select
+        self.relation = relation
+        self.words = relation.words
+        self.rows = Rows(relation)
+        self.formulas = Formulas(self.rows)
+        self.items = self._items()
+
+    def question(self) -> Question:
+        """Put the parts together; keys are sorted, because the order in which GROUP BY names them has no meaning."""
+        names = dict(self._groups())
+        outputs: list[Output] = []
+        shown_keys: dict[Scalar, str] = {}
+        for item in self.items:
+            if is_formula(item.node):
+                formula = self.formulas.formula(item.node)
+                outputs.append(Output(item.name, formula, display_unit(formula, self._unit)))
+                continue
+            value = self._scalar(item.node)
+            if value not in names:
+                raise self.words.refusal(
+                    item.node, "group", f"is neither an aggregate nor grouped by: add GROUP BY {item.name}"
+                )
+            if value in shown_keys:
+                raise self.words.refusal(item.node, "group", "is selected twice: leave one of them out")
+            shown_keys[value] = item.name
+        if not outputs:
+            raise self.words.refusal(
+                self.select, "aggregate", "asks for no aggregate: ask for avg(x), sum(x) or count(*) of groups"
+            )
+        taken = [item.name for item in self.items]
+        keys: list[Key] = []
+        for value in sorted(names, key=lambda value: value.encoded):
+            if value not in shown_keys:
+                taken.append(unique(names[value], taken))
+            keys.append(Key(shown_keys.get(value, taken[-1]), value))
+        return Question(
+            self.relation.table,
+            self.relation.version,
+            self.relation.joins,
+            self.relation.where,
+            tuple(keys),
+            tuple(outputs),
+            tuple(item.name for item in self.items),
+            self._order(keys, outputs),
+            self._limit(),
+        )
+
+    def _items(self) -> list[_Item]:
+        given: list[tuple[exp.Expression, str | None]] = []
+        for node in self.select.expressions:
+            if type(node) is exp.Alias:
+                self.words.only(node, "this", "alias")
+                given.append((node.this, self._checked_name(node, name_of(node.args["alias"], self.words))))
+            else:
+                given.append((node, None))
+        taken = [name for _, name in given if name is not None]
+        for place, name in enumerate(taken):
+            if any(same(name, other) for other in taken[:place]):
+                raise RefusedError(f"two columns of the answer are named {name!r}: rename one with AS", reason="column")
+        items: list[_Item] = []
+        for place, (node, own) in enumerate(given, start=1):
+            if own is None:
+                taken.append(unique(generated(node, place), taken))
+            items.append(_Item(node, taken[-1] if own is None else own, own is not None))
+        return items
+
+    def _checked_name(self, node: exp.Expression, name: str) -> str:
+        if not name.strip() or len(name) > 63 or not name.isprintable():
+            raise self.words.refusal(node, "column", "needs a name of 1 to 63 printable characters after AS")
+        return name
+
+    def _scalar(self, node: exp.Expression) -> Scalar:
+        """Read a group key."""
+        value = self.rows.value(node)
+        for atom in walk(value.polynomial) if isinstance(value, Number) else ():
+            if isinstance(atom, Column) and atom.private:
+                raise self.words.refusal(
+                    node,
+                    "private-key",
+                    f"would show values of the private column {atom.name}: ask for avg({atom.name}), or for shares "
+                    f"such as avg(above({atom.name}, t, width))",
+                )
+        scalar = self.rows.comparable(node, value)
+        if isinstance(scalar, Literal) or (isinstance(scalar, Polynomial) and scalar.value is not None):
+            raise self.words.refusal(node, "group", "is the same for every row: leave it out")
+        return scalar
+
+    def _groups(self) -> list[tuple[Scalar, str]]:
+        group = self.select.args.get("group")
+        if group is None:
+            return []
+        if group.args.get("all") or not group.expressions:
+            raise self.words.refusal(group, "group", "leaves open what to group by: name the columns")
+        self.words.only(group, "expressions")
+        groups: dict[Scalar, str] = {}
+        for node in group.expressions:
+            target, name = self._meant(node)
+            if is_formula(target):
+                raise self.words.refusal(node, "group", "groups by an aggregate: group by public columns")
+            groups.setdefault(self._scalar(target), name)
+        return list(groups.items())
+
+    def _meant(self, node: exp.Expression) -> tuple[exp.Expression, str]:
+        """Give what a position or a name in GROUP BY stands for."""
+        if isinstance(node, (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)):
+            raise self.words.refusal(node, "group", "asks for several groupings: ask for them one at a time")
+        if type(node) is exp.Literal and not node.args.get("is_string"):
+            item = self.items[self._position(node, "group")]
+            return item.node, item.name
+        if type(node) is exp.Column and not node.args.get("table"):
+            name = name_of(node.this, self.words)
+            named = [item for item in self.items if item.named and same(item.name, name)]
+            is_column = any(same(visible.name, name) for visible in self.relation.columns)
+            if named and not is_column:
+                return named[0].node, named[0].name
+            if named and not is_formula(named[0].node) and self._scalar(named[0].node) != self._scalar(node):
+                raise self.words.refusal(
+                    node, "group", "is both a column and a name given with AS, and systems disagree: rename one"
+                )
+        return node, generated(node, 1 + len(self.items))
+
+    def _position(self, node: exp.Expression, reason: str) -> int:
+        text = str(node.this)
+        if not (text.isascii() and text.isdigit()) or len(text) > 4 or not 1 <= int(text) <= len(self.items):
+            raise self.words.refusal(
+                node, reason, f"is not the position of a selected column: 1 to {len(self.items)} are"
+            )
+        return int(text) - 1
+
+    def _order(self, keys: Sequence[Key], outputs: Sequence[Output]) -> tuple[Ordering, ...]:
+        order = self.select.args.get("order")
+        if order is None:
+            return ()
+        self.words.only(order, "expressions")
+        orderings: list[Ordering] = []
+        for node in order.expressions:
+            self.words.only(node, "this", "desc", "nulls_first")
+            descending = bool(node.args.get("desc"))
+            if bool(node.args.get("nulls_first")) == descending:
+                raise self.words.refusal(
+                    node, "order", "says where nulls go: they are the smallest here; leave NULLS FIRST or LAST out"
+                )
+            orderings.append(Ordering(self._ordered_name(node.this, keys, outputs), descending))
+        return tuple(orderings)
+
+    def _ordered_name(self, node: exp.Expression, keys: Sequence[Key], outputs: Sequence[Output]) -> str:
+        if type(node) is exp.Literal and not node.args.get("is_string"):
+            return self.items[self._position(node, "order")].name
+        if type(node) is exp.Column and not node.args.get("table"):
+            name = name_of(node.this, self.words)
+            for item in self.items:
+                if same(item.name, name):
+                    return item.name
+        if is_formula(node):
+            formula = self.formulas.formula(node)
+            for output in outputs:
+                if output.formula == formula:
+                    return output.name
+        else:
+            scalar = self._scalar(node)
+            for key in keys:
+                if key.value == scalar:
+                    return key.name
+        raise self.words.refusal(node, "order", "is not selected: sort by a selected name or its position")
+
+    def _limit(self) -> int | None:
+        limit = self.select.args.get("limit")
+        if limit is None:
+            return None
+        if type(limit) is not exp.Limit or limit.args.get("limit_options"):
+            raise self.words.refusal(limit, "order", "is not answered: write LIMIT n")
+        self.words.only(limit, "expression")
+        number = limit.expression
+        text = str(number.this) if type(number) is exp.Literal and not number.args.get("is_string") else ""
+        if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) > GREATEST_LIMIT:
+            raise self.words.refusal(limit, "order", f"needs a whole number up to {GREATEST_LIMIT}: LIMIT 10")
+        return int(text)
+
+    def _unit(self, column: Column) -> str:
+        return next(visible.unit for visible in self.relation.columns if visible.column == column)

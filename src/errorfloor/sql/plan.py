@@ -1,0 +1,442 @@
+"""The typed plan: the only thing that is priced, labelled and compiled.
+
+::
+
+    Question
+      table, joins, where ...... which rows: conditions on public columns
+      keys ..................... scalars of public columns: the groups
+      outputs .................. formulas: arithmetic of aggregates
+        Sum, Count, Covariance, WeightedMean over the rows of a group for which ``where`` holds
+          Polynomial ........... of atoms: Column, Indicator, DatePart, Floor, Call
+
+A row's numbers are polynomials with exact coefficients. Nodes are compared by their canonical encoding; sums, products,
+"and" and "or" are kept in canonical order.
+"""
+
+import datetime
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import ClassVar
+from typing import Literal as OneOf
+
+from errorfloor.identity import Part
+from errorfloor.sql.canonical import Node, order_of
+from errorfloor.sql.polynomial import Polynomial
+
+ScalarType = OneOf["text", "number", "date", "moment", "flag"]
+
+ROW_FUNCTIONS = ("exp", "ln", "sqrt", "sin", "cos", "tanh", "power", "reciprocal", "above", "greatest", "least")
+FORMULA_FUNCTIONS = ("exp", "ln", "sqrt", "tanh", "greatest", "least")
+DATE_PARTS = ("year", "quarter", "month", "week", "day", "dayofyear", "isodow", "hour", "minute")
+DATE_UNITS = ("year", "quarter", "month", "week", "day", "hour")
+
+
+# -- scalars and atoms
+
+
+@dataclass(frozen=True, eq=False)
+class Column(Node):
+    """A column of the table (place 0) or of the joined public table number ``place``.
+
+    A number is stored as an integer multiple of ``step``; a private column always is one.
+    """
+
+    place: int
+    name: str
+    type: ScalarType
+    private: bool = False
+    step: Fraction | None = None
+    nullable: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Literal(Node):
+    """A text, date, moment or flag that the question names; numbers are constant polynomials."""
+
+    value: str | datetime.date | datetime.datetime | bool
+    type: ScalarType
+
+
+@dataclass(frozen=True, eq=False)
+class Truncated(Node):
+    """The beginning of the year, quarter, month, week (Monday), day or hour of a public date or moment."""
+
+    unit: str
+    of: "Column | Truncated | AsDate"
+
+    @property
+    def type(self) -> ScalarType:
+        """That of what is cut off."""
+        return self.of.type
+
+
+@dataclass(frozen=True, eq=False)
+class AsDate(Node):
+    """The day of a public moment."""
+
+    of: "Column | Truncated"
+    type: ClassVar[ScalarType] = "date"
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Node):
+    """CASE on public conditions with texts, dates or flags; numbers use indicators. ``otherwise`` None is NULL."""
+
+    branches: "tuple[tuple[Condition, Scalar], ...]"
+    otherwise: "Scalar | None"
+    type: ScalarType
+
+
+@dataclass(frozen=True, eq=False)
+class DatePart(Node):
+    """A whole number from a public date or moment: its month, its ISO day of the week, and so on."""
+
+    part: str
+    of: Column | Truncated | AsDate
+
+
+@dataclass(frozen=True, eq=False)
+class Floor(Node):
+    """The greatest whole number not above a polynomial of public columns."""
+
+    of: Polynomial
+
+
+@dataclass(frozen=True, eq=False)
+class Indicator(Node):
+    """1 where a public condition is true, 0 where it is false or unknown."""
+
+    of: "Condition"
+    idempotent: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Node):
+    """A function of a polynomial, stored as an integer multiple of a power of two that follows from public facts.
+
+    ``power`` has its exponent as parameter; ``above`` a threshold and a width: it rises smoothly from 0 at threshold −
+    width/2 to 1 at threshold + width/2 as 3s² − 2s³; ``greatest`` and ``least`` the constant to compare with.
+    """
+
+    function: str
+    parameters: tuple[Fraction, ...]
+    argument: Polynomial
+
+
+Scalar = Column | Literal | Truncated | AsDate | Choice | Polynomial
+
+
+# -- conditions on public columns; three-valued as in SQL
+
+
+@dataclass(frozen=True, eq=False)
+class Always(Node):
+    """True."""
+
+
+@dataclass(frozen=True, eq=False)
+class And(Node):
+    """All of them; made by ``all_of``."""
+
+    parts: "tuple[Condition, ...]"
+
+
+@dataclass(frozen=True, eq=False)
+class Or(Node):
+    """Any of them; made by ``any_of``."""
+
+    parts: "tuple[Condition, ...]"
+
+
+@dataclass(frozen=True, eq=False)
+class Not(Node):
+    """The opposite."""
+
+    part: "Condition"
+
+
+@dataclass(frozen=True, eq=False)
+class Compare(Node):
+    """``left`` operator ``right``; numbers are polynomials, and other types are the same on both sides."""
+
+    operator: OneOf["=", "<>", "<", "<="]
+    left: Scalar
+    right: Scalar
+
+
+@dataclass(frozen=True, eq=False)
+class Among(Node):
+    """One of several literals, in canonical order; for numbers, constant polynomials."""
+
+    value: Scalar
+    choices: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Matches(Node):
+    """A text like a pattern with % and _, case mattering and nothing escaped."""
+
+    value: Scalar
+    pattern: str
+
+
+@dataclass(frozen=True, eq=False)
+class Missing(Node):
+    """The scalar is NULL."""
+
+    value: Scalar
+
+
+Condition = Always | And | Or | Not | Compare | Among | Matches | Missing
+
+
+def all_of(parts: Iterable[Condition]) -> Condition:
+    """Give the conjunction in canonical form: flat, sorted, without repetition.
+
+    >>> all_of([Always()]) == Always()
+    True
+    """
+    flat: dict[bytes, Condition] = {}
+    for part in parts:
+        for piece in part.parts if isinstance(part, And) else (part,):
+            if not isinstance(piece, Always):
+                flat[piece.encoded] = piece
+    kept = [flat[key] for key in sorted(flat)]
+    return Always() if not kept else kept[0] if len(kept) == 1 else And(tuple(kept))
+
+
+def any_of(parts: Iterable[Condition]) -> Condition:
+    """Give the disjunction in canonical form: flat, sorted, without repetition.
+
+    >>> any_of([Always(), Always()]) == Always()
+    True
+    """
+    flat: dict[bytes, Condition] = {}
+    for part in parts:
+        for piece in part.parts if isinstance(part, Or) else (part,):
+            flat[piece.encoded] = piece
+    kept = [flat[key] for key in sorted(flat)]
+    return kept[0] if len(kept) == 1 else Or(tuple(kept))
+
+
+# -- aggregates and formulas
+
+
+@dataclass(frozen=True, eq=False)
+class Count(Node):
+    """The number of rows of the group for which the condition is true: public, exact."""
+
+    where: Condition
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(Node):
+    """Σ of a polynomial over the rows of the group for which the condition is true."""
+
+    of: Polynomial
+    where: Condition
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance(Node):
+    """Population (or sample) covariance of two polynomials; a variance when they are the same."""
+
+    first: Polynomial
+    second: Polynomial
+    where: Condition
+    sample: bool
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedMean(Node):
+    """Σ value·weight / Σ weight, with a weight that is private."""
+
+    value: Polynomial
+    weight: Polynomial
+    where: Condition
+
+
+Aggregate = Count | Sum | Covariance | WeightedMean
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Node):
+    """A number."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Plus(Node):
+    """A sum of formulas, in canonical order."""
+
+    parts: "tuple[Formula, ...]"
+
+
+@dataclass(frozen=True, eq=False)
+class Times(Node):
+    """A product of formulas, in canonical order."""
+
+    parts: "tuple[Formula, ...]"
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient(Node):
+    """A quotient of formulas."""
+
+    numerator: "Formula"
+    denominator: "Formula"
+
+
+@dataclass(frozen=True, eq=False)
+class Power(Node):
+    """A formula to a whole power of at least two."""
+
+    base: "Formula"
+    exponent: int
+
+
+@dataclass(frozen=True, eq=False)
+class Apply(Node):
+    """A function of a formula: one of ``FORMULA_FUNCTIONS``; greatest and least have their constant as parameter."""
+
+    function: str
+    parameters: tuple[Fraction, ...]
+    argument: "Formula"
+
+
+Formula = Constant | Count | Sum | Covariance | WeightedMean | Plus | Times | Quotient | Power | Apply
+
+
+# -- the question
+
+
+@dataclass(frozen=True, eq=False)
+class Join(Node):
+    """A public table joined on its whole row key: each row of the table meets at most one of its rows."""
+
+    table: str
+    version: str
+    on: tuple[tuple[Column, Column], ...]
+    keep_unmatched: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Key(Node):
+    """A named group key."""
+
+    name: str
+    value: Scalar
+
+
+@dataclass(frozen=True, eq=False)
+class Output(Node):
+    """A named cell of each group. ``unit`` is for display only, and no part of what is computed."""
+
+    name: str
+    formula: Formula
+    unit: str
+
+
+@dataclass(frozen=True, eq=False)
+class Ordering(Node):
+    """Sort the released answer by a key or an output."""
+
+    name: str
+    descending: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Question(Node):
+    """What is asked: rows, groups and cells, and how the released answer is laid out.
+
+    ``selected`` names the keys and outputs in the order in which they are shown.
+    """
+
+    table: str
+    version: str
+    joins: tuple[Join, ...]
+    where: Condition
+    keys: tuple[Key, ...]
+    outputs: tuple[Output, ...]
+    selected: tuple[str, ...]
+    order: tuple[Ordering, ...]
+    limit: int | None
+
+    def function_of(self, output: Output) -> tuple[Part, ...]:
+        """Give what decides one output as a function of the snapshots: names and layout do not.
+
+        It is a tuple of label parts: rows, groups and formula.
+        """
+        return (
+            self.table,
+            self.version,
+            tuple(join.canonical for join in self.joins),
+            self.where.canonical,
+            tuple(key.value.canonical for key in self.keys),
+            output.formula.canonical,
+        )
+
+
+def walk(node: Node, stop: type[Node] | None = None) -> Iterator[Node]:
+    """Give a node and all nodes below it, but nothing from below nodes of the kind ``stop``."""
+    yield node
+    if stop is None or not isinstance(node, stop):
+        for field in fields(node):
+            yield from _inside(getattr(node, field.name), stop)
+
+
+def _inside(value: object, stop: type[Node] | None) -> Iterator[Node]:
+    if isinstance(value, Node):
+        yield from walk(value, stop)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _inside(item, stop)
+
+
+def is_private(node: Node) -> bool:
+    """Tell whether the value of a private column is used anywhere below; which entries are null is public.
+
+    >>> is_private(Polynomial.constant(2))
+    False
+    """
+    return any(isinstance(part, Column) and part.private for part in walk(node, stop=Missing))
+
+
+def plus(parts: Iterable[Formula]) -> Formula:
+    """Give a sum in canonical form: flat, constants added.
+
+    >>> plus([Constant(Fraction(1)), Constant(Fraction(2))]) == Constant(Fraction(3))
+    True
+    """
+    kept: list[Formula] = []
+    total = Fraction(0)
+    for part in parts:
+        for piece in part.parts if isinstance(part, Plus) else (part,):
+            if isinstance(piece, Constant):
+                total += piece.value
+            else:
+                kept.append(piece)
+    if total or not kept:
+        kept.append(Constant(total))
+    return kept[0] if len(kept) == 1 else Plus(tuple(sorted(kept, key=order_of)))
+
+
+def times(parts: Iterable[Formula]) -> Formula:
+    """Give a product in canonical form: flat, constants multiplied.
+
+    >>> times([Constant(Fraction(2)), Constant(Fraction(3))]) == Constant(Fraction(6))
+    True
+    """
+    kept: list[Formula] = []
+    factor = Fraction(1)
+    for part in parts:
+        for piece in part.parts if isinstance(part, Times) else (part,):
+            if isinstance(piece, Constant):
+                factor *= piece.value
+            else:
+                kept.append(piece)
+    if factor != 1 or not kept:
+        kept.append(Constant(factor))
+    return kept[0] if len(kept) == 1 else Times(tuple(sorted(kept, key=order_of)))

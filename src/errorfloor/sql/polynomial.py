@@ -1,0 +1,122 @@
+"""Polynomials with exact coefficients: the one canonical form of every number that is computed from a row.
+
+An atom stands for an integer that the engine holds or computes for a row, times a scale that is known exactly. So a
+polynomial of atoms is evaluated without any rounding, and two texts with the same polynomial are the same function.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from errorfloor.errors import RefusedError
+from errorfloor.sql.canonical import Node, order_of
+
+MOST_TERMS = 64
+MOST_DEGREE = 12
+
+Monomial = tuple[tuple[Node, int], ...]
+ONE: Monomial = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Polynomial(Node):
+    """Σ coefficient · Π atom^exponent, in canonical order and without zero terms.
+
+    >>> from errorfloor.sql.plan import Column
+    >>> x = Polynomial.atom(Column(0, "kwh", "number", private=True, step=Fraction(1, 1000)))
+    >>> (x + 1) * (x - 1) == x * x - 1
+    True
+    """
+
+    terms: tuple[tuple[Monomial, Fraction], ...]
+
+    @classmethod
+    def of(cls, terms: Iterable[tuple[Monomial, Fraction]]) -> "Polynomial":
+        """Collect terms: equal monomials are added, zeros left out."""
+        total: dict[Monomial, Fraction] = {}
+        for monomial, coefficient in terms:
+            total[monomial] = total.get(monomial, Fraction(0)) + coefficient
+        kept = [(monomial, coefficient) for monomial, coefficient in total.items() if coefficient]
+        if len(kept) > MOST_TERMS:
+            raise RefusedError(
+                f"an expression has {len(kept)} terms when multiplied out; at most {MOST_TERMS} are answered: "
+                f"ask for its parts",
+                reason="too-long",
+            )
+        return cls(tuple(sorted(kept, key=lambda term: [(order_of(atom), power) for atom, power in term[0]])))
+
+    @classmethod
+    def constant(cls, value: Fraction | int) -> "Polynomial":
+        """A number."""
+        return cls.of([(ONE, Fraction(value))])
+
+    @classmethod
+    def atom(cls, atom: Node) -> "Polynomial":
+        """A column, an indicator, or a function of a polynomial."""
+        return cls(((((atom, 1),), Fraction(1)),))
+
+    @property
+    def value(self) -> Fraction | None:
+        """The number it is, if it is constant."""
+        if not self.terms:
+            return Fraction(0)
+        return self.terms[0][1] if len(self.terms) == 1 and self.terms[0][0] == ONE else None
+
+    @cached_property
+    def atoms(self) -> frozenset[Node]:
+        """The atoms that occur; not those inside a function's argument."""
+        return frozenset(atom for monomial, _ in self.terms for atom, _ in monomial)
+
+    def derivative(self, by: Node) -> "Polynomial":
+        """Give the partial derivative by one atom, the others held fixed."""
+        return Polynomial.of(_derivatives(self, by))
+
+    def __add__(self, other: "Polynomial | Fraction | int") -> "Polynomial":
+        return Polynomial.of([*self.terms, *_polynomial(other).terms])
+
+    def __neg__(self) -> "Polynomial":
+        return Polynomial(tuple((monomial, -coefficient) for monomial, coefficient in self.terms))
+
+    def __sub__(self, other: "Polynomial | Fraction | int") -> "Polynomial":
+        return self + -_polynomial(other)
+
+    def __mul__(self, other: "Polynomial | Fraction | int") -> "Polynomial":
+        return Polynomial.of(
+            (_product(one, two), first * second)
+            for one, first in self.terms
+            for two, second in _polynomial(other).terms
+        )
+
+    def __pow__(self, exponent: int) -> "Polynomial":
+        result = Polynomial.constant(1)
+        for _ in range(exponent):
+            result = result * self
+        return result
+
+
+def _polynomial(value: "Polynomial | Fraction | int") -> Polynomial:
+    return value if isinstance(value, Polynomial) else Polynomial.constant(value)
+
+
+def _product(one: Monomial, two: Monomial) -> Monomial:
+    """Multiply monomials; an indicator is 0 or 1, so that its powers are itself."""
+    powers = dict(one)
+    for atom, power in two:
+        powers[atom] = 1 if atom.idempotent else powers.get(atom, 0) + power
+    if sum(powers.values()) > MOST_DEGREE:
+        raise RefusedError(
+            f"an expression has degree {sum(powers.values())} when multiplied out; at most {MOST_DEGREE} is answered",
+            reason="too-long",
+        )
+    return tuple(sorted(powers.items(), key=lambda item: order_of(item[0])))
+
+
+def _derivatives(polynomial: Polynomial, by: Node) -> Iterator[tuple[Monomial, Fraction]]:
+    for monomial, coefficient in polynomial.terms:
+        powers = dict(monomial)
+        exponent = powers.pop(by, 0)
+        if exponent:
+            if exponent > 1:
+                powers[by] = exponent - 1
+            yield tuple(sorted(powers.items(), key=lambda item: order_of(item[0]))), coefficient * exponent

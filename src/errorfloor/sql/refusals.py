@@ -1,0 +1,215 @@
+"""What is not answered, why, and what to ask instead.
+
+A refusal depends on the text of the question and on declarations only. It names the piece of the question, and carries
+one of the stable words of ``REASONS``.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from errorfloor.errors import RefusedError
+from errorfloor.sql.reading import shown
+
+REASONS = (
+    *("syntax", "not-select", "too-long", "table", "column", "private-key", "private-filter", "aggregate", "function"),
+    *("subquery", "window", "distinct", "join", "group", "order", "type", "constant", "random", "having"),
+    "set-operation",
+)
+
+CURVE = (
+    "it can jump when one value moves a little: ask for a curve instead, the share avg(above(x, t, width)) at several t"
+)
+MOVES = "gives another result each time it is asked: write the date, moment or number itself"
+PLAIN = "ask with SELECT, FROM, JOIN, WHERE, GROUP BY, ORDER BY and LIMIT"
+
+# The first class that fits decides.
+UNANSWERED: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
+    (exp.Window, "window", "is a window function, which gives a number for each row: ask with GROUP BY"),
+    ((exp.WithinGroup, exp.Median, exp.Quantile, exp.ApproxQuantile), "aggregate", f"is not answered: {CURVE}"),
+    ((exp.PercentileCont, exp.PercentileDisc), "aggregate", f"is not answered: {CURVE}"),
+    ((exp.Min, exp.Max, exp.ArgMin, exp.ArgMax), "aggregate", f"is not answered: {CURVE}"),
+    ((exp.Mode, exp.ApproxTopK), "aggregate", "is not answered: group by a public column and ask for count(*)"),
+    ((exp.Distinct, exp.ApproxDistinct), "distinct", "counts different values: ask for GROUP BY and count(*)"),
+    ((exp.IgnoreNulls, exp.RespectNulls, exp.Order), "aggregate", "asks for an order of rows, and sums have none"),
+    ((exp.Rand, exp.Randn, exp.Uuid), "random", MOVES),
+    ((exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime), "random", MOVES),
+    ((exp.CurrentUser, exp.Localtime, exp.Localtimestamp), "random", MOVES),
+    (exp.SetOperation, "set-operation", "joins two questions: ask them one at a time"),
+    (
+        (exp.Subquery, exp.Select, exp.Exists),
+        "subquery",
+        "is a question inside the question: only a table that filters or renames, in WITH or FROM, is read",
+    ),
+    (exp.Log, "function", "is not answered, because its base differs between systems: write ln(x)"),
+    (exp.Abs, "function", "is not answered: write greatest(x, 0) + greatest(-x, 0)"),
+    (
+        (exp.Round, exp.Ceil, exp.Trunc, exp.Sign),
+        "function",
+        "jumps, and is not answered: use floor(x) of a public column",
+    ),
+    ((exp.Mod, exp.IntDiv), "function", "is not answered, because signs differ between systems: use floor(x / n)"),
+    (exp.If, "function", "is not answered: write CASE WHEN … THEN … ELSE … END"),
+    (exp.Coalesce, "function", "is not answered for numbers: leave nulls out with FILTER (WHERE x IS NOT NULL)"),
+    (exp.Nullif, "function", "is not answered: leave rows out with FILTER (WHERE …)"),
+    (exp.DayOfWeek, "function", "begins on different days in different systems: write isodow(x), Monday 1 … Sunday 7"),
+    ((exp.Collate, exp.ILike, exp.Escape), "function", "depends on the system: use =, IN or LIKE without ESCAPE"),
+    ((exp.NullSafeEQ, exp.NullSafeNEQ), "function", "is not answered: write = and IS NULL"),
+    (exp.Interval, "type", "is not answered: write the date itself, such as DATE '2013-01-31'"),
+    ((exp.Parameter, exp.Placeholder), "constant", "stands for a value: write the value itself"),
+    (
+        exp.Star,
+        "aggregate",
+        "would list rows, and only aggregates of groups are answered: ask for avg(x), sum(x), count(*)",
+    ),
+    (exp.Null, "constant", "has no value: use IS NULL, or leave rows out with FILTER (WHERE …)"),
+    (exp.AggFunc, "aggregate", "is not answered: ask for sum, avg, count, variances or covariances"),
+    (exp.Func, "function", "is not among the functions that are answered"),
+    (exp.Predicate, "type", "is a condition where a value is needed: write CASE WHEN … THEN … ELSE … END"),
+)
+
+ANONYMOUS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(
+        ("now", "today", "getdate", "sysdate", "random", "rand", "gen_random_uuid", "newid"), ("random", MOVES)
+    ),
+    **dict.fromkeys(
+        ("percentile", "approx_percentile", "quantile_cont", "quantile_disc"),
+        ("aggregate", f"is not answered: {CURVE}"),
+    ),
+    "date_diff": ("function", "is not answered: use date parts, such as year(x)"),
+}
+
+# Where to find a piece in the text: nodes that stand for their function, begin with a word, or have no place.
+WITHIN = (exp.Distinct, exp.Order)
+BEGINNINGS: dict[type[exp.Expression], str] = {
+    exp.Select: "select",
+    exp.Case: "case",
+    exp.Cast: "cast",
+    exp.If: "if",
+    exp.Unnest: "unnest",
+    exp.Neg: "-",
+    exp.Not: "not",
+    exp.Limit: "limit",
+    exp.Offset: "offset",
+    exp.Having: "having",
+    exp.Join: "join",
+}
+ENDINGS: dict[type[exp.Expression], re.Pattern[str]] = {
+    exp.Is: re.compile(r"\s+is(\s+not)?\s+(null|true|false)", re.IGNORECASE),
+    exp.Cast: re.compile(r"\s*(as\s[^()]*\)|::\s*\w+)", re.IGNORECASE),
+    exp.Case: re.compile(r".*?\bend\b", re.IGNORECASE | re.DOTALL),
+    exp.Collate: re.compile(r"\s+collate\s+\w+", re.IGNORECASE),
+    exp.Select: re.compile(r"\s+qualify\s+\w+", re.IGNORECASE),
+}
+WITHOUT_PLACE: dict[type[exp.Expression], str] = {
+    exp.Lock: "FOR UPDATE",
+    exp.TableSample: "TABLESAMPLE",
+    exp.CurrentDate: "current_date",
+    exp.CurrentTime: "current_time",
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.Hint: "/*+ … */",
+}
+
+# The parser lets arguments be left out that a node cannot do without; these nodes can.
+NEEDED = ("this", "expression", "low", "high", "to", "unit")
+WITHOUT_PARTS = (exp.Case, exp.Count, exp.TableAlias)
+
+KNOWN_FUNCTIONS = (
+    *("sum", "avg", "count", "var_pop", "var_samp", "variance", "stddev", "stddev_pop", "stddev_samp", "covar_pop"),
+    *("covar_samp", "corr", "regr_slope", "power", "exp", "ln", "sqrt", "sin", "cos", "tanh", "above", "between"),
+    *("greatest", "least", "floor", "coalesce", "year", "quarter", "month", "week", "day", "dayofyear", "isodow"),
+    *("hour", "minute", "date_trunc", "extract", "date"),
+)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The text of the question, for refusals that quote it."""
+
+    text: str
+
+    def piece(self, node: exp.Expression) -> str:
+        """Give the part of the text that a node was read from, on one line."""
+        if isinstance(node, WITHIN) and isinstance(node.parent, exp.Expression) and "start" in node.parent.meta:
+            return self.piece(node.parent)
+        places = [part.meta for part in node.walk() if "start" in part.meta]
+        if not places or type(node) in WITHOUT_PLACE:
+            return shown(WITHOUT_PLACE.get(type(node), node.key))
+        first, last = min(place["start"] for place in places), max(place["end"] for place in places)
+        rest = self.text[last + 1 :]
+        if "start" in node.meta and rest.lstrip().startswith("("):  # a function whose arguments have no place: count(*)
+            last += 1 + len(rest) - len(rest.lstrip())
+        ending = ENDINGS.get(type(node))
+        if ending is not None and (rest_of_node := ending.match(self.text, last + 1)):
+            last = rest_of_node.end() - 1
+        first = self._begun(node, first)
+        while last + 1 < len(self.text) and self._open(first, last):
+            last += 1
+        return shown(self.text[first : last + 1])
+
+    def _begun(self, node: exp.Expression, first: int) -> int:
+        """Go back to the word or sign that a node begins with: only names and constants have places of their own."""
+        part: object = node
+        while isinstance(part, exp.Expression) and "start" not in part.meta:
+            if type(part) in BEGINNINGS:
+                begin = self.text.lower().rfind(BEGINNINGS[type(part)], 0, first)
+                return first if begin < 0 else begin
+            part = part.args.get("this")
+        return first
+
+    def _open(self, first: int, last: int) -> bool:
+        part = self.text[first : last + 1]
+        return part.count("(") > part.count(")")
+
+    def refusal(self, node: exp.Expression, reason: str, message: str) -> RefusedError:
+        """Give the error to raise: the piece of the question, then the message."""
+        piece = self.piece(node)
+        return RefusedError(f"{piece} {message}", reason=reason, piece=piece)
+
+    def unanswered(self, node: exp.Expression) -> RefusedError:
+        """Give the error for a node that has no place where it stands."""
+        if isinstance(node, exp.Anonymous):
+            return self._unknown_function(node)
+        for kind, reason, message in UNANSWERED:
+            if isinstance(node, kind):
+                return self.refusal(node, reason, message)
+        return self.refusal(node, "syntax", f"has no meaning here: {PLAIN}")
+
+    def _unknown_function(self, node: exp.Anonymous) -> RefusedError:
+        name = str(node.this).lower()
+        if name in ANONYMOUS:
+            return self.refusal(node, *ANONYMOUS[name])
+        advice = near(name, KNOWN_FUNCTIONS) or "those that are: " + ", ".join(KNOWN_FUNCTIONS)
+        return self.refusal(node, "function", f"calls a function that is not answered; {advice}")
+
+    def only(self, node: exp.Expression, *understood: str) -> None:
+        """Refuse a node with any argument that is not understood, or without one that is needed.
+
+        An argument without content is none.
+        """
+        for slot, value in node.args.items():
+            if slot in understood or value is None or value is False or value == []:
+                continue
+            part = value[0] if isinstance(value, list) else value
+            if isinstance(part, exp.Expression):
+                raise self.unanswered(part)
+            raise self.refusal(node, "syntax", f"says {slot.strip('_')!r}, which has no meaning here: {PLAIN}")
+        if type(node) not in WITHOUT_PARTS and any(
+            node.args.get(slot) is None for slot in understood if slot in NEEDED
+        ):
+            raise self.refusal(node, "function", "lacks a part: give all its arguments")
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Suggest names that look alike.
+
+    >>> near("kw", ["kwh", "tariff"])
+    'did you mean kwh?'
+    """
+    spelled = {one.lower(): one for one in known}
+    found = [spelled[one] for one in difflib.get_close_matches(name.lower()[:100], spelled, n=3, cutoff=0.6)]
+    return f"did you mean {' or '.join(found)}?" if found else ""

@@ -1,0 +1,356 @@
+"""Values of a row: numbers as polynomials, and public texts, dates, moments and flags.
+
+Arithmetic is exact: 0.1 is one tenth, 1 / 2 is one half, and a quotient of columns is a product with a reciprocal. A
+null stays null, in ``greatest`` and ``least`` too. Where systems disagree (``log``, ``%``, ``-x^2``) the question is
+refused rather than read in one of the ways.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, ClassVar, TypeVar
+
+from sqlglot import exp
+
+from errorfloor.errors import RefusedError
+from errorfloor.sql import dates
+from errorfloor.sql.choices import chosen_number, chosen_scalar
+from errorfloor.sql.dates import Value, literal_like
+from errorfloor.sql.names import Relation
+from errorfloor.sql.numbers import Number, column_presence, has_calls, is_whole, number_of, presence, small
+from errorfloor.sql.plan import (
+    Choice,
+    Column,
+    Compare,
+    Condition,
+    Floor,
+    Indicator,
+    Literal,
+    Missing,
+    Scalar,
+    is_private,
+)
+from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.refusals import Wording
+
+FUNCTIONS: dict[type[exp.Expression], str] = {
+    exp.Exp: "exp",
+    exp.Ln: "ln",
+    exp.Sqrt: "sqrt",
+    exp.Sin: "sin",
+    exp.Cos: "cos",
+    exp.Tanh: "tanh",
+}
+PARTS: dict[type[exp.Expression], str] = {
+    exp.Year: "year",
+    exp.Quarter: "quarter",
+    exp.Month: "month",
+    exp.Week: "week",
+    exp.WeekOfYear: "week",
+    exp.Day: "day",
+    exp.DayOfMonth: "day",
+    exp.DayOfYear: "dayofyear",
+    exp.DayOfWeekIso: "isodow",
+    exp.Hour: "hour",
+    exp.Minute: "minute",
+}
+Read = TypeVar("Read")
+WHOLE_TYPES = (exp.DataType.Type.INT, exp.DataType.Type.BIGINT)
+MOMENT_TYPES = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.DATETIME)
+
+
+class RowExpressions(ABC):
+    """Reads values over the rows of a relation; ``Rows`` adds conditions."""
+
+    def __init__(self, relation: Relation) -> None:
+        self.relation = relation
+        self.words = relation.words
+
+    @abstractmethod
+    def condition(self, node: exp.Expression) -> Condition:
+        """Read a condition on public columns."""
+
+    @abstractmethod
+    def equal(self, node: exp.Expression, one: Value, two: Value) -> Condition:
+        """Compare two values that have been read already, for CASE x WHEN …."""
+
+    def value(self, node: exp.Expression) -> Value:
+        """Read a value of a row."""
+        reader = self._readers.get(type(node))
+        if reader is None:
+            raise self.words.unanswered(node)
+        try:
+            value = reader(self, node)
+            return value if isinstance(value, Number) else small(value)
+        except RefusedError as error:
+            if "piece" in error.fields:
+                raise
+            told = error
+        raise self.words.refusal(node, str(told.fields["reason"]), str(told))
+
+    def number(self, node: exp.Expression) -> Number:
+        """Read a value that must be a number."""
+        value = self.value(node)
+        if not isinstance(value, Number):
+            hint = ": write the date or moment itself" if value.type in ("date", "moment") else ""
+            raise self.words.refusal(node, "type", f"is a {value.type} where a number is needed{hint}")
+        return value
+
+    def constant(self, node: exp.Expression) -> Fraction:
+        """Read a number that must not depend on the row."""
+        value = self.number(node).polynomial.value
+        if value is None:
+            raise self.words.refusal(node, "constant", "must be a plain number here: write it in digits")
+        return value
+
+    def public(self, node: exp.Expression, value: Value) -> Scalar:
+        """Give a value as a scalar that can be compared or grouped by: exact, and null only where its columns are."""
+        if not isinstance(value, Number):
+            return value
+        polynomial = value.polynomial
+        if has_calls(polynomial):
+            raise self.words.refusal(
+                node, "function", "depends on rounding, so that it cannot be compared exactly: use + - * and floor"
+            )
+        if value.present != presence(polynomial):
+            raise self.words.refusal(
+                node, "type", "is null on rows that cannot be told from its columns: give every CASE an ELSE"
+            )
+        return polynomial
+
+    # -- one reader for each kind of node
+
+    def _paren(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this")
+        return self.value(node.this)
+
+    def _literal(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this", "is_string")
+        text = str(node.this)
+        if node.args.get("is_string"):
+            return Literal(text, "text")
+        return Number.constant(number_of(text))
+
+    def _boolean(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this")
+        return Literal(bool(node.this), "flag")
+
+    def _column(self, node: exp.Expression) -> Value:
+        assert isinstance(node, exp.Column)
+        column = self.relation.find(node).column
+        if column.type == "number":
+            return Number(Polynomial.atom(column), column_presence(column))
+        return column
+
+    def _negative(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this")
+        return Number.constant(-1) * self.number(node.this)
+
+    def _sides(self, node: exp.Expression) -> tuple[Number, Number]:
+        self.words.only(node, "this", "expression")
+        return self.number(node.this), self.number(node.expression)
+
+    def _sum(self, node: exp.Expression) -> Value:
+        one, two = self._sides(node)
+        return one + two
+
+    def _difference(self, node: exp.Expression) -> Value:
+        one, two = self._sides(node)
+        return one - two
+
+    def _product(self, node: exp.Expression) -> Value:
+        one, two = self._sides(node)
+        return one * two
+
+    def _quotient(self, node: exp.Expression) -> Value:
+        one, two = self._sides(node)
+        return one / two
+
+    def _power(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this", "expression")
+        check_power(node, self.words)
+        return self.number(node.this).power(self.constant(node.expression))
+
+    def _function(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this")
+        return self.number(node.this).call(FUNCTIONS[type(node)])
+
+    def _extreme(self, node: exp.Expression) -> Value:
+        number, bound = self.extreme(node, self.number, lambda number: number.polynomial.value)
+        return number.call("greatest" if isinstance(node, exp.Greatest) else "least", bound)
+
+    def extreme(
+        self, node: exp.Expression, read: Callable[[exp.Expression], Read], value_of: Callable[[Read], Fraction | None]
+    ) -> tuple[Read, Fraction]:
+        """Give the one part of greatest or least that varies, and the constant it is compared with."""
+        self.words.only(node, "this", "expressions", "ignore_nulls")
+        parts = [read(part) for part in (node.this, *node.expressions)]
+        constants = [value for part in parts if (value := value_of(part)) is not None]
+        varying = [part for part in parts if value_of(part) is None]
+        if len(varying) != 1 or not constants:
+            raise self.words.refusal(node, "function", "needs one expression and one constant, as in greatest(x, 0)")
+        return varying[0], max(constants) if isinstance(node, exp.Greatest) else min(constants)
+
+    def _floor(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this")
+        number = self.number(node.this)
+        if is_private(number.polynomial):
+            raise self.words.refusal(
+                node, "function", "jumps with a private value: ask for shares with above(x, t, width)"
+            )
+        if has_calls(number.polynomial):
+            raise self.words.refusal(node, "function", "takes the floor of a rounded number: use + - * of columns")
+        constant = number.polynomial.value
+        if constant is not None:
+            return Number(Polynomial.constant(constant.numerator // constant.denominator), number.present)
+        return Number(Polynomial.atom(small(Floor(number.polynomial))), number.present)
+
+    def _case(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this", "ifs", "default")
+        subject = self.value(node.this) if node.this else None
+        branches: list[tuple[Condition, Value]] = []
+        for branch in node.args["ifs"]:
+            self.words.only(branch, "this", "true")
+            condition = (
+                self.condition(branch.this)
+                if subject is None
+                else self.equal(branch.this, subject, self.value(branch.this))
+            )
+            branches.append((condition, self.value(branch.args["true"])))
+        default = node.args.get("default")
+        otherwise = None if default is None or type(default) is exp.Null else self.value(default)
+        values = [value for _, value in branches] + ([] if otherwise is None else [otherwise])
+        kinds = {"number" if isinstance(value, Number) else value.type for value in values}
+        if len(kinds) > 1:
+            raise RefusedError(f"mixes {' and '.join(sorted(kinds))} in its branches: use one type", reason="type")
+        if kinds == {"number"}:
+            return chosen_number(branches, otherwise)
+        return chosen_scalar(branches, otherwise)
+
+    def _coalesce(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this", "expressions")
+        value, others = self.value(node.this), [self.value(part) for part in node.expressions]
+        if isinstance(value, Number) or len(others) != 1:
+            raise self.words.unanswered(node)
+        other = others[0]
+        if isinstance(other, Literal):
+            other = literal_like(value.type, other)
+        if not isinstance(other, Literal) or other.type != value.type:
+            raise RefusedError(f"needs a constant of the type {value.type} as its second part", reason="type")
+        return Choice(((Missing(value), other),), value, value.type)
+
+    def _cast(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this", "to")
+        to = node.args["to"]
+        self.words.only(to, "this")
+        value = self.value(node.this)
+        text = str(value.value) if isinstance(value, Literal) and value.type == "text" else None
+        if to.this == exp.DataType.Type.DATE:
+            return dates.as_date(value)
+        if to.this in MOMENT_TYPES:
+            if text is not None:
+                return dates.moment_literal(text)
+            if not isinstance(value, Number) and value.type == "moment":
+                return value
+        if isinstance(value, Number):
+            if to.this == exp.DataType.Type.DOUBLE or (to.this in WHOLE_TYPES and is_whole(value.polynomial)):
+                return value
+        elif isinstance(value, Column) and value.type == "flag" and to.this in WHOLE_TYPES:
+            return Number(Polynomial.atom(Indicator(flagged(value))), column_presence(value))
+        elif to.this in (exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR) and value.type == "text":
+            return value
+        raise RefusedError(
+            "is a cast that is not answered: a moment becomes a date, a number DOUBLE; use floor(x) for whole numbers",
+            reason="type",
+        )
+
+    def _date(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this")
+        return dates.as_date(self.value(node.this))
+
+    def _part(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this")
+        return dates.date_part(PARTS[type(node)], self.value(node.this))
+
+    def _extract(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this", "expression")
+        if type(node.this) not in (exp.Var, exp.Literal):
+            raise self.words.unanswered(node.this)
+        return dates.date_part(str(node.this.this), self.value(node.expression))
+
+    def _truncate(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this", "unit")
+        unit = node.args["unit"]
+        if type(unit) not in (exp.Var, exp.Literal):
+            raise self.words.unanswered(unit)
+        return dates.truncated(str(unit.this), self.value(node.this))
+
+    def _named(self, node: exp.Expression) -> Value:
+        assert isinstance(node, exp.Anonymous)
+        self.words.only(node, "this", "expressions")
+        name, arguments = str(node.this).lower(), node.expressions
+        if name == "above" and len(arguments) == 3:
+            return self._above(self.number(arguments[0]), arguments[1], arguments[2])
+        if name == "between" and len(arguments) == 4:
+            number, low, high, width = arguments
+            inside = self.number(number)
+            if not self.constant(low) < self.constant(high):
+                raise RefusedError(
+                    "needs its lower end below its upper end: between(x, low, high, width)", reason="constant"
+                )
+            return self._above(inside, low, width) - self._above(inside, high, width)
+        if name in ("above", "between"):
+            raise RefusedError(
+                "needs other arguments: above(x, threshold, width) or between(x, low, high, width)", reason="function"
+            )
+        if name in ("date_part", "datepart") and len(arguments) == 2 and type(arguments[0]) is exp.Literal:
+            return dates.date_part(str(arguments[0].this), self.value(arguments[1]))
+        raise self.words.unanswered(node)
+
+    def _above(self, number: Number, threshold: exp.Expression, width: exp.Expression) -> Number:
+        over = self.constant(width)
+        if over <= 0:
+            raise self.words.refusal(
+                width, "constant", "must be a positive width: it is where above() rises from 0 to 1"
+            )
+        return number.call("above", self.constant(threshold), over)
+
+    _readers: ClassVar[dict[type[exp.Expression], Callable[["RowExpressions", Any], Value]]] = {
+        exp.Paren: _paren,
+        exp.Literal: _literal,
+        exp.Boolean: _boolean,
+        exp.Column: _column,
+        exp.Neg: _negative,
+        exp.Add: _sum,
+        exp.Sub: _difference,
+        exp.Mul: _product,
+        exp.Div: _quotient,
+        exp.Pow: _power,
+        exp.Greatest: _extreme,
+        exp.Least: _extreme,
+        exp.Floor: _floor,
+        exp.Case: _case,
+        exp.Coalesce: _coalesce,
+        exp.Cast: _cast,
+        exp.Date: _date,
+        exp.Extract: _extract,
+        exp.DateTrunc: _truncate,
+        exp.Anonymous: _named,
+        **dict.fromkeys(FUNCTIONS, _function),
+        **dict.fromkeys(PARTS, _part),
+    }
+
+
+def check_power(node: exp.Expression, words: Wording) -> None:
+    """Refuse -x^2 and x^y^z, which systems read differently; the function power() has no such doubt."""
+    if "start" in node.meta:
+        return
+    for side in (node.this, node.expression):
+        if (type(side) is exp.Pow and "start" not in side.meta) or (side is node.this and type(side) is exp.Neg):
+            raise words.refusal(node, "syntax", "is read differently by different systems: add parentheses")
+
+
+def flagged(column: Column) -> Condition:
+    """Give the condition that a public flag is true."""
+    sides: tuple[Scalar, Scalar] = (column, Literal(True, "flag"))
+    return Compare("=", *sorted(sides, key=lambda side: side.encoded))

@@ -1,0 +1,177 @@
+"""One row in SQL: its integers, its scalars, its conditions. Only physical names and our own constants are written."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from errorfloor.engines.dialects import Dialect
+from errorfloor.errors import RefusedError
+from errorfloor.sql.call_sql import call_sql, prepared
+from errorfloor.sql.canonical import Node
+from errorfloor.sql.layout import Layout
+from errorfloor.sql.plan import (
+    Always,
+    Among,
+    And,
+    AsDate,
+    Call,
+    Choice,
+    Column,
+    Compare,
+    Condition,
+    DatePart,
+    Floor,
+    Indicator,
+    Literal,
+    Matches,
+    Missing,
+    Not,
+    Or,
+    Scalar,
+    Truncated,
+    all_of,
+)
+from errorfloor.sql.polynomial import Monomial, Polynomial
+from errorfloor.sql.scaled import denominator, largest, scaled
+
+if TYPE_CHECKING:
+    from errorfloor.vault import Snapshot
+
+MOST_CHARACTERS = 100_000
+
+
+@dataclass(frozen=True)
+class Row:
+    """Writes expressions over one row of the table and the rows joined to it.
+
+    Guarantee: integer expressions are exact; every type holds every intermediate value, by the bounds of the layout.
+    """
+
+    names: Sequence[Mapping[str, str]]
+    layout: Layout
+    dialect: Dialect
+
+    @classmethod
+    def of(cls, snapshots: "Sequence[Snapshot]", layout: Layout, dialect: Dialect) -> "Row":
+        """Take the physical names from the snapshots: the table's, then the joined ones'."""
+        return cls([snapshot.columns for snapshot in snapshots], layout, dialect)
+
+    # -- integers
+
+    def column(self, column: Column) -> str:
+        """Name a column as it is stored."""
+        return f"t{column.place}.{self.names[column.place][column.name]}"
+
+    def atom(self, atom: Node) -> str:
+        """Write the integer of an atom."""
+        match atom:
+            case Column():
+                return self.column(atom)
+            case DatePart(part=part, of=of):
+                return self.dialect.part(part, self.scalar(of))
+            case Indicator(of=of):
+                return f"CASE WHEN {self.condition(of)} THEN 1 ELSE 0 END"
+            case Floor(of=of):
+                sql, bound, divisor = self.polynomial(of)
+                return f"({sql})" if divisor == 1 else self.dialect.floor_divide(sql, divisor, bound)
+            case Call():
+                argument = prepared(atom)
+                sql, _, divisor = self.polynomial(argument)
+                return _of_length(call_sql(atom, sql, divisor, self.layout.bits[atom], self.dialect))
+        raise TypeError(f"{type(atom).__name__} is no atom")
+
+    def product(self, monomial: Monomial) -> str:
+        """Write the product of a monomial's integers; where an indicator is 0 nothing else is computed."""
+        flags = [atom.of for atom, _ in monomial if isinstance(atom, Indicator)]
+        factors = [self.atom(a) for a, power in monomial if not isinstance(a, Indicator) for _ in range(power)]
+        if len(factors) > 1:
+            bound = largest(monomial, self.layout)
+            factors = [self.dialect.whole(factor, bound) for factor in factors]
+        sql = " * ".join(factors) or "1"
+        return _of_length(f"CASE WHEN {self.condition(all_of(flags))} THEN {sql} ELSE 0 END" if flags else sql)
+
+    def polynomial(self, polynomial: Polynomial, divisor: int | None = None) -> tuple[str, int, int]:
+        """Write the polynomial times its denominator, and give a bound on that integer, and the denominator.
+
+        A larger denominator that it divides may be asked for.
+        """
+        divisor = divisor or denominator(polynomial, self.layout)
+        terms = [(monomial, int(factor * divisor)) for monomial, factor in scaled(polynomial, self.layout)]
+        bound = sum(abs(factor) * largest(monomial, self.layout) for monomial, factor in terms)
+        if len(terms) == 1 and terms[0][1] == 1 and sum(power for _, power in terms[0][0]) == 1:
+            return self.atom(terms[0][0][0][0]), bound, divisor
+        if polynomial.value is not None:
+            return self.dialect.integer(int(polynomial.value * divisor)), bound, divisor
+        parts = [self._term(monomial, factor, bound) for monomial, factor in terms]
+        return _of_length(f"({' + '.join(parts)})"), bound, divisor
+
+    def _term(self, monomial: Monomial, factor: int, bound: int) -> str:
+        factors = [self.dialect.whole(self.atom(atom), bound) for atom, power in monomial for _ in range(power)]
+        if factor != 1 or not factors:
+            factors.append(self.dialect.integer(factor))
+        return " * ".join(factors)
+
+    # -- scalars
+
+    def scalar(self, scalar: Scalar) -> str:
+        """Write a scalar; a number as an integer in units of its denominator."""
+        match scalar:
+            case Polynomial():
+                return self.polynomial(scalar)[0]
+            case Column():
+                return self.column(scalar)
+            case Literal(value=value):
+                return self.dialect.literal(value)
+            case Truncated(unit=unit, of=of):
+                return self.dialect.truncated(unit, self.scalar(of), of.type)
+            case AsDate(of=of):
+                return self.dialect.as_date(self.scalar(of))
+            case Choice(branches=branches, otherwise=otherwise):
+                cases = " ".join(f"WHEN {self.condition(when)} THEN {self.scalar(then)}" for when, then in branches)
+                last = "NULL" if otherwise is None else self.scalar(otherwise)
+                return _of_length(f"CASE {cases} ELSE {last} END")
+
+    # -- conditions
+
+    def condition(self, condition: Condition) -> str:
+        """Write a condition, three-valued."""
+        match condition:
+            case Always():
+                return "TRUE"
+            case And(parts=parts):
+                return f"({' AND '.join(map(self.condition, parts))})"
+            case Or(parts=parts):
+                return f"({' OR '.join(map(self.condition, parts)) or 'FALSE'})"
+            case Not(part=part):
+                return f"(NOT {self.condition(part)})"
+            case Compare(operator=operator, left=left, right=right):
+                first, second = self._side_by_side(left, right)
+                if operator in ("<", "<=") and not isinstance(left, Polynomial) and left.type == "text":
+                    first, second = self.dialect.by_bytes(first), self.dialect.by_bytes(second)
+                return _of_length(f"({first} {operator} {second})")
+            case Among(value=value, choices=choices):
+                first, *others = self._side_by_side(value, *choices)
+                return _of_length(f"({first} IN ({', '.join(others)}))")
+            case Matches(value=value, pattern=pattern):
+                return self.dialect.like(self.scalar(value), pattern)
+            case Missing(value=value):
+                return f"({self.scalar(value)} IS NULL)"
+
+    def _side_by_side(self, *scalars: Scalar) -> list[str]:
+        """Write scalars to be compared; numbers as integers in units of one common denominator."""
+        numbers = [scalar for scalar in scalars if isinstance(scalar, Polynomial)]
+        if not numbers:
+            return [self.scalar(scalar) for scalar in scalars]
+        divisor = math.lcm(*(denominator(number, self.layout) for number in numbers))
+        return [self.polynomial(number, divisor)[0] for number in numbers]
+
+
+def _of_length(sql: str) -> str:
+    if len(sql) > MOST_CHARACTERS:
+        raise RefusedError(
+            f"an expression needs {len(sql):,} characters of SQL; at most {MOST_CHARACTERS:,} are run: "
+            f"ask for its parts",
+            reason="too-long",
+        )
+    return sql
