@@ -1,0 +1,20 @@
+"""Plan + public facts → bounds on derivatives and evaluation error, and the charge."""
+
+from errorfloor.pricing.accounts import Account, Charge, cell_text
+from errorfloor.pricing.bounding import Bounds, OutputBounds, Slopes, bounds
+from errorfloor.pricing.charging import charges
+from errorfloor.pricing.fetch import FactsCache
+from errorfloor.pricing.owners import OwnerCounts
+
+__all__ = [
+    "Account",
+    "Bounds",
+    "Charge",
+    "FactsCache",
+    "OutputBounds",
+    "OwnerCounts",
+    "Slopes",
+    "bounds",
+    "cell_text",
+    "charges",
+]

@@ -1,0 +1,86 @@
+"""Accounts and charges: what a price is written in, and what the ledger keeps."""
+
+import datetime
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from errorfloor.errors import InputError
+from errorfloor.identity import Part
+
+
+@dataclass(frozen=True, order=True)
+class Account:
+    """What an allowance belongs to: a private column of a table, or one cell of the table's partition of it.
+
+    ``column`` is empty for the account of the table's owners; ``cell`` is the text that ``cell_text`` gives for the
+    values of the partition, empty where accounts are not divided.
+
+    >>> Account("meters", "kwh", "") < Account("meters", "kwh", '["north"]')
+    True
+    """
+
+    table: str
+    column: str
+    cell: str
+
+
+@dataclass(frozen=True)
+class Charge:
+    """Information and evaluation error that an answer costs an account: A = I·L² and E = I·η².
+
+    *Guarantee*: a sum of charges is never less than the sum of their numbers; each addition is rounded up.
+
+    Raises ``InputError`` for a number that is negative or not a number.
+
+    >>> Charge(1.0, 0.25) + Charge(2.0, 0.0)
+    Charge(information=3.0, evaluation=0.25)
+    >>> (Charge(1.0, 0.0) + Charge(1e-30, 0.0)).information > 1.0
+    True
+    """
+
+    information: float
+    evaluation: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("information", self.information), ("evaluation", self.evaluation)):
+            if not value >= 0:
+                raise InputError(f"a charge's {name} must be at least 0, got {value}")
+
+    def __add__(self, other: "Charge") -> "Charge":
+        return Charge(
+            _sum_up(self.information, other.information),
+            _sum_up(self.evaluation, other.evaluation),
+        )
+
+
+def cell_text(values: Sequence[Part]) -> str:
+    """Give the text that names a cell of the partition of accounts; the partition's columns fix the types.
+
+    >>> cell_text(()), cell_text(("north", 3, datetime.date(2024, 1, 31), Decimal("1.50"), None))
+    ('', '["north", 3, "2024-01-31", "1.5", null]')
+    """
+    return json.dumps([_plain(value) for value in values], ensure_ascii=False) if values else ""
+
+
+def _plain(value: Part) -> bool | int | str | None:
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case Decimal():
+            text = format(value, "f")  # exact, whatever the number of digits
+            return text.rstrip("0").rstrip(".") if "." in text else text
+        case datetime.date():
+            return value.isoformat()
+        case _:
+            raise InputError(f"an account's cell cannot be named by a {type(value).__name__}")
+
+
+def _sum_up(one: float, two: float) -> float:
+    """Give the least double that is not below the sum, by the error of the rounded one."""
+    total = one + two
+    part = total - one
+    error = (one - (total - part)) + (two - part)
+    return math.nextafter(total, math.inf) if error > 0 else total

@@ -1,0 +1,233 @@
+"""Bounds of every output of a question, from declarations and public facts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from errorfloor.catalogue.model import Catalogue
+from errorfloor.checks import Array
+from errorfloor.engines import Engine
+from errorfloor.identity import Part
+from errorfloor.pricing.facts import Facts
+from errorfloor.pricing.fetch import FactsCache, fetch
+from errorfloor.pricing.formulas import final_error, formula_bound
+from errorfloor.pricing.interval import Interval, quiet, up
+from errorfloor.pricing.keys import keys_of
+from errorfloor.pricing.owners import OwnerCounts, owner_counts
+from errorfloor.pricing.refusals import no_number
+from errorfloor.pricing.requests import aggregates, polynomials, requested
+from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
+from errorfloor.pricing.scene import Scene
+from errorfloor.pricing.storage import Storage, crowded
+from errorfloor.sql.evaluate import needed
+from errorfloor.sql.layout import Layout, stored_layout
+from errorfloor.sql.plan import Call, Column, DatePart, Floor, Output, Question
+from errorfloor.vault import Snapshot
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """sup|∂f/∂x| of one entry, for each part.
+
+    ``slopes[group]`` are those of the parts of one group, 0 if it has none.
+
+    >>> example().outputs[0].slopes["kwh"][0]
+    array([0.5])
+    """
+
+    values: Array
+    group: Array
+    cell: Array
+    shape: tuple[int, int]
+
+    def __getitem__(self, group: int) -> Array:
+        first, last = np.searchsorted(self.group, [group, group + 1])
+        return self.values[first:last] if last > first else np.zeros(1)
+
+    @property
+    def dense(self) -> Array:
+        """All of them as an array of groups × cells, 0 where a cell has no row of the group."""
+        array = np.zeros(self.shape)
+        array[self.group, self.cell] = self.values
+        return array
+
+
+@dataclass(frozen=True, eq=False)
+class OutputBounds:
+    """What holds for one output, whatever the private values are within their declared ranges.
+
+    By group: ``low`` and ``high`` enclose its value; ``error`` bounds |computed − exact|, never 0; ``owner`` is how
+    far one row can move it when all its private entries change; ``defined`` is False where the answer is NULL by
+    public facts. ``slopes`` holds sup|∂f/∂x| of one entry for each private column that occurs.
+
+    >>> example().outputs[0].high
+    array([50.])
+    """
+
+    slopes: Mapping[str, Slopes]
+    owner: Array
+    error: Array
+    low: Array
+    high: Array
+    defined: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Bounds of all outputs of a question; groups and cells in canonical order.
+
+    Part i of the rows, those of one group in one cell of accounts, is group ``group[i]`` and cell ``cell[i]``.
+
+    >>> example().outputs[0].error > 0
+    array([ True])
+    """
+
+    table: str
+    groups: Sequence[tuple[Part, ...]]
+    cells: Sequence[tuple[Part, ...]]
+    group: Array
+    cell: Array
+    layout: Layout
+    outputs: tuple[OutputBounds, ...]
+    owners: OwnerCounts | None = field(default=None)
+
+    @staticmethod
+    def keys_of(result: Any, question: Question, layout: Layout) -> list[tuple[Part, ...]]:
+        """Give the group of each row of a scan's result."""
+        return keys_of(result, question, layout)
+
+
+def bounds(
+    question: Question,
+    catalogue: Catalogue,
+    snapshots: Sequence[Snapshot],
+    engine: Engine,
+    cache: FactsCache | None = None,
+) -> Bounds:
+    r"""Bound derivatives, values and evaluation errors of a question; reads public columns only.
+
+    *Guarantee*: for all private values within the declared ranges, |∂f/∂x| ≤ slope for every entry of a part, and the
+    value that the compiled plan computes differs from f by at most ``error``; ``formulas.proof.md``. Equal questions on
+    equal snapshots have bit-identical bounds, whatever the engine and the order of its rows.
+
+    Parameters: ``snapshots`` are the table's and then the joined tables', in order; ``cache`` keeps public facts.
+
+    Raises ``RefusedError`` (``unbounded``) where a derivative has no bound, naming the expression and what to ask.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from errorfloor.engines import open_engine
+    >>> from errorfloor.sql import parse
+    >>> from errorfloor.vault import register, snapshot
+    >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2}
+    >>> table = {"source": "meters.csv", "version": "1", "row_key": ["id"], "public": {"id": "whole"}}
+    >>> table["private"] = {"kwh": kwh}
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     _ = Path(name, "meters.csv").write_text("id,kwh\n1,7.5\n2,12\n")
+    ...     catalogue = Catalogue.model_validate({"tables": {"meters": table}, "folder": Path(name)})
+    ...     with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
+    ...         _ = register(catalogue, "meters", engine=engine)
+    ...         question = parse("SELECT avg(kwh) AS mean FROM meters", catalogue)
+    ...         found = bounds(question, catalogue, [snapshot(catalogue, "meters", engine)], engine)
+    >>> found.outputs[0].slopes["kwh"].dense.round(6)
+    array([[0.5]])
+    """
+    table = catalogue.tables[question.table]
+    stored = stored_layout(question, snapshots)
+    by = [_column(table.public[name].type, name, table.public[name].step) for name in table.account_by]
+    stored = _with_columns(stored, by, snapshots[0])
+    facts = fetch(question, by, requested(question), snapshots, engine, stored, cache)
+    ranges = {name: (column.low, column.high) for name, column in table.private.items()}
+    owners = None
+    if table.owner is not None:
+        public = table.public[table.owner.column]
+        owner = _column(public.type, table.owner.column, public.step)
+        layout = _with_columns(stored, [owner], snapshots[0])
+        owners = owner_counts(question, owner, facts.groups, snapshots, engine, layout, cache)
+    return bounds_from_facts(question, facts, ranges, stored, owners)
+
+
+def bounds_from_facts(
+    question: Question, facts: Facts, ranges: Ranges, stored: Layout, owners: OwnerCounts | None = None
+) -> Bounds:
+    """Bound a question whose public facts are known; ``stored`` bounds the integers of columns."""
+    rows = np.bincount(facts.group, weights=facts.rows, minlength=1)
+    scene = _scene(question, facts, ranges, {})
+    sums = [monomial for output in question.outputs for monomial, _ in needed(output.formula)]
+    fewer = crowded(sums, scene.storage.layout(stored, int(rows.max())))
+    if fewer:
+        scene = _scene(question, facts, ranges, fewer)
+    return Bounds(
+        table=question.table,
+        groups=facts.groups,
+        cells=facts.cells,
+        group=facts.group,
+        cell=facts.cell,
+        layout=scene.storage.layout(stored, int(rows.max())),
+        outputs=tuple(_output(output, scene) for output in question.outputs),
+        owners=owners,
+    )
+
+
+def _scene(question: Question, facts: Facts, ranges: Ranges, fewer: Mapping[Call, int]) -> Scene:
+    """Look at the rows of every aggregate, and decide how functions are stored."""
+    walks = {
+        (polynomial, aggregate.where): None
+        for output in question.outputs
+        for aggregate in aggregates(output.formula)
+        for polynomial in polynomials(aggregate)
+    }
+    scene = Scene(facts, ranges, Storage(fewer), most=MOST_NUMBERS // max(1, len(walks)))
+    scene.storage.fill([scene.rows(polynomial, where) for polynomial, where in walks])
+    return scene
+
+
+@quiet
+def _output(output: Output, scene: Scene) -> OutputBounds:
+    bound = formula_bound(output.formula, scene)
+    group, shape = scene.facts.group, (scene.groups, len(scene.facts.cells))
+    live = bound.defined[group]
+    slopes = {
+        name: Slopes(np.where(live, slope.magnitude, 0.0), group, scene.facts.cell, shape)
+        for name, slope in bound.slopes.items()
+    }
+    owner = np.zeros(scene.groups)
+    moved = np.minimum(bound.move, _moved_by_row(slopes, scene))
+    np.maximum.at(owner, group, np.where(live, moved, 0.0))
+    error = np.where(bound.defined, final_error(bound), 0.0)
+    low, high = (np.where(bound.defined, end, 0.0) for end in (bound.value.low, bound.value.high))
+    if not all(np.isfinite(array).all() for array in (owner, error**2, owner**2, low, high)):
+        raise no_number(output.formula)
+    return OutputBounds(slopes, owner, error, low, high, bound.defined)
+
+
+def _moved_by_row(slopes: Mapping[str, Slopes], scene: Scene) -> Array:
+    """Bound, for each part, how far one row moves the output when all its private entries change: Σ slope·width."""
+    moved = np.zeros(len(scene.facts.rows))
+    for name, slope in slopes.items():
+        low, high = scene.ranges[name]
+        moved = up(moved + up(slope.values * Interval.exact(high - low).high))
+    return moved
+
+
+def _column(type: str, name: str, step: Fraction | None) -> Column:
+    return Column(0, name, "number" if step is not None else type, step=step)  # type: ignore[arg-type]
+
+
+def _with_columns(stored: Layout, columns: Sequence[Column], snapshot: Snapshot) -> Layout:
+    found: dict[Column | DatePart | Floor | Call, int] = {
+        column: max(map(abs, snapshot.extent.get(column.name, (0, 0)))) for column in columns if column.step is not None
+    }
+    return Layout({**stored.largest, **found}, stored.bits, stored.rows)
+
+
+def example() -> Bounds:
+    """Bounds of an average of two readings between 0 and 50, for documentation."""
+    group = np.zeros(1, dtype=np.int64)
+    half = Slopes(np.array([0.5]), group, group, (1, 1))
+    ends = np.array([0.0]), np.array([50.0])
+    output = OutputBounds({"kwh": half}, np.array([25.0]), np.array([1e-14]), *ends, np.array([True]))
+    return Bounds("meters", [()], [()], group, group, Layout({}, {}, rows=2), (output,))

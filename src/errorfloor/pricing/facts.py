@@ -1,0 +1,106 @@
+"""Public facts: what prices are computed from, besides declarations.
+
+The rows of a question fall into *parts*: the rows of one group that belong to one cell of the partition of accounts.
+Everything here is a function of public columns; sums, least and greatest values are exact integers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.identity import Part
+from errorfloor.pricing.interval import EXACT_INTEGER, Interval, quiet
+from errorfloor.sql.plan import Condition
+from errorfloor.sql.polynomial import Polynomial
+
+Request = tuple[Polynomial, Condition]
+EVERY_ROW = Polynomial.constant(1)  # what is asked for where only the number of rows matters
+
+
+@dataclass(frozen=True, eq=False)
+class Fact:
+    """What is known of a public polynomial on the rows of each part for which a condition holds.
+
+    ``count`` rows; ``low`` and ``high`` its least and greatest value (0 where there is no row), ``above`` and ``below``
+    the sums of its positive and of its negative values; integers in units of 1/``denominator``.
+    """
+
+    count: Array
+    low: Sequence[int]
+    high: Sequence[int]
+    above: Sequence[int]
+    below: Sequence[int]
+    denominator: int
+
+    @cached_property
+    def range(self) -> Interval:
+        """Its values on the rows of each part."""
+        least, greatest = integer_intervals(self.low, self.denominator), integer_intervals(self.high, self.denominator)
+        return Interval(least.low, greatest.high)
+
+    @cached_property
+    def positive(self) -> Interval:
+        """The sum of its positive values on each part."""
+        return integer_intervals(self.above, self.denominator)
+
+    @cached_property
+    def negative(self) -> Interval:
+        """The sum of its negative values on each part."""
+        return integer_intervals(self.below, self.denominator)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """The groups of a question, the cells of the partition of accounts, the parts, and facts about each part.
+
+    ``groups`` and ``cells`` are in canonical order; part i holds ``rows[i]`` ≥ 1 rows of group ``group[i]`` and cell
+    ``cell[i]``, sorted by group and then by cell.
+    """
+
+    groups: Sequence[tuple[Part, ...]]
+    cells: Sequence[tuple[Part, ...]]
+    group: Array
+    cell: Array
+    rows: Array
+    known: Mapping[Request, Fact]
+
+    def fact(self, polynomial: Polynomial, where: Condition) -> Fact:
+        """Give the facts about a polynomial that was asked for."""
+        return self.known[polynomial, where]
+
+    def count(self, where: Condition) -> Array:
+        """Give the number of rows of each part for which a condition holds."""
+        return self.known[EVERY_ROW, where].count
+
+    def by_group(self, integers: Sequence[int] | Array) -> list[int]:
+        """Add the integers of each group's parts, exactly."""
+        totals = [0] * len(self.groups)
+        for group, value in zip(self.group.tolist(), _plain(integers), strict=True):
+            totals[group] += value
+        return totals
+
+
+@quiet
+def integer_intervals(integers: Sequence[int], denominator: int) -> Interval:
+    """Enclose integers over a denominator in doubles.
+
+    >>> around = integer_intervals([1, 3], 3)
+    >>> bool(around.low[0] < 1 / 3 < around.high[0])
+    True
+    """
+    nearest = np.array(integers, dtype=float)
+    exact = np.abs(nearest) < EXACT_INTEGER
+    around = Interval(
+        np.where(exact, nearest, np.nextafter(nearest, -np.inf)),
+        np.where(exact, nearest, np.nextafter(nearest, np.inf)),
+    )
+    return around if denominator == 1 else around / Interval.exact(denominator)
+
+
+def _plain(integers: Sequence[int] | Array) -> list[int]:
+    values: Any = integers.tolist() if isinstance(integers, np.ndarray) else integers
+    return list(values)

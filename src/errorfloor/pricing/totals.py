@@ -1,0 +1,60 @@
+"""Sums over the rows of a group: enclosures of private ones, exact values of public ones."""
+
+from errorfloor.pricing.facts import integer_intervals
+from errorfloor.pricing.interval import ZERO, Interval, grouped_sum
+from errorfloor.pricing.scene import Bound, Scene, where_defined
+from errorfloor.sql.plan import Condition, Sum
+from errorfloor.sql.polynomial import Polynomial
+
+
+def sum_bound(node: Sum, scene: Scene) -> Bound:
+    """Enclose a sum; its derivative by an entry is that of the entry's own row, and errors of rows add up."""
+    rows = scene.rows(node.of, node.where)
+    group = scene.facts.group[rows.active]
+    many = scene.facts.count(node.where)[rows.active].astype(float)
+    errors = Interval(many, many) * ZERO.widened(rows.error())
+    slopes = {column.name: scene.at_parts(rows, rows.slope(column.name), node.where) for column in rows.columns}
+    return where_defined(
+        Bound(
+            value=total(node.of, node.where, scene),
+            slopes=slopes,
+            move=scene.moves(rows, rows.move()),
+            error=grouped_sum(errors, group, scene.groups).high,
+            defined=scene.count(node.where) > 0,
+        )
+    )
+
+
+def total(polynomial: Polynomial, where: Condition, scene: Scene) -> Interval:
+    """Enclose Σ g over each group: exactly if g is public, else by Σ of each part's terms and by n·range(g)."""
+    rows = scene.rows(polynomial, where)
+    if rows.form.is_public:
+        return public_total(polynomial, where, scene)
+    active = rows.active
+    many = Interval.of(*[scene.facts.count(where)[active].astype(float)] * 2)
+    by_terms = ZERO.broadcast(active.shape)
+    for term in rows.form.terms:
+        constant = term.public.value
+        if constant is not None:
+            by_terms = by_terms + many * Interval.exact(constant) * rows.rest(term.rest)
+            continue
+        fact, rest = scene.facts.fact(term.public, where), rows.rest(term.rest)
+        by_terms = by_terms + fact.positive[active] * rest + fact.negative[active] * rest
+    return grouped_sum(by_terms.meet(many * rows.value()), scene.facts.group[active], scene.groups)
+
+
+def public_total(polynomial: Polynomial, where: Condition, scene: Scene) -> Interval:
+    """Enclose Σ of a public polynomial over each group as tightly as doubles can."""
+    totals, denominator = exact_total(polynomial, where, scene)
+    return integer_intervals(totals, denominator)
+
+
+def exact_total(polynomial: Polynomial, where: Condition, scene: Scene) -> tuple[list[int], int]:
+    """Give Σ of a public polynomial over each group as integers over a denominator."""
+    constant = polynomial.value
+    if constant is not None:
+        counts = scene.facts.by_group(scene.facts.count(where))
+        return [constant.numerator * count for count in counts], constant.denominator
+    fact = scene.facts.fact(polynomial, where)
+    above, below = scene.facts.by_group(fact.above), scene.facts.by_group(fact.below)
+    return [one + two for one, two in zip(above, below, strict=True)], fact.denominator

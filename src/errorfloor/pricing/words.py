@@ -1,0 +1,173 @@
+"""Plans in words: the SQL that a part of a plan stands for, to be quoted in messages."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from errorfloor.sql.canonical import Node
+from errorfloor.sql.plan import (
+    Always,
+    Among,
+    And,
+    Apply,
+    AsDate,
+    Call,
+    Choice,
+    Column,
+    Compare,
+    Condition,
+    Constant,
+    Count,
+    Covariance,
+    DatePart,
+    Floor,
+    Indicator,
+    Literal,
+    Matches,
+    Missing,
+    Not,
+    Or,
+    Plus,
+    Power,
+    Quotient,
+    Sum,
+    Times,
+    Truncated,
+    WeightedMean,
+)
+from errorfloor.sql.polynomial import Monomial, Polynomial
+
+
+def words(node: Node) -> str:
+    """Write a part of a plan as SQL; a polynomial is written multiplied out.
+
+    >>> x = Polynomial.atom(Column(0, "kwh", "number", private=True, step=Fraction(1)))
+    >>> words(Apply("sqrt", (), Covariance(x, x, Always(), sample=False)))
+    'sqrt(var_pop(kwh))'
+    >>> words(Sum((x - 3) ** 2, Always()))
+    'sum(9 - 6 * kwh + kwh ^ 2)'
+    """
+    match node:
+        case Polynomial():
+            return _signed(_term(monomial, coefficient) for monomial, coefficient in node.terms)
+        case Column():
+            return node.name
+        case Literal():
+            return f"'{node.value}'"
+        case Truncated():
+            return f"date_trunc('{node.unit}', {words(node.of)})"
+        case AsDate():
+            return f"CAST({words(node.of)} AS date)"
+        case Choice():
+            return "CASE … END"
+        case DatePart():
+            return f"extract({node.part} FROM {words(node.of)})"
+        case Floor():
+            return f"floor({words(node.of)})"
+        case Indicator():
+            return f"CASE WHEN {words(node.of)} THEN 1 ELSE 0 END"
+        case Call():
+            return call_words(node.function, node.parameters, words(node.argument))
+        case Always() | And() | Or() | Not() | Compare() | Among() | Matches() | Missing():
+            return _condition(node)
+        case _:
+            return _formula(node)
+
+
+def call_words(function: str, parameters: tuple[Fraction, ...], argument: str) -> str:
+    """Write a function of something that is in words already."""
+    if function == "reciprocal":
+        return f"1 / ({argument})"
+    return f"{function}({', '.join([argument, *map(number, parameters)])})"
+
+
+def number(value: Fraction) -> str:
+    """Write a number as a decimal if it is a short one, and as a fraction otherwise.
+
+    >>> number(Fraction(1, 4)), number(Fraction(1, 3)), number(Fraction(10**20))
+    ('0.25', '1/3', '100000000000000000000')
+    """
+    if value.denominator == 1:
+        return str(value.numerator)
+    decimal = f"{float(value):.12g}"
+    return decimal if Fraction(decimal) == value else str(value)
+
+
+def _term(monomial: Monomial, coefficient: Fraction) -> str:
+    factors = [words(atom) if power == 1 else f"{words(atom)} ^ {power}" for atom, power in monomial]
+    if not factors:
+        return number(coefficient)
+    if abs(coefficient) != 1:
+        return " * ".join([number(coefficient), *factors])
+    return ("-" if coefficient < 0 else "") + " * ".join(factors)
+
+
+def _signed(parts: Iterable[str]) -> str:
+    text = " + ".join(parts) or "0"
+    return text.replace("+ -", "- ")
+
+
+def _condition(node: Condition) -> str:
+    match node:
+        case Always():
+            return "true"
+        case And():
+            return " AND ".join(_inner(part) for part in node.parts)
+        case Or():
+            return " OR ".join(_inner(part) for part in node.parts)
+        case Not(Missing() as missing):
+            return f"{words(missing.value)} IS NOT NULL"
+        case Not():
+            return f"NOT ({words(node.part)})"
+        case Compare():
+            return f"{words(node.left)} {node.operator} {words(node.right)}"
+        case Among():
+            return f"{words(node.value)} IN ({', '.join(words(choice) for choice in node.choices)})"
+        case Matches():
+            return f"{words(node.value)} LIKE '{node.pattern}'"
+        case Missing():
+            return f"{words(node.value)} IS NULL"
+
+
+def _inner(node: Condition) -> str:
+    return f"({words(node)})" if isinstance(node, And | Or) else words(node)
+
+
+def _formula(node: Node) -> str:
+    match node:
+        case Constant():
+            return number(node.value)
+        case Count():
+            return "count(*)" + _filter(node.where)
+        case Sum():
+            return f"sum({words(node.of)})" + _filter(node.where)
+        case Covariance() if node.first == node.second:
+            return f"{'var_samp' if node.sample else 'var_pop'}({words(node.first)})" + _filter(node.where)
+        case Covariance():
+            name = "covar_samp" if node.sample else "covar_pop"
+            return f"{name}({words(node.first)}, {words(node.second)})" + _filter(node.where)
+        case WeightedMean():
+            both = words(node.value * node.weight) + _filter(node.where)
+            return f"sum({both}) / sum({words(node.weight)})" + _filter(node.where)
+        case Plus():
+            return _signed(words(part) for part in node.parts)
+        case Times():
+            return " * ".join(_factor(part) for part in node.parts)
+        case Quotient(Sum() as total, Count() as count) if total.where == count.where:
+            return f"avg({words(total.of)})" + _filter(total.where)
+        case Quotient():
+            return f"{_factor(node.numerator)} / {_factor(node.denominator, below=True)}"
+        case Power():
+            return f"{_factor(node.base, below=True)} ^ {node.exponent}"
+        case Apply():
+            return call_words(node.function, node.parameters, words(node.argument))
+        case _:
+            return type(node).__name__.lower()
+
+
+def _filter(where: Condition) -> str:
+    return "" if isinstance(where, Always) else f" FILTER (WHERE {words(where)})"
+
+
+def _factor(node: Node, below: bool = False) -> str:
+    needs = isinstance(node, Plus) or (below and isinstance(node, Times | Quotient | Power | WeightedMean))
+    return f"({words(node)})" if needs else words(node)

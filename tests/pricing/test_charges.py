@@ -1,0 +1,76 @@
+"""Charges are rounded up, kept apart by account, and named the same for ever."""
+
+import datetime
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pricing_reference import ALWAYS, Row, World, mean, x, y
+
+from errorfloor.errors import InputError
+from errorfloor.pricing import Account, Charge, cell_text, charges
+from errorfloor.sql.plan import Covariance, Plus, Sum
+
+amounts = st.floats(0, 1e12) | st.floats(0, 1e-200)
+
+
+@given(amounts, amounts)
+def test_sums_of_charges_are_rounded_up_and_no_further_than_needed(one: float, two: float) -> None:
+    total = (Charge(one, 0.0) + Charge(two, 0.0)).information
+    exact = Fraction(one) + Fraction(two)
+    assert Fraction(total) >= exact
+    assert Fraction(float(np.nextafter(total, -np.inf))) < exact or total == 0
+
+
+@pytest.mark.parametrize("wrong", [-1.0, float("nan")])
+def test_a_charge_is_never_negative(wrong: float) -> None:
+    with pytest.raises(InputError, match="must be at least 0"):
+        Charge(wrong, 0.0)
+    with pytest.raises(InputError, match="must be at least 0"):
+        Charge(0.0, wrong)
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, float("inf"), float("nan")])
+def test_information_must_be_a_positive_number(wrong: float) -> None:
+    world = World((Row("a", "n", 0, 1, 1),))
+    with pytest.raises(InputError, match="information must be a positive number"):
+        charges(world.bounds(mean(x)), 0, wrong)
+
+
+def test_cells_are_named_by_exact_values() -> None:
+    long = Decimal("1.2300000000000000000000000000000000000004500")
+    assert cell_text((long,)) == '["1.23000000000000000000000000000000000000045"]'
+    assert cell_text((datetime.datetime(2024, 1, 31, 5), True, None)) == '["2024-01-31T05:00:00", true, null]'
+    assert cell_text(("é", '"')) == '["é", "\\""]'
+    with pytest.raises(InputError, match="cannot be named by a bytes"):
+        cell_text((b"x",))
+
+
+def test_each_cell_pays_for_its_own_rows() -> None:
+    rows = (Row("a", "n", 0, 1, 1), Row("a", "n", 0, 1, 1), Row("b", "s", 1, 1, 1))
+    paid = charges(World(rows).bounds(mean(x)), 0, 8.0)
+    assert paid[Account("t", "x", '["n"]')].information == pytest.approx(8 / 4)
+    assert paid[Account("t", "x", '["s"]')].information == pytest.approx(8.0)
+    assert paid[Account("t", "", "")].information == pytest.approx(8 * 25)
+    assert set(paid) == {Account("t", "x", '["n"]'), Account("t", "x", '["s"]'), Account("t", "", "")}
+
+
+def test_columns_that_do_not_occur_pay_nothing() -> None:
+    world = World((Row("a", "n", 0, 1, 1),))
+    columns = {account.column for account in charges(world.bounds(Sum(y, ALWAYS)), 0, 1.0)}
+    assert columns == {"y", ""}
+
+
+def test_null_answers_cost_nothing() -> None:
+    world = World((Row("a", "n", 0, 1, 1),))
+    assert charges(world.bounds(Covariance(x, x, ALWAYS, sample=True)), 0, 1.0) == {}
+
+
+def test_owner_moves_add_over_rows_and_columns_before_they_are_squared() -> None:
+    rows = (Row("a", "n", 0, 1, 1), Row("a", "n", 0, 1, 1), Row("b", "n", 0, 1, 1), Row("b", "n", 1, 1, 1))
+    paid = charges(World(rows).bounds(Plus((Sum(x, ALWAYS), Sum(y * 2, ALWAYS)))), 0, 1.0)
+    one_row = 5 + 2 * 5
+    assert paid[Account("t", "", "")].information == pytest.approx((2 * one_row) ** 2 + one_row**2)
