@@ -1,0 +1,180 @@
+"""``errorfloor ledger``: what has been spent; check, export and restore the record of it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.errors import LedgerError
+
+if TYPE_CHECKING:
+    from errorfloor.catalogue import Catalogue
+    from errorfloor.ledger import Account, Charge, Record, SqlLedger
+
+ledger = typer.Typer(help="Show, check, export and restore the ledger of what has been spent.", no_args_is_help=True)
+app.add_typer(ledger, name="ledger")
+
+CatalogueFile = Annotated[Path, typer.Option("--catalogue", "-c", help="The catalogue, which names the ledger.")]
+FILE = Path("errorfloor.toml")
+
+
+@ledger.command()
+def show(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
+    """Show what each account has spent, and which share of its allowance that is."""
+    from errorfloor.ledger.entry import account_name
+
+    declared, book = _open(catalogue)
+    with book:
+        head, spent = book.head(), book.accounts()
+    rows = [(account, spent[account], _allowance(declared, account)) for account in sorted(spent)]
+    if as_json:
+        accounts = [_row(account, charge, allowed) for account, charge, allowed in rows]
+        print_json({"records": head.sequence, "hash": head.hash, "accounts": accounts})
+        return
+    print(f"{head.sequence} records, {len(rows)} accounts")
+    for account, charge, allowed in rows:
+        print(f"{account_name(account)}: {_words(charge, allowed)}")
+
+
+@ledger.command()
+def export(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
+    """Print every record, one JSON object a line: a backup that can be restored anywhere. With --json, one list."""
+    with _open(catalogue)[1] as book:
+        if as_json:
+            print_json([record.to_json() for record in book.entries()])
+            return
+        for record in book.entries():
+            print(json.dumps(record.to_json()))
+
+
+@ledger.command()
+def verify(
+    catalogue: CatalogueFile = FILE,
+    checkpoint: Annotated[
+        Path | None, typer.Option("--checkpoint", help="A file that errorfloor ledger checkpoint wrote earlier.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replay every record; compare the chain, the sums, the terms, the anchor and a checkpoint."""
+    from errorfloor.ledger import FileAnchor
+
+    earlier = None
+    if checkpoint is not None:
+        earlier = FileAnchor(checkpoint).read()
+        if earlier is None:
+            raise LedgerError(
+                f"there is no checkpoint {checkpoint}: name a file that errorfloor ledger checkpoint wrote"
+            )
+    with _open(catalogue)[1] as book:
+        replay = book.verify(earlier)
+    if as_json:
+        print_json({"records": replay.head.sequence, "hash": replay.head.hash, "accounts": len(replay.totals)})
+    else:
+        print(f"{replay.head.sequence} records and the sums of {len(replay.totals)} accounts are as they were written")
+
+
+@ledger.command("checkpoint")
+def make_checkpoint(
+    catalogue: CatalogueFile = FILE,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this file.")] = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Anchor a ledger whose anchor is missing; you vouch that it is the newest.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print where the ledger stands: one line that fixes its whole history. Keep it where the ledger is not."""
+    from errorfloor.ledger import FileAnchor
+
+    with _open(catalogue, accept=accept)[1] as book:
+        head = book.head()
+    if output is not None:
+        FileAnchor(output).advance(head)
+        messages.print(f"wrote {output}", highlight=False)
+    if as_json:
+        print_json({"format": 1, "sequence": head.sequence, "hash": head.hash})
+    else:
+        print(head.to_text(), end="")
+
+
+@ledger.command()
+def restore(
+    source: Annotated[Path, typer.Option("--from", help="What errorfloor ledger export printed.")],
+    catalogue: CatalogueFile = FILE,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="There is no anchor to compare with; you vouch that no record is missing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fill a new ledger with the records of an export; one that is older than the anchor is refused."""
+    from errorfloor.catalogue import load
+    from errorfloor.ledger import open_ledger
+
+    declared = load(catalogue)
+    with open_ledger(declared.place, declared.folder, accept=accept, restore=_records(source)) as book:
+        head = book.head()
+    if as_json:
+        print_json({"records": head.sequence, "hash": head.hash})
+    else:
+        print(f"restored {head.sequence} records")
+
+
+def _open(catalogue: Path, accept: bool = False) -> "tuple[Catalogue, SqlLedger]":
+    from errorfloor.catalogue import load
+    from errorfloor.ledger import open_ledger
+
+    declared = load(catalogue)
+    return declared, open_ledger(declared.place, declared.folder, create=False, accept=accept)
+
+
+def _records(source: Path) -> "Iterator[Record]":
+    from errorfloor.ledger import Record
+
+    with source.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                plain = json.loads(line)
+            except ValueError:
+                plain = None
+            if plain is None:
+                raise LedgerError(f"line {number} of {source} is not JSON: give what errorfloor ledger export printed")
+            yield Record.from_json(plain)
+
+
+def _allowance(declared: "Catalogue", account: "Account") -> "Charge | None":
+    """Give what the catalogue allows an account; None if it no longer declares the table or the column."""
+    from errorfloor.catalogue import allowance, owner_allowance
+    from errorfloor.ledger import Charge
+
+    table = declared.tables.get(account.table)
+    if table is None:
+        return None
+    if not account.column:
+        return None if table.owner is None else Charge(*owner_allowance(table.owner))
+    column = table.private.get(account.column)
+    return None if column is None else Charge(*allowance(column))
+
+
+def _row(account: "Account", charge: "Charge", allowed: "Charge | None") -> dict[str, Any]:
+    return {
+        "table": account.table,
+        "column": account.column or None,
+        "cell": json.loads(account.cell) if account.cell else None,
+        "information": charge.information,
+        "evaluation": charge.evaluation,
+        "allowed_information": None if allowed is None else allowed.information,
+        "allowed_evaluation": None if allowed is None else allowed.evaluation,
+    }
+
+
+def _words(charge: "Charge", allowed: "Charge | None") -> str:
+    words = []
+    for name in ("information", "evaluation"):
+        spent, limit = getattr(charge, name), getattr(allowed, name, None)
+        if limit:
+            words.append(f"{name} {spent:.4g} of {limit:.4g} ({spent / limit:.1%})")
+        elif spent or limit is None:
+            words.append(f"{name} {spent:.4g}")
+    return ", ".join(words)

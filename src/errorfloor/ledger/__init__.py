@@ -1,0 +1,36 @@
+"""The ledger: what has been spent, durably, never beyond the allowance, and never forgotten (extra ``sql``)."""
+
+from errorfloor.errors import MissingExtraError
+
+try:
+    import pydantic as _pydantic  # noqa: F401
+    import sqlalchemy as _sqlalchemy  # noqa: F401
+except ModuleNotFoundError as _missing:
+    raise MissingExtraError("sql", str(_missing.name)) from None
+
+from errorfloor.ledger.anchor import Anchor, CommandAnchor, FileAnchor
+from errorfloor.ledger.audit import Replay
+from errorfloor.ledger.base import Ledger
+from errorfloor.ledger.entry import Entry
+from errorfloor.ledger.memory import MemoryLedger
+from errorfloor.ledger.opening import open_anchor, open_ledger
+from errorfloor.ledger.record import Head, Record
+from errorfloor.ledger.sql_ledger import SqlLedger
+from errorfloor.pricing.accounts import Account, Charge
+
+__all__ = [
+    "Account",
+    "Anchor",
+    "Charge",
+    "CommandAnchor",
+    "Entry",
+    "FileAnchor",
+    "Head",
+    "Ledger",
+    "MemoryLedger",
+    "Record",
+    "Replay",
+    "SqlLedger",
+    "open_anchor",
+    "open_ledger",
+]

@@ -1,0 +1,144 @@
+"""The ledger: charge once, durably, and never beyond the allowance."""
+
+import datetime
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Self, TypeVar
+
+from errorfloor.errors import LedgerError
+from errorfloor.ledger.anchor import Anchor
+from errorfloor.ledger.audit import Replay, audit
+from errorfloor.ledger.book import Book
+from errorfloor.ledger.decision import Decision, decide
+from errorfloor.ledger.entry import Entry
+from errorfloor.ledger.record import Head, Record
+from errorfloor.ledger.total import Total
+from errorfloor.pricing.accounts import Account, Charge
+
+Result = TypeVar("Result")
+PAGE = 1000
+
+
+class Ledger(ABC):
+    """What has been spent, account by account.
+
+    Guarantee: once ``charge`` returns, its entries are durable and anchored; the totals of all processes together never
+    exceed the allowances they were charged under.
+    """
+
+    def __init__(self, anchor: Anchor | None) -> None:
+        self._anchor = anchor
+
+    @abstractmethod
+    def _read(self, work: Callable[[Book], Result]) -> Result:
+        """Do work on the book as it stands at one moment."""
+
+    @abstractmethod
+    def _write(self, work: Callable[[Book], Result]) -> Result:
+        """Do work on the book while nobody else writes; all of it is durable on return, or nothing is written."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+    def charge(
+        self, entries: Sequence[Entry], allowances: Mapping[Account, Charge], terms: Mapping[str, object]
+    ) -> list[bool]:
+        """Charge entries, all or none; say for each whether it was written (False: its label was there, it is free).
+
+        Accounts are compared with ``allowances``, every entry of the call counted. ``terms`` say for each table (and
+        for its columns, as "table.column") what its accounts mean; they are kept with the first charge and must stay.
+
+        Raises AllowanceError if an account does not cover it, CatalogueError if terms changed or an account has no
+        allowance, LedgerError if the ledger is not the one that was anchored or cannot be written.
+        """
+        kept = self._kept()  # before the transaction, whose view of the ledger can then only be newer
+        time = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+        def work(book: Book) -> tuple[Decision, Head]:
+            self._check(book, kept)
+            decision = decide(book, entries, allowances, terms, time=time)
+            if decision.records:
+                book.append(decision.records, decision.totals, decision.terms)
+            return decision, book.head()
+
+        decision, head = self._write(work)
+        if self._anchor is not None and kept != head:
+            self._anchor.advance(head)
+        return decision.written
+
+    def spent(self, accounts: Iterable[Account]) -> dict[Account, Charge]:
+        """Give what accounts have spent, rounded up; zero for an account that was never charged."""
+        wanted = list(accounts)
+        totals = self._read(lambda book: book.totals(wanted))
+        return {account: totals.get(account, Total()).rounded_up() for account in wanted}
+
+    def accounts(self, table: str | None = None) -> dict[Account, Charge]:
+        """Give every account that was ever charged, of one table or of all, and what it has spent, rounded up."""
+        totals = self._read(lambda book: book.totals(of=table))
+        return {account: totals[account].rounded_up() for account in sorted(totals)}
+
+    def known(self, labels: Iterable[str]) -> set[str]:
+        """Give those labels that are charged already."""
+        wanted = set(labels)
+        return self._read(lambda book: book.known(wanted))
+
+    def head(self) -> Head:
+        """Where the ledger stands."""
+        return self._read(lambda book: book.head())
+
+    def entries(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
+        """Give the records after one number, in order, at most ``limit`` of them."""
+        while limit is None or limit > 0:
+            count = PAGE if limit is None else min(limit, PAGE)
+            start = after
+            page = self._read(lambda book: list(book.records(start, count)))  # noqa: B023 (called at once)
+            yield from page
+            if len(page) < count:
+                return
+            after, limit = page[-1].sequence, None if limit is None else limit - count
+
+    def verify(self, checkpoint: Head | None = None) -> Replay:
+        """Replay every record: the chain, the totals, the terms, the anchor, and a checkpoint made earlier.
+
+        Raises LedgerError, which names what does not fit.
+        """
+        kept = self._kept()
+
+        def work(book: Book) -> Replay:
+            self._check(book, kept)
+            if checkpoint is not None and book.hash_at(checkpoint.sequence) != checkpoint.hash:
+                raise LedgerError(
+                    f"record {checkpoint.sequence} of the checkpoint is not in this ledger: it is older, or another one"
+                )
+            return audit(book)
+
+        return self._read(work)
+
+    def _kept(self) -> Head | None:
+        """Give the anchored head; None only where no anchor is used."""
+        if self._anchor is None:
+            return None
+        kept = self._anchor.read()
+        if kept is None:
+            raise self._anchor.missing(self.head())
+        return kept
+
+    def _check(self, book: Book, kept: Head | None) -> None:
+        """Refuse a book that does not continue the anchored head."""
+        if self._anchor is None or kept is None:
+            return
+        found = book.hash_at(kept.sequence)
+        if found is None:
+            raise self._anchor.older(kept, book.head())
+        if found != kept.hash:
+            raise self._anchor.disagrees(kept)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,85 @@
+"""Books: what a ledger reads and writes inside one transaction."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from errorfloor.ledger.record import EMPTY, Head, Record
+from errorfloor.ledger.total import Total
+from errorfloor.pricing.accounts import Account
+
+
+class Book(ABC):
+    """Everything that is written down, as one transaction sees it. Terms are canonical JSON texts by table."""
+
+    @abstractmethod
+    def head(self) -> Head:
+        """Where the ledger stands."""
+
+    @abstractmethod
+    def hash_at(self, sequence: int) -> str | None:
+        """The hash of one record; None if there is no such record."""
+
+    @abstractmethod
+    def known(self, labels: Collection[str]) -> set[str]:
+        """Those labels that are charged already."""
+
+    @abstractmethod
+    def totals(self, accounts: Collection[Account] | None = None, *, of: str | None = None) -> dict[Account, Total]:
+        """The totals of accounts, of a table's or of all; an account that was never charged is left out."""
+
+    @abstractmethod
+    def terms(self, tables: Collection[str] | None = None) -> dict[str, str]:
+        """The terms of tables, or of all; a table that was never charged is left out."""
+
+    @abstractmethod
+    def records(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
+        """The records after one number, in order, at most ``limit`` of them."""
+
+    @abstractmethod
+    def append(self, records: Sequence[Record], totals: Mapping[Account, Total], terms: Mapping[str, str]) -> None:
+        """Write records, the new totals of the accounts that they charge, and the terms that they fix."""
+
+
+class MemoryBook(Book):
+    """A book that is forgotten with its process."""
+
+    def __init__(self) -> None:
+        self._records: list[Record] = []
+        self._labels: set[str] = set()
+        self._totals: dict[Account, Total] = {}
+        self._terms: dict[str, str] = {}
+
+    def head(self) -> Head:
+        """Where the ledger stands."""
+        return self._records[-1].head if self._records else EMPTY
+
+    def hash_at(self, sequence: int) -> str | None:
+        """The hash of one record; None if there is no such record."""
+        if sequence == 0:
+            return EMPTY.hash
+        return self._records[sequence - 1].hash if sequence <= len(self._records) else None
+
+    def known(self, labels: Collection[str]) -> set[str]:
+        """Those labels that are charged already."""
+        return self._labels & set(labels)
+
+    def totals(self, accounts: Collection[Account] | None = None, *, of: str | None = None) -> dict[Account, Total]:
+        """The totals of accounts, of a table's or of all; an account that was never charged is left out."""
+        wanted = self._totals if accounts is None else accounts
+        return {a: self._totals[a] for a in wanted if a in self._totals and of in (None, a.table)}
+
+    def terms(self, tables: Collection[str] | None = None) -> dict[str, str]:
+        """The terms of tables, or of all; a table that was never charged is left out."""
+        wanted = self._terms if tables is None else tables
+        return {table: self._terms[table] for table in wanted if table in self._terms}
+
+    def records(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
+        """The records after one number, in order, at most ``limit`` of them."""
+        return iter(self._records[after : None if limit is None else after + limit])
+
+    def append(self, records: Sequence[Record], totals: Mapping[Account, Total], terms: Mapping[str, str]) -> None:
+        """Write records, the new totals of the accounts that they charge, and the terms that they fix."""
+        self._records.extend(records)
+        self._labels.update(record.entry.label for record in records)
+        self._totals.update(totals)
+        self._terms.update(terms)

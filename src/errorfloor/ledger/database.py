@@ -1,0 +1,79 @@
+"""The database that holds a ledger: transactions that are done again when another came between, and its tables."""
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, TimeoutError
+
+from errorfloor.errors import LedgerError
+from errorfloor.ledger import postgresql, sqlite, tables
+from errorfloor.ledger.failures import explain, may_try_again
+
+Result = TypeVar("Result")
+Mode = Literal["read", "write", "prepare"]
+ATTEMPTS = 100
+
+
+class Database:
+    """SQLite in a file or PostgreSQL behind a URL; ``name`` is what messages call it, without user or password."""
+
+    def __init__(self, place: str | Path, *, patience: float) -> None:
+        self.patience = patience
+        self.path = None if isinstance(place, str) and "://" in place else Path(place).absolute()
+        if self.path is None:
+            self.engine, self.name = postgresql.make_engine(str(place), patience)
+        else:
+            self.engine, self.name = sqlite.make_engine(self.path, patience), str(place)
+
+    def run(self, work: Callable[[Connection], Result], mode: Mode) -> Result:
+        """Do work in one transaction, and do it again if another transaction came between.
+
+        Raises LedgerError with what to do if the database fails.
+        """
+        for attempt in range(ATTEMPTS):
+            try:
+                return self._attempt(work, mode)
+            except (DBAPIError, TimeoutError) as problem:
+                failure, again = explain(problem, self.name, self.patience), may_try_again(problem)
+            if not again:
+                raise failure
+            time.sleep(random.uniform(0, 0.002 * min(attempt + 1, 50)))  # in another order than the others
+        raise failure
+
+    def prepare(self, *, create: bool) -> bool:
+        """Bring the tables to this version; say whether there are any: not if there were none and ``create`` is off."""
+        if self.path is not None and not self.path.exists():
+            found = 0
+        else:
+            found = self.run(lambda connection: tables.version(connection, self.name), "read")
+        if found > tables.VERSION:
+            raise LedgerError(
+                f"the ledger {self.name} has version {found} and this program knows {tables.VERSION}: install a newer "
+                f"errorfloor",
+                version=found,
+            )
+        if found == 0 and not create:
+            return False
+        if found < tables.VERSION:
+            if self.path is not None:
+                sqlite.prepare_file(self.path, self.name, self.patience)
+            self.run(lambda connection: tables.migrate(connection, self.name), "prepare")
+        return True
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+    def _attempt(self, work: Callable[[Connection], Result], mode: Mode) -> Result:
+        with self.engine.connect() as connection:
+            connection.execution_options(mode=mode)
+            if self.path is None and mode == "read":
+                connection.execution_options(postgresql_readonly=True)
+            if self.path is None and mode == "prepare":  # the lock is waited for with a statement, which must not be
+                connection.execution_options(isolation_level="READ COMMITTED")  # all that the transaction ever sees
+            with connection.begin():
+                return work(connection)

@@ -1,0 +1,159 @@
+"""Decisions: which entries of a call are free, which are written, and whether the allowances cover them."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+
+from errorfloor.errors import AllowanceError, CatalogueError, InputError
+from errorfloor.ledger.book import Book
+from errorfloor.ledger.entry import JSON, Entry, account_name, canonical, check_charge
+from errorfloor.ledger.record import Record
+from errorfloor.ledger.total import Total, round_down, round_up
+from errorfloor.pricing.accounts import Account, Charge
+
+SHOWN = 3  # accounts that a refusal names; its fields have all of them
+
+
+@dataclass(frozen=True)
+class Decision:
+    """For each entry of a call whether it is written, and what is then to be written."""
+
+    written: list[bool]
+    records: list[Record]
+    totals: dict[Account, Total]
+    terms: dict[str, str]
+
+
+def decide(
+    book: Book,
+    entries: Sequence[Entry],
+    allowances: Mapping[Account, Charge],
+    terms: Mapping[str, object],
+    *,
+    time: str,
+) -> Decision:
+    """Decide on a call, reading the book and changing nothing.
+
+    Guarantee: if every account's total was at most its allowance, it still is once the decision is written.
+
+    Raises AllowanceError if an account does not cover what is asked of it, CatalogueError if a table's terms are not
+    those it was first charged under or an account has no allowance, InputError if one label comes with two prices.
+    """
+    fixed = _check_terms(book, entries, terms)
+    fresh, written = _fresh(book, entries)
+    totals = book.totals({account for entry in fresh for account in entry.charges})
+    asked: dict[Account, Total] = {}
+    for entry in fresh:
+        for account, charge in entry.charges.items():
+            asked[account] = asked.get(account, Total()).plus(charge)
+    short = [
+        line
+        for account in sorted(asked)
+        for line in _shortfalls(account, totals.get(account, Total()), asked[account], allowances)
+    ]
+    if short:
+        raise _refusal(short)
+    head, records = book.head(), []
+    for entry in fresh:
+        tables = _tables([entry])
+        new = {name: json.loads(fixed.pop(name)) for name in sorted(fixed) if name.partition(".")[0] in tables}
+        records.append(Record.after(head, entry, time=time, terms=new))
+        head = records[-1].head
+    sums = {
+        account: Total(
+            totals.get(account, Total()).information + more.information,
+            totals.get(account, Total()).evaluation + more.evaluation,
+        )
+        for account, more in asked.items()
+    }
+    return Decision(written, records, sums, {t: canonical("terms", v) for r in records for t, v in r.terms.items()})
+
+
+def _tables(entries: Iterable[Entry]) -> set[str]:
+    return {account.table for entry in entries for account in entry.charges}
+
+
+def _check_terms(book: Book, entries: Sequence[Entry], terms: Mapping[str, object]) -> dict[str, str]:
+    """Compare terms with those that hold; give the texts of those that are new."""
+    tables = _tables(entries)
+    missing = sorted(tables - set(terms))
+    if missing:
+        raise InputError(f"terms must say what the accounts of {missing[0]} mean, got terms for {sorted(terms)}")
+    given = {name: canonical(f"the terms of {name}", terms[name]) for name in terms if name.partition(".")[0] in tables}
+    held = book.terms(given)
+    for table in sorted(held):
+        if held[table] != given[table]:
+            old, new = json.loads(held[table]), json.loads(given[table])
+            changed = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
+            raise CatalogueError(
+                f"the accounts of {table} were opened with {_listed(old, changed)}; the catalogue now says "
+                f"{_listed(new, changed)}. What was spent cannot be moved to other accounts: declare it as it was",
+                table=table,
+                held=old,
+                given=new,
+            )
+    return {table: text for table, text in given.items() if table not in held}
+
+
+def _listed(terms: Mapping[str, JSON], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} = {json.dumps(terms.get(name), ensure_ascii=False)}" for name in names)
+
+
+def _fresh(book: Book, entries: Sequence[Entry]) -> tuple[list[Entry], list[bool]]:
+    """Give the entries to charge, and for each entry of the call whether it is one of them."""
+    known = book.known({entry.label for entry in entries})
+    charges: dict[str, Mapping[Account, Charge]] = {}
+    written = []
+    for entry in entries:
+        written.append(entry.label not in known and entry.label not in charges)
+        if charges.setdefault(entry.label, entry.charges) != entry.charges:
+            raise InputError(f"label {entry.label} comes with two different prices in one call")
+    return [entry for entry, new in zip(entries, written, strict=True) if new], written
+
+
+@dataclass(frozen=True)
+class _Shortfall:
+    table: str
+    column: str
+    cell: str
+    kind: str
+    requested: float
+    remaining: float
+    difference: float
+    allowance: float
+
+
+def _shortfalls(
+    account: Account, spent: Total, asked: Total, allowances: Mapping[Account, Charge]
+) -> Iterable[_Shortfall]:
+    if account not in allowances:
+        raise CatalogueError(
+            f"{account_name(account)} has no allowance, so it cannot be charged: declare its floor in the catalogue",
+            table=account.table,
+            column=account.column,
+        )
+    check_charge(f"the allowance of {account_name(account)}", allowances[account])
+    for kind in ("information", "evaluation"):
+        before, more = getattr(spent, kind), getattr(asked, kind)
+        limit = Fraction(getattr(allowances[account], kind))
+        if more > 0 and before + more > limit:
+            left = max(Fraction(0), limit - before)
+            amounts = (round_up(more), round_down(left), round_up(more - left), float(limit))
+            yield _Shortfall(account.table, account.column, account.cell, kind, *amounts)
+
+
+def _refusal(short: list[_Shortfall]) -> AllowanceError:
+    """Say what is asked, what is left and what is missing, account by account, and what to do."""
+    worst = sorted(short, key=lambda line: line.remaining / line.requested)[:SHOWN]
+    lines = [
+        f"{account_name(Account(line.table, line.column, line.cell))}: {line.kind} requested {line.requested:.4g}, "
+        f"remaining {line.remaining:.4g} of {line.allowance:.4g}, difference {line.difference:.4g}"
+        for line in worst
+    ]
+    more = f" (and {len(short) - SHOWN} more)" if len(short) > SHOWN else ""
+    return AllowanceError(
+        f"the answer would break a declared floor; nothing was charged. {'; '.join(lines)}{more}. "
+        f"Ask for a larger max_error or for fewer outputs; what was answered before can be asked again free of charge",
+        accounts=[asdict(line) for line in short],
+    )

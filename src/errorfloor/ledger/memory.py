@@ -1,0 +1,43 @@
+"""A ledger in memory, for demonstrations and tests: it forgets everything when its process ends."""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar, final
+
+from errorfloor.ledger.base import Ledger
+from errorfloor.ledger.book import Book, MemoryBook
+
+Result = TypeVar("Result")
+
+
+@final
+class MemoryLedger(Ledger):
+    """A ledger that is not durable: floors hold for the life of the process only.
+
+    >>> from errorfloor.ledger import Account, Charge, Entry
+    >>> kwh = Account("meters", "kwh", "")
+    >>> ledger = MemoryLedger()
+    >>> entry = Entry("ab" * 32, {kwh: Charge(0.5, 0.0)}, {"output": "avg_kwh"})
+    >>> ledger.charge([entry], {kwh: Charge(0.75, 0.0)}, {"meters": {"account_by": []}})
+    [True]
+    >>> ledger.charge([entry], {kwh: Charge(0.75, 0.0)}, {"meters": {"account_by": []}})  # the same again is free
+    [False]
+    >>> ledger.spent([kwh])[kwh].information
+    0.5
+    """
+
+    def __init__(self) -> None:
+        super().__init__(anchor=None)
+        self._book = MemoryBook()
+        self._lock = threading.Lock()
+
+    def _read(self, work: Callable[[Book], Result]) -> Result:
+        with self._lock:
+            return work(self._book)
+
+    def _write(self, work: Callable[[Book], Result]) -> Result:
+        with self._lock:
+            return work(self._book)
+
+    def close(self) -> None:
+        """Nothing is held open."""

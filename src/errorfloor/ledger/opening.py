@@ -1,0 +1,42 @@
+"""Open the ledger that a catalogue names."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from errorfloor.catalogue.model import Place
+from errorfloor.ledger.anchor import Anchor, CommandAnchor, FileAnchor
+from errorfloor.ledger.record import Record
+from errorfloor.ledger.sql_ledger import SqlLedger
+
+
+def open_ledger(
+    place: Place,
+    folder: Path,
+    *,
+    create: bool = True,
+    accept: bool = False,
+    restore: Iterable[Record] | None = None,
+) -> SqlLedger:
+    """Open the ledger of a place; paths are relative to ``folder``, where the catalogue lies.
+
+    ``place.ledger`` is a file or postgresql://…, ``place.anchor`` a file, or ``!`` and a command of the custodian's.
+    For ``create``, ``accept``, ``restore`` and what is raised see ``SqlLedger``.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name, open_ledger(Place(), Path(name)) as ledger:
+    ...     ledger.head().sequence, sorted(path.name for path in Path(name).glob("*.anchor"))
+    (0, ['ledger.anchor'])
+    """
+    where = place.ledger if "://" in place.ledger else Path(folder) / place.ledger
+    return SqlLedger(where, open_anchor(place, folder), create=create, accept=accept, restore=restore)
+
+
+def open_anchor(place: Place, folder: Path) -> Anchor:
+    """Give the anchor of a place.
+
+    >>> open_anchor(Place(anchor="!notary meters"), Path(".")).name
+    '!notary meters'
+    """
+    if place.anchor.startswith("!"):
+        return CommandAnchor(place.anchor[1:], Path(folder))
+    return FileAnchor(Path(folder) / place.anchor)

@@ -1,0 +1,76 @@
+"""SQLite as the database of a ledger: a file of its owner's, a write-ahead log, every commit on disk."""
+
+import fcntl
+import os
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+
+from errorfloor.errors import LedgerError
+from errorfloor.ledger.failures import sqlite_failure
+
+BEGIN = {"read": "BEGIN", "write": "BEGIN IMMEDIATE", "prepare": "BEGIN IMMEDIATE"}
+
+
+def make_engine(path: Path, patience: float) -> Engine:
+    """Give an engine whose transactions begin and end where ours do, and not where the driver guesses."""
+    url = URL.create("sqlite", database=str(path))
+    options = {"timeout": patience, "check_same_thread": False}
+    engine = create_engine(url, connect_args=options, pool_timeout=patience)
+    event.listen(engine, "connect", _connected)
+    event.listen(engine, "begin", _begun)
+    return engine
+
+
+def prepare_file(path: Path, name: str, patience: float) -> None:
+    """Make the file if need be, for its owner only, and switch it to a write-ahead log, one process at a time."""
+    try:
+        folder = os.open(path.parent, os.O_RDONLY)
+    except OSError as problem:
+        raise LedgerError(f"cannot make the ledger {name}: {problem.strerror}: {path.parent}") from None
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            os.fsync(folder)
+        except OSError as problem:
+            raise LedgerError(f"cannot make the ledger {name}: {problem.strerror}") from None
+        _use_log(path, name, patience)
+    finally:
+        os.close(folder)
+
+
+def _use_log(path: Path, name: str, patience: float) -> None:
+    """Switch to a write-ahead log; SQLite does not always wait for a reader here, so this does."""
+    until = time.monotonic() + patience
+    while True:
+        connection = sqlite3.connect(path, timeout=patience)
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+            failure = (
+                None if mode == "wal" else LedgerError(f"the file system of the ledger {name} allows no log beside it")
+            )
+        except sqlite3.Error as problem:
+            busy = (problem.sqlite_errorname or "").startswith("SQLITE_BUSY")
+            failure = sqlite_failure(problem, name, patience)
+            if busy and time.monotonic() < until:
+                time.sleep(0.01)
+                continue
+        finally:
+            connection.close()
+        if failure is not None:
+            raise failure
+        return
+
+
+def _connected(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # the driver begins nothing by itself
+    connection.execute("PRAGMA synchronous=FULL")  # a commit returns when the log is on disk
+    connection.execute("PRAGMA fullfsync=ON")  # which on macOS takes asking twice
+
+
+def _begun(connection: Connection) -> None:
+    connection.exec_driver_sql(BEGIN[connection.get_execution_options()["mode"]])
