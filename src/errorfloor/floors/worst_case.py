@@ -61,9 +61,13 @@ def ziv_zakai_lattice(information: float, spacing: float, count: int, evaluation
     _check(information, spacing, evaluation)
     if whole("count", count, least=2) and math.isinf(information):
         return 0.0
-    stride = -(-(count - 1) // MOST_LATTICE_STEPS)
+    most = count - 1  # terms that are not zero: beyond them two values can be told apart for certain
+    if information > 0:
+        reach = max(0.0, math.pi - 2 * math.sqrt(evaluation)) / (spacing * math.sqrt(information))
+        most = min(most, math.ceil(reach))
+    stride = max(1, -(-most // MOST_LATTICE_STEPS))
     d, n = spacing * stride, (count - 1) // stride + 1
-    k = np.arange(1, n)
+    k = np.arange(1, min(n - 1, -(-most // stride)) + 1)
     doubt = 0.5 * (1 - np.sin(np.minimum(angle(k * d, information, evaluation), math.pi / 2)))
     return float((d**2 * (k - 0.5) * (1 - k / n) * doubt).sum())
 

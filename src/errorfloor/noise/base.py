@@ -75,6 +75,12 @@ class Noise(Value, ABC):
         return math.sqrt(float(self.covariance[0, 0]) + float(self.mean[0]) ** 2)
 
     @property
+    def law(self) -> dict[str, Any]:
+        """What decides the density, as plain JSON types: ``to_dict`` without certificates."""
+        plain: dict[str, Any] = _without_certificates(self.to_dict())
+        return plain
+
+    @property
     def why_infinite(self) -> str | None:
         """Why the information is infinite, or None where it is finite."""
         return None
@@ -207,3 +213,9 @@ def rejection(count: int, bits: Bits, propose: Callable[[int, Bits], tuple[Array
         drawn[left[accepted]] = candidates[accepted]
         left = left[~accepted]
     return drawn
+
+
+def _without_certificates(plain: Any) -> Any:
+    if isinstance(plain, dict):
+        return {name: _without_certificates(value) for name, value in plain.items() if name != "certificate"}
+    return [_without_certificates(value) for value in plain] if isinstance(plain, list) else plain

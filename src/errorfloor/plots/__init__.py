@@ -4,14 +4,17 @@ from pathlib import Path
 from typing import Any
 
 from errorfloor.errors import InputError
+from errorfloor.plots.answers import allowances, certain_intervals
 from errorfloor.plots.canvas import canvas
 from errorfloor.plots.densities import at_equal_quality, at_equal_width, compare, density
 from errorfloor.plots.tradeoffs import distinguishability, floor_against_answers, tradeoff
 
 __all__ = [
+    "allowances",
     "at_equal_quality",
     "at_equal_width",
     "canvas",
+    "certain_intervals",
     "compare",
     "density",
     "distinguishability",
