@@ -12,7 +12,14 @@ The map of the package, from the ground up (each room imports only from the room
 ``dp``          the same noise in differential-privacy terms
 ``plots``       pictures
 ``paper``       the theory's source recomputed, claim by claim
+``catalogue``   what the custodian declares: tables, private and public columns, ranges, floors, owners, versions
 ``identity``    keys, and labels that say when two draws are the same draw
+``engines``     DuckDB, PostgreSQL and Spark: run a compiled plan, give Arrow
+``vault``       registered, immutable snapshots on an engine, private columns in fixed point
+``sql``         a question in SQL → a typed plan → what an engine runs
+``pricing``     plan + public facts → bounds on derivatives and evaluation errors, and the charge
+``ledger``      what has been spent, durably
+``service``     plan → price → charge → draw → answer: ``open``
 ``bulk``        the release of whole columns: ``release``
 ``cli``         the command line
 ============  ====================================================================================
@@ -42,6 +49,7 @@ if TYPE_CHECKING:
     from errorfloor.bulk import release as release
     from errorfloor.designer import design as design
     from errorfloor.floors import floor as floor
+    from errorfloor.service import open as open
     from errorfloor.support import Ball as Ball
     from errorfloor.support import Box as Box
     from errorfloor.support import Ellipsoid as Ellipsoid
@@ -56,6 +64,7 @@ _ROOMS = ("dp", "errors", "floors", "noise", "plots", "random", "support")
 _NAMES = {
     "design": "errorfloor.designer",
     "floor": "errorfloor.floors",
+    "open": "errorfloor.service",
     "release": "errorfloor.bulk",
     **dict.fromkeys(
         ("Ball", "Box", "Ellipsoid", "HalfLine", "Interval", "Orthant", "Polygon", "Polytope", "Reals"),
@@ -80,6 +89,7 @@ __all__ = [
     "floor",
     "floors",
     "noise",
+    "open",
     "plots",
     "random",
     "release",

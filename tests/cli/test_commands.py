@@ -97,25 +97,23 @@ def test_unknown_options_are_usage_errors():
     assert "Traceback" not in shown.stderr
 
 
-def test_demo_answers_within_its_bound_and_draws(tmp_path):
-    from errorfloor.cli.demo import generate_readings
-
-    shown = run("demo", "--output", str(tmp_path / "out"), "--json")
+def test_demo_answers_charges_refuses_and_draws(tmp_path):
+    out = tmp_path / "out"
+    shown = run("demo", "--output", str(out), "--json")
     assert shown.returncode == 0, shown.stderr
-    answers = {answer["tariff"]: answer for answer in json.loads(shown.stdout)["answers"]}
-    for tariff, readings in generate_readings().items():
-        assert abs(answers[tariff]["answer"] - readings.mean()) <= 0.5
-        assert answers[tariff]["answer"] * 10 == pytest.approx(round(answers[tariff]["answer"] * 10))
-        assert 0.5 < answers[tariff]["told_apart"] < 0.52
-    assert len(list((tmp_path / "out").glob("*.png"))) == 3
-    text = run("demo", "--output", str(tmp_path / "out"))
-    assert "even knowing every other reading" in text.stdout
-
-
-def test_demo_refuses_a_bound_finer_than_its_lattice(tmp_path):
-    shown = run("demo", "--output", str(tmp_path), "--max-error", "0.01")
-    assert shown.returncode == 2
-    assert "a step of 0.1 leaves no room for noise between -0.01 and 0.01" in shown.stderr
+    report = json.loads(shown.stdout)
+    assert len(report["answers"]) == 5
+    assert all(all(answer["fresh"]) for answer in report["answers"])
+    assert [refusal["message"].split(":")[0] for refusal in report["refusals"]] != ["answered"] * 3
+    assert all(0 < standing["used"] < 1 for standing in report["left"])
+    assert sorted(path.name for path in out.glob("*.png")) == ["allowances.png", "months.png"]
+    text = run("demo", "--output", str(out))  # again: the same answers, free
+    assert text.returncode == 0, text.stderr
+    assert "to the last digit" in text.stdout
+    assert "Refused, since a private value must not choose rows" in text.stdout
+    for cell in report["answers"][0]["cells"]:
+        assert f"{cell['outputs']['mean']['answer']:.3f} ± 0.5 kWh" in text.stdout
+    assert text.stdout.count("of which 0 % by this") >= 5
 
 
 def test_an_output_that_cannot_be_written_fails_in_one_line(tmp_path):

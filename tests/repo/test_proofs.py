@@ -21,14 +21,23 @@ MECHANISMS = sorted(
         if inspect.isclass(value) and issubclass(value, Noise) and not inspect.isabstract(value)
     }
     | {
+        SOURCE / "catalogue" / "allowance.py",
         SOURCE / "designer" / "closed_forms.py",
         SOURCE / "designer" / "feasibility.py",
         SOURCE / "dp" / "hockey_stick.py",
         SOURCE / "floors" / "bayes.py",
         SOURCE / "floors" / "bounds.py",
         SOURCE / "floors" / "pairs.py",
+        SOURCE / "floors" / "prior.py",
         SOURCE / "floors" / "two_point.py",
         SOURCE / "floors" / "worst_case.py",
+        SOURCE / "ledger" / "total.py",
+        SOURCE / "pricing" / "covariance.py",
+        SOURCE / "pricing" / "formulas.py",
+        SOURCE / "pricing" / "rows.py",
+        SOURCE / "pricing" / "weighted_mean.py",
+        SOURCE / "sql" / "compile.py",
+        SOURCE / "vault" / "fixed_point.py",
     }
 )
 

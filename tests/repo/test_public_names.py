@@ -27,12 +27,32 @@ NAMES = [
     "floor",
     "floors",
     "noise",
+    "open",
     "plots",
     "random",
     "release",
     "support",
 ]
-ROOMS = ["bulk", "designer", "dp", "errors", "floors", "identity", "noise", "paper", "plots", "random", "support"]
+ROOMS = [
+    "bulk",
+    "catalogue",
+    "designer",
+    "dp",
+    "engines",
+    "errors",
+    "floors",
+    "identity",
+    "ledger",
+    "noise",
+    "paper",
+    "plots",
+    "pricing",
+    "random",
+    "service",
+    "sql",
+    "support",
+    "vault",
+]
 
 
 def fresh(code):

@@ -70,9 +70,9 @@ def _options(
 
 def _register() -> None:
     """Load every command; each module adds its own to ``app``."""
-    from errorfloor.cli import demo, design, keys, paper, release
+    from errorfloor.cli import demo, design, init, keys, ledger, paper, questions, register, release
 
-    assert demo and design and keys and paper and release
+    assert demo and design and init and keys and ledger and paper and questions and register and release
 
 
 _register()

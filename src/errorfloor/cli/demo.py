@@ -1,129 +1,204 @@
-"""``errorfloor demo``: the main job on generated data, in a few seconds."""
+"""``errorfloor demo``: the main job on a generated town, from a table to answers, in under a minute."""
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import typer
 from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
 
 from errorfloor.cli.app import AsJson, Output, app, messages, print_json
-from errorfloor.floors.words import rounded_down, times_in_hundred
-from errorfloor.noise.lattice import Lattice
+from errorfloor.errors import ErrorFloorError
 
-RANGE = (0.0, 50.0)
-UNIT = "kWh"
-LATTICE = Lattice("0.1")  # where answers leave
-ROUNDING = 1e-9  # far above what double precision can be off by in an average of numbers up to 50
-TARIFFS = {"standard": 3200, "time-of-use": 1300, "economy": 500}
+if TYPE_CHECKING:
+    from errorfloor.service import Answer, Database
 
 
 @dataclass(frozen=True)
-class Answer:
-    """A noisy average with all that may be said about it; nothing here depends on a private value but ``answer``."""
+class Example:
+    """A question of the demo, with the bound that is asked for and why it is interesting."""
 
-    tariff: str
-    households: int
-    answer: float
-    max_error: float
-    told_apart: float
-    any_estimator: float
+    about: str
+    sql: str
+    max_error: float | dict[str, float]
 
 
-def generate_readings(seed: int = 2013) -> dict[str, Any]:
-    """Give one day's consumption of 5,000 households by tariff, in kWh.
-
-    Lognormal with mean 10.1 and standard deviation 8.2 before clamping to 0 … 50: the spread that daily readings of
-    British households have. The economy tariff is taken up by heavier users.
-
-    >>> {tariff: len(readings) for tariff, readings in generate_readings().items()}
-    {'standard': 3200, 'time-of-use': 1300, 'economy': 500}
-    """
-    generator = np.random.default_rng(seed)
-    spread = np.sqrt(np.log1p((8.2 / 10.1) ** 2))
-    level = np.log(10.1) - spread**2 / 2
-    shift = {"standard": 0.0, "time-of-use": -0.1, "economy": 0.35}
-    return {
-        tariff: np.clip(generator.lognormal(level + shift[tariff], spread, count), *RANGE)
-        for tariff, count in TARIFFS.items()
-    }
+EXAMPLES = (
+    Example(
+        "an average by tariff",
+        "SELECT tariff, count(*) AS readings, avg(kwh) AS mean FROM meters GROUP BY tariff",
+        0.5,
+    ),
+    Example(
+        "the year's course: averages and variances by month",
+        "SELECT date_trunc('month', day) AS month, avg(kwh) AS mean, var_samp(kwh) AS variance FROM meters "
+        "GROUP BY month ORDER BY month",
+        {"mean": 1.0, "variance": 50.0},
+    ),
+    Example(
+        "a public table joined, and a weighted average",
+        "SELECT h.class, avg(m.kwh) AS mean, sum(m.kwh * h.rooms) / sum(h.rooms) AS mean_by_rooms FROM meters m "
+        "JOIN households h ON m.household = h.household GROUP BY h.class",
+        0.5,
+    ),
+    Example(
+        "shares of private values: a curve of smooth indicators in place of quantiles",
+        "SELECT avg(above(kwh, 5, 2)) AS above_5, avg(above(kwh, 10, 2)) AS above_10, "
+        "avg(above(kwh, 20, 2)) AS above_20, avg(above(kwh, 30, 2)) AS above_30 FROM meters",
+        0.05,
+    ),
+    Example(
+        "a regression: kWh a day for each further room",
+        "SELECT regr_slope(m.kwh, h.rooms) AS kwh_per_room FROM meters m JOIN households h USING (household)",
+        0.2,
+    ),
+)
+REFUSED = (
+    ("a private value must not choose rows", "SELECT avg(kwh) FROM meters WHERE kwh > 20", 0.5),
+    ("an extreme is one household's value", "SELECT max(kwh) FROM meters", 0.5),
+    (
+        "a bound so tight that a declared floor would break",
+        "SELECT household, avg(kwh) FROM meters GROUP BY household",
+        0.5,
+    ),
+)
 
 
 @app.command()
 def demo(
     output: Output = Path("demo-output"),
-    max_error: Annotated[float, typer.Option(help="No answer is ever further from the truth than this, in kWh.")] = 0.5,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question about generated meter readings, and say what nobody can learn from the answers.
+    """Generate a year of meter readings, register it, and answer five questions with bounded noise.
 
-    SELECT tariff, avg(kwh) FROM meters GROUP BY tariff, with noise confined to ±max-error.
+    Shows each answer with the interval in which the truth certainly lies, what nobody can learn from it, what it costs,
+    what is refused and why, and what can still be asked. A second run finds the same answers, free of charge.
     """
-    import errorfloor as ef
+    from errorfloor.service import open_database
 
-    # the answer is rounded after the noise is added, so the noise leaves room for half a step
-    noise = ef.design(ef.Interval(*LATTICE.inside(-max_error, max_error)))
-    answers, floors = [], {}
-    for tariff, readings in generate_readings().items():
-        weights = np.full((1, readings.size), 1 / readings.size)
-        floors[tariff] = floor = ef.floor(noise, weights, ranges=RANGE, evaluation_error=ROUNDING)
-        answers.append(
-            Answer(
-                tariff=tariff,
-                households=int(readings.size),
-                answer=float(LATTICE.round(readings.mean() + noise.sample(1)[0])),
-                max_error=max_error,
-                told_apart=float(floor.distinguish(5.0)),
-                any_estimator=float(floor.any_estimator.min()),
-            )
+    catalogue = _prepare(output)
+    console = Console(quiet=as_json)
+    report: dict[str, Any] = {"catalogue": str(catalogue), "answers": [], "refusals": []}
+    with open_database(catalogue) as database:
+        answers = []
+        for number, example in enumerate(EXAMPLES, start=1):
+            console.print(f"\n[bold]{number}. {escape(example.about)}[/bold]")
+            _say(console, example.sql, "cyan")
+            answer = database.ask(example.sql, max_error=example.max_error)
+            answers.append(answer)
+            _show(console, answer)
+            report["answers"].append({"question": example.sql} | answer.to_dict())
+        again = database.ask(EXAMPLES[0].sql, max_error=EXAMPLES[0].max_error)
+        same = again.to_arrow().equals(answers[0].to_arrow())
+        console.print(
+            f"\n[bold]The first question again:[/bold] the same answer ({'to the last digit' if same else 'no!'}), "
+            f"and nothing is charged."
         )
-    smallest = min(floors, key=lambda tariff: TARIFFS[tariff])
-    pictures = _draw(output, noise, floors[smallest], max_error)
+        for why, sql, bound in REFUSED:
+            console.print(f"\n[bold]Refused, since {escape(why)}[/bold]")
+            _say(console, sql, "cyan")
+            message = _refusal(database, sql, bound)
+            _say(console, message)
+            report["refusals"].append({"question": sql, "message": message})
+        report["left"] = [standing.to_dict() for standing in database.left()]
+        _still(console, database)
+        pictures = _draw(output, answers, database)
+    report["pictures"] = [str(path) for path in pictures]
     if as_json:
-        print_json({"answers": [vars(answer) for answer in answers], "pictures": [str(path) for path in pictures]})
+        print_json(json.loads(json.dumps(report, default=str)))
         return
-    _print(answers, floors[smallest], smallest)
     for path in pictures:
         messages.print(f"wrote {path}")
+    messages.print(f"ask more: errorfloor ask --catalogue {catalogue} --max-error 0.5 'SELECT avg(kwh) FROM meters'")
 
 
-def _print(answers: list[Answer], floor: Any, smallest: str) -> None:
-    console = Console()
-    console.print("\n[bold]SELECT tariff, avg(kwh) FROM meters GROUP BY tariff[/bold]   5,000 generated households\n")
-    table = Table("tariff", "households", "average", "certainly within", "5 or 10 kWh?", "error floor")
-    for answer in answers:
-        table.add_row(
-            answer.tariff,
-            f"{answer.households:,}",
-            f"{answer.answer:.1f} {UNIT}",
-            f"±{answer.max_error:g} {UNIT}",
-            f"{times_in_hundred(answer.told_apart)} in 100",
-            f"{rounded_down(answer.any_estimator)} {UNIT}",
-        )
-    console.print(table)
-    console.print(
-        "[bold]5 or 10 kWh?[/bold] How often anybody can be right about which of the two a household used, at even "
-        "odds, even knowing every other reading. [bold]Error floor[/bold]: the least root-mean-square error of any "
-        "estimator of one reading, in the worst case over 0 … 50 kWh (readings outside are clamped); 14.4 kWh would "
-        "mean that the answer tells nothing.\n"
-    )
-    more = Table("independent answers", "5 or 10 kWh?", "error floor", title=f"The smallest group, {smallest}, again")
-    for count in (1, 10, 100, 1000):
-        after = floor.after(count)
-        told, least = times_in_hundred(after.distinguish(5.0)), rounded_down(float(after.any_estimator.min()))
-        more.add_row(f"{count:,}", f"{told} in 100", f"{least} {UNIT}")
-    console.print(more)
-
-
-def _draw(output: Path, noise: Any, floor: Any, max_error: float) -> list[Path]:
-    from errorfloor import plots
+def _prepare(output: Path) -> Path:
+    """Generate, declare and register, where this has not been done before."""
+    from errorfloor.catalogue import load
+    from errorfloor.engines import open_engine
+    from errorfloor.identity import KeyRing
+    from errorfloor.service.demo_table import demo_catalogue, make_demo_tables
+    from errorfloor.vault import register
 
     output.mkdir(parents=True, exist_ok=True)
-    title = f"Noises that never leave ±{max_error:g} {UNIT}"
+    catalogue = output / "errorfloor.toml"
+    if not catalogue.exists():
+        with _step("generating 5,000 households × 365 days"):
+            make_demo_tables(output)
+        catalogue.write_text(demo_catalogue(output))
+    declared = load(catalogue)
+    if not (declared.folder / declared.place.keys).exists():
+        KeyRing.create(declared.folder / declared.place.keys)
+    with open_engine(declared.place, declared.folder, read_only=False) as engine:
+        for name in declared.tables:
+            with _step(f"registering {name}: private values clamped, in fixed point, row keys checked"):
+                register(declared, name, engine=engine)
+    return catalogue
+
+
+@contextmanager
+def _step(text: str) -> Iterator[None]:
+    with messages.status(f"{text} …"):
+        yield
+    messages.print(f"✓ {text}", highlight=False)
+
+
+def _show(console: Console, answer: "Answer") -> None:
+    from errorfloor.service.table import text_table
+
+    console.print()
+    _say(console, text_table(answer.to_arrow(), answer.prepared))
+    console.print()
+    for line in answer.explain().split("\n"):
+        _say(console, line, "dim")
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    """Print a text as it is, indented."""
+    console.print(Padding(Text(text, style=style), (0, 0, 0, 3)))
+
+
+def _refusal(database: "Database", sql: str, bound: float) -> str:
+    try:
+        database.ask(sql, max_error=bound)
+    except ErrorFloorError as problem:
+        return str(problem)
+    return "answered"
+
+
+def _still(console: Console, database: "Database") -> None:
+    """Say what can still be asked: how tight a bound the rest of the allowance would pay for."""
+    console.print("\n[bold]What is left[/bold]")
+    for standing in database.left():
+        _say(console, f"{standing.name}: {100 * (1 - standing.used):.3g} % of the allowance")
+    rest = 0.99 * (1 - max(standing.used for standing in database.left()))
+    _say(console, "all of it would pay for one of these, at the bound given:")
+    for sql in (
+        "SELECT avg(kwh) FROM meters WHERE tariff = 'ToU'",
+        "SELECT day, avg(kwh) FROM meters GROUP BY day",
+        "SELECT household, avg(kwh) FROM meters GROUP BY household",
+    ):
+        if rest > 0:
+            bound = next(iter(database.price(sql, spend=rest).max_error.values()))
+            _say(console, f"±{bound:g} kWh  {sql}", "cyan")
+
+
+def _draw(output: Path, answers: list["Answer"], database: "Database") -> list[Path]:
+    from errorfloor import plots
+
+    months = answers[1].to_arrow().to_pydict()
+    labels = [month.strftime("%b") for month in months["month"]]
+    series = {"mean": (months["mean"], months["mean_low"], months["mean_high"])}
+    figure = plots.certain_intervals(
+        labels, series, unit="kWh a day", title="Average consumption; the truth certainly lies within the bars"
+    )
+    used = {standing.name: standing.used for standing in database.left()}
     return [
-        plots.save(plots.compare(plots.at_equal_width(2 * max_error), unit=UNIT, title=title), output / "noises.png"),
-        plots.save(plots.floor_against_answers(floor, unit=UNIT), output / "floor.png"),
-        plots.save(plots.distinguishability(floor, widest=50.0, unit=UNIT), output / "distinguish.png"),
+        plots.save(figure, output / "months.png"),
+        plots.save(plots.allowances(used), output / "allowances.png"),
     ]

@@ -1,0 +1,141 @@
+"""``errorfloor price`` and ``errorfloor ask``: questions in SQL."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.errors import InputError
+
+if TYPE_CHECKING:
+    from errorfloor.service import Answer
+
+CatalogueFile = Annotated[Path, typer.Option("--catalogue", "-c", help="The catalogue that declares the tables.")]
+Question = Annotated[
+    str, typer.Argument(metavar="QUESTION", help="SELECT … FROM …, in quotes; - reads it from standard input.")
+]
+MaxError = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--max-error", help="No answer is off by more: 0.5, or avg_kwh=0.5 for one output (repeat for others)."
+    ),
+]
+Spend = Annotated[
+    float | None, typer.Option("--spend", help="Instead: the share of the whole allowance to spend, such as 0.05.")
+]
+Noise = Annotated[
+    str | None, typer.Option("--noise", help="Instead: where released minus true may lie, such as 0..0.5 or 0..")
+]
+MaxLoss = Annotated[float | None, typer.Option("--max-loss", help="With --noise 0..: the mean square of the noise.")]
+
+
+@app.command()
+def price(
+    question: Question,
+    catalogue: CatalogueFile = Path("errorfloor.toml"),
+    max_error: MaxError = None,
+    spend: Spend = None,
+    noise: Noise = None,
+    max_loss: MaxLoss = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what an answer would state and cost; nothing is charged, and no private column is read."""
+    from errorfloor.service import open_database
+
+    with open_database(catalogue) as database:
+        priced = database.price(_text(question), **_wish(max_error, spend, noise, max_loss))
+    if as_json:
+        print_json(priced.to_dict())
+    else:
+        print(priced.explain())
+
+
+@app.command()
+def ask(
+    question: Question,
+    catalogue: CatalogueFile = Path("errorfloor.toml"),
+    max_error: MaxError = None,
+    spend: Spend = None,
+    noise: Noise = None,
+    max_loss: MaxLoss = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the table there too: .csv, .parquet or .arrow.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question: the table on standard output, what is certain and what it costs on standard error.
+
+    The charge is made first, durably; asking the same again gives the same answer and is free. Exit code 3 means that
+    the answer would break a declared floor: nothing was charged.
+    """
+    from errorfloor.service import open_database
+    from errorfloor.service.table import text_table
+
+    if output is not None:
+        _writer(output)  # a wrong name is refused before anything is charged
+    with open_database(catalogue) as database:
+        answer = database.ask(_text(question), **_wish(max_error, spend, noise, max_loss))
+    if output is not None:
+        _write(answer, output)
+    if as_json:
+        print_json(answer.to_dict())
+        return
+    print(text_table(answer.to_arrow(), answer.prepared))
+    messages.print(f"\n{answer.explain()}", soft_wrap=True, markup=False, highlight=False)
+
+
+def _text(question: str) -> str:
+    return sys.stdin.read() if question == "-" else question
+
+
+def _wish(
+    max_error: list[str] | None, spend: float | None, noise: str | None, max_loss: float | None
+) -> dict[str, Any]:
+    from errorfloor.cli.supports import parse_support
+
+    wish: dict[str, Any] = {"max_error": None, "spend": spend, "support": None, "max_loss": max_loss}
+    if noise is not None:
+        wish["support"] = parse_support(noise)
+    if max_error:
+        if len(max_error) == 1 and "=" not in max_error[0]:
+            wish["max_error"] = _number(max_error[0])
+        else:
+            parts = [text.partition("=") for text in max_error]
+            if any(not middle for _, middle, _ in parts):
+                raise InputError(
+                    f"with several --max-error each needs its output, such as avg_kwh=0.5; got {max_error}"
+                )
+            wish["max_error"] = {name.strip(): _number(value) for name, _, value in parts}
+    return wish
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--max-error must be a number such as 0.5, or output=number, got {text!r}") from None
+
+
+def _writer(path: Path) -> str:
+    if path.suffix not in (".csv", ".parquet", ".arrow"):
+        raise InputError(f"--output must end in .csv, .parquet or .arrow, got {str(path)!r}")
+    if not path.parent.is_dir():
+        raise InputError(f"there is no folder {path.parent} for --output")
+    return path.suffix
+
+
+def _write(answer: "Answer", path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    table = answer.to_arrow()
+    match _writer(path):
+        case ".csv":
+            csv.write_csv(table, path)
+        case ".parquet":
+            parquet.write_table(table, path)
+        case _:
+            with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)

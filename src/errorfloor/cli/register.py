@@ -1,0 +1,49 @@
+"""``errorfloor register``: make immutable snapshots of the declared tables."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.cli.questions import CatalogueFile
+
+
+@app.command()
+def register(
+    catalogue: CatalogueFile = Path("errorfloor.toml"),
+    table: Annotated[
+        list[str] | None, typer.Option("--table", help="A table to register; all that the catalogue declares if none.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a snapshot of each declared table in the vault: private values clamped, in fixed point; row keys checked.
+
+    A version is registered once. When the source has changed, declare a new version in the catalogue first.
+    """
+    from errorfloor.catalogue import load
+    from errorfloor.engines import open_engine
+    from errorfloor.errors import CatalogueError
+    from errorfloor.vault import register as register_table
+
+    declared = load(catalogue)
+    names = table or list(declared.tables)
+    unknown = [name for name in names if name not in declared.tables]
+    if unknown:
+        raise CatalogueError(f"{catalogue} declares no table {unknown[0]!r}; it has {', '.join(declared.tables)}")
+    done = []
+    with open_engine(declared.place, declared.folder, read_only=False) as engine:
+        for name in names:
+            with messages.status(f"registering {name} …"):
+                made = register_table(declared, name, engine=engine)
+            done.append({"table": name, "version": made.snapshot.version, "rows": made.rows, "fresh": made.fresh})
+            if not as_json:
+                state = "registered" if made.fresh else "was registered already, and is unchanged"
+                print(f"{name} version {made.snapshot.version}: {made.rows:,} rows, {state}")
+                for column, rule in declared.tables[name].private.items():
+                    print(
+                        f"  {column}: private; values outside {float(rule.low):g} … {float(rule.high):g} {rule.unit} "
+                        f"are clamped, kept to {float(rule.resolution):g}"
+                    )
+    if as_json:
+        print_json(done)

@@ -1,0 +1,9 @@
+"""ask(): plan → price → charge → draw → answer. One function; every door goes through it."""
+
+from errorfloor.service.answer import Answer, Price
+from errorfloor.service.database import Database, open_database
+from errorfloor.service.database import open_database as open
+from errorfloor.service.noises import Added, Wish
+from errorfloor.service.standing import Standing
+
+__all__ = ["Added", "Answer", "Database", "Price", "Standing", "Wish", "open", "open_database"]

@@ -1,0 +1,41 @@
+"""What to say when an answer would break a floor: which one, and which bound would keep it."""
+
+import math
+from collections.abc import Sequence
+
+from errorfloor.service.noises import bound_for
+from errorfloor.service.preparation import Prepared
+from errorfloor.service.standing import Standing, entry_floor
+
+
+def advice(prepared: Prepared, standings: Sequence[Standing]) -> str:
+    """Say which floor this answer would break and what could be asked; all of it follows from public facts."""
+    broken = max(standings, key=lambda standing: standing.used)
+    text = consequence(broken, "answer")
+    if broken.used_by_this == 0:
+        return f"{text}: nothing is left of its allowance"
+    factor = (1 - (broken.used - broken.used_by_this)) / broken.used_by_this
+    if factor <= 1e-9:
+        return f"{text}: the allowance is used up; what was answered before can be asked again, free of charge"
+    added = next(one.added for one in prepared.outputs if one.added is not None)
+    if math.isinf(added.high):
+        return f"{text}: what is left would pay for {100 * factor:.2g} % of it"
+    width = 2 * bound_for(added.information * factor * (1 - 1e-9), 0.0)
+    scale = width / (added.high - added.low)
+    return f"{text}: ask with bounds at least {scale:.3g} times as wide (max_error {added.high * scale:.3g} here)"
+
+
+def consequence(broken: Standing, what: str) -> str:
+    """Say which floor ``what`` (an answer, a release) would break, and by how much."""
+    column = broken.column
+    if column is None:
+        assert broken.table.owner is not None
+        return (
+            f"this {what} would let two histories of one {broken.table.owner.column} be told apart more often than the "
+            f"declared {100 * (1 - broken.table.owner.floor):g} times in 100"
+        )
+    unit = f" {column.unit}" if column.unit else ""
+    return (
+        f"this {what} would let an entry of {broken.name} be estimated to "
+        f"{entry_floor(column, broken.spent):.3g}{unit}, and its declared floor is {column.floor:g}{unit}"
+    )

@@ -1,0 +1,217 @@
+"""The answer: released numbers, what is certain of them, and what nobody can learn from them."""
+
+import html
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from errorfloor.floors import Floor
+from errorfloor.floors.two_point import angle, success
+from errorfloor.floors.words import rounded_down, times_in_hundred
+from errorfloor.pricing import Account, Charge
+from errorfloor.service.preparation import Prepared, PreparedOutput
+from errorfloor.service.standing import Standing, entry_floor, stored_distance
+from errorfloor.service.table import text_table
+
+
+@dataclass(frozen=True)
+class Price:
+    """What an answer would state and cost; nothing has been charged.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     price = db.price("SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff", max_error=0.5)
+    >>> price.affordable, price.max_error
+    (True, {'mean': 0.5})
+    """
+
+    prepared: Prepared
+    standings: tuple[Standing, ...]
+
+    @property
+    def affordable(self) -> bool:
+        """Whether the allowance suffices."""
+        return all(standing.used <= 1 for standing in self.standings)
+
+    @property
+    def max_error(self) -> dict[str, float]:
+        """The bound on |released − true| for every output; 0 for public ones, infinite for one-sided noise."""
+        return {o.output.name: _reach(o) for o in self.prepared.outputs}
+
+    @property
+    def charge(self) -> dict[Account, Charge]:
+        """What is charged to each account."""
+        return {standing.account: standing.charge for standing in self.standings}
+
+    @property
+    def floor(self) -> Floor:
+        """The floor under what can be learnt of an entry of each private column, from all answers so far.
+
+        Its entries are the private columns in order of name; for a divided account, its most exposed part.
+        """
+        worst: dict[str, Standing] = {}
+        for standing in self.standings:
+            name = standing.account.column
+            if name and (name not in worst or standing.spent.information > worst[name].spent.information):
+                worst[name] = standing
+        columns = [self.prepared.table.private[name] for name in sorted(worst)]
+        spent = [worst[name].spent for name in sorted(worst)]
+        return Floor(
+            root=np.diag([math.sqrt(one.information) for one in spent]),
+            exposed=np.zeros(len(spent), dtype=bool),
+            known=np.zeros((0, len(spent))),
+            low=np.array([float(column.low) for column in columns]),
+            high=np.array([float(column.high) for column in columns]),
+            spacing=np.array([float(c.resolution) if c.resolution > c.floor / 10 else 0.0 for c in columns]),
+            evaluation=max((one.evaluation for one in spent), default=0.0),
+            linear=False,
+        )
+
+    def explain(self) -> str:
+        """Say in sentences what is certain, what nobody can learn, and what it costs."""
+        lines = [_certain(output) for output in self.prepared.outputs]
+        lines += [standing.explain() for standing in self.standings]
+        if not self.affordable:
+            lines.append("The allowance does not suffice for this.")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        return {
+            "table": self.prepared.question.table,
+            "version": self.prepared.question.version,
+            "groups": len(self.prepared.bounds.groups),
+            "outputs": [_output(one) for one in self.prepared.outputs],
+            "accounts": [standing.to_dict() for standing in self.standings],
+            "affordable": self.affordable,
+        }
+
+    def __repr__(self) -> str:
+        return self.explain()
+
+
+@dataclass(frozen=True, repr=False)
+class Answer(Price):
+    """Released numbers with their certain intervals, and what is stated about them.
+
+    ``to_arrow`` has the keys and, for every output with noise, the released number and its certain interval as
+    ``<name>``, ``<name>_low`` and ``<name>_high``; ``cells`` has all that is stated of each cell.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     answer = db.ask("SELECT avg(kwh) AS mean FROM meters", max_error=0.5)
+    >>> row = answer.to_arrow().to_pylist()[0]
+    >>> row["mean_low"] <= 12.994 <= row["mean_high"]  # the truth
+    True
+    >>> print(answer.explain().split("; ")[0])
+    mean is certainly within ±0.5 kWh of the truth (standard error 0.181 kWh).
+    Even someone who knows all other entries cannot tell two values of kwh 5 kWh apart better than 50.8 times in 100,
+    from all answers so far
+    """
+
+    table: pa.Table
+    places: tuple[int, ...]
+    fresh: tuple[bool, ...]
+
+    def to_arrow(self) -> pa.Table:
+        """Give the released table."""
+        return self.table
+
+    def to_pandas(self) -> Any:
+        """Give the released table as a pandas frame."""
+        return self.table.to_pandas()
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Give, for each released row, its keys and for each output all that is stated of that cell."""
+        shown = [o for o in self.prepared.outputs if o.output.name in self.prepared.question.selected]
+        rows = self.table.to_pylist()
+        return [
+            {
+                "keys": {key.name: row[key.name] for key in self.prepared.question.keys if key.name in row},
+                "outputs": {one.output.name: self._cell(one, row, place) for one in shown},
+            }
+            for row, place in zip(rows, self.places, strict=True)
+        ]
+
+    def _cell(self, one: PreparedOutput, row: dict[str, Any], group: int) -> dict[str, Any]:
+        name = one.output.name
+        if one.added is None or row[name] is None:
+            return {"answer": row[name], "exact": one.added is None, "unit": one.output.unit}
+        bounded = self.prepared.bounds.outputs[self.prepared.outputs.index(one)]
+        information, error = one.added.information, float(bounded.error[group])
+        cell = {
+            "answer": row[name],
+            "exact": False,
+            "unit": one.output.unit,
+            "certain_interval": [row[f"{name}_low"], row[f"{name}_high"]],
+            "standard_error": one.added.standard_error,
+            "bias": one.added.bias,
+            "centred": row[name] - one.added.bias,
+            "entries": {},
+        }
+        for column, slopes in bounded.slopes.items():
+            declared = self.prepared.table.private[column]
+            charge = Charge(information * float(slopes[group].max()) ** 2, information * error**2)
+            told = success(angle(stored_distance(declared), charge.information, charge.evaluation))
+            cell["entries"][column] = {
+                "distance": declared.example,
+                "told_apart_in_100": float(times_in_hundred(float(told))),
+                "floor": float(rounded_down(entry_floor(declared, charge))),
+            }
+        return cell
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        return super().to_dict() | {"fresh": list(self.fresh), "cells": self.cells()}
+
+    def __repr__(self) -> str:
+        return f"{text_table(self.table, self.prepared)}\n\n{self.explain()}"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.table.column_names)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape('' if v is None else str(v))}</td>" for v in row.values()) + "</tr>"
+            for row in self.table.to_pylist()
+        )
+        said = "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().split("\n"))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{said}"
+
+
+def _reach(one: PreparedOutput) -> float:
+    return 0.0 if one.added is None else max(-one.added.low, one.added.high)
+
+
+def _certain(one: PreparedOutput) -> str:
+    unit = f" {one.output.unit}" if one.output.unit else ""
+    if one.added is None:
+        return f"{one.output.name} is public and exact."
+    added = one.added
+    if added.low == -added.high:
+        where = f"certainly within ±{added.high:.6g}{unit} of the truth"
+    elif math.isinf(added.high):
+        where = f"certainly not below the truth, and above it by {added.bias:.3g}{unit} on average"
+    else:
+        where = (
+            f"certainly between {added.low:+.6g} and {added.high:+.6g}{unit} off the truth, {added.bias:+.3g}{unit} on "
+            f"average"
+        )
+    return f"{one.output.name} is {where} (standard error {added.standard_error:.3g}{unit})."
+
+
+def _output(one: PreparedOutput) -> dict[str, Any]:
+    added = one.added
+    plain: dict[str, Any] = {"name": one.output.name, "unit": one.output.unit, "exact": added is None}
+    if added is not None:
+        plain |= {
+            "noise": added.noise.law,
+            "step": added.lattice.step,
+            "low": added.low,
+            "high": None if math.isinf(added.high) else added.high,
+            "bias": added.bias,
+            "standard_error": added.standard_error,
+            "information": added.information,
+        }
+    return plain

@@ -1,0 +1,190 @@
+"""Which noise an output is given: from the bound that is wanted, or from the share of the allowance to spend."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+from errorfloor.checks import positive, real
+from errorfloor.designer import design
+from errorfloor.errors import InputError, RefusedError
+from errorfloor.noise import Noise
+from errorfloor.noise.lattice import Lattice
+from errorfloor.noise.translation import Translation
+from errorfloor.support import HalfLine, Interval
+
+MOST_ERROR = 1e-6  # of the noise's width: larger evaluation errors are refused
+MOST_OFFSET = 1e6  # widths between 0 and the middle of an interval
+DIGITS = 3  # of a bound that follows from a share of the allowance
+
+
+@dataclass(frozen=True)
+class Added:
+    """What is added to every cell of an output, and what is certain: released − true lies in [low, high].
+
+    The noise is drawn around zero and ``offset`` added exactly, so that it keeps its digits wherever the interval lies.
+    ``true`` is the exact value for the stored data; the evaluation error is inside the bounds.
+
+    >>> added = within(-0.5, 0.5, evaluation_error=0.0)
+    >>> added.low, added.high, added.lattice.step, added.noise.support.width < 1.0
+    (-0.5, 0.5, '0.001', True)
+    """
+
+    noise: Noise
+    lattice: Lattice
+    low: float
+    high: float
+    offset: float = 0.0
+
+    @property
+    def information(self) -> float:
+        """The noise's own information about a shift."""
+        return float(self.noise.information[0, 0])
+
+    @property
+    def bias(self) -> float:
+        """The mean of what is added; exactly 0 where the bounds are symmetric."""
+        return 0.0 if self.low == -self.high else self.offset + float(self.noise.mean[0])
+
+    @property
+    def standard_error(self) -> float:
+        """The noise's standard deviation."""
+        return math.sqrt(float(self.noise.covariance[0, 0]))
+
+    @property
+    def law(self) -> str:
+        """What decides the released number besides the key, the question and the group."""
+        return json.dumps({"noise": self.noise.law, "offset": self.offset, "step": self.lattice.step}, sort_keys=True)
+
+
+def within(low: float, high: float, *, evaluation_error: float) -> Added:
+    """Give the least informative noise that keeps the released number within [low, high] of the true one.
+
+    The noise's interval is narrower by half a lattice step and by the evaluation error on either side.
+    """
+    width = high - low
+    if evaluation_error > MOST_ERROR * width:
+        raise RefusedError(
+            f"the question can be evaluated only to ±{evaluation_error:.2g}, which is more than a millionth of the "
+            f"noise's width {width:.3g}: ask for a wider max_error, or for an expression with fewer functions",
+            reason="evaluation",
+        )
+    lattice = Lattice.for_width(width)
+    offset = low + width / 2
+    if abs(offset) > MOST_OFFSET * width:
+        raise InputError(f"an interval of width {width:g} must lie nearer to 0 than {MOST_OFFSET:g} times that")
+    # what rounding puts between the ends and offset ± width/2 is far below the lattice's margin
+    inside = lattice.inside(-width / 2 + evaluation_error, width / 2 - evaluation_error)
+    return Added(design(Interval(*inside)), lattice, low, high, offset)
+
+
+def above_the_truth(max_loss: float, *, evaluation_error: float) -> Added:
+    """Give the least informative noise that never makes an answer too small, with E w² at most ``max_loss``."""
+    rough = design(HalfLine(0.0), max_loss=max_loss)
+    lattice = Lattice.for_width(4 * rough.unit)
+    if evaluation_error > MOST_ERROR * rough.unit:
+        raise RefusedError(
+            f"the question can be evaluated only to ±{evaluation_error:.2g}, more than a millionth of the noise's size "
+            f"{rough.unit:.3g}: allow a larger max_loss",
+            reason="evaluation",
+        )
+    margin = lattice.outside(0.0, 0.0)[1] + evaluation_error
+    if not margin < math.sqrt(max_loss) / 2:
+        raise InputError(f"max_loss {max_loss:g} leaves no room for noise")
+    # with w = v + m: E w² = E v² + 2m E v + m² ≤ (√(E v²) + m)²
+    inner = design(HalfLine(0.0), max_loss=(math.sqrt(max_loss) - margin) ** 2)
+    return Added(Translation(inner, [margin]), lattice, 0.0, math.inf)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How exact the answer should be, or how much may be spent on it; exactly one of the three.
+
+    >>> Wish.of(max_error=0.5).bound_of("avg_kwh")
+    0.5
+    >>> Wish.of(max_error=0.5, spend=0.1)
+    Traceback (most recent call last):
+    errorfloor.errors.InputError: give one of max_error, spend and support, got max_error and spend
+    """
+
+    max_error: float | Mapping[str, float] | None = None
+    spend: float | None = None
+    support: Interval | HalfLine | None = None
+    max_loss: float | None = None
+
+    @classmethod
+    def of(cls, *, max_error: Any = None, spend: Any = None, support: Any = None, max_loss: Any = None) -> "Wish":
+        """Check what was asked for."""
+        named = {"max_error": max_error, "spend": spend, "support": support}
+        given = [name for name, value in named.items() if value is not None]
+        if len(given) != 1:
+            what = " and ".join(given) or "none: say how far off an answer may be, such as max_error=0.5"
+            raise InputError(f"give one of max_error, spend and support, got {what}")
+        if isinstance(max_error, Mapping):
+            max_error = {str(name): positive(f"max_error of {name}", value) for name, value in max_error.items()}
+        elif max_error is not None:
+            max_error = positive("max_error", max_error)
+        if spend is not None:
+            spend = real("spend", spend)
+            if not 0 < spend <= 1:
+                raise InputError(f"spend is a share of the whole allowance, above 0 and at most 1; got {spend:g}")
+        if support is not None and not isinstance(support, (Interval, HalfLine)):
+            raise InputError(f"support must be an Interval or HalfLine(0.0), got {type(support).__name__}")
+        if isinstance(support, HalfLine):
+            if support != HalfLine(0.0):
+                raise InputError(f"the only half-line for noise on answers is HalfLine(0.0), got {support!r}")
+            if max_loss is None:
+                raise InputError("support=HalfLine(0.0) has no bound above: give the quality too, max_loss=… (E w²)")
+            max_loss = positive("max_loss", max_loss)
+        elif max_loss is not None:
+            raise InputError("max_loss is for support=HalfLine(0.0) only; max_error bounds every answer")
+        return cls(max_error, spend, support, max_loss)
+
+    def bound_of(self, output: str) -> float:
+        """Give the bound wanted for one output."""
+        if isinstance(self.max_error, Mapping):
+            if output not in self.max_error:
+                raise InputError(
+                    f"max_error says nothing of {output}; it has {', '.join(sorted(self.max_error)) or 'nothing'}"
+                )
+            return self.max_error[output]
+        assert self.max_error is not None
+        return self.max_error
+
+    def added(self, output: str, evaluation_error: float) -> Added:
+        """Give the noise for an output, when a bound or a support was asked for."""
+        if isinstance(self.support, HalfLine):
+            assert self.max_loss is not None
+            return above_the_truth(self.max_loss, evaluation_error=evaluation_error)
+        if self.support is not None:
+            return within(self.support.low, self.support.high, evaluation_error=evaluation_error)
+        bound = self.bound_of(output)
+        return within(-bound, bound, evaluation_error=evaluation_error)
+
+
+def bound_for(information: float, evaluation_error: float) -> float:
+    """Give a round bound ±b, as small as possible, whose noise has at most this information.
+
+    >>> added = within(-bound_for(39.0, 0.0), bound_for(39.0, 0.0), evaluation_error=0.0)
+    >>> added.high, added.information < 39.0
+    (0.504, True)
+    """
+    if not information > 0:
+        raise InputError("nothing is left to spend")
+    narrowest = math.pi / math.sqrt(information) + evaluation_error
+    bound = rounded_up(max(narrowest, evaluation_error / (2 * MOST_ERROR)))
+    while within(-bound, bound, evaluation_error=evaluation_error).information > information:
+        bound = rounded_up(bound * 1.001)
+    return bound
+
+
+def rounded_up(value: float) -> float:
+    """Give the least number with few digits that is not below a positive one.
+
+    >>> rounded_up(0.50312), rounded_up(1234.0)
+    (0.504, 1240.0)
+    """
+    exact = Decimal(value)
+    return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - DIGITS + 1), ROUND_CEILING))

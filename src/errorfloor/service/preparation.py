@@ -1,0 +1,160 @@
+"""Everything about a question that follows from public facts: bounds, noises, labels and charges."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from errorfloor import catalogue as declared
+from errorfloor.catalogue import Catalogue, Table
+from errorfloor.engines import Engine
+from errorfloor.errors import RefusedError
+from errorfloor.identity import Label
+from errorfloor.ledger.entry import JSON
+from errorfloor.pricing import Account, Bounds, Charge, FactsCache, bounds, charges
+from errorfloor.service.noises import Added, Wish, bound_for, within
+from errorfloor.service.sticky import label_of
+from errorfloor.sql import needed, parse, scan
+from errorfloor.sql.plan import Condition, Output, Question, is_private
+from errorfloor.sql.polynomial import Monomial
+from errorfloor.vault import Snapshot, snapshot
+
+
+@dataclass(frozen=True)
+class PreparedOutput:
+    """One output: what is added to it and what that is charged to whom; a public one has neither."""
+
+    output: Output
+    added: Added | None
+    label: Label | None
+    charges: Mapping[Account, Charge]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A question, ready to be charged and answered; nothing private has been read.
+
+    ``statement`` is what the engine will be asked for once the charge is made: the exact ``sums`` of each group.
+    """
+
+    question: Question
+    table: Table
+    snapshots: tuple[Snapshot, ...]
+    bounds: Bounds
+    outputs: tuple[PreparedOutput, ...]
+    allowances: Mapping[Account, Charge]
+    sums: tuple[tuple[Monomial, Condition], ...]
+    statement: str
+
+    @property
+    def terms(self) -> dict[str, JSON]:
+        """What the accounts of the table and of its columns mean, which must never change."""
+        accounts = [account for one in self.outputs for account in one.charges]
+        return terms_of(self.question.table, self.table, accounts, self.snapshots)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What stays true while a database is open, found once: snapshots never change, nor do facts about them."""
+
+    snapshots: dict[str, Snapshot] = field(default_factory=dict)
+    facts: FactsCache = field(default_factory=FactsCache)
+
+    def snapshot(self, catalogue: Catalogue, name: str, engine: Engine) -> Snapshot:
+        """Give the snapshot of a declared table."""
+        if name not in self.snapshots:
+            self.snapshots[name] = snapshot(catalogue, name, engine)
+        return self.snapshots[name]
+
+
+def prepare(text: str, wish: Wish, catalogue: Catalogue, engine: Engine, known: Known) -> Prepared:
+    """Parse, bound, choose noises, and price; public columns only are read."""
+    question = parse(text, catalogue)
+    _check_names(question)
+    names = (question.table, *(join.table for join in question.joins))
+    snapshots = tuple(known.snapshot(catalogue, name, engine) for name in names)
+    bounded = bounds(question, catalogue, snapshots, engine, known.facts)
+    table = catalogue.tables[question.table]
+    private = [index for index, output in enumerate(question.outputs) if is_private(output.formula)]
+    outputs = []
+    allowances: dict[Account, Charge] = {}
+    for index, output in enumerate(question.outputs):
+        if index not in private or not bounded.outputs[index].defined.any():
+            outputs.append(PreparedOutput(output, None, None, {}))
+            continue
+        error = _evaluation_error(bounded, index)
+        unit_charges = charges(bounded, index, 1.0)
+        limits = allowances_of(table, unit_charges)
+        if wish.spend is not None:
+            bound = bound_for(_affordable(unit_charges, limits, wish.spend / len(private)), error)
+            added = within(-bound, bound, evaluation_error=error)
+        else:
+            added = wish.added(output.name, error)
+        allowances |= limits
+        outputs.append(
+            PreparedOutput(
+                output,
+                added,
+                label_of(question, output, added, bounded.layout),
+                charges(bounded, index, added.information),
+            )
+        )
+    sums = tuple(dict.fromkeys(pair for one in question.outputs for pair in needed(one.formula)))
+    statement = scan(question, snapshots, sums, bounded.layout, engine.dialect)
+    return Prepared(question, table, snapshots, bounded, tuple(outputs), allowances, sums, statement)
+
+
+def _check_names(question: Question) -> None:
+    """Refuse a column whose name is that of the certain interval of another."""
+    taken = {name.lower() for name in question.selected}
+    for output in question.outputs:
+        for end in ("_low", "_high"):
+            if is_private(output.formula) and f"{output.name}{end}".lower() in taken:
+                raise RefusedError(
+                    f"a column {output.name}{end} is asked for, and {output.name} has its certain interval in columns "
+                    f"of that name: call one of the two something else",
+                    reason="column",
+                )
+
+
+def terms_of(
+    name: str, table: Table, accounts: Iterable[Account], snapshots: Iterable[Snapshot] = ()
+) -> dict[str, JSON]:
+    """Say what must never change, as the ledger keeps it.
+
+    What the accounts of a table and of the columns that are charged mean; and which snapshot a version is: its noise
+    belongs to that snapshot, and is never drawn for another.
+    """
+    divided = [[column, table.public[column].type] for column in table.account_by]
+    fixed: dict[str, JSON] = {name: {"account_by": divided, "owner": table.owner.column if table.owner else None}}
+    for column in sorted({account.column for account in accounts if account.column}):
+        fixed[f"{name}.{column}"] = {"unit": table.private[column].unit}
+    for one in snapshots:
+        fixed[f"{name}.{one.table_name}@{one.version}"] = {"snapshot": one.identity}
+    return fixed
+
+
+def allowances_of(table: Table, accounts: Sequence[Account] | Mapping[Account, Charge]) -> dict[Account, Charge]:
+    """Give the whole allowance of each account, from the floors that the custodian declared."""
+    found = {}
+    for account in accounts:
+        if account.column:
+            found[account] = Charge(*declared.allowance(table.private[account.column]))
+        else:
+            assert table.owner is not None
+            found[account] = Charge(*declared.owner_allowance(table.owner))
+    return found
+
+
+def _affordable(unit: Mapping[Account, Charge], limits: Mapping[Account, Charge], share: float) -> float:
+    """Give the information of a noise whose charge is this share of the scarcest allowance."""
+    ratios = [limits[a].information / c.information for a, c in unit.items() if c.information > 0]
+    ratios += [limits[a].evaluation / c.evaluation for a, c in unit.items() if c.evaluation > 0 and a.column]
+    if not ratios:
+        raise RefusedError(
+            "no private value moves this answer, so that nothing would be spent: ask with max_error", reason="constant"
+        )
+    return share * min(ratios)
+
+
+def _evaluation_error(bounded: Bounds, index: int) -> float:
+    output = bounded.outputs[index]
+    return float(output.error[output.defined].max())

@@ -1,0 +1,197 @@
+"""How an account stands: what has been spent of it, and what that means in words."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from errorfloor.catalogue import PrivateColumn, Table
+from errorfloor.floors.prior import CutNormal, ziv_zakai_under
+from errorfloor.floors.two_point import angle, success
+from errorfloor.floors.words import rounded_down, times_in_hundred
+from errorfloor.floors.worst_case import minimax
+from errorfloor.ledger import Entry, Ledger
+from errorfloor.pricing import Account, Charge
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An account before and after a charge, with what follows for the entries or owners that it stands for.
+
+    Guarantee: ``told_apart`` bounds the success of any test, at even odds, that sees every answer charged to the
+    account and knows all other entries; ``floor`` bounds the root-mean-square error of any estimator of an entry, in
+    the worst case over the declared range.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     standing = db.ask("SELECT avg(kwh) FROM meters", spend=0.25).standings[0]
+    >>> standing.name, 0.24 < standing.used <= 0.25, standing.floor > 2.0
+    ('meters.kwh', True, True)
+    """
+
+    account: Account
+    table: Table
+    charge: Charge
+    spent: Charge
+    allowance: Charge
+
+    @property
+    def column(self) -> PrivateColumn | None:
+        """The private column that the account belongs to; None for an owner's account."""
+        return self.table.private[self.account.column] if self.account.column else None
+
+    @property
+    def used(self) -> float:
+        """The share of the allowance that is used, this charge included."""
+        return share(self.spent, self.allowance)
+
+    @property
+    def used_by_this(self) -> float:
+        """The share of the allowance that this charge takes."""
+        return share(self.charge, self.allowance)
+
+    @property
+    def told_apart(self) -> float:
+        """How often two values (or two histories of an owner) can be told apart, from all answers so far."""
+        return self._success(self.spent)
+
+    @property
+    def told_apart_by_this(self) -> float:
+        """The same from this answer alone."""
+        return self._success(self.charge)
+
+    @cached_property
+    def floor(self) -> float | None:
+        """Root-mean-square error of any estimator of an entry after all answers, worst case over its range."""
+        return None if self.column is None else entry_floor(self.column, self.spent)
+
+    @cached_property
+    def against_prior(self) -> tuple[float, float] | None:
+        """Error of the best guess under the declared prior, without any answer and, at least, after all of them."""
+        if self.column is None or self.column.prior is None:
+            return None
+        prior, low, high = self.column.prior, float(self.column.low), float(self.column.high)
+        law = CutNormal(mean=prior.mean, deviation=prior.deviation, low=low, high=high)
+        return law.spread, math.sqrt(ziv_zakai_under(law, self.spent.information, self.spent.evaluation))
+
+    @property
+    def name(self) -> str:
+        """The account in words."""
+        table, column, cell = self.account.table, self.account.column, self.account.cell
+        what = f"{table}.{column}" if column else f"owners of {table}"
+        return f"{what} {cell}" if cell else what
+
+    def _success(self, charged: Charge) -> float:
+        distance = 1.0 if self.column is None else stored_distance(self.column)
+        return float(success(angle(distance, charged.information, charged.evaluation)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        column = self.column
+        return {
+            "table": self.account.table,
+            "column": self.account.column or None,
+            "cell": self.account.cell or None,
+            "owner": column is None,
+            "distance": None if column is None else column.example,
+            "unit": None if column is None else column.unit,
+            "told_apart_in_100": float(times_in_hundred(self.told_apart)),
+            "told_apart_by_this_in_100": float(times_in_hundred(self.told_apart_by_this)),
+            "floor": None if self.floor is None else float(rounded_down(self.floor)),
+            "declared_floor": self.table.owner.floor
+            if column is None and self.table.owner
+            else column and column.floor,
+            "against_prior": None if self.against_prior is None else list(self.against_prior),
+            "charge": [self.charge.information, self.charge.evaluation],
+            "spent": [self.spent.information, self.spent.evaluation],
+            "allowance": [self.allowance.information, self.allowance.evaluation],
+            "used": self.used,
+            "used_by_this": self.used_by_this,
+        }
+
+    def explain(self) -> str:
+        """Say it in sentences."""
+        parts = f"{percent(self.used)}, of which {percent(self.used_by_this)} by this"
+        used = f"Used of the allowance of {self.name}: {parts}."
+        times = times_in_hundred(self.told_apart)
+        column = self.column
+        if column is None:
+            assert self.table.owner is not None
+            return (
+                f"Even someone who knows all other rows cannot tell two histories of one {self.table.owner.column} "
+                f"within the declared ranges apart better than {times} times in 100, from all answers so far. {used}"
+            )
+        unit = f" {column.unit}" if column.unit else ""
+        assert self.floor is not None
+        return (
+            f"Even someone who knows all other entries cannot tell two values of {self.account.column} "
+            f"{column.example:g}{unit} apart better than {times} times in 100, from all answers so far; any estimate "
+            f"of an entry is off by at least {rounded_down(self.floor)}{unit} (root mean square, worst case over "
+            f"{float(column.low):g} … {float(column.high):g}{unit}, to which values are clamped). "
+            f"{self._guesser(unit)}{used}"
+        )
+
+    def _guesser(self, unit: str) -> str:
+        if self.against_prior is None:
+            return ""
+        before, after = self.against_prior
+        return (
+            f"Averaged under the declared prior, the best guess is off by {before:.3g}{unit} without any answer and by "
+            f"at least {rounded_down(after)}{unit} with all of them. "
+        )
+
+
+def standings(
+    ledger: Ledger,
+    table: Table,
+    entries: Sequence[Entry],
+    allowances: Mapping[Account, Charge],
+    *,
+    fresh: Sequence[bool],
+    charged: bool,
+) -> tuple[Standing, ...]:
+    """Say how the accounts of some entries stand once they are charged.
+
+    ``fresh`` says which of them are charged now, the others being free; ``charged`` whether that has happened already.
+    """
+    nothing = Charge(0.0, 0.0)
+    total: dict[Account, Charge] = {}
+    for entry, new in zip(entries, fresh, strict=True):
+        for account, charge in entry.charges.items():
+            total[account] = total.get(account, nothing) + (charge if new else nothing)
+    spent = ledger.spent(list(total))
+    return tuple(
+        Standing(account, table, charge, spent[account] if charged else spent[account] + charge, allowances[account])
+        for account, charge in sorted(total.items())
+    )
+
+
+def entry_floor(column: PrivateColumn, charged: Charge) -> float:
+    """Give the floor under any estimator of an entry when this much has been charged to it."""
+    step = float(column.resolution)
+    spacing = step if step > column.floor / 10 else None
+    return math.sqrt(minimax(charged.information, float(column.width), charged.evaluation, spacing))
+
+
+def stored_distance(column: PrivateColumn) -> float:
+    """Give how far apart the stored values can be of two values that are as far apart as the example in words."""
+    return float(math.ceil(Fraction(column.example) / column.resolution - Fraction(1, 10**9)) * column.resolution)
+
+
+def share(part: Charge, whole: Charge) -> float:
+    """Give the larger of the shares of information and of evaluation error."""
+    evaluation = part.evaluation / whole.evaluation if whole.evaluation > 0 else 0.0
+    return max(part.information / whole.information, evaluation)
+
+
+def percent(fraction: float) -> str:
+    """Write a share, never below it.
+
+    >>> percent(0.03001), percent(0.00001), percent(0.0)
+    ('3.1 %', 'less than 0.1 %', '0 %')
+    """
+    if 0 < fraction < 0.001:
+        return "less than 0.1 %"
+    return f"{math.ceil(fraction * 1000 - 1e-9) / 10:g} %"
