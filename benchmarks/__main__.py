@@ -3,10 +3,12 @@
 Absolute times depend on the machine and its other work; ratios of things measured together, alternately, do not.
 """
 
-from benchmarks import draws, library, peers, release
+from benchmarks import draws, library, peers, peers_questions, questions, release
 
 if __name__ == "__main__":
     draws.main()
     peers.main()
     library.main()
     release.main()
+    questions.main()
+    peers_questions.main()

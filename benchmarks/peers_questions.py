@@ -1,0 +1,185 @@
+"""The same question elsewhere: sum and mean of a private column by 100 public keys, each peer in its own environment.
+
+What is timed is the question alone: every peer has its table in memory, or where it wants it, before the clock starts.
+A peer gets the table in growing sizes and has two minutes for all of them, and as long to be installed; the sizes that
+it finished are shown. Accuracy is not compared: the others promise differential privacy.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.questions import ROWS, Bench
+from benchmarks.stopwatch import side_by_side, table
+from errorfloor.ledger import open_ledger
+
+HOME = Path(__file__).parents[1]
+SIZES = [size for size in (100_000, 1_000_000, 10_000_000) if size <= ROWS]
+PATIENCE = 120.0
+OURS = "errorfloor"
+
+OPENDP = """
+import opendp.prelude as dp, polars as pl
+dp.enable_features("contrib")
+load = pl.read_parquet
+def ask(data):
+    margin = dp.polars.Margin(by=["key_100"], max_length=len(data) // 50, max_groups=100, invariant="lengths")
+    context = dp.Context.compositor(
+        data=data.lazy(), privacy_unit=dp.unit_of(contributions=1), privacy_loss=dp.loss_of(epsilon=1.0),
+        split_evenly_over=1, margins=[margin],
+    )
+    kwh = pl.col("kwh").fill_null(0.0).fill_nan(0.0)
+    wanted = kwh.dp.sum((0.0, 50.0)).alias("one"), kwh.dp.mean((0.0, 50.0)).alias("two")
+    return len(context.query().group_by("key_100").agg(*wanted).release().collect())
+"""
+
+SMARTNOISE = """
+import pandas as pd, snsql
+from snsql import Privacy
+COLUMNS = {
+    "row_privacy": True, "censor_dims": False, "id": {"type": "int"}, "key_100": {"type": "int"},
+    "kwh": {"type": "float", "lower": 0.0, "upper": 50.0},
+}
+def load(path):
+    metadata = {"": {"": {"readings": {**COLUMNS, "rows": 1000}}}}
+    return snsql.from_df(pd.read_parquet(path), privacy=Privacy(epsilon=1.0, delta=1e-6), metadata=metadata)
+def ask(data):
+    return len(data.execute("SELECT key_100, SUM(kwh) AS one, AVG(kwh) AS two FROM readings GROUP BY key_100")) - 1
+"""
+
+TUMULT = """
+import os
+os.environ["PYSPARK_PYTHON"] = sys.executable
+from pyspark.sql import SparkSession
+from tmlt.analytics import AddOneRow, KeySet, PureDPBudget, QueryBuilder, Session
+settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "4"}
+spark = SparkSession.builder.master("local[*]").config(map=settings).getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+keys = KeySet.from_dict({"key_100": list(range(100))})
+def load(path):
+    data = spark.read.parquet(path).cache()
+    data.count()
+    return data
+def ask(data):
+    session = Session.from_dataframe(
+        privacy_budget=PureDPBudget(2), source_id="readings", dataframe=data, protected_change=AddOneRow()
+    )
+    grouped = QueryBuilder("readings").groupby(keys)
+    one = session.evaluate(grouped.sum("kwh", 0.0, 50.0), PureDPBudget(1)).collect()
+    session.evaluate(grouped.average("kwh", 0.0, 50.0), PureDPBudget(1)).collect()
+    return len(one)
+"""
+
+PIPELINEDP = """
+import pipeline_dp as pdp, pyarrow.parquet as pq
+def load(path):
+    return list(zip(*(column.to_pylist() for column in pq.read_table(path).columns)))
+def ask(data):
+    accountant = pdp.NaiveBudgetAccountant(total_epsilon=1.0, total_delta=1e-6)
+    engine = pdp.DPEngine(accountant, pdp.LocalBackend())
+    wanted = pdp.AggregateParams(
+        metrics=[pdp.Metrics.SUM, pdp.Metrics.MEAN], noise_kind=pdp.NoiseKind.LAPLACE, min_value=0.0, max_value=50.0,
+        max_partitions_contributed=1, max_contributions_per_partition=1,
+    )
+    place = pdp.DataExtractors(
+        privacy_id_extractor=lambda row: row[0], partition_extractor=lambda row: row[1],
+        value_extractor=lambda row: row[2],
+    )
+    result = engine.aggregate(data, wanted, place, public_partitions=list(range(100)))
+    accountant.compute_budgets()
+    return len(list(result))
+"""
+
+HARNESS = """
+import json, sys, time, warnings
+from importlib.metadata import version
+warnings.simplefilter("ignore")
+SCRIPT
+for path in sys.argv[1:]:
+    data, taken = load(path), []
+    while len(taken) < 3 and sum(taken) < 5:
+        start = time.perf_counter()
+        groups = ask(data)
+        taken.append(time.perf_counter() - start)
+        assert groups == 100, groups
+    print("TAKEN", json.dumps([path, sorted(taken)[len(taken) // 2], version("PACKAGE")]), flush=True)
+"""
+
+# name, package, what pip installs, script
+PEERS = (
+    ("OpenDP with Polars", "opendp", ("opendp[polars]>=0.14,<0.17",), OPENDP),
+    ("SmartNoise SQL", "smartnoise-sql", ("smartnoise-sql>=1,<2", "pyarrow"), SMARTNOISE),
+    ("Tumult Analytics on Spark", "tmlt.analytics", ("tmlt.analytics<1",), TUMULT),
+    ("PipelineDP, local", "pipeline-dp", ("pipeline-dp<1", "pyarrow"), PIPELINEDP),
+)
+
+
+def python_for(package: str, wanted: tuple[str, ...]) -> str:
+    """Make a peer's environment, or find it; a half-made one is removed."""
+    home = HOME / f".venv-peers-{package}"
+    python = str(home / "bin" / "python")
+    if not home.exists():
+        free = {name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"}
+        try:
+            venv.create(home, with_pip=True)
+            (home / ".gitignore").write_text("*\n")
+            run([python, "-m", "pip", "install", "--quiet", *wanted], free)
+        except BaseException:
+            shutil.rmtree(home)
+            raise
+    return python
+
+
+def run(command: list[str], environment: dict[str, str] | None = None) -> str:
+    with tempfile.TemporaryDirectory() as elsewhere:  # some leave tables where they were started
+        done = subprocess.run(
+            command, check=True, capture_output=True, text=True, env=environment, timeout=PATIENCE, cwd=elsewhere
+        )
+    return done.stdout
+
+
+def ask(package: str, wanted: tuple[str, ...], script: str, files: Iterable[str]) -> tuple[str, str]:
+    """Let a peer answer; give what it printed, and why it stopped early if it did."""
+    code = HARNESS.replace("SCRIPT", script).replace("PACKAGE", package)
+    try:
+        return run([python_for(package, wanted), "-c", code, *files]), ""
+    except subprocess.TimeoutExpired as problem:
+        return (problem.stdout or b"").decode(), f"not finished after {PATIENCE:.0f} s"
+    except subprocess.CalledProcessError as problem:
+        return problem.stdout, (problem.stderr.strip().splitlines() or ["failed"])[-1]
+
+
+def ours(folder: Path, size: int) -> tuple[str, float]:
+    """Answer it here; give the file with the table, and the time."""
+    folder.mkdir()
+    bench = Bench(folder, size)
+    bench.register()
+    with bench.open(open_ledger(bench.catalogue.place, folder)) as database:
+        action = {OURS: lambda: bench.cold(database).ask(**bench.question(100, "sum", "avg"))}
+        return str(bench.source), side_by_side(action, 5)[OURS]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        measured = [ours(Path(folder) / str(size), size) for size in SIZES]
+        rows = {file: {OURS: seconds} for file, seconds in measured}
+        for name, package, wanted, script in PEERS:
+            shown, reason = ask(package, wanted, script, rows)
+            if reason:
+                print(f"\n{name}: {reason}", file=sys.stderr)
+            for line in shown.splitlines():
+                if line.startswith("TAKEN "):
+                    file, seconds, version = json.loads(line.removeprefix("TAKEN "))
+                    rows[file][f"{name} {version}"] = seconds
+    for size, taken in zip(SIZES, rows.values(), strict=True):
+        table(f"{size:,} rows, sum and mean by 100 keys", taken, OURS)
+
+
+if __name__ == "__main__":
+    main()

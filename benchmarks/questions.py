@@ -1,0 +1,185 @@
+"""Cost of a question about a private table, against the bare query on the same snapshot.
+
+Large tables, where reading dominates; a small one, where everything else does; growth with the number of groups and
+with the length of the ledger. Set BENCH_ROWS=100000000 for a large table of that size.
+"""
+
+import itertools
+import math
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from benchmarks.stopwatch import side_by_side, table
+from errorfloor.catalogue import Catalogue
+from errorfloor.engines import open_engine
+from errorfloor.identity import KeyRing
+from errorfloor.ledger import Entry, Ledger, MemoryLedger, open_ledger
+from errorfloor.pricing import Charge
+from errorfloor.service import Database
+from errorfloor.vault import register, snapshot
+
+ROWS = int(os.environ.get("BENCH_ROWS", "10000000"))
+BARE, COPY, SYNC = "the bare query", "DuckDB copies into a table", "one line appended, on disk"
+
+
+class Bench:
+    """A table of readings: a row key, public keys that take as many values as they are named after, one private column.
+
+    Every question asks for another error, so that it is charged anew.
+    """
+
+    def __init__(self, folder: Path, rows: int, groups: Sequence[int] = (100,)) -> None:
+        self.folder, self.rows, self.source = folder, rows, folder / "readings.parquet"
+        keys = {f"key_{n}": f"(range % {n})::INT AS key_{n}" for n in groups}
+        duckdb.sql(
+            f"COPY (SELECT range AS id, {', '.join(keys.values())}, round(50 * random(), 3) AS kwh "
+            f"FROM range({rows})) TO '{self.source}' (FORMAT parquet)"
+        )
+        declared = {
+            "source": self.source.name,
+            "version": "1",
+            "row_key": ["id"],
+            "public": {"id": "whole"} | dict.fromkeys(keys, "whole"),
+            "private": {"kwh": {"range": [0, 50], "resolution": 0.001, "floor": 0.5, "unit": "kWh"}},
+        }
+        self.catalogue = Catalogue.model_validate({"tables": {"readings": declared}, "folder": folder})
+        self.keys = KeyRing.create(folder / "keys.json")
+        self._errors = (1 + place * 1e-6 for place in itertools.count())
+
+    def register(self) -> None:
+        """Make the vault anew."""
+        (self.folder / "vault.duckdb").unlink(missing_ok=True)
+        with open_engine(self.catalogue.place, self.folder, read_only=False) as engine:
+            register(self.catalogue, "readings", engine=engine)
+
+    def copy(self) -> None:
+        """Let DuckDB keep the same rows as they are."""
+        copy = self.folder / "copy.duckdb"
+        copy.unlink(missing_ok=True)
+        with duckdb.connect(str(copy)) as connection:
+            connection.execute(f"CREATE TABLE readings AS SELECT * FROM '{self.source}'")
+        copy.unlink()
+
+    def open(self, ledger: Ledger) -> Database:
+        """Open the table; nothing is known of it yet."""
+        self.engine = open_engine(self.catalogue.place, self.folder, read_only=True)
+        return Database(self.catalogue, engine=self.engine, ledger=ledger, keys=self.keys)
+
+    def cold(self, database: Database) -> Database:
+        """Open it again on the same engine and ledger, without the public facts that were asked for already."""
+        return Database(self.catalogue, engine=self.engine, ledger=database._ledger, keys=self.keys)
+
+    def bare(self, groups: int = 100) -> Callable[[], object]:
+        """Give the query that a question is measured against, on the same snapshot and engine."""
+        kept = snapshot(self.catalogue, "readings", self.engine)
+        key, kwh = kept.columns[f"key_{groups}"], kept.columns["kwh"]
+        sql = f"SELECT {key}, avg({kwh}), var_samp({kwh}) FROM {kept.relation} GROUP BY {key}"
+        return lambda: self.engine.query(sql)
+
+    def question(self, groups: int = 100, first: str = "avg", second: str = "var_samp") -> dict[str, Any]:
+        """Give a question that was never asked; its noise is wide enough for thousands of them to be affordable."""
+        key, scale = f"key_{groups}", 10 * next(self._errors)
+        sql = f"SELECT {key}, {first}(kwh) AS one, {second}(kwh) AS two FROM readings GROUP BY {key}"
+        wide = {"sum": 1000.0, "avg": 1.0, "var_samp": 100.0}
+        return {"sql": sql, "max_error": {"one": wide[first] * scale, "two": wide[second] * scale}}
+
+
+def large(folder: Path) -> None:
+    bench = Bench(folder, ROWS)
+    times = side_by_side({COPY: bench.copy, "errorfloor registers": bench.register}, 3)
+    table(f"Registering {ROWS:,} rows, per row", times, COPY, ROWS, "ns")
+    with bench.open(open_ledger(bench.catalogue.place, folder)) as database:
+        actions = {
+            BARE: bench.bare(),
+            "price, first time": lambda: bench.cold(database).price(**bench.question()),
+            "ask, first time": lambda: bench.cold(database).ask(**bench.question()),
+            "ask, with another error": lambda: database.ask(**bench.question()),
+        }
+        table(f"{ROWS:,} rows, mean and variance by 100 keys", side_by_side(actions, 5), BARE)
+
+
+def small(folder: Path) -> None:
+    bench = Bench(folder, 1000)
+    bench.register()
+    with bench.open(MemoryLedger()) as memory, bench.open(open_ledger(bench.catalogue.place, folder)) as durable:
+        actions: dict[str, Callable[[], object]] = {BARE: bench.bare(), SYNC: lambda: sync(folder / "synced")}
+        for name, database in {"ledger in memory": memory, "ledger on SQLite": durable}.items():
+            actions[f"price, {name}"] = lambda database=database: database.price(**bench.question())
+            actions[f"ask, {name}"] = lambda database=database: database.ask(**bench.question())
+        times = side_by_side(actions, 15)
+    table("1,000 rows, mean and variance by 100 keys", times, BARE, unit="ms")
+    for name in list(times)[2:]:
+        print(f"  {name} takes {1000 * (times[name] - times[BARE]):.1f} ms longer than {BARE}")
+
+
+def sync(file: Path) -> None:
+    """Do what a charge does at the least: have one line on disk."""
+    with file.open("a") as opened:
+        opened.write("charged\n")
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def by_groups(folder: Path) -> None:
+    sizes = (100, 1000, 10_000)
+    bench = Bench(folder, 100_000, sizes)
+    bench.register()
+    actions: dict[str, Callable[[], object]] = {}
+    with bench.open(MemoryLedger()) as database:
+        for n in sizes:
+            actions[f"{BARE}, {n:,} groups"] = bench.bare(n)
+            actions[f"price, {n:,} groups"] = lambda n=n: bench.cold(database).price(**bench.question(n))
+            actions[f"ask, {n:,} groups"] = lambda n=n: bench.cold(database).ask(**bench.question(n))
+        times = side_by_side(actions, 5)
+    table("100,000 rows, public facts asked each time", times, f"{BARE}, 100 groups", unit="ms")
+    for verb in ("price", "ask"):
+        before, after = (times[f"{verb}, {n:,} groups"] for n in sizes[1:])
+        print(f"  {verb} grows as groups^{math.log10(after / before):.2f} from {sizes[1]:,} to {sizes[2]:,} groups")
+
+
+def by_history(folder: Path) -> None:
+    sizes = (10, 1000, 100_000)
+    bench = Bench(folder, 1000)
+    bench.register()
+    actions: dict[str, Callable[[], object]] = {}
+    with ExitStack() as opened:
+        for size in sizes:
+            (folder / str(size)).mkdir()
+            ledger = open_ledger(bench.catalogue.place, folder / str(size))
+            database = opened.enter_context(bench.open(ledger))
+            fill(ledger, database, bench, size)
+            actions[f"price after {size:,} entries"] = lambda database=database: database.price(**bench.question())
+            actions[f"ask after {size:,} entries"] = lambda database=database: database.ask(**bench.question())
+        times = side_by_side(actions, 15)
+    table("1,000 rows, with a ledger on SQLite that has a history", times, "ask after 10 entries", unit="ms")
+
+
+def fill(ledger: Ledger, database: Database, bench: Bench, size: int) -> None:
+    """Write entries with small charges of their own to the account that the questions use."""
+    prepared = database.price(**bench.question()).prepared
+    account = next(iter(prepared.allowances))
+    small = np.random.default_rng(1).uniform(0, 1e-9, size).tolist()
+    entries = [
+        Entry(sha256(f"{place}".encode()).hexdigest(), {account: Charge(charge, 0.0)}, {"output": "one"})
+        for place, charge in enumerate(small)
+    ]
+    for start in range(0, size, 1000):
+        ledger.charge(entries[start : start + 1000], prepared.allowances, prepared.terms)
+
+
+def main() -> None:
+    for measure in (large, small, by_groups, by_history):
+        with tempfile.TemporaryDirectory() as folder:
+            measure(Path(folder))
+
+
+if __name__ == "__main__":
+    main()
