@@ -39,6 +39,7 @@ class Bench:
     def __init__(self, folder: Path, rows: int, groups: Sequence[int] = (100,)) -> None:
         self.folder, self.rows, self.source = folder, rows, folder / "readings.parquet"
         keys = {f"key_{n}": f"(range % {n})::INT AS key_{n}" for n in groups}
+        duckdb.sql("SET enable_progress_bar = false")
         duckdb.sql(
             f"COPY (SELECT range AS id, {', '.join(keys.values())}, round(50 * random(), 3) AS kwh "
             f"FROM range({rows})) TO '{self.source}' (FORMAT parquet)"

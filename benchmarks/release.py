@@ -1,12 +1,14 @@
 """Cost of releasing a whole table, against DuckDB copying the same file; memory and growth.
 
-Set BENCH_ROWS=100000000 for the large table.
+Two tables: one stored in the order of its key, as published tables usually are, and one that has to be sorted, whose
+cost is set beside DuckDB sorting it too. Set BENCH_ROWS=100000000 for large ones.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -18,13 +20,12 @@ from errorfloor.identity import KeyRing
 from errorfloor.support import Interval
 
 ROWS = int(os.environ.get("BENCH_ROWS", "20000000"))
+COPY, SORTED_COPY, RELEASE, KEPT = "DuckDB copies", "DuckDB sorts", "errorfloor releases", "errorfloor keeps order"
 ALONE = """
 import sys
-from errorfloor.bulk import release
-from errorfloor.support import Interval
-release(sys.argv[1], sys.argv[2], columns={"kwh": Interval(0, 0.5)}, key=["household", "day"],
-        batch=sys.argv[1].split("/")[-1].removesuffix(".parquet"), keys=sys.argv[3],
-        ranges={"kwh": (0, 50)}, order_is_public=True, overwrite=True)
+from benchmarks.release import perturbing
+from pathlib import Path
+perturbing(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), keep_order=False)()
 lines = open("/proc/self/status").read().splitlines()
 print(next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM")))
 """
@@ -37,36 +38,59 @@ def make(path: Path, rows: int) -> None:
     )
 
 
+def shuffle(source: Path, target: Path) -> None:
+    duckdb.sql(f"COPY (SELECT * FROM '{source}' ORDER BY hash(household, day)) TO '{target}' (FORMAT parquet)")
+
+
+def copying(source: Path, target: Path, order: str = "") -> Callable[[], object]:
+    return lambda: duckdb.sql(f"COPY (SELECT * FROM '{source}' {order}) TO '{target}' (FORMAT parquet)")
+
+
+def perturbing(source: Path, target: Path, keys: Path, *, keep_order: bool) -> Callable[[], object]:
+    return lambda: release(
+        source,
+        target,
+        columns={"kwh": Interval(0, 0.5)},
+        key=["household", "day"],
+        batch=source.stem,
+        keys=keys,
+        ranges={"kwh": (0, 50)},
+        order_is_public=keep_order,
+        overwrite=True,
+    )
+
+
+def memory(source: Path, target: Path, keys: Path) -> str:
+    command = [sys.executable, "-c", ALONE, str(source), str(target), str(keys)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
 def main() -> None:
+    duckdb.sql("SET enable_progress_bar = false")
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
+        copy, out = here / "copy.parquet", here / "out.parquet"
         keys = KeyRing.create(here / "keys.json").path
-        times = {}
         sizes = [ROWS // 10, ROWS // 3, ROWS]
+        times = []
         for rows in sizes:
-            source = here / f"{rows}.parquet"
-            make(source, rows)
-
-            def copy(source: Path = source) -> None:
-                duckdb.sql(f"COPY (SELECT * FROM '{source}') TO '{here / 'copy.parquet'}' (FORMAT parquet)")
-
-            def perturb(source: Path = source) -> None:
-                release(
-                    source,
-                    here / "out.parquet",
-                    columns={"kwh": Interval(0, 0.5)},
-                    key=["household", "day"],
-                    batch=source.stem,
-                    keys=keys,
-                    ranges={"kwh": (0, 50)},
-                    order_is_public=True,
-                    overwrite=True,
-                )
-
-            times[rows] = side_by_side({"DuckDB copies": copy, "errorfloor releases": perturb}, 3)
-        table(f"{ROWS:,} rows, Parquet to Parquet", times[ROWS], "DuckDB copies", unit="s")
-        exponent = np.polyfit(np.log(sizes), np.log([times[rows]["errorfloor releases"] for rows in sizes]), 1)[0]
+            ordered = here / f"{rows}.parquet"
+            make(ordered, rows)
+            actions = {COPY: copying(ordered, copy), RELEASE: perturbing(ordered, out, keys, keep_order=False)}
+            if rows == ROWS:
+                actions[KEPT] = perturbing(ordered, out, keys, keep_order=True)
+            times.append(side_by_side(actions, 3))
+        table(f"{ROWS:,} rows in the order of their key, Parquet to Parquet", times[-1], COPY, unit="s")
+        exponent = np.polyfit(np.log(sizes), np.log([taken[RELEASE] for taken in times]), 1)[0]
         print(f"  time grows as rows^{exponent:.2f}")
-        command = [sys.executable, "-c", ALONE, str(here / f"{ROWS}.parquet"), str(here / "alone.parquet"), str(keys)]
-        used = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-        print(f"  most memory of a process that releases {ROWS:,} rows: {used} MiB")
+        shuffled = here / "shuffled.parquet"
+        shuffle(ordered, shuffled)
+        actions = {
+            COPY: copying(shuffled, copy),
+            SORTED_COPY: copying(shuffled, copy, "ORDER BY household, day"),
+            RELEASE: perturbing(shuffled, out, keys, keep_order=False),
+            KEPT: perturbing(shuffled, out, keys, keep_order=True),
+        }
+        table(f"{ROWS:,} rows in another order, Parquet to Parquet", side_by_side(actions, 3), COPY, unit="s")
+        for source in (ordered, shuffled):
+            print(f"  most memory of a process that releases {source.stem}: {memory(source, out, keys)} MiB")

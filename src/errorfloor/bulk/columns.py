@@ -29,7 +29,9 @@ class ReleasedColumn:
     """One column, ready to be perturbed.
 
     ``low`` and ``high`` bound the released number minus the true one. Values outside ``range`` are clamped or refused,
-    nulls are kept or refused, and what is not a finite number is refused always.
+    nulls are kept or refused, and what is not a finite number is refused always. Of a declared column more is known:
+    ``spacing``, the step between its values where that is too wide to be taken for a continuum; ``evaluation_error``,
+    how far value plus noise may be off as computed; and ``distance``, the example to use in words.
 
     >>> column = ReleasedColumn.plan("kwh", Interval(0, 0.5), step="0.1", out_of_range="refuse", nulls="keep")
     >>> column.noise.support.width < 0.4, column.describe()["certain_interval"]
@@ -45,6 +47,9 @@ class ReleasedColumn:
     out_of_range: str = "refuse"
     nulls: str = "keep"
     unit: str = ""
+    spacing: float | None = None
+    evaluation_error: float = 0.0
+    distance: float | None = None
     derived: bytes = field(default=b"", repr=False)
 
     @classmethod
@@ -72,7 +77,7 @@ class ReleasedColumn:
     @property
     def identity(self) -> tuple[Part, ...]:
         """What decides the released numbers, besides key, batch and row; one function of the data for each."""
-        law = json.dumps(_law(self.noise.to_dict()), sort_keys=True)
+        law = json.dumps(self.noise.law, sort_keys=True)
         return self.name, law, self.lattice.step, self.range, self.out_of_range, self.nulls, SAMPLER
 
     @property
@@ -83,18 +88,15 @@ class ReleasedColumn:
     @property
     def floor(self) -> Floor:
         """What nobody can learn about one value of the column from its released number."""
-        return floor(self.noise, [[1.0]], ranges=self.range)
+        return floor(
+            self.noise, [[1.0]], ranges=self.range, spacing=self.spacing, evaluation_error=self.evaluation_error
+        )
 
     def perturb(self, column: pa.Array, tags: Array) -> pa.Array:
         """Give the released numbers: value plus noise, rounded to the lattice."""
-        missing = None
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        if column.null_count:
-            if self.nulls == "refuse":
-                raise InputError(f"column {self.name} has nulls, which its rule refuses: declare nulls='keep'")
-            missing = column.is_null().to_numpy(zero_copy_only=False)
-        values = self._numbers(column)
+        values, missing = self.numbers(column)
+        if self.range is not None and self.out_of_range == "clamp":
+            values = np.clip(values, *self.range)
         noise = self.noise.sample(len(values), rng=RowBits(self.derived, tags))
         noise += values
         released = self.lattice.round_in_place(noise)
@@ -102,9 +104,15 @@ class ReleasedColumn:
             released[missing] = 0.0  # nothing is left under the mask
         return pa.array(released, mask=missing)
 
-    def _numbers(self, column: pa.Array) -> Array:
+    def numbers(self, column: pa.Array) -> tuple[Array, Array | None]:
+        """Give the values as doubles, not yet clamped, and where there is none; what breaks a rule is refused."""
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
+        missing = None
+        if column.null_count:
+            if self.nulls == "refuse":
+                raise InputError(f"column {self.name} has nulls, which its rule refuses: declare nulls='keep'")
+            missing = column.is_null().to_numpy(zero_copy_only=False)
         if not (
             pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
         ):
@@ -117,22 +125,20 @@ class ReleasedColumn:
         numbers: Array = values.to_numpy(zero_copy_only=False)
         if not np.isfinite(numbers).all():
             raise InputError(f"column {self.name} has a value that is not a finite number (NaN or ±infinity)")
-        if self.range is None:
-            return numbers
-        low, high = self.range
-        if self.out_of_range == "clamp":
-            return np.asarray(np.clip(numbers, low, high))
-        if not ((numbers >= low) & (numbers <= high)).all():
-            raise InputError(
-                f"column {self.name} has a value outside its declared range {low:g} … {high:g}, which its rule "
-                f"refuses: declare another range, or out_of_range='clamp'"
-            )
-        return numbers
+        if self.range is not None and self.out_of_range == "refuse":
+            low, high = self.range
+            if not ((numbers >= low) & (numbers <= high)).all():
+                raise InputError(
+                    f"column {self.name} has a value outside its declared range {low:g} … {high:g}, which its rule "
+                    f"refuses: declare another range, or out_of_range='clamp'"
+                )
+        return numbers, missing
 
     def describe(self) -> dict[str, Any]:
         """Give what may be said of the column in public, as plain data."""
         promise = self.floor
-        distance = float(f"{2 * math.sqrt(float(self.noise.covariance[0, 0])):.2g}")  # two standard errors
+        two_errors = float(f"{2 * math.sqrt(float(self.noise.covariance[0, 0])):.2g}")
+        distance = two_errors if self.distance is None else self.distance
         return {
             "column": self.name,
             "unit": self.unit,
@@ -151,10 +157,3 @@ class ReleasedColumn:
             "told_apart_in_100": times_in_hundred(promise.distinguish(distance)),
             "explanation": promise.explain(unit=self.unit, distance=distance),
         }
-
-
-def _law(plain: Any) -> Any:
-    """Leave out of a noise's plain form all that does not decide its density."""
-    if isinstance(plain, dict):
-        return {name: _law(value) for name, value in plain.items() if name != "certificate"}
-    return [_law(value) for value in plain] if isinstance(plain, list) else plain

@@ -25,15 +25,27 @@ def source_digest(path: Path, table: str | None, ring: KeyRing) -> str:
 
 @contextmanager
 def entered(
-    ring: KeyRing, *, batch: str, source: str, key: tuple[str, ...], columns: Mapping[str, str], again: bool
+    ring: KeyRing,
+    *,
+    batch: str,
+    source: str,
+    key: tuple[str, ...],
+    columns: Mapping[str, str],
+    again: bool,
+    by_column: bool = False,
 ) -> Iterator[Key]:
     """Check a release against the register, write it down durably, and give the key to draw with.
+
+    A source is known by its bytes or, ``by_column``, by the rows of the one column that is entered: then another column
+    of the batch has a source of its own, which is no contradiction since no two columns share noise.
 
     A release that is refused later, so that nothing was published, is taken back; one that is killed stays written.
     Raises InputError if the batch names other data, if a column was released under it with other noise, or if the same
     column of the same data was released under another batch and ``again`` does not allow that.
     """
     entry: dict[str, Any] = {"batch": batch, "source": source, "key": list(key), "columns": dict(columns)}
+    if by_column:
+        entry["by_column"] = True
     with _opened(ring) as (file, entries):
         chosen = ring.find(_key_of(entries, entry, again) or ring.current.id)
         entry["key_id"] = chosen.id
@@ -77,7 +89,9 @@ def _key_of(entries: list[dict[str, Any]], entry: dict[str, Any], again: bool) -
     batch = entry["batch"]
     same = [old for old in entries if old["batch"] == batch]
     for old in same:
-        if old["source"] != entry["source"]:
+        shared = set(old["columns"]) & set(entry["columns"])
+        apart = "by_column" in old and "by_column" in entry and not shared
+        if old["source"] != entry["source"] and not apart:
             raise InputError(
                 f"batch {batch} names other data: its noise would be shared, and differences would be exact; choose a "
                 f"batch name of its own for this table"

@@ -23,9 +23,9 @@ class RowKey:
     columns: tuple[str, ...]
     derived: bytes = field(repr=False)
 
-    def tags(self, batch: pa.RecordBatch) -> Array:
-        """Give the tag of every row, as an (n, 2) array of words."""
-        return row_tags(self.derived, [self._words(batch.column(name), name) for name in self.columns])
+    def tags(self, batch: pa.RecordBatch, *further: Array) -> Array:
+        """Give the tag of every row, and of ``further`` words that belong to it, as an (n, 2) array of words."""
+        return row_tags(self.derived, [*(self._words(batch.column(name), name) for name in self.columns), *further])
 
     def _words(self, column: pa.Array, name: str) -> Array:
         if pa.types.is_dictionary(column.type):

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from errorfloor.errors import ErrorFloorError, InputError
 
-ROWS = 1 << 17  # rows in a batch
+ROWS = 122_880  # rows in a batch: what DuckDB stores and sorts together, so that most batches pass as they are
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow", ".feather": "arrow", ".duckdb": "duckdb"}
 PROBLEMS = (pa.ArrowException, duckdb.Error, OSError)
 
@@ -86,6 +86,7 @@ class TableFile:
                 problem = type(error).__name__
             if reader is None:
                 raise self._unreadable(problem)
+            stack.callback(reader.close)  # or whoever still holds it would keep DuckDB from opening the file again
             yield reader
 
     def _must_exist(self) -> None:
@@ -93,40 +94,29 @@ class TableFile:
             raise InputError(f"there is no file {self.path}")
 
     def batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
-        """Give the batches of a reader, none larger than ``ROWS``."""
-        while True:
-            problem = ""
-            try:
-                batch = reader.read_next_batch()
-            except StopIteration:
-                return
-            except PROBLEMS as error:
-                problem = type(error).__name__
-            if problem:
-                raise self._unreadable(problem)
-            for start in range(0, batch.num_rows, ROWS):
-                yield batch.slice(start, ROWS)
+        """Give the rows of a reader in batches of ``ROWS``, the last one less.
 
-    def _unreadable(self, problem: str) -> InputError:
+        How a target is cut into pieces follows from the number of its rows, not from how the source stored them.
+        """
+        return regrouped(reader, self._unreadable)
+
+    def _unreadable(self, problem: str) -> ErrorFloorError:
         return InputError(f"cannot read {self.path} as {self.format} ({problem}): is it complete, and of one shape?")
 
     def _open(self, stack: ExitStack, scratch: Path, columns: Sequence[str], order: Sequence[str]) -> Any:
-        if self.format == "parquet" and not order:
-            file = stack.enter_context(pq.ParquetFile(self.path))
-            chosen = pa.schema([file.schema_arrow.field(name) for name in columns])
-            return pa.RecordBatchReader.from_batches(chosen, file.iter_batches(ROWS, columns=list(columns)))
         relation = self._relation(self._connect(stack, scratch), stack)
-        relation = relation.project(", ".join(_quoted(name) for name in columns))
+        kinds = {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
+        relation = relation.project(", ".join(_plain(name, kinds[name]) for name in columns))
         if order:
-            relation = relation.order(", ".join(_quoted(name) for name in order))
+            relation = relation.order(", ".join(_ordered(name, kinds[name]) for name in order))
         return relation.to_arrow_reader(ROWS)
 
     def _connect(self, stack: ExitStack, scratch: Path | None) -> Any:
         """Open the DuckDB file, or a database in memory that reads other files; it sorts in the scratch folder."""
         if self.format == "duckdb":
-            connection = stack.enter_context(duckdb.connect(str(self.path), read_only=True))
+            connection = stack.enter_context(_connected(self.path, read_only=True))
         else:
-            connection = stack.enter_context(duckdb.connect())
+            connection = stack.enter_context(_connected(":memory:"))
         connection.execute("SET memory_limit = '512MB'")
         if scratch is not None:
             connection.execute("SET temp_directory = '" + str(scratch / "sorting").replace("'", "''") + "'")
@@ -153,7 +143,7 @@ class TableFile:
             return self.path.exists()
         problem, found = "", False
         try:
-            with duckdb.connect(str(self.path), read_only=True) as connection:
+            with _connected(self.path, read_only=True) as connection:
                 found = str(self.table).lower() in _tables(connection)
         except PROBLEMS as error:
             problem = type(error).__name__
@@ -172,6 +162,7 @@ class TableFile:
     ) -> None:
         """Write all batches in ``scratch``, then ``check``, then put the result in place: whole or not at all."""
         partial = scratch / f"partial{self.path.suffix}"
+        partial.unlink(missing_ok=True)
         failures: list[ErrorFloorError] = []
         problem = ""
         try:
@@ -198,7 +189,7 @@ class TableFile:
                 for batch in batches:
                     csv.write_batch(batch)
         else:
-            with duckdb.connect(str(path)) as connection:
+            with _connected(path) as connection:
                 connection.register("released_batches", pa.RecordBatchReader.from_batches(schema, batches))
                 connection.execute(f"CREATE TABLE {_quoted(str(self.table))} AS SELECT * FROM released_batches")
 
@@ -209,7 +200,7 @@ def _place(partial: Path, target: TableFile, overwrite: bool) -> None:
         os.fsync(file.fileno())
     if target.format == "duckdb" and target.path.exists():
         name = _quoted(str(target.table))
-        with duckdb.connect(str(target.path)) as connection:
+        with _connected(target.path) as connection:
             connection.execute("ATTACH '" + str(partial).replace("'", "''") + "' AS finished (READ_ONLY)")
             verb = "CREATE OR REPLACE TABLE" if overwrite else "CREATE TABLE"
             connection.execute(f"{verb} {name} AS SELECT * FROM finished.{name}")
@@ -227,12 +218,65 @@ def _watched(batches: Iterator[pa.RecordBatch], failures: list[ErrorFloorError])
         raise
 
 
+def _connected(path: Path | str, *, read_only: bool = False) -> Any:
+    """Open a database that keeps silent and does not know where it is.
+
+    DuckDB's own progress bar would be mixed with what is printed as data; the time zone of a machine would be written
+    into the files that it makes.
+    """
+    connection = duckdb.connect(str(path), read_only=read_only)
+    connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
+    return connection
+
+
 def _tables(connection: Any) -> set[str]:
     return {str(name).lower() for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
 
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _plain(name: str, kind: str) -> str:
+    """Read a column; an enumeration as texts, since the order of its values could be that of private ones."""
+    return f"CAST({_quoted(name)} AS VARCHAR) AS {_quoted(name)}" if kind.startswith("ENUM") else _quoted(name)
+
+
+def _ordered(name: str, kind: str) -> str:
+    """Sort by a column; texts byte by byte, whatever collation the table declares."""
+    return f'{_quoted(name)} COLLATE "binary"' if kind == "VARCHAR" or kind.startswith("ENUM") else _quoted(name)
+
+
+def regrouped(reader: Any, unreadable: Callable[[str], ErrorFloorError]) -> Iterator[pa.RecordBatch]:
+    """Give the rows of a reader in batches of ``ROWS``; ``unreadable`` makes an error of the kind of a problem."""
+    kept: list[pa.RecordBatch] = []
+    count = 0
+    while (batch := _next(reader, unreadable)) is not None:
+        while count + batch.num_rows >= ROWS:
+            kept.append(batch.slice(0, ROWS - count))
+            batch = batch.slice(ROWS - count)
+            yield _joined(kept)
+            kept, count = [], 0
+        if batch.num_rows:
+            kept.append(batch)
+            count += batch.num_rows
+    if kept:
+        yield _joined(kept)
+
+
+def _next(reader: Any, unreadable: Callable[[str], ErrorFloorError]) -> pa.RecordBatch | None:
+    problem = ""
+    try:
+        return reader.read_next_batch()
+    except StopIteration:
+        return None
+    except PROBLEMS as error:
+        problem = type(error).__name__
+    raise unreadable(problem)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 def _write_groups(writer: Any, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> None:

@@ -6,14 +6,17 @@ part is looked at alone, by putting its words into a hash table (compiled, where
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from errorfloor.bulk.request import Request
+from errorfloor.bulk.rowkey import RowKey
 from errorfloor.checks import Array
 from errorfloor.errors import ErrorFloorError
 
@@ -73,6 +76,33 @@ class SeenTags:
 
         with ThreadPoolExecutor(2 if counts.sum() < ONE_AT_A_TIME else 1) as pool:
             return np.concatenate(list(pool.map(repeated, range(PARTS))))
+
+
+class TagWatch:
+    """Looks at the tags of all rows, in whatever order they come; suspects are read again and compared in full."""
+
+    def __init__(
+        self, request: Request, seen: SeenTags, row_key: RowKey, keys: Callable[[], Iterator[pa.RecordBatch]]
+    ) -> None:
+        self._request, self._seen, self._row_key, self._keys = request, seen, row_key, keys
+
+    def look(self, batch: pa.RecordBatch, tags: Array) -> tuple[Array, Array]:
+        """Arrange the tags of a batch."""
+        return arrange(tags)
+
+    def take(self, found: tuple[Array, Array]) -> None:
+        """Keep them."""
+        self._seen.add(found)
+
+    def settle(self) -> None:
+        """Refuse a table in which two tags are equal."""
+        suspects = self._seen.suspects()
+        if not suspects.size:
+            return
+        parts = [tags[np.isin(tags[:, 0], suspects)] for tags in map(self._row_key.tags, self._keys())]
+        full = np.concatenate(parts)
+        if len(np.unique(full, axis=0)) < len(full):
+            raise self._request.not_unique()
 
 
 def arrange(tags: Array) -> tuple[Array, Array]:

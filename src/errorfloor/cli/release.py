@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -15,22 +15,32 @@ from errorfloor.support import Interval
 
 @app.command()
 def release(
-    source: Annotated[Path, typer.Argument(help="Table to read: .parquet, .csv, .arrow, .feather or .duckdb.")],
-    target: Annotated[Path, typer.Argument(help="Table to write, in any of these formats.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="Table to read: .parquet, .csv, .arrow, .feather or .duckdb; or the catalogue that declares it, .toml."
+        ),
+    ],
+    target: Annotated[Path, typer.Argument(help="Table to write, in any of these formats; a folder with Spark.")],
     column: Annotated[list[str], typer.Option(help="Column that gets noise; repeat for more.")],
     noise: Annotated[list[str], typer.Option(help="Interval that the noise of that column never leaves: 0..0.5.")],
-    key: Annotated[str, typer.Option(help="Columns that together name a row, with commas: household,day.")],
     batch: Annotated[str, typer.Option(help="A name that no release of other data has had: 2013-q1.")],
-    keys: Annotated[Path, typer.Option(help="Key file; make one with errorfloor keys create.")],
+    key: Annotated[
+        str | None, typer.Option(help="Columns that together name a row, with commas: household,day.")
+    ] = None,
+    keys: Annotated[Path | None, typer.Option(help="Key file; make one with errorfloor keys create.")] = None,
     unit: Annotated[list[str] | None, typer.Option(help="Unit of that column.")] = None,
     ranges: Annotated[list[str] | None, typer.Option("--range", help="Declared range of that column: 0..50.")] = None,
     step: Annotated[list[str] | None, typer.Option(help="Released numbers are multiples of this: 0.01.")] = None,
-    out_of_range: Annotated[str, typer.Option(help="refuse or clamp values outside the range.")] = "refuse",
-    nulls: Annotated[str, typer.Option(help="keep or refuse nulls.")] = "keep",
-    table: Annotated[str | None, typer.Option(help="Table to read in a DuckDB file.")] = None,
+    out_of_range: Annotated[
+        str | None, typer.Option(help="refuse (the default) or clamp values outside the range.")
+    ] = None,
+    nulls: Annotated[str | None, typer.Option(help="keep (the default) or refuse nulls.")] = None,
+    table: Annotated[str | None, typer.Option(help="Table to read in a DuckDB file or a catalogue.")] = None,
     target_table: Annotated[str | None, typer.Option(help="Table to write in a DuckDB file.")] = None,
     public: Annotated[str | None, typer.Option(help="Columns published as they are, with commas: tariff,area.")] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="The order of the rows is public: keep it.")] = False,
+    engine: Annotated[str, typer.Option(help="duckdb, or spark for a Parquet file or folder.")] = "duckdb",
     again: Annotated[
         bool, typer.Option("--again", help="Allow a second draw of the same data: another answer.")
     ] = False,
@@ -43,11 +53,27 @@ def release(
     The same release made again is the same file; it appears whole or not at all. Rows leave in the order of their key,
     and columns that are neither key, nor released, nor declared public are left out.
 
+    A catalogue as source means a registered table of it: the release is charged to the table's accounts before a
+    private column is read, and the catalogue says what --key, --keys, --unit, --range, --out-of-range, --nulls and
+    --public say for a file. Exit code 3 means that it would break a declared floor: nothing was charged or written.
+
     Example: errorfloor release meters.parquet out.parquet --column kwh --noise 0..0.5 --unit kWh --range 0..50
     --key household,day --batch 2013-q1 --keys keys.json
+
+    Example: errorfloor release errorfloor.toml out.parquet --table meters --column kwh --noise=-20..20 --batch 2013-q1
     """
     from errorfloor.bulk import release as perform
 
+    if engine not in ("duckdb", "spark"):
+        raise InputError(f"--engine must be duckdb or spark, got {engine!r}")
+    declared = source.suffix.lower() == ".toml"
+    if declared and engine == "spark":
+        raise InputError(
+            "--engine spark reads a Parquet file or folder; a catalogue names its own engine: leave it out"
+        )
+    missing = [option for option, given in (("--key", key), ("--keys", keys)) if given is None]
+    if missing and not declared:
+        raise InputError(f"{source} is released with {' and '.join(missing)}: name the row key and the key file")
     intervals = {name: _interval(text) for name, text in _each("--noise", column, noise).items()}
     with Progress(
         TextColumn("releasing"),
@@ -60,10 +86,10 @@ def release(
     ) as bar:
         task = bar.add_task("", total=None)
         report = perform(
-            source,
+            _frame(source) if engine == "spark" else source,
             target,
             columns=intervals,
-            key=[part.strip() for part in key.split(",")],
+            key=[part.strip() for part in key.split(",")] if key is not None else None,
             batch=batch,
             keys=keys,
             ranges={name: parse_range(text) for name, text in _each("--range", column, ranges).items()},
@@ -83,6 +109,12 @@ def release(
         print_json(report.to_dict())
     else:
         print(f"{target}: {report.rows:,} rows\n{report.explain()}")
+
+
+def _frame(source: Path) -> Any:
+    from errorfloor.bulk.spark import read_parquet  # starts Java, so only when it is asked for
+
+    return read_parquet(source)
 
 
 def _each(option: str, columns: Sequence[str], values: Sequence[str] | None) -> dict[str, str]:

@@ -115,9 +115,7 @@ def _check_names(question: Question) -> None:
                 )
 
 
-def terms_of(
-    name: str, table: Table, accounts: Iterable[Account], snapshots: Iterable[Snapshot] = ()
-) -> dict[str, JSON]:
+def terms_of(name: str, table: Table, accounts: Iterable[Account], snapshots: Iterable[Snapshot]) -> dict[str, JSON]:
     """Say what must never change, as the ledger keeps it.
 
     What the accounts of a table and of the columns that are charged mean; and which snapshot a version is: its noise

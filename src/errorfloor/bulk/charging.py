@@ -1,0 +1,81 @@
+"""What the release of a declared column costs, from public facts: every row of it is an answer of its own."""
+
+import math
+from dataclasses import dataclass
+
+from errorfloor.bulk.columns import ReleasedColumn
+from errorfloor.catalogue import Catalogue, PrivateColumn
+from errorfloor.engines import Engine
+from errorfloor.errors import InputError
+from errorfloor.identity import Part
+from errorfloor.noise.lattice import MOST
+from errorfloor.pricing import Account, Charge, bounds, cell_text
+from errorfloor.pricing.charging import SLACK
+from errorfloor.sql import parse
+from errorfloor.vault import Snapshot
+
+ROUNDING = 2.0**-49  # of the largest number on the way from a stored value to the lattice: eight roundings and more
+FARTHEST = MOST / 4  # steps from zero: the value's own roundings then stay within the lattice's margin too
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What is public about the rows of a private column that have a value.
+
+    ``cells`` are the cells of the partition of accounts that hold some of them; ``most`` is how many of them the owner
+    with most has, None where no owner is declared.
+
+    >>> Exposure((), None).most is None
+    True
+    """
+
+    cells: tuple[tuple[Part, ...], ...]
+    most: int | None
+
+
+def exposure(catalogue: Catalogue, snapshot: Snapshot, column: str, engine: Engine) -> Exposure:
+    """Find it out; public columns are read, and where the private one is null if that is declared public."""
+    question = parse(f'SELECT count(*) AS n FROM "{snapshot.table_name}" WHERE "{column}" IS NOT NULL', catalogue)
+    found = bounds(question, catalogue, [snapshot], engine)
+    most = None if found.owners is None else int(found.owners.count.max(initial=0))
+    return Exposure(tuple(found.cells), most)
+
+
+def charges(column: ReleasedColumn, declared: PrivateColumn, table: str, shown: Exposure) -> dict[Account, Charge]:
+    """Give what the release of a column costs each account.
+
+    With I the noise's information, η the evaluation error, L the width of the range and n the rows of the owner with
+    most of them: A = I and E = I·η² for every cell of accounts, A = n·I·(L + 2η)² for owners.
+
+    Guarantee: each number is rounded up; see charging.proof.md.
+
+    Raises InputError if the lattice is too fine for the range, so that rounding could break the bound.
+
+    >>> from errorfloor.support import Interval
+    >>> column = ReleasedColumn.plan("kwh", Interval(-1, 1), range=(0.0, 50.0), out_of_range="clamp", nulls="keep")
+    >>> kwh = PrivateColumn(range=(0, 50), resolution=0.001, floor=0.1)
+    >>> cost = charges(column, kwh, "meters", Exposure(((),), 30))
+    >>> [(account.column, round(charge.information)) for account, charge in cost.items()]
+    [('kwh', 10), ('', 747678)]
+    """
+    information = float(column.noise.information[0, 0])
+    error = evaluation_error(column)
+    entry = Charge(information * SLACK, information * error**2 * SLACK)
+    cost = {Account(table, column.name, cell_text(cell)): entry for cell in shown.cells}
+    if shown.most:
+        moved = float(declared.width) + 2 * error
+        cost[Account(table, "", "")] = Charge(shown.most * information * moved**2 * SLACK, 0.0)
+    return cost
+
+
+def evaluation_error(column: ReleasedColumn) -> float:
+    """Bound how far value plus noise, as computed, is off its exact sum; what is beyond the lattice is refused."""
+    assert column.range is not None
+    value, lattice = max(map(abs, column.range)), column.lattice
+    noise = max(map(abs, (column.noise.knots[0], column.noise.knots[-1])))
+    if not value + (noise if math.isfinite(noise) else 0.0) < FARTHEST * lattice.size:
+        raise InputError(
+            f"a step of {lattice.step} is too fine for {column.name}, whose numbers may reach {value:g}: beyond "
+            f"{FARTHEST * lattice.size:g} the bound could not be kept in double precision; choose a wider step"
+        )
+    return ROUNDING * (value + min(noise, MOST * lattice.size))

@@ -1,0 +1,115 @@
+"""A registered snapshot as a table to release: values as they are kept, under their declared names."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from errorfloor.bulk.tables import PROBLEMS, ROWS, regrouped
+from errorfloor.engines import Engine
+from errorfloor.engines.duckdb import READER
+from errorfloor.errors import AnswerFailedError
+from errorfloor.vault import Snapshot
+
+MOST_DIGITS = 18  # of a step that is published as a decimal; with the 13 of a stored integer they fit into 38
+
+
+@dataclass(frozen=True)
+class SnapshotTable:
+    """A snapshot in a DuckDB vault, which is at ``path``.
+
+    Guarantee: a private number is the stored integer times the declared step, as a double that is off by at most four
+    roundings; nothing that goes wrong after it was opened says more than that it did.
+    """
+
+    path: Path
+    snapshot: Snapshot
+
+    def schema(self, engine: Engine) -> pa.Schema:
+        """Give names and types: public columns as they are kept, then private ones as doubles; no row is read."""
+        table = self.snapshot.table
+        public = engine.query(f"{self._select(tuple(table.public))} LIMIT 0").schema
+        return pa.schema([*public, *(pa.field(name, pa.float64()) for name in table.private)])
+
+    def stamp(self) -> tuple[int, ...]:
+        """Give nothing: a snapshot never changes."""
+        return ()
+
+    @contextmanager
+    def read(self, scratch: Path, columns: Sequence[str], order: Sequence[str] = ()) -> Iterator[Any]:
+        """Open some columns as a stream of batches; what does not fit into memory is sorted beside the vault.
+
+        Only its owner can enter that folder.
+        """
+        reader, connection = None, None
+        spilling = self.path.with_name(f"{self.path.name}.tmp")  # where DuckDB puts what it sorts
+        if order:
+            with suppress(OSError):  # of a folder that cannot be written nothing is spilled either
+                spilling.mkdir(exist_ok=True)
+                spilling.chmod(0o700)
+        try:
+            # the settings are those of everybody else who reads the vault, or DuckDB would refuse to open it twice
+            connection = duckdb.connect(str(self.path), read_only=True, config=READER)
+            connection.execute("SET enable_progress_bar = false")
+            reader = connection.sql(self._select(columns, order)).to_arrow_reader(ROWS)
+        except PROBLEMS:
+            reader = None
+        try:
+            if reader is None:
+                raise AnswerFailedError
+            yield reader
+        finally:
+            if reader is not None:
+                reader.close()  # or whoever still holds it would keep DuckDB from opening the vault again
+            if connection is not None:
+                connection.close()
+            with suppress(OSError):  # not there, or in use by somebody else
+                spilling.rmdir()
+
+    def batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
+        """Give the rows of a reader in batches of a fixed size, the last one less."""
+        return regrouped(reader, lambda kind: AnswerFailedError())
+
+    def _select(self, columns: Sequence[str], order: Sequence[str] = ()) -> str:
+        shown = ", ".join(f'{self._value(name)} AS "{name}"' for name in columns)
+        by = ", ".join(self._rank(name) for name in order)
+        return f"SELECT {shown} FROM {self.snapshot.relation}{f' ORDER BY {by}' if by else ''}"
+
+    def _value(self, name: str) -> str:
+        table, stored = self.snapshot.table, self.snapshot.columns[name]
+        if name in table.private:
+            return _double(stored, table.private[name].resolution)
+        step = table.public[name].resolution
+        if step is None:
+            return stored
+        digits = _digits(step) if name in table.row_key else None  # a key has to be exact
+        return _double(stored, step) if digits is None else _decimal(stored, step, digits)
+
+    def _rank(self, name: str) -> str:
+        stored = self.snapshot.columns[name]
+        return f'{stored} COLLATE "binary"' if self.snapshot.table.public[name].type == "text" else stored
+
+
+def _double(stored: str, step: Fraction) -> str:
+    above, below = (f"CAST('{float(part)!r}' AS DOUBLE)" for part in (step.numerator, step.denominator))
+    return f"CAST({stored} AS DOUBLE) * {above} / {below}"
+
+
+def _digits(step: Fraction) -> int | None:
+    """Give how many digits after the point a step has; None if it has no short decimal form."""
+    for digits in range(MOST_DIGITS + 1):
+        whole = step * 10**digits
+        if whole.denominator == 1:
+            return digits if whole < 10**MOST_DIGITS else None
+    return None
+
+
+def _decimal(stored: str, step: Fraction, digits: int) -> str:
+    text = f"{Decimal(int(step * 10**digits)).scaleb(-digits):f}"
+    return f"CAST({stored} AS DECIMAL(14, 0)) * CAST('{text}' AS DECIMAL({MOST_DIGITS}, {digits}))"
