@@ -441,25 +441,25 @@ def test_declared_and_undeclared_releases_share_no_noise(town):
 def test_keys_of_every_type_name_rows(tmp_path):
     rows = 40
     moments = pa.array(np.arange(rows) % 7 * 3_600_000_000, pa.timestamp("us"))
-    place = np.round(0.25 * (np.arange(rows) % 5), 2)
+    place = np.round(0.75 * (np.arange(rows) % 5), 2)
     table = {"at": moments, "place": place, "on": np.arange(rows) % 2 == 0, "n": np.arange(rows)[::-1].copy()}
-    pq.write_table(pa.table({**table, "x": np.linspace(-1, 1, rows)}), tmp_path / "t.parquet")
+    pq.write_table(pa.table({**table, "x": np.linspace(-3, 3, rows)}), tmp_path / "t.parquet")
     (tmp_path / "errorfloor.toml").write_text(
         '[tables.t]\nsource = "t.parquet"\nversion = "1"\nrow_key = ["at", "place", "on", "n"]\n'
-        'public = { at = "moment", place = { type = "number", resolution = 0.25 }, on = "flag", n = "whole" }\n'
-        "[tables.t.private.x]\nrange = [-1, 1]\nresolution = 0.001\nfloor = 0.1\n"
+        'public = { at = "moment", place = { type = "number", resolution = 0.75 }, on = "flag", n = "whole" }\n'
+        "[tables.t.private.x]\nrange = [-3, 3]\nresolution = 0.3\nfloor = 0.05\n"
     )
     KeyRing.create(tmp_path / "keys.json")
     register_all(tmp_path)
     for name in ("out.parquet", "out.csv"):
-        noise = {"x": ef.Interval(-1, 1)}
+        noise = {"x": ef.Interval(-0.5, 0.5)}
         report = ef.release(tmp_path / "errorfloor.toml", tmp_path / name, table="t", columns=noise, batch="q1")
     shown = pq.read_table(tmp_path / "out.parquet").to_pylist()
     assert report.fresh == (False,)
-    true = dict(zip(table["n"].tolist(), np.linspace(-1, 1, rows), strict=True))
+    true = dict(zip(table["n"].tolist(), np.linspace(-3, 3, rows), strict=True))
     places = dict(zip(table["n"].tolist(), place, strict=True))
     assert all(float(row["place"]) == places[row["n"]] for row in shown)
-    assert all(abs(row["x"] - true[row["n"]]) <= 1.001 for row in shown)
+    assert all(abs(row["x"] - true[row["n"]]) <= 0.5 + 0.15 + 1e-9 for row in shown)
     order = [(row["at"], row["place"], row["on"], row["n"]) for row in shown]
     assert order == sorted(order)
 

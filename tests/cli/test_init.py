@@ -173,3 +173,13 @@ def test_a_table_of_postgresql_is_described_by_its_schema(here, postgresql_place
         made = server.execute("SELECT count(*) FROM information_schema.schemata WHERE schema_name = 'errorfloor'")
         assert made.fetchone() == (0,)
     assert isinstance(problem("--source", "public.wage", *common, "--force"), CatalogueError)
+
+
+@pytest.mark.parametrize("text", ["P0,Sales,2012-10-06,4878.62\nP1,IT,2013-01-01,500\n", "id;x\n1;3,5\n2;4,5\n"])
+def test_a_csv_without_names_is_refused_and_none_of_it_repeated(here, text):
+    (here / "headless.csv").write_text(text)
+    shown = init("--source", "headless.csv")
+    assert isinstance(shown.exception, InputError | EngineError)
+    assert "4878" not in str(shown.exception)
+    assert "Sales" not in str(shown.exception)
+    assert not (here / "errorfloor.toml").exists()

@@ -117,3 +117,20 @@ def test_asking_before_registering_says_what_to_do(tmp_path):
     shown = run("ask", AVERAGE, "--max-error", "0.5", cwd=tmp_path / "new")
     assert shown.returncode == 2
     assert "errorfloor register" in shown.stderr
+
+
+def test_an_existing_file_is_not_replaced_by_an_answer(folder):
+    before = (folder / "meters.parquet").read_bytes()
+    shown = run("ask", AVERAGE, "--max-error", "0.5", "--output", "meters.parquet", cwd=folder)
+    assert shown.returncode == 2
+    assert "--overwrite" in shown.stderr
+    assert (folder / "meters.parquet").read_bytes() == before
+
+
+def test_counts_need_no_bound_and_an_unaffordable_price_names_one(folder):
+    shown = run("ask", "SELECT count(*) AS n FROM meters", cwd=folder)
+    assert shown.returncode == 0, shown.stderr
+    assert "720" in shown.stdout
+    price = run("price", AVERAGE, "--max-error", "0.001", cwd=folder)
+    assert "Refused if asked" in price.stdout
+    assert "ask with bounds at least" in price.stdout

@@ -304,7 +304,7 @@ def test_a_vault_that_was_made_anew_is_not_the_version_that_was_charged(tmp_path
     write_town(folder, seed=2)
     with (
         open_town(folder, ledger=ledger) as database,
-        pytest.raises(CatalogueError, match=r"meters\.meters@1 were opened with snapshot"),
+        pytest.raises(CatalogueError, match="meters@1 is not the snapshot that was charged"),
     ):
         database.ask(AVERAGE, max_error=0.5)
 

@@ -1,7 +1,7 @@
 """A registered snapshot as a table to release: values as they are kept, under their declared names."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from errorfloor.bulk.tables import PROBLEMS, ROWS, regrouped
+from errorfloor.bulk.tables import ROWS, regrouped
 from errorfloor.engines import Engine
 from errorfloor.engines.duckdb import READER
 from errorfloor.errors import AnswerFailedError
@@ -25,7 +25,7 @@ class SnapshotTable:
     """A snapshot in a DuckDB vault, which is at ``path``.
 
     Guarantee: a private number is the stored integer times the declared step, as a double that is off by at most four
-    roundings; nothing that goes wrong after it was opened says more than that it did.
+    roundings; if reading its rows fails, nothing more is said than that it did.
     """
 
     path: Path
@@ -47,30 +47,19 @@ class SnapshotTable:
 
         Only its owner can enter that folder.
         """
-        reader, connection = None, None
         spilling = self.path.with_name(f"{self.path.name}.tmp")  # where DuckDB puts what it sorts
-        if order:
-            with suppress(OSError):  # of a folder that cannot be written nothing is spilled either
-                spilling.mkdir(exist_ok=True)
-                spilling.chmod(0o700)
-        try:
+        with ExitStack() as stack:
+            stack.callback(_remove_if_unused, spilling)
+            if order:
+                with suppress(OSError):  # into a folder that cannot be written nothing is spilled either
+                    spilling.mkdir(exist_ok=True)
+                    spilling.chmod(0o700)
             # the settings are those of everybody else who reads the vault, or DuckDB would refuse to open it twice
-            connection = duckdb.connect(str(self.path), read_only=True, config=READER)
+            connection = stack.enter_context(duckdb.connect(str(self.path), read_only=True, config=READER))
             connection.execute("SET enable_progress_bar = false")
             reader = connection.sql(self._select(columns, order)).to_arrow_reader(ROWS)
-        except PROBLEMS:
-            reader = None
-        try:
-            if reader is None:
-                raise AnswerFailedError
+            stack.callback(reader.close)  # or whoever still holds it would keep DuckDB from opening the vault again
             yield reader
-        finally:
-            if reader is not None:
-                reader.close()  # or whoever still holds it would keep DuckDB from opening the vault again
-            if connection is not None:
-                connection.close()
-            with suppress(OSError):  # not there, or in use by somebody else
-                spilling.rmdir()
 
     def batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
         """Give the rows of a reader in batches of a fixed size, the last one less."""
@@ -94,6 +83,11 @@ class SnapshotTable:
     def _rank(self, name: str) -> str:
         stored = self.snapshot.columns[name]
         return f'{stored} COLLATE "binary"' if self.snapshot.table.public[name].type == "text" else stored
+
+
+def _remove_if_unused(folder: Path) -> None:
+    with suppress(OSError):  # not there, or somebody else is sorting in it
+        folder.rmdir()
 
 
 def _double(stored: str, step: Fraction) -> str:

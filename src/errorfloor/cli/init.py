@@ -59,7 +59,7 @@ def init(
         return
     print(f"wrote {output}: {', '.join(schema.name for schema in schemas) or 'no table yet'}")
     if schemas:
-        print(f'choose what {to_choose} lines leave open ("choose"); then errorfloor register --catalogue {output}')
+        print(f'choose what is left open ("choose", {to_choose} times); then errorfloor register --catalogue {output}')
 
 
 def _place(engine: str, snapshots: str | None) -> "Place":
@@ -105,7 +105,13 @@ def _guessed(engine: Any, path: Path) -> Mapping[str, str]:
 
     location = engine.dialect.literal(str(path.resolve()))
     guess = f"SELECT * FROM read_csv({location}, header = true, delim = ',', quote = '\"', escape = '\"') LIMIT 0"
-    return {field.name: kind_of(field.type) for field in engine.query(guess).schema}
+    schema = engine.query(guess).schema
+    if any(not name.strip() or name.strip()[0] in "+-.0123456789" or ";" in name for name in schema.names):
+        raise InputError(  # what stands there may be values: it is not repeated
+            f"the first line of {path} does not look like names of columns separated by commas, with which a CSV "
+            f"starts: mend it, or use Parquet"
+        )
+    return {field.name: kind_of(field.type) for field in schema}
 
 
 def _types(kinds: Mapping[str, str]) -> Iterator[tuple[str, Any]]:

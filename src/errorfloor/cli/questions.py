@@ -1,5 +1,6 @@
 """``errorfloor price`` and ``errorfloor ask``: questions in SQL."""
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -63,6 +64,7 @@ def ask(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the table there too: .csv, .parquet or .arrow.")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing --output.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question: the table on standard output, what is certain and what it costs on standard error.
@@ -74,7 +76,7 @@ def ask(
     from errorfloor.service.table import text_table
 
     if output is not None:
-        _writer(output)  # a wrong name is refused before anything is charged
+        _writer(output, overwrite)  # a wrong name is refused before anything is charged
     with open_database(catalogue) as database:
         answer = database.ask(_text(question), **_wish(max_error, spend, noise, max_loss))
     if output is not None:
@@ -118,11 +120,15 @@ def _number(text: str) -> float:
         raise InputError(f"--max-error must be a number such as 0.5, or output=number, got {text!r}") from None
 
 
-def _writer(path: Path) -> str:
+def _writer(path: Path, overwrite: bool) -> str:
+    if path.exists() and not overwrite:
+        raise InputError(f"{path} exists already: name another file with --output, or allow it with --overwrite")
     if path.suffix not in (".csv", ".parquet", ".arrow"):
         raise InputError(f"--output must end in .csv, .parquet or .arrow, got {str(path)!r}")
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent} for --output")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"the folder {path.parent} for --output cannot be written to")
     return path.suffix
 
 
@@ -131,7 +137,7 @@ def _write(answer: "Answer", path: Path) -> None:
     from pyarrow import csv, parquet
 
     table = answer.to_arrow()
-    match _writer(path):
+    match path.suffix:
         case ".csv":
             csv.write_csv(table, path)
         case ".parquet":

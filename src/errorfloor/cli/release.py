@@ -109,6 +109,8 @@ def release(
         print_json(report.to_dict())
     else:
         print(f"{target}: {report.rows:,} rows\n{report.explain()}")
+        if source.suffix != ".toml":
+            messages.print("Charged to no ledger: give the catalogue as source to charge a declared table.")
 
 
 def _frame(source: Path) -> Any:

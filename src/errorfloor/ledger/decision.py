@@ -85,6 +85,12 @@ def _check_terms(book: Book, entries: Sequence[Entry], terms: Mapping[str, objec
     for table in sorted(held):
         if held[table] != given[table]:
             old, new = json.loads(held[table]), json.loads(given[table])
+            if set(old) == {"snapshot"}:
+                raise CatalogueError(
+                    f"{table.partition('.')[2]} is not the snapshot that was charged under that version: the vault was "
+                    f"made anew, and its noise must not be drawn for other data. Declare a new version and register it",
+                    table=table,
+                )
             changed = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
             raise CatalogueError(
                 f"the accounts of {table} were opened with {_listed(old, changed)}; the catalogue now says "

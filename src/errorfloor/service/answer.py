@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from errorfloor.errors import MissingExtraError
 from errorfloor.floors import Floor
 from errorfloor.floors.two_point import angle, success
 from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.pricing import Account, Charge
+from errorfloor.service.advice import advice
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.standing import Standing, entry_floor, stored_distance
 from errorfloor.service.table import text_table
+from errorfloor.sql.plan import is_private
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Price:
         lines = [_certain(output) for output in self.prepared.outputs]
         lines += [standing.explain() for standing in self.standings]
         if not self.affordable:
-            lines.append("The allowance does not suffice for this.")
+            lines.append(f"Refused if asked: {advice(self.prepared, self.standings)}.")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,7 +124,11 @@ class Answer(Price):
         return self.table
 
     def to_pandas(self) -> Any:
-        """Give the released table as a pandas frame."""
+        """Give the released table as a pandas frame (extra ``pandas``)."""
+        try:
+            import pandas  # noqa: F401
+        except ModuleNotFoundError:
+            raise MissingExtraError("pandas", "pandas") from None
         return self.table.to_pandas()
 
     def cells(self) -> list[dict[str, Any]]:
@@ -187,7 +194,12 @@ def _reach(one: PreparedOutput) -> float:
 def _certain(one: PreparedOutput) -> str:
     unit = f" {one.output.unit}" if one.output.unit else ""
     if one.added is None:
-        return f"{one.output.name} is public and exact."
+        empty = is_private(one.output.formula)
+        return (
+            f"{one.output.name} has no rows to be computed from."
+            if empty
+            else f"{one.output.name} is public and exact."
+        )
     added = one.added
     if added.low == -added.high:
         where = f"certainly within ±{added.high:.6g}{unit} of the truth"

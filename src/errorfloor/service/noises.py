@@ -100,7 +100,7 @@ def above_the_truth(max_loss: float, *, evaluation_error: float) -> Added:
 
 @dataclass(frozen=True)
 class Wish:
-    """How exact the answer should be, or how much may be spent on it; exactly one of the three.
+    """How exact the answer should be, or how much may be spent on it; one of the three, or none for counts alone.
 
     >>> Wish.of(max_error=0.5).bound_of("avg_kwh")
     0.5
@@ -119,9 +119,8 @@ class Wish:
         """Check what was asked for."""
         named = {"max_error": max_error, "spend": spend, "support": support}
         given = [name for name, value in named.items() if value is not None]
-        if len(given) != 1:
-            what = " and ".join(given) or "none: say how far off an answer may be, such as max_error=0.5"
-            raise InputError(f"give one of max_error, spend and support, got {what}")
+        if len(given) > 1:
+            raise InputError(f"give one of max_error, spend and support, got {' and '.join(given)}")
         if isinstance(max_error, Mapping):
             max_error = {str(name): positive(f"max_error of {name}", value) for name, value in max_error.items()}
         elif max_error is not None:
@@ -160,6 +159,11 @@ class Wish:
             return above_the_truth(self.max_loss, evaluation_error=evaluation_error)
         if self.support is not None:
             return within(self.support.low, self.support.high, evaluation_error=evaluation_error)
+        if self.max_error is None:
+            raise InputError(
+                "give one of max_error, spend and support, got none: say how far off an answer may be, such as "
+                "max_error=0.5 (--max-error 0.5)"
+            )
         bound = self.bound_of(output)
         return within(-bound, bound, evaluation_error=evaluation_error)
 

@@ -50,9 +50,10 @@ def conversion_sql(table_name: str, table: Table, source: Source, engine: Engine
 
 def _check_kind(table_name: str, name: str, column: PrivateColumn | PublicColumn, source: Source) -> None:
     if name not in source.kinds:
-        hint = nearest(name, source.kinds)
+        # what a text file has in its first line may be values, which are not repeated
+        hint = "its first line must name the columns" if source.textual else f"it has {nearest(name, source.kinds)}"
         raise CatalogueError(
-            f"the source of {table_name} has no column {name!r}; it has {hint}", table=table_name, column=name
+            f"the source of {table_name} has no column {name!r}; {hint}", table=table_name, column=name
         )
     kind = source.kinds[name]
     wanted = column.type if isinstance(column, PublicColumn) else "number"

@@ -9,7 +9,7 @@ from typing import Any
 
 from errorfloor.catalogue.model import MOST_STEPS, Catalogue, Table
 from errorfloor.engines import Engine
-from errorfloor.errors import CatalogueError
+from errorfloor.errors import CatalogueError, EngineError
 from errorfloor.vault.conversion import conversion_sql, physical_names
 from errorfloor.vault.declaration import check_settled, settled
 from errorfloor.vault.snapshot import FORMAT, Snapshot, declared, name_of, notes, snapshot
@@ -103,13 +103,29 @@ def register(
                     _check_cells_stay(table_name, table, relation, engine)
                 return json.dumps(facts)
 
-            engine.create(name, select, note)
+            _converting(table_name, lambda: engine.create(name, select, note))
         else:
             tell("comparing with what is registered", 0.2)
             _check_same(table_name, table, select, json.loads(before)["rows"], engine.relation(name), engine)
     tell("registered", 1.0)
     found = snapshot(catalogue, table_name, engine)
     return Registration(found, before is None, found.rows, time.perf_counter() - started)
+
+
+def _converting(table_name: str, work: Callable[[], None]) -> None:
+    """Say of an engine that cannot convert what may be wrong; what it says itself could quote a value."""
+    kind = ""
+    try:
+        work()
+    except EngineError as problem:
+        kind = str(problem.fields.get("kind", "failure"))
+    if kind:
+        raise EngineError(
+            f"the source of {table_name} could not be converted ({kind}): check that each public column has the "
+            f"declared type, that private ones are numbers, and that the file is whole. Nothing was registered",
+            table=table_name,
+            kind=kind,
+        )
 
 
 def _check_source_is_its_own(catalogue: Catalogue, table_name: str, engine: Engine) -> None:
