@@ -395,3 +395,14 @@ def test_the_work_of_pricing_is_shared_among_the_outputs_of_a_question(town, mon
     town.price(f"SELECT household, day, {many} FROM meters GROUP BY household, day", max_error=1e12)
     assert len(largest) == 8
     assert sum(largest) <= MOST_NUMBERS
+
+
+def test_every_cell_states_what_it_tells_of_its_entries_and_owners(towns):
+    """Each cell's own statement, from its own rows: the smaller group tells more."""
+    town = towns("plain", owner=True)
+    cells = town.ask("SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff", max_error=60.0).cells()
+    told = {cell["keys"]["tariff"]: cell["outputs"]["mean"] for cell in cells}
+    for cell in told.values():
+        assert 50 <= cell["entries"]["kwh"]["told_apart_in_100"] <= cell["owner"]["told_apart_in_100"] < 100
+        assert cell["entries"]["kwh"]["floor"] > 10
+    assert told["ToU"]["owner"]["told_apart_in_100"] > told["Std"]["owner"]["told_apart_in_100"]

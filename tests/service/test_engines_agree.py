@@ -3,6 +3,8 @@
 import json
 from fractions import Fraction
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from errorfloor.errors import ErrorFloorError
@@ -49,3 +51,39 @@ def test_prices_labels_and_exact_sums_are_those_of_duckdb(engine_place, referenc
         for mine, theirs in zip(values[question], reference[1][question], strict=True):
             for one, two in zip(mine, theirs, strict=True):
                 assert abs(Fraction(one) - Fraction(two)) <= Fraction(1, 10**12) * abs(Fraction(two))
+
+
+def test_moving_one_reading_moves_no_answer_by_more_than_its_slope(engine_place, tmp_path):
+    """Values and derivatives of every kind of expression, on each engine: two versions that differ in one row."""
+    folder = tmp_path / "town"
+    values, bounds = [], {}
+    for version in ("1", "2"):
+        write_town(folder)
+        table = pq.read_table(folder / "meters.parquet").to_pydict()
+        if version == "2":
+            table["kwh"][0], table["peak"][0] = 37.125, 6.5
+        else:
+            table["kwh"][0], table["peak"][0] = 36.625, 6.25
+        pq.write_table(pa.table(table), folder / "meters.parquet")
+        catalogue = folder / "errorfloor.toml"
+        catalogue.write_text(catalogue.read_text().replace('version = "1"', f'version = "{version}"'))
+        with open_town(folder, engine_place.place) as database:
+            found = {}
+            for question in ANSWERED:
+                prepared = database.price(question, max_error=500.0).prepared
+                found[question], bounds[question] = exact_values(prepared, database._engine), prepared.bounds.outputs
+            values.append(found)
+    moved = 0
+    for question in ANSWERED:
+        for before, after, bound in zip(values[0][question], values[1][question], bounds[question], strict=True):
+            for group, (one, two) in enumerate(zip(before, after, strict=True)):
+                if one is None:
+                    continue
+                reach = sum(
+                    step * float(bound.slopes[name][group].max())
+                    for name, step in (("kwh", 0.5), ("peak", 0.25))
+                    if name in bound.slopes
+                )
+                assert abs(Fraction(two) - Fraction(one)) <= Fraction(reach) + 2 * Fraction(float(bound.error[group]))
+                moved += one != two
+    assert moved >= len(ANSWERED) - 2

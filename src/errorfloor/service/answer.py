@@ -168,6 +168,12 @@ class Answer(Price):
                 "told_apart_in_100": float(times_in_hundred(float(told))),
                 "floor": float(rounded_down(entry_floor(declared, charge))),
             }
+        owners = self.prepared.bounds.owners
+        if owners is not None:
+            most = int(owners.count[owners.group == group].max(initial=0))
+            moved = most * float(bounded.owner[group]) + 2 * error
+            told = success(angle(1.0, information * moved**2))
+            cell["owner"] = {"told_apart_in_100": float(times_in_hundred(float(told)))}
         return cell
 
     def to_dict(self) -> dict[str, Any]:
