@@ -21,6 +21,8 @@ MECHANISMS = sorted(
         if inspect.isclass(value) and issubclass(value, Noise) and not inspect.isabstract(value)
     }
     | {
+        SOURCE / "bulk" / "charging.py",
+        SOURCE / "bulk" / "content.py",
         SOURCE / "catalogue" / "allowance.py",
         SOURCE / "designer" / "closed_forms.py",
         SOURCE / "designer" / "feasibility.py",
