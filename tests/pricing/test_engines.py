@@ -1,7 +1,6 @@
 """Facts from an engine are those of the definition, on every engine, in whatever order its rows come."""
 
 import random
-import time
 from pathlib import Path
 from typing import Any
 
@@ -192,18 +191,3 @@ def test_a_question_without_keys_has_one_group_even_without_rows(duckdb_place: A
     assert list(nothing.groups) == [()]
     assert [bool(output.defined[0]) for output in nothing.outputs] == [False, True]
     assert charges(nothing, 0, 1.0) == {}
-
-
-def test_pricing_is_quick_beside_the_query(duckdb_place: Any) -> None:
-    """Python's part of a price by a hundred groups is a few milliseconds; the limit leaves room for a busy machine."""
-    world = World(tuple(Row(f"g{i % 100}", "n", i % 7, i % 40, i % 5) for i in range(400)))
-    catalogue = catalogue_of(duckdb_place.place, duckdb_place.folder)
-    parsed = parse("SELECT place, avg(x) AS a, var_pop(x) AS b FROM t GROUP BY place", catalogue)
-    facts = world.facts(parsed)
-    stored = World(world.rows[:1]).bounds().layout
-    seconds = []
-    for _ in range(20):
-        start = time.process_time()
-        bounds_from_facts(parsed, facts, world.ranges, stored)
-        seconds.append(time.process_time() - start)
-    assert min(seconds) < 0.02

@@ -1,7 +1,5 @@
 """The generated tables: like the real thing within stated windows, the same each time, accepted by the catalogue."""
 
-import time
-
 import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -17,9 +15,8 @@ HOUSEHOLDS, DAYS = 5000, 365
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
-    started = time.perf_counter()
     paths = make_demo_tables(folder)
-    return folder, {name: pq.read_table(path) for name, path in paths.items()}, time.perf_counter() - started
+    return folder, {name: pq.read_table(path) for name, path in paths.items()}
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +88,6 @@ def test_readings_are_whole_watt_hours(kwh):
     assert np.abs(kwh * 1000 - np.rint(kwh * 1000)).max() < 1e-6
 
 
-def test_a_year_of_five_thousand_households_takes_seconds(made):
-    assert made[2] < 20  # it takes half a second; the rest is for a busy machine
-
-
 def test_the_same_seed_gives_the_same_tables_and_another_does_not(tmp_path):
     first, again, other = (
         {name: pq.read_table(path) for name, path in make_demo_tables(tmp_path / folder, 50, 20, seed).items()}
@@ -106,7 +99,7 @@ def test_the_same_seed_gives_the_same_tables_and_another_does_not(tmp_path):
 
 
 def test_the_catalogue_loads_and_describes_the_tables(made):
-    folder, tables, _ = made
+    folder, tables = made
     file = folder / "errorfloor.toml"
     file.write_text(demo_catalogue(folder))
     catalogue = load(file)
