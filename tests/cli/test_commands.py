@@ -104,7 +104,8 @@ def test_demo_answers_charges_refuses_and_draws(tmp_path):
     report = json.loads(shown.stdout)
     assert len(report["answers"]) == 5
     assert all(all(answer["fresh"]) for answer in report["answers"])
-    assert [refusal["message"].split(":")[0] for refusal in report["refusals"]] != ["answered"] * 3
+    assert [refusal["message"] for refusal in report["refusals"] if refusal["message"] == "answered"] == []
+    assert len(report["refusals"]) == 3
     assert all(0 < standing["used"] < 1 for standing in report["left"])
     assert sorted(path.name for path in out.glob("*.png")) == ["allowances.png", "months.png"]
     text = run("demo", "--output", str(out))  # again: the same answers, free

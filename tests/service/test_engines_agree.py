@@ -41,7 +41,7 @@ def reference(tmp_path_factory):
 def test_prices_labels_and_exact_sums_are_those_of_duckdb(engine_place, reference, tmp_path):
     folder = tmp_path / "town"
     write_town(folder, "nasty")
-    with open_town(folder, engine_place.place if hasattr(engine_place, "place") else engine_place) as database:
+    with open_town(folder, engine_place.place) as database:
         prices, values, released = seen_by(database)
     assert prices == reference[0]
     for question in EXACT:

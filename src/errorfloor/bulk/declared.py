@@ -21,7 +21,7 @@ from errorfloor.errors import AllowanceError, AnswerFailedError, ErrorFloorError
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Entry, Ledger, open_ledger
 from errorfloor.noise import Noise
-from errorfloor.service.advice import consequence
+from errorfloor.service.advice import consequence, room
 from errorfloor.service.noises import rounded_up
 from errorfloor.service.preparation import allowances_of, terms_of
 from errorfloor.service.standing import Standing, standings, stored_distance
@@ -209,25 +209,24 @@ def _charge(wanted: Wanted, priced: _Priced, ledger: Ledger) -> list[bool]:
 def advice(wanted: Wanted, columns: Sequence[ReleasedColumn], stand: Sequence[Standing]) -> str:
     """Say which floor a release would break and which noise would keep all of them, from public facts alone."""
     text = consequence(max(stand, key=lambda standing: standing.used), "release")
-    shares = [(1 - (s.used - s.used_by_this)) / s.used_by_this for s in stand if s.used_by_this > 0]
-    room = min(shares, default=0.0)
-    if room <= 1e-9:
+    factor = room(stand)
+    if factor <= 1e-9:
         return f"{text}: the allowance is used up; what was released before can be released again, free of charge"
-    scale = rounded_up(1 / math.sqrt(room))
-    while not all(_fits(column, wanted, scale, room * (1 - 1e-9)) for column in columns):
+    scale = rounded_up(1 / math.sqrt(factor))
+    while not all(_fits(column, wanted, scale, factor * (1 - 1e-9)) for column in columns):
         scale = rounded_up(scale * 1.001)
     wider = [f"{one.name} {_wider(one, scale).low:g} … {_wider(one, scale).high:g}" for one in columns if _bounded(one)]
     here = f" ({', '.join(wider)})" if wider else ""
     return f"{text}: release it with noise at least {scale:g} times as wide{here}"
 
 
-def _fits(column: ReleasedColumn, wanted: Wanted, scale: float, room: float) -> bool:
+def _fits(column: ReleasedColumn, wanted: Wanted, scale: float, factor: float) -> bool:
     """Tell whether a column with wider noise takes at most that share of what it would take now."""
     if not isinstance(wanted.columns[column.name], Interval):
-        return scale**2 * room >= 1
+        return scale**2 * factor >= 1
     step = wanted.steps.get(column.name)
     wider = ReleasedColumn.plan(column.name, _wider(column, scale), step=step, out_of_range="refuse", nulls="keep")
-    return float(wider.noise.information[0, 0]) <= room * float(column.noise.information[0, 0])
+    return float(wider.noise.information[0, 0]) <= factor * float(column.noise.information[0, 0])
 
 
 def _wider(column: ReleasedColumn, scale: float) -> Interval:

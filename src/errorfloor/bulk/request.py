@@ -47,7 +47,7 @@ class Request:
         for name in wanted:
             if name not in schema.names:
                 near = get_close_matches(name, schema.names, 1)
-                hint = f": did you mean {near[0]}?" if near else f"; it has {', '.join(schema.names)}"
+                hint = f": did you mean {near[0]}?" if near else ": its columns are named otherwise"
                 raise InputError(f"the table has no column {name}{hint}")
         chosen = [name for name in schema.names if name in wanted]
         return chosen, tuple(name for name in schema.names if name not in wanted)

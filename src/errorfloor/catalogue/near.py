@@ -4,15 +4,23 @@ import difflib
 from collections.abc import Iterable
 
 
+def close_to(word: str, choices: Iterable[str]) -> list[str]:
+    """Give the choices that look like a word, whatever their capitals, the nearest first.
+
+    >>> close_to("Houshold", ["household", "households", "day"])
+    ['household', 'households']
+    """
+    spelt = {choice.lower(): choice for choice in choices}
+    return [spelt[found] for found in difflib.get_close_matches(word.lower()[:100], spelt, n=3, cutoff=0.6)]
+
+
 def nearest(word: str, choices: Iterable[str]) -> str | None:
     """Give the choice that was probably meant, if any is near.
 
     >>> nearest("Houshold", ["household", "day"])
     'household'
     """
-    spelt = {choice.lower(): choice for choice in choices}
-    found = difflib.get_close_matches(word.lower(), spelt, n=1, cutoff=0.6)
-    return spelt[found[0]] if found else None
+    return next(iter(close_to(word, choices)), None)
 
 
 def near(word: str, choices: Iterable[str]) -> str:

@@ -10,11 +10,8 @@ from errorfloor.service.standing import Standing, entry_floor
 
 def advice(prepared: Prepared, standings: Sequence[Standing]) -> str:
     """Say which floor this answer would break and what could be asked; all of it follows from public facts."""
-    broken = max(standings, key=lambda standing: standing.used)
-    text = consequence(broken, "answer")
-    if broken.used_by_this == 0:
-        return f"{text}: nothing is left of its allowance"
-    factor = (1 - (broken.used - broken.used_by_this)) / broken.used_by_this
+    text = consequence(max(standings, key=lambda standing: standing.used), "answer")
+    factor = room(standings)
     if factor <= 1e-9:
         return f"{text}: the allowance is used up; what was answered before can be asked again, free of charge"
     added = next(one.added for one in prepared.outputs if one.added is not None)
@@ -23,6 +20,12 @@ def advice(prepared: Prepared, standings: Sequence[Standing]) -> str:
     width = 2 * bound_for(added.information * factor * (1 - 1e-9), 0.0)
     scale = width / (added.high - added.low)
     return f"{text}: ask with bounds at least {scale:.3g} times as wide (max_error {added.high * scale:.3g} here)"
+
+
+def room(standings: Sequence[Standing]) -> float:
+    """Give which part of a charge the scarcest of its accounts would cover."""
+    parts = [(1 - (one.used - one.used_by_this)) / one.used_by_this for one in standings if one.used_by_this > 0]
+    return min(parts, default=0.0)
 
 
 def consequence(broken: Standing, what: str) -> str:

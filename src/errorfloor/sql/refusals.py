@@ -4,7 +4,6 @@ A refusal depends on the text of the question and on declarations only. It names
 one of the stable words of ``REASONS``.
 """
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from errorfloor.catalogue.near import close_to
 from errorfloor.errors import RefusedError
 from errorfloor.sql.reading import shown
 
@@ -210,6 +210,5 @@ def near(name: str, known: Iterable[str]) -> str:
     >>> near("kw", ["kwh", "tariff"])
     'did you mean kwh?'
     """
-    spelled = {one.lower(): one for one in known}
-    found = [spelled[one] for one in difflib.get_close_matches(name.lower()[:100], spelled, n=3, cutoff=0.6)]
+    found = close_to(name, known)
     return f"did you mean {' or '.join(found)}?" if found else ""

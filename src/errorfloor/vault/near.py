@@ -1,7 +1,8 @@
 """Names that the user may have meant."""
 
-import difflib
 from collections.abc import Iterable
+
+from errorfloor.catalogue.near import close_to
 
 
 def nearest(wrong: str, names: Iterable[str]) -> str:
@@ -11,8 +12,7 @@ def nearest(wrong: str, names: Iterable[str]) -> str:
     ("'kwh': did you mean that?", 'a, b', 'none')
     """
     known = list(names)
-    lowered = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(wrong.lower(), lowered, n=3)
+    close = close_to(wrong, known)
     if close:
-        return " or ".join(repr(lowered[name]) for name in close) + ": did you mean that?"
+        return " or ".join(map(repr, close)) + ": did you mean that?"
     return ", ".join(known[:20]) + (" …" if len(known) > 20 else "") if known else "none"
