@@ -18,7 +18,7 @@ import pytest
 import errorfloor as ef
 from errorfloor.bulk import Perturbation, ReleasedColumn, release
 from errorfloor.errors import InputError
-from errorfloor.noise import Gaussian, Maxwell, RaisedCosine, Uniform
+from errorfloor.noise import Airy, Gaussian, Maxwell, RaisedCosine, Uniform
 
 KEY = ["household", "day"]
 
@@ -348,6 +348,7 @@ def test_only_a_full_match_counts_as_a_repeated_key(meters, ring, tmp_path, monk
         ({"columns": {"tariff": ef.Interval(0, 1)}}, "column tariff holds string, not numbers"),
         ({"columns": {"kwh": Uniform(low=0, high=1)}}, "cannot be released with this noise: the density jumps"),
         ({"columns": {"kwh": Gaussian(np.eye(2))}}, "a one-dimensional noise"),
+        ({"columns": {"kwh": Airy(1.0)}}, "must get the same noise everywhere; an interval, or Maxwell"),
         ({"columns": {"kwh": 0.5}}, "an interval or a one-dimensional noise, got float"),
         ({"key": "household"}, "key must be a list"),
         ({"key": []}, "key must be a list"),

@@ -70,6 +70,12 @@ class ReleasedColumn:
             raise InputError(f"column {name} needs an interval or a one-dimensional noise, got {type(wanted).__name__}")
         if wanted.why_infinite:
             raise InputError(f"column {name} cannot be released with this noise: {wanted.why_infinite}")
+        if not wanted.repeatable:
+            raise InputError(
+                f"column {name} cannot be released with {type(wanted).__name__} noise: library functions, which differ "
+                f"in the last digit from machine to machine, decide its draws, and a released row must get the same "
+                f"noise everywhere; an interval, or Maxwell, Gaussian or Laplace noise, can be released"
+            )
         lattice = Lattice(step) if step is not None else Lattice.for_width(4 * wanted.unit)
         low, high = lattice.outside(wanted.knots[0], wanted.knots[-1])
         return cls(name, wanted, lattice, low, high, **rules)

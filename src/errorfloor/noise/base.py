@@ -75,6 +75,11 @@ class Noise(Value, ABC):
         return math.sqrt(float(self.covariance[0, 0]) + float(self.mean[0]) ** 2)
 
     @property
+    def repeatable(self) -> bool:
+        """Whether the same bits give the same draws on every machine; only such noise may be sticky."""
+        return False
+
+    @property
     def law(self) -> dict[str, Any]:
         """What decides the density, as plain JSON types: ``to_dict`` without certificates."""
         plain: dict[str, Any] = _without_certificates(self.to_dict())

@@ -135,7 +135,14 @@ class BesselBall(Noise):
     def _icdf(self, q: Array) -> Array:
         return RaisedCosine(-self.radius, self.radius)._icdf(q)
 
+    @property
+    def repeatable(self) -> bool:
+        """On a line it is a raised cosine; elsewhere a library's Bessel function decides what is drawn."""
+        return self.dimension == 1
+
     def _sample(self, count: int, bits: Bits) -> Array:
+        if self.dimension == 1:
+            return RaisedCosine(-self.radius, self.radius)._sample(count, bits)
         # log u is concave in s = (r/R)², so its tangent gives a Gaussian that lies above the density
         touch = np.array(self._mean_square_ratio)
         slope = 2 * float(self._log_slope(touch))

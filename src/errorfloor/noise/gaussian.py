@@ -98,6 +98,11 @@ class Gaussian(Noise):
 
         return np.asarray(self.mean[0] + self._deviation * ndtri(q))
 
+    @property
+    def repeatable(self) -> bool:
+        """One number is; how a matrix is factored and multiplied is the library's affair."""
+        return self.dimension == 1
+
     def _sample(self, count: int, bits: Bits) -> Array:
         drawn: Array = bits.normals(self.dimension, count).T @ np.linalg.cholesky(self.covariance).T + self.mean
         return drawn

@@ -68,5 +68,10 @@ class Laplace(ScalarNoise):
         with np.errstate(divide="ignore"):
             return np.asarray(self.scale * np.where(q <= 0.5, np.log(2 * q), -np.log(2 * (1 - q))))
 
+    @property
+    def repeatable(self) -> bool:
+        """Draws are made of sums, products and quotients of doubles alone."""
+        return True
+
     def _sample(self, count: int, bits: Bits) -> Array:
         return self.scale * bits.sign(count) * bits.exponential(count)

@@ -106,6 +106,11 @@ class LinearImage(Noise):
     def _icdf(self, q: Array) -> Array:
         return float(self.matrix[0, 0]) * self.base._icdf(q if self.matrix[0, 0] > 0 else 1 - q)
 
+    @property
+    def repeatable(self) -> bool:
+        """One number is, if the base's is."""
+        return self.dimension == 1 and self.base.repeatable
+
     def _sample(self, count: int, bits: Bits) -> Array:
         drawn: Array = self.base._sample(count, bits).reshape(count, self.dimension) @ self.matrix.T
         return drawn

@@ -75,6 +75,12 @@ class Maxwell(ScalarNoise):
 
         return np.asarray(self.scale * np.sqrt(2 * gammaincinv(1.5, q)))
 
+    @property
+    def repeatable(self) -> bool:
+        """Draws are made of sums, products, quotients and roots of doubles alone."""
+        return True
+
     def _sample(self, count: int, bits: Bits) -> Array:
         # the length of a standard normal vector in three dimensions
-        return np.asarray(self.scale * np.linalg.norm(bits.normals(3, count), axis=0))
+        x, y, z = bits.normals(3, count)
+        return np.asarray(self.scale * np.sqrt(x * x + y * y + z * z))

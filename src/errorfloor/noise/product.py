@@ -91,6 +91,11 @@ class Product(Noise):
     def _icdf(self, q: Array) -> Array:
         return self.factors[0]._icdf(q)
 
+    @property
+    def repeatable(self) -> bool:
+        """As its factors."""
+        return all(factor.repeatable for factor in self.factors)
+
     def _sample(self, count: int, bits: Bits) -> Array:
         return np.stack([factor._sample(count, bits).reshape(count) for factor in self.factors], axis=1)
 

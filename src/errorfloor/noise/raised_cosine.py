@@ -109,6 +109,11 @@ class RaisedCosine(ScalarNoise):
         edge = self.width * angle_by_newton(2 * math.pi * tail) / (2 * math.pi)
         return np.where(q <= 0.5, self.low + edge, self.high - edge)
 
+    @property
+    def repeatable(self) -> bool:
+        """Draws are made of sums and products of doubles alone."""
+        return True
+
     def _sample(self, count: int, bits: Bits) -> Array:
         # θ uniform on (−π, π), moved by π with probability (1 − cos θ)/2, has the density (1 + cos φ)/2π
         return cosine_draws(bits.pairs(count), self.low, self.high)

@@ -98,6 +98,11 @@ class Translation(Noise):
     def _icdf(self, q: Array) -> Array:
         return self.base._icdf(q) + float(self.shift[0])
 
+    @property
+    def repeatable(self) -> bool:
+        """One number is, if the base's is."""
+        return self.dimension == 1 and self.base.repeatable
+
     def _sample(self, count: int, bits: Bits) -> Array:
         drawn: Array = self.base._sample(count, bits).reshape(count, self.dimension) + self.shift
         return drawn

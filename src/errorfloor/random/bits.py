@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from errorfloor.checks import Array
+from errorfloor.random.elementary import circle, logarithm
 
 Words = NDArray[np.uint64]
 
@@ -32,8 +33,7 @@ class Bits(ABC):
 
     def exponential(self, count: int) -> Array:
         """Give standard exponential numbers, by inversion."""
-        drawn: Array = -np.log(self.uniform(count))
-        return drawn
+        return 0.0 - logarithm(self.uniform(count))
 
     def sign(self, count: int) -> Array:
         """Give −1 or 1, evenly."""
@@ -47,10 +47,12 @@ class Bits(ABC):
     def normals(self, rows: int, count: int) -> Array:
         """Give ``rows`` × ``count`` standard normal numbers, by Box and Muller's map of a disc's radius and angle."""
         pairs = (rows * count + 1) // 2
-        radius = np.sqrt(2.0 * self.exponential(pairs))
-        angle = 2.0 * np.pi * self.uniform(pairs)
-        both = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])
-        return both[: rows * count].reshape(rows, count)
+        return np.concatenate(self._two_normals(pairs))[: rows * count].reshape(rows, count)
+
+    def _two_normals(self, count: int) -> tuple[Array, Array]:
+        radius = np.sqrt(2.0 * self.exponential(count))
+        across, up = circle(self.uniform(count))
+        return radius * across, radius * up
 
     def lanes(self, chosen: Array) -> "Bits":
         """Give the bits for some of the draws that are being made together; all come from one stream here."""

@@ -120,9 +120,5 @@ def _pairs_by_lane(bits: Bits, count: int) -> Words:
 
 def _normals_by_lane(bits: Bits, rows: int, count: int) -> Array:
     """Box and Muller's map with both words of a pair from the same lane."""
-    out = []
-    for _ in range((rows + 1) // 2):
-        radius = np.sqrt(2.0 * bits.exponential(count))
-        angle = 2.0 * np.pi * bits.uniform(count)
-        out += [radius * np.cos(angle), radius * np.sin(angle)]
-    return np.stack(out[:rows])
+    pairs = [bits._two_normals(count) for _ in range((rows + 1) // 2)]
+    return np.stack([part for pair in pairs for part in pair][:rows])

@@ -1,0 +1,1 @@
+"""The client: the same face as a database opened here, over HTTP."""

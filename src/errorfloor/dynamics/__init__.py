@@ -1,0 +1,1 @@
+"""Dynamics: one draw that protects a whole trajectory."""

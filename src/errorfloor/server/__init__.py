@@ -1,0 +1,1 @@
+"""The server: HTTP and pages over one service."""

@@ -1,0 +1,1 @@
+"""Streams: trajectories released step by step, one draw and one charge a trip."""
