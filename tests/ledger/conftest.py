@@ -1,6 +1,7 @@
 """Ledgers in memory, on SQLite and on PostgreSQL: one suite for all of them."""
 
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,19 @@ from errorfloor.ledger import FileAnchor, MemoryLedger, SqlLedger
 
 POSTGRESQL = any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb") is not None
 SERVERS = pytest.mark.xdist_group("engines")
+STRACE = shutil.which("strace") is not None and subprocess.run(["strace", "-o", "/dev/null", "true"]).returncode == 0
 DATABASES = [pytest.param("sqlite"), *([pytest.param("postgresql", marks=SERVERS)] if POSTGRESQL else [])]
+
+
+def pytest_terminal_summary(terminalreporter):
+    if not STRACE:
+        terminalreporter.write_line("NOT TESTED: the order of syncs, since strace cannot trace here", yellow=True)
+
+
+@pytest.fixture(params=DATABASES if STRACE else [])
+def traced_database(request):
+    """The name of each database whose system calls can be traced, in turn."""
+    return request.param
 
 
 @dataclass

@@ -1,6 +1,8 @@
 """An older or another ledger is refused; one that is ahead because of a crash is taken up."""
 
+import errno
 import json
+import os
 import shlex
 import shutil
 import stat
@@ -26,6 +28,10 @@ def charge(ledger, *numbers):
 
 def head(number):
     return Head(number, f"{number:064x}")
+
+
+def fails(_descriptor):
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 def copied(place, name):
@@ -167,20 +173,24 @@ def test_a_damaged_anchor_is_refused(sqlite_place, content):
         sqlite_place.open()
 
 
-def test_an_anchor_that_cannot_be_kept_stops_the_answer_but_not_the_charge(tmp_path):
+def test_an_anchor_that_cannot_be_kept_stops_the_answer_but_not_the_charge(tmp_path, monkeypatch):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     anchor = FileAnchor(folder / "anchor")
     with SqlLedger(tmp_path / "ledger.sqlite", anchor) as ledger:
         charge(ledger, 1)
-        (folder / ".anchor.new").mkdir()  # nothing can be written there now
-        with pytest.raises(LedgerError, match=r"cannot write the anchor .*: Is a directory; what was charged stays"):
-            charge(ledger, 2)
-        with pytest.raises(LedgerError, match="cannot write the anchor"):
-            charge(ledger, 2)
-        (folder / ".anchor.new").rmdir()
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "fdatasync", fails)  # the disk of the anchor cannot be written now
+            with pytest.raises(LedgerError, match=r"cannot write the anchor .*: Input/output error; what was charged"):
+                charge(ledger, 2)
+            assert anchor.read().sequence == 1  # not what may have reached the file, but not the disk
+            with pytest.raises(LedgerError, match="cannot write the anchor"):
+                charge(ledger, 2)
         assert charge(ledger, 2) == [False]
         assert anchor.read().sequence == 2
+    (tmp_path / ".other.new").mkdir()  # no such file can be made
+    with pytest.raises(LedgerError, match=r"cannot write the anchor .*: Is a directory; what was charged stays"):
+        FileAnchor(tmp_path / "other").advance(head(1))
     with pytest.raises(LedgerError, match="cannot use the folder"):
         FileAnchor(tmp_path / "nowhere" / "anchor").advance(head(1))
     (tmp_path / "folder").mkdir()
@@ -199,6 +209,34 @@ def test_an_anchor_never_moves_backwards(tmp_path):
         anchor.advance(Head(64, "f" * 64))
     assert stat.S_IMODE((tmp_path / "anchor").stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["anchor"]
+
+
+@pytest.mark.parametrize("torn", [1, 40, 90, 100, 130])
+def test_an_anchor_that_was_torn_while_it_was_written_is_the_one_before(tmp_path, torn):
+    anchor = FileAnchor(tmp_path / "anchor")
+    for number in (1, 2, 3):
+        anchor.advance(head(number))
+    before = (tmp_path / "anchor").read_bytes()
+    anchor.advance(head(4))
+    after = (tmp_path / "anchor").read_bytes()
+    place = next(n for n in range(0, len(after), 4096) if before[n : n + 4096] != after[n : n + 4096])
+    mixed = after[: place + torn] + before[place + torn :]  # only a part of the new one reached the disk
+    (tmp_path / "anchor").write_bytes(mixed)
+    assert FileAnchor(tmp_path / "anchor").read() == (head(4) if mixed == after else head(3))
+    anchor.advance(head(5))
+    assert FileAnchor(tmp_path / "anchor").read() == head(5)
+
+
+def test_an_anchor_of_one_line_is_read_and_becomes_one_of_two_places(tmp_path):
+    (tmp_path / "anchor").write_text(head(7).to_text())
+    anchor = FileAnchor(tmp_path / "anchor")
+    assert anchor.read() == head(7)
+    anchor.advance(head(8))
+    assert (tmp_path / "anchor").stat().st_size == 2 * 4096
+    assert anchor.read() == head(8)
+    (tmp_path / "anchor").write_bytes(b"\x55" * 2 * 4096)
+    with pytest.raises(LedgerError, match="does not hold the head"):
+        anchor.read()
 
 
 NOTARY = """

@@ -70,7 +70,7 @@ def test_a_refusal_says_requested_remaining_and_difference(ledger):
         "the owners of meters: evaluation requested 0.25, remaining 0.125 of 0.125, difference 0.125. "
         "Ask for a larger max_error or for fewer outputs; what was answered before can be asked again free of charge"
     )
-    first = {"table": "meters", "column": "kwh", "cell": "", "kind": "information"}
+    first = {"table": "meters", "column": "kwh", "cell": "", "holder": "", "kind": "information"}
     amounts = {"requested": 0.75, "remaining": 0.25, "difference": 0.5, "allowance": 1.0}
     assert {**first, **amounts} in refusal.value.fields["accounts"]
     assert len(refusal.value.fields["accounts"]) == 2

@@ -13,7 +13,6 @@ import random
 import signal
 import sys
 import time
-from pathlib import Path
 
 from sqlalchemy import event
 
@@ -117,8 +116,17 @@ def kill_at(point):
         advance = FileAnchor._write
         FileAnchor._write = lambda self, head: (second() if head.sequence else None, advance(self, head))[1]
     else:
-        replace = Path.replace
-        Path.replace = lambda self, target: (second(), replace(self, target))[1]
+        write = os.pwrite
+        halves = []
+
+        def torn(descriptor, block, offset):
+            halves.append(block)
+            if len(halves) == 2:  # half of it reaches the file
+                write(descriptor, block[:60], offset)
+                os.kill(os.getpid(), signal.SIGKILL)
+            return write(descriptor, block, offset)
+
+        os.pwrite = torn
 
 
 if __name__ == "__main__":

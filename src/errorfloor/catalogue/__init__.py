@@ -7,7 +7,9 @@
 ``PrivateColumn``          range, resolution, floor, unit, nulls, distance, ``prior``
 ``PublicColumn``           type and, for numbers, resolution
 ``Owner``, ``Prior``       whose numbers they are; what everybody believes beforehand
+``Trajectories``           a stream: its system, what of it is private, and the quality of its answers
 ``Place``                  engine, snapshots, ledger, keys
+``Quota``                  which share of every allowance one analyst or one period may use
 ``allowance(column)``      how much information answers may give away about an entry before its floor breaks
 ``owner_allowance(…)``     the same for all that belongs to one owner
 ``draft(schemas)``         a commented file to begin with, from ``Schema``: names and types of columns
@@ -15,9 +17,11 @@
 """
 
 from errorfloor.catalogue.allowance import allowance, owner_allowance
+from errorfloor.catalogue.columns import Prior, PrivateColumn, PublicColumn
 from errorfloor.catalogue.draft import Schema, draft
 from errorfloor.catalogue.load import load
-from errorfloor.catalogue.model import Catalogue, Owner, Place, Prior, PrivateColumn, PublicColumn, Table
+from errorfloor.catalogue.model import Catalogue, Owner, Place, Quota, Table
+from errorfloor.catalogue.trajectories import Trajectories
 
 __all__ = [
     "Catalogue",
@@ -26,8 +30,10 @@ __all__ = [
     "Prior",
     "PrivateColumn",
     "PublicColumn",
+    "Quota",
     "Schema",
     "Table",
+    "Trajectories",
     "allowance",
     "draft",
     "load",

@@ -5,7 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from errorfloor.catalogue.model import Owner, PrivateColumn
+from errorfloor.catalogue.columns import PrivateColumn
+from errorfloor.catalogue.model import Owner
 from errorfloor.checks import Array
 from errorfloor.floors.two_point import angle
 from errorfloor.floors.worst_case import NODES, WEIGHTS, ziv_zakai

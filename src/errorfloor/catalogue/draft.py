@@ -5,7 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from errorfloor.catalogue.model import NAME, Place, PublicType
+from errorfloor.catalogue.columns import NAME, PublicType
+from errorfloor.catalogue.model import Place
 from errorfloor.errors import CatalogueError
 
 HEAD = """\
@@ -21,6 +22,10 @@ ledger = {ledger}  # what has been spent: a file, or the URL of a PostgreSQL dat
 anchor = {anchor}  # the ledger's last line, kept elsewhere if you can: an older ledger is then refused
 keys = {keys}  # secrets that the noise follows from: for its owner's eyes only; keep a backup
 # Paths are relative to this file.
+
+# [quota]
+# analyst = 0.25  # no analyst uses more than a quarter of any allowance
+# month = 0.1  # all together use no more than a tenth in one month; day and week, analyst_day and so on, likewise
 """
 
 GUIDE = """

@@ -4,21 +4,18 @@ import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
+from errorfloor.catalogue.columns import Declaration, MistakesError, Prior, PrivateColumn, PublicColumn, PublicType
 from errorfloor.catalogue.model import (
     Catalogue,
-    Declaration,
-    MistakesError,
     Owner,
     Place,
-    Prior,
-    PrivateColumn,
-    PublicColumn,
-    PublicType,
+    Quota,
     Table,
     mistakes_in_names,
     mistakes_in_table_names,
 )
 from errorfloor.catalogue.near import near, nearest
+from errorfloor.catalogue.trajectories import Trajectories
 
 Found = tuple[str, str]
 PLACEHOLDER = "choose"
@@ -36,6 +33,7 @@ WRITE = {  # what a word that is missing, or still to be chosen, may look like
     "mean": "mean = 10.0",
     "deviation": "deviation = 8.0",
     "tables": "at least [tables]",
+    "private": "a section [streams.cars.private.position] with its range, resolution and floor",
 }
 
 
@@ -46,7 +44,7 @@ def explain(errors: Iterable[Mapping[str, Any]], document: Mapping[str, Any]) ->
     that is done here from the document itself.
 
     >>> explain([], {"tables": {}, "folder": "/etc"})
-    [('folder', 'is no word that can stand here; allowed are place, tables')]
+    [('folder', 'is no word that can stand here; allowed are place, quota, tables, streams')]
     """
     listed = list(errors)
     found: list[Found] = []
@@ -91,6 +89,7 @@ def _rule(kind: str, context: Mapping[str, Any], cause: object) -> str:
         "value_error": str(cause),
         "greater_than": f"must be more than {context.get('gt', 0):g}",
         "less_than": f"must be less than {context.get('lt', 0):g}",
+        "less_than_equal": f"must be at most {context.get('le', 0):g}",
         "string_type": "must be text in quotes",
         "string_too_short": "must not be empty",
         "string_too_long": f"must have at most {context.get('max_length')} signs",
@@ -108,13 +107,17 @@ def _model(place: Sequence[str]) -> type[Declaration]:
     match tuple(place):
         case ("place",):
             return Place
+        case ("quota",):
+            return Quota
+        case ("streams", _):
+            return Trajectories
         case ("tables", _):
             return Table
         case ("tables", _, "owner"):
             return Owner
-        case ("tables", _, "private", _):
+        case ("tables" | "streams", _, "private", _):
             return PrivateColumn
-        case ("tables", _, "private", _, "prior"):
+        case ("tables" | "streams", _, "private", _, "prior"):
             return Prior
         case ("tables", _, "public", _):
             return PublicColumn

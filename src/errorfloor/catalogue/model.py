@@ -4,197 +4,21 @@ Numbers are exact fractions: 0.001 is one thousandth. A private column holds who
 the ends of its range, which are such multiples themselves. Whatever is not declared public is private.
 """
 
-import re
-from collections.abc import Iterable, Iterator
-from fractions import Fraction
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from errorfloor.catalogue.columns import MOST_STEPS as MOST_STEPS
+from errorfloor.catalogue.columns import NAME, Declaration, MistakesError, misnamed
+from errorfloor.catalogue.columns import PrivateColumn as PrivateColumn
+from errorfloor.catalogue.columns import PublicColumn as PublicColumn
 from errorfloor.catalogue.near import near
-from errorfloor.catalogue.numbers import Double, Exact
-from errorfloor.catalogue.numbers import exact as exact
+from errorfloor.catalogue.numbers import Double
+from errorfloor.catalogue.trajectories import Trajectories
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-PublicType = Literal["text", "whole", "number", "date", "moment", "flag"]
-MOST_STEPS = 2**40  # from zero, at most: products of two columns and sums of many rows then stay within 126 bits
-NEAR_IGNORANCE = 0.99  # of the error of somebody who sees no answer: a floor above it leaves next to nothing to spend
-LEAST_FLOOR = Fraction(1, 100)  # of the resolution: below it the floor says nothing, and rounding would decide it
-
-
-class MistakesError(ValueError):
-    """Mistakes in one declaration, each with the word it is about ("" for the whole).
-
-    >>> str(MistakesError([("range", "needs low < high")]))
-    'range needs low < high'
-    """
-
-    def __init__(self, found: Iterable[tuple[str, str]]) -> None:
-        self.found = tuple(found)
-        super().__init__("; ".join(f"{word} {text}".strip() for word, text in self.found))
-
-
-def printable(text: str) -> str:
-    """Accept a text that can stand in a sentence."""
-    if not text.isprintable():
-        raise ValueError("must not hold line breaks or other signs that cannot be printed")
-    return text
-
-
-Unit = Annotated[str, Field(max_length=40), BeforeValidator(lambda v: printable(v) if isinstance(v, str) else v)]
-
-
-class Declaration(BaseModel):
-    """Common to all declarations: frozen, and no word is accepted that means nothing."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-
-class Prior(Declaration):
-    """What everybody may be assumed to believe of an entry beforehand: a normal law cut to the column's range.
-
-    >>> Prior(mean=10, deviation=8).deviation
-    8.0
-    """
-
-    mean: Double
-    deviation: Double = Field(gt=0)
-
-
-class PrivateColumn(Declaration):
-    """A private numeric column.
-
-    ``floor`` is the root-mean-square error, in the column's unit, below which nobody's estimate of an entry may get in
-    the worst case over the range. ``nulls``: ``forbidden``; ``public`` (which entries are null is no secret); or
-    ``impute``, with the constant to put in their place. ``distance`` is the example used in words: how well two values
-    that far apart can be told.
-
-    >>> kwh = PrivateColumn(range=(0, 50), resolution=0.001, floor=2.0, unit="kWh")
-    >>> kwh.steps, kwh.example
-    ((0, 50000), 5.0)
-    """
-
-    range: tuple[Exact, Exact]
-    resolution: Exact
-    floor: Double = Field(gt=0)
-    unit: Unit = ""
-    nulls: Literal["forbidden", "public", "impute"] = "forbidden"
-    impute: Exact | None = None
-    distance: Double | None = Field(default=None, gt=0)
-    prior: Prior | None = None
-
-    @property
-    def low(self) -> Fraction:
-        """The least value; smaller ones are clamped to it."""
-        return self.range[0]
-
-    @property
-    def high(self) -> Fraction:
-        """The greatest value; larger ones are clamped to it."""
-        return self.range[1]
-
-    @property
-    def width(self) -> Fraction:
-        """The width of the range."""
-        return self.high - self.low
-
-    @property
-    def steps(self) -> tuple[int, int]:
-        """The ends of the range as stored: whole multiples of the resolution."""
-        return int(self.low / self.resolution), int(self.high / self.resolution)
-
-    @property
-    def example(self) -> float:
-        """The distance used in words: the declared one, or a tenth of the range."""
-        return self.distance if self.distance is not None else float(self.width / 10)
-
-    @property
-    def ignorance(self) -> float:
-        """The root-mean-square error of somebody who sees no answer and finds every value equally likely."""
-        return float(self.width) / 12**0.5
-
-    @model_validator(mode="after")
-    def _consistent(self) -> "PrivateColumn":
-        found = list(self._off_the_lattice()) or list(self._beyond_the_range())
-        if found:
-            raise MistakesError(found)
-        return self
-
-    def _off_the_lattice(self) -> Iterator[tuple[str, str]]:
-        if self.low >= self.high:
-            yield "range", f"needs low < high, got {_text(self.low)} … {_text(self.high)}"
-        if self.resolution <= 0:
-            yield "resolution", f"must be positive, got {_text(self.resolution)}"
-            return
-        for end in self.range:
-            if (end / self.resolution).denominator != 1:
-                yield (
-                    "range",
-                    f"must begin and end on multiples of the resolution {_text(self.resolution)}, "
-                    f"and {_text(end)} is not one",
-                )
-        if max(map(abs, self.steps)) > MOST_STEPS:
-            yield (
-                "resolution",
-                f"{_text(self.resolution)} puts the range {max(map(abs, self.steps)):.3g} steps from zero; at most "
-                f"{MOST_STEPS:.3g} can be kept exactly: choose a coarser one",
-            )
-
-    def _beyond_the_range(self) -> Iterator[tuple[str, str]]:
-        if self.floor >= NEAR_IGNORANCE * self.ignorance:
-            yield (
-                "floor",
-                f"must stay below {NEAR_IGNORANCE * self.ignorance:.4g}, got {self.floor:g}: somebody who sees no "
-                f"answer at all is off by {self.ignorance:.4g} (the range over √12)",
-            )
-        elif self.floor < LEAST_FLOOR * self.resolution:
-            yield (
-                "floor",
-                f"{self.floor:g} is less than a hundredth of the resolution {_text(self.resolution)} and would protect "
-                f"nothing: declare a larger one",
-            )
-        if self.nulls == "impute" and self.impute is None:
-            yield "nulls", "= 'impute' needs the constant to put in place of a null: impute = …"
-        if self.impute is not None:
-            if self.nulls != "impute":
-                yield "impute", f"is given but nulls = {self.nulls!r}: leave it out, or declare nulls = 'impute'"
-            elif not self.low <= self.impute <= self.high or (self.impute / self.resolution).denominator != 1:
-                yield "impute", f"= {_text(self.impute)} must lie in the range, on a multiple of the resolution"
-        if self.distance is not None and self.distance > self.width:
-            yield "distance", f"{self.distance:g} is wider than the range {_text(self.width)}"
-
-
-class PublicColumn(Declaration):
-    """A public column; a ``number`` is kept as whole multiples of its resolution, a ``whole`` as it is.
-
-    >>> PublicColumn.model_validate("whole").step, PublicColumn(type="number", resolution="0.5").step
-    (Fraction(1, 1), Fraction(1, 2))
-    """
-
-    type: PublicType
-    resolution: Exact | None = None
-    unit: Unit = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short_form(cls, given: Any) -> Any:
-        return {"type": given} if isinstance(given, str) else given
-
-    @model_validator(mode="after")
-    def _resolved(self) -> "PublicColumn":
-        if self.type == "number":
-            if self.resolution is None or self.resolution <= 0:
-                text = "must be given and positive for a public number: { type = 'number', resolution = 0.01 }"
-                raise MistakesError([("resolution", text)])
-        elif self.resolution is not None:
-            raise MistakesError([("resolution", f"is for numbers; this column is declared {self.type!r}")])
-        return self
-
-    @property
-    def step(self) -> Fraction | None:
-        """The exact value of one stored unit; None for what is not a number."""
-        return Fraction(1) if self.type == "whole" else self.resolution
+Share = Annotated[Double, Field(gt=0, le=1)]
 
 
 class Owner(Declaration):
@@ -223,7 +47,7 @@ class Table(Declaration):
     source: str = Field(min_length=1)
     version: str = Field(min_length=1, max_length=100)
     row_key: tuple[str, ...] = Field(min_length=1)
-    private: dict[str, PrivateColumn] = {}
+    private: dict[str, PrivateColumn] = Field(default_factory=dict)
     public: dict[str, PublicColumn]
     owner: Owner | None = None
     account_by: tuple[str, ...] = ()
@@ -252,7 +76,7 @@ def mistakes_in_names(
     for kind, columns in (("private", private), ("public", public)):
         for name in columns:
             if not NAME.fullmatch(name):
-                yield kind, _misnamed("column", name)
+                yield kind, misnamed("column", name)
     lowered = [name.lower() for name in (*private, *public)]
     for name in sorted({name for name in lowered if lowered.count(name) > 1}):
         spelt = [given for given in (*private, *public) if given.lower() == name]
@@ -298,6 +122,31 @@ class Place(Declaration):
         return self
 
 
+class Quota(Declaration):
+    """Shares of every allowance, so that one analyst, or one month, does not use all of it; none unless declared.
+
+    ``analyst`` is what one analyst may use, ever; ``day``, ``week`` and ``month`` what all together may use in one;
+    ``analyst_day``, ``analyst_week`` and ``analyst_month`` what one analyst may use in one. They may be changed at any
+    time: floors do not depend on them.
+
+    >>> Quota(analyst=0.25, month=0.1).shares
+    {'analyst': 0.25, 'month': 0.1}
+    """
+
+    analyst: Share | None = None
+    day: Share | None = None
+    week: Share | None = None
+    month: Share | None = None
+    analyst_day: Share | None = None
+    analyst_week: Share | None = None
+    analyst_month: Share | None = None
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """What is declared, by kind."""
+        return {kind: share for kind, share in self if share is not None}
+
+
 class Catalogue(Declaration):
     """Everything that is declared.
 
@@ -306,7 +155,9 @@ class Catalogue(Declaration):
     """
 
     place: Place = Place()
+    quota: Quota = Quota()
     tables: dict[str, Table]
+    streams: dict[str, Trajectories] = Field(default_factory=dict)
     folder: Path = Field(default=Path(), exclude=True)
 
     @field_validator("tables")
@@ -317,6 +168,20 @@ class Catalogue(Declaration):
             raise MistakesError(found)
         return tables
 
+    @model_validator(mode="after")
+    def _apart(self) -> "Catalogue":
+        """Keep the names of streams apart from those of tables: accounts go by them."""
+        found = [("streams", misnamed("stream", name)) for name in self.streams if not NAME.fullmatch(name)]
+        lowered = [name.lower() for name in (*self.tables, *self.streams)]
+        found += [
+            ("streams", f"names {name!r}, and so does a table or another stream: choose another name")
+            for name in self.streams
+            if lowered.count(name.lower()) > 1
+        ]
+        if found:
+            raise MistakesError(found)
+        return self
+
 
 def mistakes_in_table_names(names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Give what is wrong with the names of tables.
@@ -326,17 +191,8 @@ def mistakes_in_table_names(names: tuple[str, ...]) -> Iterator[tuple[str, str]]
     """
     for name in names:
         if not NAME.fullmatch(name):
-            yield "", _misnamed("table", name)
+            yield "", misnamed("table", name)
     lowered = [name.lower() for name in names]
     same = [name for name in names if lowered.count(name.lower()) > 1]
     if same:
         yield "", f"has names that differ only in capital letters: {', '.join(same)}"
-
-
-def _misnamed(what: str, name: str) -> str:
-    shown = name if len(name) <= 70 else f"{name[:67]}..."
-    return f"names a {what} {shown!r}; a name is a letter, then letters, digits and _ (at most 63)"
-
-
-def _text(value: Fraction) -> str:
-    return f"{float(value):.12g}"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,19 +24,22 @@ FILE = Path("errorfloor.toml")
 
 @ledger.command()
 def show(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
-    """Show what each account has spent, and which share of its allowance that is."""
+    """Show what each account has spent, and which share of its allowance that is; then the quotas that apply now."""
     from errorfloor.ledger.entry import account_name
 
     declared, book = _open(catalogue)
     with book:
-        head, spent = book.head(), book.accounts()
+        head, time, spent = book.head(), book.time(), book.accounts(holder=None)
     rows = [(account, spent[account], _allowance(declared, account)) for account in sorted(spent)]
+    accounts = [row for row in rows if not row[0].holder]
+    quotas = [row for row in rows if row[0].holder and _applies(declared, row[0], time)]
     if as_json:
-        accounts = [_row(account, charge, allowed) for account, charge, allowed in rows]
-        print_json({"records": head.sequence, "hash": head.hash, "accounts": accounts})
+        plain = [_row(*row) for row in accounts]
+        of_quotas = [_row(*row) | {"holder": json.loads(row[0].holder)} for row in quotas]
+        print_json({"records": head.sequence, "hash": head.hash, "accounts": plain, "quotas": of_quotas})
         return
-    print(f"{head.sequence} records, {len(rows)} accounts")
-    for account, charge, allowed in rows:
+    print(f"{head.sequence} records, {len(accounts)} accounts")
+    for account, charge, allowed in (*accounts, *quotas):
         print(f"{account_name(account)}: {_words(charge, allowed)}")
 
 
@@ -91,7 +95,7 @@ def make_checkpoint(
     with _open(catalogue, accept=accept)[1] as book:
         head = book.head()
     if output is not None:
-        FileAnchor(output).advance(head)
+        FileAnchor(output, alone=True).advance(head)
         messages.print(f"wrote {output}", highlight=False)
     if as_json:
         print_json({"format": 1, "sequence": head.sequence, "hash": head.hash})
@@ -144,17 +148,33 @@ def _records(source: Path) -> "Iterator[Record]":
 
 
 def _allowance(declared: "Catalogue", account: "Account") -> "Charge | None":
-    """Give what the catalogue allows an account; None if it no longer declares the table or the column."""
+    """Give what the catalogue allows an account; None if it no longer declares it."""
     from errorfloor.catalogue import allowance, owner_allowance
     from errorfloor.ledger import Charge
+    from errorfloor.ledger.quotas import holder_parts, part
 
+    if account.holder:
+        whole = _allowance(declared, replace(account, holder=""))
+        share = declared.quota.shares.get(holder_parts(account.holder)[0])
+        return None if whole is None or share is None else part(whole, share)
     table = declared.tables.get(account.table)
     if table is None:
-        return None
+        stream = declared.streams.get(account.table)
+        state = None if stream is None else stream.private.get(account.column)
+        return None if state is None else Charge(*allowance(state))
     if not account.column:
         return None if table.owner is None else Charge(*owner_allowance(table.owner))
     column = table.private.get(account.column)
     return None if column is None else Charge(*allowance(column))
+
+
+def _applies(declared: "Catalogue", account: "Account", time: str) -> bool:
+    """Say whether a quota is declared, and its period, if it has one, is the present one."""
+    from errorfloor.ledger import Quotas
+    from errorfloor.ledger.quotas import holder_parts
+
+    _, analyst, _ = holder_parts(account.holder)
+    return account.holder in Quotas(declared.quota.shares, analyst).holders(time)
 
 
 def _row(account: "Account", charge: "Charge", allowed: "Charge | None") -> dict[str, Any]:

@@ -30,6 +30,15 @@ Noise = Annotated[
     str | None, typer.Option("--noise", help="Instead: where released minus true may lie, such as 0..0.5 or 0..")
 ]
 MaxLoss = Annotated[float | None, typer.Option("--max-loss", help="With --noise 0..: the mean square of the noise.")]
+Analyst = Annotated[
+    str | None, typer.Option("--analyst", help="Whose quotas count; without it the custodian asks, who has none.")
+]
+OldKey = Annotated[
+    str | None, typer.Option("--key", help="The id of an older key: what was answered with it is given again.")
+]
+Dry = Annotated[
+    bool, typer.Option("--dry", help="On dummy rows made from the catalogue alone: free, and nothing else is touched.")
+]
 
 
 @app.command()
@@ -40,17 +49,25 @@ def price(
     spend: Spend = None,
     noise: Noise = None,
     max_loss: MaxLoss = None,
+    analyst: Analyst = None,
+    left: Annotated[
+        bool,
+        typer.Option("--left", help="Say instead how many more such answers fit, and how exact a next one can be."),
+    ] = False,
+    key: OldKey = None,
+    dry: Dry = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what an answer would state and cost; nothing is charged, and no private column is read."""
     from errorfloor.service import open_database
 
-    with open_database(catalogue) as database:
-        priced = database.price(_text(question), **_wish(max_error, spend, noise, max_loss))
+    with open_database(catalogue, dry=dry, key=key) as database:
+        say = database.simulate if left else database.price
+        said = say(_text(question), analyst=analyst, **_wish(max_error, spend, noise, max_loss))
     if as_json:
-        print_json(priced.to_dict())
+        print_json(said.to_dict())
     else:
-        print(priced.explain())
+        print(said.explain())
 
 
 @app.command()
@@ -61,6 +78,9 @@ def ask(
     spend: Spend = None,
     noise: Noise = None,
     max_loss: MaxLoss = None,
+    analyst: Analyst = None,
+    key: OldKey = None,
+    dry: Dry = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the table there too: .csv, .parquet or .arrow.")
     ] = None,
@@ -70,15 +90,15 @@ def ask(
     """Answer a question: the table on standard output, what is certain and what it costs on standard error.
 
     The charge is made first, durably; asking the same again gives the same answer and is free. Exit code 3 means that
-    the answer would break a declared floor: nothing was charged.
+    the answer would break a declared floor or exceed a quota: nothing was charged.
     """
     from errorfloor.service import open_database
     from errorfloor.service.table import text_table
 
     if output is not None:
         _writer(output, overwrite)  # a wrong name is refused before anything is charged
-    with open_database(catalogue) as database:
-        answer = database.ask(_text(question), **_wish(max_error, spend, noise, max_loss))
+    with open_database(catalogue, dry=dry, key=key) as database:
+        answer = database.ask(_text(question), analyst=analyst, **_wish(max_error, spend, noise, max_loss))
     if output is not None:
         _write(answer, output)
     if as_json:

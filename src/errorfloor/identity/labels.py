@@ -9,11 +9,13 @@ import math
 import struct
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 from errorfloor.errors import InputError
 
 MAGIC = b"errorfloor label"
 VERSION = 1
+LENGTH = struct.Struct(">Q")
 
 Part = None | bool | int | float | str | bytes | Decimal | datetime.date | datetime.datetime | tuple["Part", ...]
 
@@ -32,7 +34,7 @@ class Label:
     def __post_init__(self) -> None:
         _ = self.encoded  # a part that has no encoding is refused here
 
-    @property
+    @cached_property
     def encoded(self) -> bytes:
         """The label as bytes, the same on every machine."""
         return MAGIC + struct.pack(">H", VERSION) + encode(self.purpose) + encode(self.parts)
@@ -47,8 +49,14 @@ def encode(part: Part) -> bytes:
     Traceback (most recent call last):
     errorfloor.errors.InputError: a label cannot hold nan: it does not equal itself
     """
-    kind, content = _content(part)
-    return kind + struct.pack(">Q", len(content)) + content
+    exact = type(part)  # the kinds that labels are mostly made of, without a walk through all of them
+    if exact is str:
+        kind, content = b"s", part.encode("utf-8", "surrogatepass")  # type: ignore[union-attr]
+    elif exact is tuple:
+        kind, content = b"t", b"".join(map(encode, part))  # type: ignore[arg-type]
+    else:
+        kind, content = _content(part)
+    return kind + LENGTH.pack(len(content)) + content
 
 
 def _content(part: Part) -> tuple[bytes, bytes]:

@@ -1,7 +1,7 @@
 """Anchors: the head of a ledger, kept outside the ledger, so that an older or another one is recognised.
 
-An anchor never moves backwards. It is a file, or a command of the custodian's that keeps the head where the server
-itself cannot change it.
+An anchor never moves backwards. It is a file (``file_anchor.py``), or a command of the custodian's that keeps the head
+where the server itself cannot change it.
 """
 
 import fcntl
@@ -98,52 +98,6 @@ class Anchor(ABC):
             os.close(descriptor)
 
 
-class FileAnchor(Anchor):
-    """An anchor in a file that is replaced as a whole, and is on disk before the ledger goes on.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     anchor = FileAnchor(Path(folder) / "ledger.anchor")
-    ...     before = anchor.read()
-    ...     anchor.advance(Head(2, "ab" * 32))
-    ...     anchor.advance(Head(1, "cd" * 32))  # an earlier head comes late: the anchor stays
-    ...     before, anchor.read().sequence
-    (None, 2)
-    """
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).resolve()  # a link stays a link
-        super().__init__(str(path), self.path.parent)
-
-    def read(self) -> Head | None:
-        """Give the head that is kept; None if the file is missing."""
-        try:
-            text = self.path.read_text()
-        except FileNotFoundError:
-            return None
-        except UnicodeDecodeError:
-            raise self._damaged() from None
-        except OSError as problem:
-            raise LedgerError(f"cannot read the anchor {self.name}: {problem.strerror}") from None
-        return self._parse(text)
-
-    def _write(self, head: Head) -> None:
-        temporary = self.path.with_name(f".{self.path.name}.new")  # one for all: processes take turns
-        try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(descriptor, "w") as file:
-                file.write(head.to_text())
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self.path)
-            _sync_folder(self.path.parent)
-        except OSError as problem:
-            raise LedgerError(
-                f"cannot write the anchor {self.name}: {problem.strerror}; what was charged stays charged, and "
-                f"nothing is answered until it can be anchored"
-            ) from None
-
-
 class CommandAnchor(Anchor):
     """An anchor that a command of the custodian's keeps.
 
@@ -181,12 +135,3 @@ class CommandAnchor(Anchor):
         if done.returncode != 0:
             raise LedgerError(f"the anchor {self.name} {word} failed with exit code {done.returncode}")
         return done.stdout
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new name in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -10,14 +10,16 @@ from errorfloor.errors import LedgerError
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, audit
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.decision import Decision, decide
+from errorfloor.ledger.decision import Decision, Settlement, decide, look
 from errorfloor.ledger.entry import Entry
+from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.record import Head, Record
 from errorfloor.ledger.total import Total
 from errorfloor.pricing.accounts import Account, Charge
 
 Result = TypeVar("Result")
 PAGE = 1000
+NO_QUOTAS = Quotas()
 
 
 class Ledger(ABC):
@@ -29,6 +31,7 @@ class Ledger(ABC):
 
     def __init__(self, anchor: Anchor | None) -> None:
         self._anchor = anchor
+        self._terms: dict[str, str] = {}  # those read so far; they never change
 
     @abstractmethod
     def _read(self, work: Callable[[Book], Result]) -> Result:
@@ -43,30 +46,57 @@ class Ledger(ABC):
         """Let go of files and connections."""
 
     def charge(
-        self, entries: Sequence[Entry], allowances: Mapping[Account, Charge], terms: Mapping[str, object]
+        self,
+        entries: Sequence[Entry],
+        allowances: Mapping[Account, Charge],
+        terms: Mapping[str, object],
+        quotas: Quotas = NO_QUOTAS,
     ) -> list[bool]:
         """Charge entries, all or none; say for each whether it was written (False: its label was there, it is free).
 
         Accounts are compared with ``allowances``, every entry of the call counted. ``terms`` say for each table (and
         for its columns, as "table.column") what its accounts mean; they are kept with the first charge and must stay.
+        ``quotas`` are charged and compared in the same transaction.
 
-        Raises AllowanceError if an account does not cover it, CatalogueError if terms changed or an account has no
-        allowance, LedgerError if the ledger is not the one that was anchored or cannot be written.
+        Raises AllowanceError if an account or a quota does not cover it, CatalogueError if terms changed or an account
+        has no allowance, LedgerError if the ledger is not the one that was anchored or cannot be written.
+        """
+        return self.settle(entries, allowances, terms, quotas).fresh
+
+    def settle(
+        self,
+        entries: Sequence[Entry],
+        allowances: Mapping[Account, Charge],
+        terms: Mapping[str, object],
+        quotas: Quotas = NO_QUOTAS,
+        *,
+        spend: bool = True,
+    ) -> Settlement:
+        """Do what ``charge`` does, and say how all the accounts and quotas stand after it.
+
+        With ``spend`` off nothing is written, and AllowanceError is raised unless everything is free.
         """
         kept = self._kept()  # before the transaction, whose view of the ledger can then only be newer
-        time = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
         def work(book: Book) -> tuple[Decision, Head]:
             self._check(book, kept)
-            decision = decide(book, entries, allowances, terms, time=time)
+            decision = decide(
+                book, entries, allowances, terms, time=_now(), quotas=quotas, held=self._terms, spend=spend
+            )
             if decision.records:
                 book.append(decision.records, decision.totals, decision.terms)
-            return decision, book.head()
+                return decision, decision.records[-1].head
+            return decision, decision.before
 
-        decision, head = self._write(work)
+        decision, head = self._write(work) if spend else self._read(work)
+        self._terms |= decision.terms
         if self._anchor is not None and kept != head:
             self._anchor.advance(head)
-        return decision.written
+        return decision.settlement
+
+    def preview(self, entries: Sequence[Entry], quotas: Quotas = NO_QUOTAS) -> Settlement:
+        """Say which entries are not free, and how their accounts and quotas stand now; nothing is written."""
+        return self._read(lambda book: look(book, entries, time=_now(), quotas=quotas))
 
     def spent(self, accounts: Iterable[Account]) -> dict[Account, Charge]:
         """Give what accounts have spent, rounded up; zero for an account that was never charged."""
@@ -74,15 +104,27 @@ class Ledger(ABC):
         totals = self._read(lambda book: book.totals(wanted))
         return {account: totals.get(account, Total()).rounded_up() for account in wanted}
 
-    def accounts(self, table: str | None = None) -> dict[Account, Charge]:
-        """Give every account that was ever charged, of one table or of all, and what it has spent, rounded up."""
-        totals = self._read(lambda book: book.totals(of=table))
+    def accounts(self, table: str | None = None, *, holder: str | None = "") -> dict[Account, Charge]:
+        """Give every account that was ever charged, of one table or of all, and what it has spent, rounded up.
+
+        Quotas are left out; ``holder`` asks for those of one holder instead, or with None for all there is.
+        """
+        totals = self._read(lambda book: book.totals(of=table, holder=holder))
         return {account: totals[account].rounded_up() for account in sorted(totals)}
+
+    def time(self) -> str:
+        """What time it is for quotas: that of the clock, or of the last record if that is later."""
+        return max(_now(), self._read(lambda book: book.tail()[1]))
 
     def known(self, labels: Iterable[str]) -> set[str]:
         """Give those labels that are charged already."""
         wanted = set(labels)
         return self._read(lambda book: book.known(wanted))
+
+    def found(self, labels: Iterable[str]) -> dict[str, Record]:
+        """Give the records with those labels; a label that was never charged is left out."""
+        wanted = set(labels)
+        return self._read(lambda book: book.found(wanted))
 
     def head(self) -> Head:
         """Where the ledger stands."""
@@ -127,7 +169,7 @@ class Ledger(ABC):
 
     def _check(self, book: Book, kept: Head | None) -> None:
         """Refuse a book that does not continue the anchored head."""
-        if self._anchor is None or kept is None:
+        if self._anchor is None or kept is None or kept == book.head():
             return
         found = book.hash_at(kept.sequence)
         if found is None:
@@ -142,3 +184,7 @@ class Ledger(ABC):
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

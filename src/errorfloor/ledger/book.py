@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import final
 
 from errorfloor.ledger.record import EMPTY, Head, Record
 from errorfloor.ledger.total import Total
@@ -12,8 +13,13 @@ class Book(ABC):
     """Everything that is written down, as one transaction sees it. Terms are canonical JSON texts by table."""
 
     @abstractmethod
+    def tail(self) -> tuple[Head, str]:
+        """Where the ledger stands, and the time of its last record ("" if there is none)."""
+
+    @final
     def head(self) -> Head:
         """Where the ledger stands."""
+        return self.tail()[0]
 
     @abstractmethod
     def hash_at(self, sequence: int) -> str | None:
@@ -24,8 +30,14 @@ class Book(ABC):
         """Those labels that are charged already."""
 
     @abstractmethod
-    def totals(self, accounts: Collection[Account] | None = None, *, of: str | None = None) -> dict[Account, Total]:
-        """The totals of accounts, of a table's or of all; an account that was never charged is left out."""
+    def found(self, labels: Collection[str]) -> dict[str, Record]:
+        """The records with those labels; a label that was never charged is left out."""
+
+    @abstractmethod
+    def totals(
+        self, accounts: Collection[Account] | None = None, *, of: str | None = None, holder: str | None = None
+    ) -> dict[Account, Total]:
+        """The totals of accounts, or of all those of a table and a holder; one that was never charged is left out."""
 
     @abstractmethod
     def terms(self, tables: Collection[str] | None = None) -> dict[str, str]:
@@ -45,13 +57,13 @@ class MemoryBook(Book):
 
     def __init__(self) -> None:
         self._records: list[Record] = []
-        self._labels: set[str] = set()
+        self._labels: dict[str, Record] = {}
         self._totals: dict[Account, Total] = {}
         self._terms: dict[str, str] = {}
 
-    def head(self) -> Head:
-        """Where the ledger stands."""
-        return self._records[-1].head if self._records else EMPTY
+    def tail(self) -> tuple[Head, str]:
+        """Where the ledger stands, and the time of its last record."""
+        return (self._records[-1].head, self._records[-1].time) if self._records else (EMPTY, "")
 
     def hash_at(self, sequence: int) -> str | None:
         """The hash of one record; None if there is no such record."""
@@ -61,12 +73,19 @@ class MemoryBook(Book):
 
     def known(self, labels: Collection[str]) -> set[str]:
         """Those labels that are charged already."""
-        return self._labels & set(labels)
+        return self._labels.keys() & set(labels)
 
-    def totals(self, accounts: Collection[Account] | None = None, *, of: str | None = None) -> dict[Account, Total]:
-        """The totals of accounts, of a table's or of all; an account that was never charged is left out."""
-        wanted = self._totals if accounts is None else accounts
-        return {a: self._totals[a] for a in wanted if a in self._totals and of in (None, a.table)}
+    def found(self, labels: Collection[str]) -> dict[str, Record]:
+        """The records with those labels; a label that was never charged is left out."""
+        return {label: self._labels[label] for label in labels if label in self._labels}
+
+    def totals(
+        self, accounts: Collection[Account] | None = None, *, of: str | None = None, holder: str | None = None
+    ) -> dict[Account, Total]:
+        """The totals of accounts, or of all those of a table and a holder; one that was never charged is left out."""
+        if accounts is not None:
+            return {account: self._totals[account] for account in accounts if account in self._totals}
+        return {a: t for a, t in self._totals.items() if of in (None, a.table) and holder in (None, a.holder)}
 
     def terms(self, tables: Collection[str] | None = None) -> dict[str, str]:
         """The terms of tables, or of all; a table that was never charged is left out."""
@@ -80,6 +99,6 @@ class MemoryBook(Book):
     def append(self, records: Sequence[Record], totals: Mapping[Account, Total], terms: Mapping[str, str]) -> None:
         """Write records, the new totals of the accounts that they charge, and the terms that they fix."""
         self._records.extend(records)
-        self._labels.update(record.entry.label for record in records)
+        self._labels |= {record.entry.label: record for record in records}
         self._totals.update(totals)
         self._terms.update(terms)

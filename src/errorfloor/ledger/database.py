@@ -1,8 +1,10 @@
 """The database that holds a ledger: transactions that are done again when another came between, and its tables."""
 
 import random
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -23,6 +25,8 @@ class Database:
 
     def __init__(self, place: str | Path, *, patience: float) -> None:
         self.patience = patience
+        self._turn = threading.Lock()
+        self._file: tuple[int, int] | None = None  # which file it is, once that is known
         self.path = None if isinstance(place, str) and "://" in place else Path(place).absolute()
         if self.path is None:
             self.engine, self.name = postgresql.make_engine(str(place), patience)
@@ -69,7 +73,9 @@ class Database:
         self.engine.dispose()
 
     def _attempt(self, work: Callable[[Connection], Result], mode: Mode) -> Result:
-        with self.engine.connect() as connection:
+        if self.path is not None and mode != "prepare":
+            self._check_file(self.path)
+        with self._one_writer(mode), self.engine.connect() as connection:
             connection.execution_options(mode=mode)
             if self.path is None and mode == "read":
                 connection.execution_options(postgresql_readonly=True)
@@ -77,3 +83,31 @@ class Database:
                 connection.execution_options(isolation_level="READ COMMITTED")  # all that the transaction ever sees
             with connection.begin():
                 return work(connection)
+
+    def _check_file(self, path: Path) -> None:
+        """Refuse to go on in a file that nobody finds any more, or that another has taken the place of."""
+        try:
+            status = path.stat()
+            found = (status.st_dev, status.st_ino)
+        except OSError:
+            found = None
+        known, self._file = self._file, found
+        if found is None or known not in (None, found):
+            self.engine.dispose()  # what is at that place by the next time is opened anew, and compared with the anchor
+            raise LedgerError(
+                f"the file of the ledger {self.name} was moved or replaced while it was in use; nothing was charged: "
+                f"put the newest one back, then ask again"
+            )
+
+    @contextmanager
+    def _one_writer(self, mode: Mode) -> Iterator[None]:
+        """Let threads write to SQLite in turn: SQLite itself would have them sleep and try again."""
+        if self.path is None or mode == "read":
+            yield
+            return
+        if not self._turn.acquire(timeout=self.patience):
+            raise TimeoutError
+        try:
+            yield
+        finally:
+            self._turn.release()

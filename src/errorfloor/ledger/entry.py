@@ -10,6 +10,7 @@ from typing import Any
 
 from errorfloor.errors import InputError
 from errorfloor.identity import encode
+from errorfloor.ledger.quotas import holder_words
 from errorfloor.pricing.accounts import Account, Charge
 
 JSON = None | bool | int | float | str | Sequence["JSON"] | Mapping[str, "JSON"]
@@ -81,14 +82,18 @@ def account_name(account: Account) -> str:
 
     >>> account_name(Account("meters", "kwh", '["standard"]')), account_name(Account("meters", "", ""))
     ('meters.kwh for ["standard"]', 'the owners of meters')
+    >>> account_name(Account("meters", "kwh", "", '["analyst_month", "ada", "2026-11"]'))
+    'the quota of analyst ada in month 2026-11 of meters.kwh'
     """
     name = f"{account.table}.{account.column}" if account.column else f"the owners of {account.table}"
-    return f"{name} for {account.cell}" if account.cell else name
+    name = f"{name} for {account.cell}" if account.cell else name
+    return f"the quota of {holder_words(account.holder)} of {name}" if account.holder else name
 
 
-def account_parts(account: Account) -> tuple[str, str, str]:
-    """Give the three texts that make an account."""
-    return account.table, account.column, account.cell
+def account_parts(account: Account) -> tuple[str, ...]:
+    """Give the texts that make an account: three, and a fourth for a quota."""
+    parts = (account.table, account.column, account.cell)
+    return (*parts, account.holder) if account.holder else parts
 
 
 def account_key(account: Account) -> str:
@@ -100,7 +105,7 @@ def check_account(account: Account) -> None:
     """Refuse an account whose names a database cannot hold as they are."""
     for text in account_parts(account):
         if not isinstance(text, str) or "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise InputError(f"the table, column and cell of an account must be plain texts, got {text!r}")
+            raise InputError(f"the table, column, cell and holder of an account must be plain texts, got {text!r}")
     if not account.table:
         raise InputError("an account must name its table, got ''")
 

@@ -146,8 +146,10 @@ def charges_to_json(charges: Mapping[Account, Charge]) -> list[list[Any]]:
 
 
 def charges_from_json(rows: Sequence[Sequence[Any]]) -> dict[Account, Charge]:
-    """Read rows of charges; raises ValueError if an account is named twice."""
-    charges = {Account(table, column, cell): Charge(i, e) for table, column, cell, i, e in rows}
+    """Read rows of charges; raises ValueError if an account is named twice, or a row has too few or too many parts."""
+    if any(len(row) not in (5, 6) for row in rows):
+        raise ValueError("a row of charges has an account of three or four parts, and two amounts")
+    charges = {Account(*row[:-2]): Charge(*row[-2:]) for row in rows}
     if len(charges) != len(rows):
         raise ValueError("an account is named twice")
     return charges

@@ -18,49 +18,85 @@ from errorfloor.pricing.accounts import Account
 CHUNK = 500  # keys in one statement
 
 
+class Lookup:
+    """Statements that find rows by a key, made once: for one key and for many."""
+
+    def __init__(self, key: ColumnElement[str], *columns: ColumnElement[Any]) -> None:
+        self.one = select(*columns).where(key == bindparam("wanted"))
+        self.many = select(*columns).where(key.in_(bindparam("wanted", expanding=True)))
+
+
+KNOWN = Lookup(tables.entries.c.label, tables.entries.c.label)
+FOUND = Lookup(tables.entries.c.label, *tables.entries.c)
+ACCOUNTS = Lookup(tables.accounts.c.key, *tables.accounts.c)
+TERMS = Lookup(tables.terms.c.table_name, *tables.terms.c)
+HASH = select(tables.entries.c.hash).where(tables.entries.c.sequence == bindparam("sequence"))
+LAST = (
+    select(tables.entries.c.sequence, tables.entries.c.hash, tables.entries.c.time)
+    .order_by(tables.entries.c.sequence.desc())
+    .limit(1)
+)
+INSERT = tables.entries.insert()
+UPDATE = (
+    tables.accounts.update()
+    .where(tables.accounts.c.key == bindparam("found"))
+    .values(information=bindparam("information"), evaluation=bindparam("evaluation"))
+)
+
+
 @final
 class SqlBook(Book):
     """The tables of a ledger inside one transaction."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._tail: tuple[Head, str] | None = None
+        self._there: dict[str, bool] = {}  # whether an account has a row, for those that were looked for
 
-    def head(self) -> Head:
-        """Where the ledger stands."""
-        column = tables.entries.c
-        last = select(column.sequence, column.hash).order_by(column.sequence.desc()).limit(1)
-        row = self._connection.execute(last).one_or_none()
-        return EMPTY if row is None else Head(row.sequence, row.hash)
+    def tail(self) -> tuple[Head, str]:
+        """Where the ledger stands, and the time of its last record."""
+        if self._tail is None:
+            row = self._connection.execute(LAST).one_or_none()
+            self._tail = (EMPTY, "") if row is None else (Head(row.sequence, row.hash), row.time)
+        return self._tail
 
     def hash_at(self, sequence: int) -> str | None:
         """The hash of one record; None if there is no such record."""
         if sequence == 0:
             return EMPTY.hash
-        one = select(tables.entries.c.hash).where(tables.entries.c.sequence == sequence)
-        return self._connection.execute(one).scalar_one_or_none()
+        return self._connection.execute(HASH, {"sequence": sequence}).scalar_one_or_none()
 
     def known(self, labels: Collection[str]) -> set[str]:
         """Those labels that are charged already."""
-        return {row.label for row in self._rows(tables.entries.c.label, labels, tables.entries.c.label)}
+        return {row.label for row in self._rows(KNOWN, labels)}
 
-    def totals(self, accounts: Collection[Account] | None = None, *, of: str | None = None) -> dict[Account, Total]:
-        """The totals of accounts, of a table's or of all; an account that was never charged is left out."""
-        columns = tuple(tables.accounts.c)
-        if accounts is not None:
-            rows = self._rows(tables.accounts.c.key, [account_key(account) for account in accounts], *columns)
-        elif of is not None:
-            rows = self._rows(tables.accounts.c.table_name, [of], *columns)
+    def found(self, labels: Collection[str]) -> dict[str, Record]:
+        """The records with those labels; a label that was never charged is left out."""
+        return {row.label: _record(row) for row in self._rows(FOUND, labels)}
+
+    def totals(
+        self, accounts: Collection[Account] | None = None, *, of: str | None = None, holder: str | None = None
+    ) -> dict[Account, Total]:
+        """The totals of accounts, or of all those of a table and a holder; one that was never charged is left out."""
+        column = tables.accounts.c
+        if accounts is None:
+            every = select(tables.accounts)
+            every = every if of is None else every.where(column.table_name == of)
+            every = every if holder is None else every.where(column.holder == holder)
+            rows = list(self._connection.execute(every))
         else:
-            rows = iter(self._connection.execute(select(*columns)))
-        return {Account(row.table_name, row.column_name, row.cell): _total(row) for row in rows}
+            keys = [account_key(account) for account in accounts]
+            rows = list(self._rows(ACCOUNTS, keys))
+            found = {row.key for row in rows}
+            self._there |= {key: key in found for key in keys}
+        return {Account(row.table_name, row.column_name, row.cell, row.holder): _total(row) for row in rows}
 
     def terms(self, tables_: Collection[str] | None = None) -> dict[str, str]:
         """The terms of tables, or of all; a table that was never charged is left out."""
-        columns = tuple(tables.terms.c)
         if tables_ is None:
-            rows: Iterator[Row[Any]] = iter(self._connection.execute(select(*columns)))
+            rows: Iterator[Row[Any]] = iter(self._connection.execute(select(tables.terms)))
         else:
-            rows = self._rows(tables.terms.c.table_name, tables_, *columns)
+            rows = self._rows(TERMS, tables_)
         return {row.table_name: row.terms for row in rows}
 
     def records(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
@@ -78,29 +114,29 @@ class SqlBook(Book):
     def append(self, records: Sequence[Record], totals: Mapping[Account, Total], terms: Mapping[str, str]) -> None:
         """Write records, the new totals of the accounts that they charge, and the terms that they fix."""
         if records:
-            self._connection.execute(tables.entries.insert(), [_row(record) for record in records])
+            self._connection.execute(INSERT, [_row(record) for record in records])
+            self._tail = records[-1].head, records[-1].time
         if terms:
             rows = [{"table_name": table, "terms": text} for table, text in terms.items()]
             self._connection.execute(tables.terms.insert(), rows)
         keys = {account_key(account): account for account in totals}
-        there = {row.key for row in self._rows(tables.accounts.c.key, keys, tables.accounts.c.key)}
-        new = [{**_place(key, account), **_sums(totals[account])} for key, account in keys.items() if key not in there]
-        old = [{"found": key, **_sums(totals[account])} for key, account in keys.items() if key in there]
+        self.totals([account for key, account in keys.items() if key not in self._there])
+        new = [{**_place(k, account), **_sums(totals[account])} for k, account in keys.items() if not self._there[k]]
+        old = [{"found": key, **_sums(totals[account])} for key, account in keys.items() if self._there[key]]
         if new:
             self._connection.execute(tables.accounts.insert(), new)
+            self._there |= {row["key"]: True for row in new}
         if old:
-            one = tables.accounts.update().where(tables.accounts.c.key == bindparam("found"))
-            self._connection.execute(
-                one.values(information=bindparam("information"), evaluation=bindparam("evaluation")), old
-            )
+            self._connection.execute(UPDATE, old)
 
-    def _rows(
-        self, key: ColumnElement[str], wanted: Collection[str], *columns: ColumnElement[Any]
-    ) -> Iterator[Row[Any]]:
+    def _rows(self, lookup: Lookup, wanted: Collection[str]) -> Iterator[Row[Any]]:
         """Give the rows with those keys, a chunk of keys at a time."""
         keys = list(wanted)
+        if len(keys) == 1:
+            yield from self._connection.execute(lookup.one, {"wanted": keys[0]})
+            return
         for start in range(0, len(keys), CHUNK):
-            yield from self._connection.execute(select(*columns).where(key.in_(keys[start : start + CHUNK])))
+            yield from self._connection.execute(lookup.many, {"wanted": keys[start : start + CHUNK]})
 
 
 def _row(record: Record) -> dict[str, Any]:
@@ -126,7 +162,13 @@ def _record(row: Row[Any]) -> Record:
 
 
 def _place(key: str, account: Account) -> dict[str, str]:
-    return {"key": key, "table_name": account.table, "column_name": account.column, "cell": account.cell}
+    return {
+        "key": key,
+        "table_name": account.table,
+        "column_name": account.column,
+        "cell": account.cell,
+        "holder": account.holder,
+    }
 
 
 def _sums(total: Total) -> dict[str, str]:

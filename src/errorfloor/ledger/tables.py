@@ -1,11 +1,24 @@
 """The tables of a ledger, their version, and the way from each version to the next."""
 
-from sqlalchemy import BigInteger, Column, Connection, Integer, MetaData, String, Table, Text, inspect, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.schema import CreateSchema
 
 from errorfloor.errors import LedgerError
 
-VERSION = 1
+VERSION = 2
 SCHEMA = "errorfloor"  # on PostgreSQL; SQLite has a file of its own for the ledger
 
 metadata = MetaData()
@@ -29,12 +42,14 @@ accounts = Table(
     "ledger_accounts",
     metadata,
     Column("key", String(64), primary_key=True),
-    Column("table_name", String(63), nullable=False, index=True),
+    Column("table_name", String(63), nullable=False),
     Column("column_name", Text, nullable=False),
     Column("cell", Text, nullable=False),
     Column("information", Text, nullable=False),
     Column("evaluation", Text, nullable=False),
+    Column("holder", Text, nullable=False, server_default=""),
 )
+by_holder = Index("ledger_accounts_by_holder", accounts.c.holder, accounts.c.table_name)
 
 terms = Table(
     "ledger_terms",
@@ -62,18 +77,29 @@ def version(connection: Connection, name: str) -> int:
 
 
 def migrate(connection: Connection, name: str) -> None:
-    """Bring the tables from whatever version they have to this one, step by step, in the caller's transaction."""
-    for step in range(version(connection, name), VERSION):
-        STEPS[step](connection)
-        connection.execute(schema_version.delete())
-        connection.execute(schema_version.insert().values(version=step + 1))
+    """Make the tables, or bring them from the version they have to this one, in the caller's transaction."""
+    found = version(connection, name)
+    if found == 0:
+        _create(connection)
+    else:
+        for step in range(found, VERSION):
+            STEPS[step](connection)
+    connection.execute(schema_version.delete())
+    connection.execute(schema_version.insert().values(version=VERSION))
 
 
 def _create(connection: Connection) -> None:
-    """Version 0, nothing, to 1."""
     if connection.dialect.name == "postgresql" and not inspect(connection).has_schema(SCHEMA):
         connection.execute(CreateSchema(SCHEMA))
     metadata.create_all(connection, checkfirst=False)
 
 
-STEPS = {0: _create}
+def _add_holders(connection: Connection) -> None:
+    """From version 1 to 2: an account may be a quota; those there are belong to nobody."""
+    schema = f"{SCHEMA}." if connection.dialect.name == "postgresql" else ""
+    connection.execute(text(f"ALTER TABLE {schema}ledger_accounts ADD COLUMN holder TEXT DEFAULT '' NOT NULL"))
+    connection.execute(text(f"DROP INDEX {schema}ix_ledger_accounts_table_name"))
+    by_holder.create(connection)
+
+
+STEPS = {1: _add_holders}

@@ -16,7 +16,8 @@ class Account:
     """What an allowance belongs to: a private column of a table, or one cell of the table's partition of it.
 
     ``column`` is empty for the account of the table's owners; ``cell`` is the text that ``cell_text`` gives for the
-    values of the partition, empty where accounts are not divided.
+    values of the partition, empty where accounts are not divided. ``holder`` is empty for the allowance itself, and
+    names whose quota of it the account is otherwise, such as ``["analyst", "ada"]``.
 
     >>> Account("meters", "kwh", "") < Account("meters", "kwh", '["north"]')
     True
@@ -25,6 +26,7 @@ class Account:
     table: str
     column: str
     cell: str
+    holder: str = ""
 
 
 @dataclass(frozen=True)

@@ -21,16 +21,18 @@ from errorfloor.sql.polynomial import Polynomial
 from errorfloor.vault import Snapshot
 
 MOST_PARTS = 2_000_000
+OVERHEAD = 200  # what keeping anything costs besides its numbers, in numbers
 
 
 @dataclass
 class FactsCache:
-    """Public facts that were asked for already; snapshots never change, so they stay true.
+    """Public facts, and what follows from them, that were asked for already; snapshots never change, so they stay true.
 
-    One cache may serve many threads. The oldest unused facts are forgotten once all together have ``most`` numbers.
+    One cache may serve many threads, and costs the same however much it holds. What was not used for longest is
+    forgotten once all together have ``most`` numbers.
 
-    >>> cache = FactsCache(most=10)
-    >>> cache.keep(("a",), "facts", 6), cache.keep(("b",), "others", 6)
+    >>> cache = FactsCache(most=1000)
+    >>> cache.keep(("a",), "facts", 600), cache.keep(("b",), "others", 600)
     (None, None)
     >>> cache.find(("a",)), cache.find(("b",))
     (None, 'others')
@@ -38,6 +40,7 @@ class FactsCache:
 
     most: int = 20_000_000
     _held: "OrderedDict[tuple[Part, ...], tuple[Any, int]]" = field(default_factory=OrderedDict, repr=False)
+    _size: int = field(default=0, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def find(self, key: tuple[Part, ...]) -> Any:
@@ -51,10 +54,12 @@ class FactsCache:
     def keep(self, key: tuple[Part, ...], found: Any, size: int) -> None:
         """Keep something of a size under a key."""
         with self._lock:
-            self._held[key] = found, size
-            self._held.move_to_end(key)
-            while len(self._held) > 1 and sum(size for _, size in self._held.values()) > self.most:
-                self._held.popitem(last=False)
+            _, before = self._held.pop(key, (None, 0))
+            self._held[key] = found, size + OVERHEAD
+            self._size += size + OVERHEAD - before
+            while len(self._held) > 1 and self._size > self.most:
+                _, (_, freed) = self._held.popitem(last=False)
+                self._size -= freed
 
 
 def fetch(

@@ -4,6 +4,20 @@ from errorfloor.service.answer import Answer, Price
 from errorfloor.service.database import Database, open_database
 from errorfloor.service.database import open_database as open
 from errorfloor.service.noises import Added, Wish
+from errorfloor.service.quota import QuotaStanding
+from errorfloor.service.simulation import Room, Simulation
 from errorfloor.service.standing import Standing
 
-__all__ = ["Added", "Answer", "Database", "Price", "Standing", "Wish", "open", "open_database"]
+__all__ = [
+    "Added",
+    "Answer",
+    "Database",
+    "Price",
+    "QuotaStanding",
+    "Room",
+    "Simulation",
+    "Standing",
+    "Wish",
+    "open",
+    "open_database",
+]

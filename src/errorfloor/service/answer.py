@@ -15,9 +15,12 @@ from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.pricing import Account, Charge
 from errorfloor.service.advice import advice
 from errorfloor.service.preparation import Prepared, PreparedOutput
+from errorfloor.service.quota import QuotaStanding
 from errorfloor.service.standing import Standing, entry_floor, stored_distance
 from errorfloor.service.table import text_table
 from errorfloor.sql.plan import is_private
+
+DRY = "dry: dummy rows, made from the catalogue alone; nothing here is about anybody, and nothing is charged."
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,14 @@ class Price:
 
     prepared: Prepared
     standings: tuple[Standing, ...]
+    quotas: tuple[QuotaStanding, ...]
+    dry: bool
 
     @property
     def affordable(self) -> bool:
-        """Whether the allowance suffices."""
-        return all(standing.used <= 1 for standing in self.standings)
+        """Whether the allowance and every quota suffice."""
+        found: list[Standing | QuotaStanding] = [*self.standings, *self.quotas]
+        return self.dry or all(one.used <= 1 for one in found)
 
     @property
     def max_error(self) -> dict[str, float]:
@@ -76,9 +82,12 @@ class Price:
     def explain(self) -> str:
         """Say in sentences what is certain, what nobody can learn, and what it costs."""
         lines = [_certain(output) for output in self.prepared.outputs]
+        if self.dry:
+            return "\n".join([DRY, *lines])
         lines += [standing.explain() for standing in self.standings]
+        lines += [quota.explain() for quota in self.quotas]
         if not self.affordable:
-            lines.append(f"Refused if asked: {advice(self.prepared, self.standings)}.")
+            lines.append(f"Refused if asked: {advice(self.prepared, self.standings, self.quotas)}.")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,7 +98,9 @@ class Price:
             "groups": len(self.prepared.bounds.groups),
             "outputs": [_output(one) for one in self.prepared.outputs],
             "accounts": [standing.to_dict() for standing in self.standings],
+            "quotas": [quota.to_dict() for quota in self.quotas],
             "affordable": self.affordable,
+            "dry": self.dry,
         }
 
     def __repr__(self) -> str:

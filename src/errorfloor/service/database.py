@@ -3,24 +3,32 @@
 Parse → bounds from public facts → noise → charge, durably → only then the private scan → draw → answer.
 """
 
-from collections.abc import Sequence
+import threading
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from errorfloor.catalogue import Catalogue, load
+from errorfloor.catalogue import Catalogue, Table, load
 from errorfloor.engines import Engine, open_engine
-from errorfloor.errors import AllowanceError, InputError
-from errorfloor.identity import KeyRing
-from errorfloor.ledger import Entry, Ledger, open_ledger
+from errorfloor.errors import AllowanceError, CatalogueError, InputError
+from errorfloor.identity import Key, KeyRing
+from errorfloor.ledger import Entry, Ledger, MemoryLedger, Quotas, Settlement, open_ledger
+from errorfloor.ledger.quotas import part as quota_part
 from errorfloor.pricing import Account, Charge
 from errorfloor.service.advice import advice
 from errorfloor.service.answer import Answer, Price
+from errorfloor.service.description import page, table_facts
 from errorfloor.service.noises import Wish
 from errorfloor.service.preparation import Known, Prepared, allowances_of, prepare
+from errorfloor.service.quota import QuotaStanding, quota_standings
 from errorfloor.service.releasing import look_and_release
-from errorfloor.service.standing import Standing, standings
+from errorfloor.service.simulation import Simulation, rooms
+from errorfloor.service.standing import Standing, standings_from
 from errorfloor.service.sticky import release_id
+
+MOST_RECORDS = 1000  # in one page of the history
+NOTHING = Charge(0.0, 0.0)
 
 
 class Database:
@@ -37,23 +45,46 @@ class Database:
     (True, (True,), (False,))
     """
 
-    def __init__(self, catalogue: Catalogue, *, engine: Engine, ledger: Ledger, keys: KeyRing) -> None:
+    def __init__(
+        self, catalogue: Catalogue, *, engine: Engine, ledger: Ledger, keys: KeyRing | Key, is_dry: bool = False
+    ) -> None:
         self.catalogue = catalogue
+        self.is_dry = is_dry
         self._engine = engine
-        self._ledger = ledger
-        self._key = keys.current
+        self.ledger = self._ledger = ledger
+        self._key = keys if isinstance(keys, Key) else keys.current
+        self.keys = (keys,) if isinstance(keys, Key) else tuple(keys.keys)
         self._known = Known()
+        self._dry: Database | None = None
+        self._lock = threading.Lock()
 
     def price(
-        self, sql: str, *, max_error: Any = None, spend: Any = None, support: Any = None, max_loss: Any = None
+        self,
+        sql: str,
+        *,
+        max_error: Any = None,
+        spend: Any = None,
+        support: Any = None,
+        max_loss: Any = None,
+        analyst: str | None = None,
     ) -> Price:
         """Say what an answer would state and cost; nothing is charged and no private column is read."""
         wish = Wish.of(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
+        quotas = self._quotas(analyst)
         prepared = prepare(sql, wish, self.catalogue, self._engine, self._known)
-        return Price(prepared, self._standings(prepared, self._fresh(prepared), charged=False))
+        entries = self._entries(prepared, analyst)
+        return self._price(prepared, entries, self._ledger.preview(entries, quotas), quotas)
 
     def ask(
-        self, sql: str, *, max_error: Any = None, spend: Any = None, support: Any = None, max_loss: Any = None
+        self,
+        sql: str,
+        *,
+        max_error: Any = None,
+        spend: Any = None,
+        support: Any = None,
+        max_loss: Any = None,
+        analyst: str | None = None,
+        charge: bool = True,
     ) -> Answer:
         """Answer a question.
 
@@ -69,36 +100,104 @@ class Database:
             Instead, an ``Interval`` for released − true, or ``HalfLine(0.0)`` for answers that are never too small.
         max_loss
             With a half-line: the mean square of released − true, at most.
+        analyst
+            Whose quotas count; None is the custodian, who has none of his own.
+        charge
+            With False nothing is spent: what was released before is given again, anything else is refused.
 
         Raises
         ------
         RefusedError
             The question is not one that is answered; the message says what to ask.
         AllowanceError
-            The answer would break a declared floor; nothing was charged.
+            The answer would break a declared floor or exceed a quota, or would have to be charged with ``charge``
+            off; nothing was charged.
         """
         wish = Wish.of(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
+        quotas = self._quotas(analyst)
         prepared = prepare(sql, wish, self.catalogue, self._engine, self._known)
-        fresh = self._charge(prepared)
+        entries = self._entries(prepared, analyst)
+        settled = self._settle(prepared, entries, quotas, spend=charge)
         table, places = look_and_release(prepared, self._engine, self._key)
-        return Answer(prepared, self._standings(prepared, fresh, charged=True), table, places, tuple(fresh))
+        stated = self._price(prepared, entries, settled, quotas, charged=not self.is_dry)
+        return Answer(prepared, stated.standings, stated.quotas, self.is_dry, table, places, tuple(settled.fresh))
+
+    def simulate(
+        self,
+        sql: str,
+        *,
+        max_error: Any = None,
+        spend: Any = None,
+        support: Any = None,
+        max_loss: Any = None,
+        analyst: str | None = None,
+    ) -> Simulation:
+        """Say how many more answers of this price could be given, and how exact the next one could be.
+
+        Nothing is charged; public facts and the ledger are all that is read.
+        """
+        wish = Wish.of(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
+        quotas = self._quotas(analyst)
+        prepared = prepare(sql, wish, self.catalogue, self._engine, self._known)
+        entries = self._entries(prepared, analyst)
+        now = self._ledger.preview(entries, quotas)
+        as_new = Settlement([True] * len(entries), now.time, now.spent)
+        priced = self._price(prepared, entries, as_new, quotas)
+        return Simulation(prepared, rooms(priced.standings, priced.quotas, now.spent), free=not any(now.fresh))
+
+    def tables(self) -> list[dict[str, Any]]:
+        """Give what is declared of each table and how many rows it has (None: not registered), as plain JSON types."""
+        return [table_facts(name, table, self._rows(name)) for name, table in self.catalogue.tables.items()]
+
+    def history(self, after: int = 0, limit: int = 100) -> list[dict[str, Any]]:
+        """Give what was charged, in order: at most ``limit`` records after the one with number ``after``."""
+        if not isinstance(after, int) or after < 0 or not isinstance(limit, int) or not 1 <= limit <= MOST_RECORDS:
+            raise InputError(f"after must be at least 0 and limit 1 to {MOST_RECORDS}, got {after!r} and {limit!r}")
+        return page(self._ledger.entries(after, limit))
+
+    def quotas(self, analyst: str | None = None) -> list[QuotaStanding]:
+        """Say how the quotas stand that apply to an analyst now; those that nothing was charged to are unused."""
+        holders = self._quotas(analyst).holders(self._ledger.time())
+        accounts = self.left() if holders else []
+        found = []
+        for holder, part in holders.items():
+            spent = self._ledger.accounts(holder=holder)
+            for whole in accounts:
+                account = replace(whole.account, holder=holder)
+                limit = quota_part(whole.allowance, part)
+                found.append(QuotaStanding(account, part, NOTHING, spent.get(account, NOTHING), limit))
+        return found
+
+    def dry(self) -> "Database":
+        """Give the same tables with dummy rows, made from the catalogue alone; what they answer is free.
+
+        It is made once, and closed with this one.
+        """
+        if self.is_dry:
+            return self
+        with self._lock:
+            if self._dry is None:
+                self._dry = open_dry(self.catalogue)
+            return self._dry
 
     def left(self) -> list[Standing]:
         """Say how each undivided account, and each divided one that was charged, stands."""
         found: list[Standing] = []
-        charged = sorted(self._ledger.accounts())
+        spent = self._ledger.accounts()
         for name, table in self.catalogue.tables.items():
             accounts = [Account(name, column, "") for column in table.private] if not table.account_by else []
             if table.owner is not None:
                 accounts.append(Account(name, "", ""))
-            accounts += [account for account in charged if account.table == name and account not in accounts]
-            spent = self._ledger.spent(accounts)
+            others = [account for account in spent if account.table == name and account not in accounts]
+            accounts += [account for account in others if _is_declared(account, table)]
             limits = allowances_of(table, accounts)
-            found += [Standing(a, table, Charge(0.0, 0.0), spent[a], limits[a]) for a in accounts]
+            found += [Standing(a, table, NOTHING, spent.get(a, NOTHING), limits[a]) for a in accounts]
         return found
 
     def close(self) -> None:
         """Let go of the engine and the ledger."""
+        if self._dry is not None:
+            self._dry.close()
         self._engine.close()
         self._ledger.close()
 
@@ -112,41 +211,73 @@ class Database:
 
     # -- charge
 
-    def _entries(self, prepared: Prepared) -> list[Entry]:
+    def _quotas(self, analyst: str | None) -> Quotas:
+        return Quotas(self.catalogue.quota.shares, analyst)
+
+    def _entries(self, prepared: Prepared, analyst: str | None) -> list[Entry]:
         question = prepared.question
+        note = {"table": question.table, "version": question.version, "key": self._key.id}
+        if analyst is not None:
+            note["analyst"] = analyst
         return [
-            Entry(
-                release_id(self._key, one.label),
-                one.charges,
-                {"output": one.output.name, "table": question.table, "version": question.version, "key": self._key.id},
-            )
+            Entry(release_id(self._key, one.label), one.charges, {"output": one.output.name, **note})
             for one in prepared.outputs
             if one.label is not None
         ]
 
-    def _fresh(self, prepared: Prepared) -> list[bool]:
-        labels = [entry.label for entry in self._entries(prepared)]
-        known = self._ledger.known(labels)
-        return [label not in known and label not in labels[:place] for place, label in enumerate(labels)]
-
-    def _charge(self, prepared: Prepared) -> list[bool]:
-        entries = self._entries(prepared)
-        if not entries:
-            return []
+    def _settle(self, prepared: Prepared, entries: list[Entry], quotas: Quotas, *, spend: bool) -> Settlement:
+        """Charge what is not free, durably; in a dry run nothing is charged."""
+        if not entries or self.is_dry:
+            return self._ledger.preview(entries, quotas)
         try:
-            return self._ledger.charge(entries, prepared.allowances, prepared.terms)
+            return self._ledger.settle(entries, prepared.allowances, prepared.terms, quotas, spend=spend)
         except AllowanceError as problem:
-            found = self._standings(prepared, self._fresh(prepared), charged=False)
-            raise AllowanceError(advice(prepared, found), **problem.fields) from None
+            if not spend:
+                raise
+            found = self._price(prepared, entries, self._ledger.preview(entries, quotas), quotas)
+            raise AllowanceError(advice(prepared, found.standings, found.quotas), **problem.fields) from None
 
-    def _standings(self, prepared: Prepared, fresh: Sequence[bool], *, charged: bool) -> tuple[Standing, ...]:
-        """Say how the accounts stand after the answer; ``fresh`` says which outputs are charged now."""
-        entries = self._entries(prepared)
-        return standings(self._ledger, prepared.table, entries, prepared.allowances, fresh=fresh, charged=charged)
+    def _price(
+        self, prepared: Prepared, entries: list[Entry], settled: Settlement, quotas: Quotas, *, charged: bool = False
+    ) -> Price:
+        """Say how the accounts and quotas stand after the answer; ``charged`` says whether it is paid for already."""
+        limits = prepared.allowances
+        found = standings_from(settled.spent, prepared.table, entries, limits, fresh=settled.fresh, charged=charged)
+        return Price(prepared, found, quota_standings(quotas, entries, limits, settled, charged=charged), self.is_dry)
+
+    def _rows(self, name: str) -> int | None:
+        try:
+            return self._known.snapshot(self.catalogue, name, self._engine).rows
+        except CatalogueError:
+            return None
 
 
-def open_database(path: str | Path = "errorfloor.toml") -> Database:
+def _is_declared(account: Account, table: Table) -> bool:
+    """Say whether a table still has what an account was opened for."""
+    return account.column in table.private if account.column else table.owner is not None
+
+
+def open_dry(catalogue: Catalogue) -> Database:
+    """Open dummy rows in place of the tables of a catalogue; nothing of it but the declarations is used."""
+    from errorfloor.service.dummy import KEY, dummy_engine
+
+    declared, engine = dummy_engine(catalogue)
+    return Database(declared, engine=engine, ledger=MemoryLedger(), keys=KEY, is_dry=True)
+
+
+def _empty(catalogue: Catalogue) -> Engine:
+    """Give an engine for a catalogue of streams alone: nothing was registered, so there is no vault."""
+    from errorfloor.service.dummy import dummy_engine
+
+    return dummy_engine(catalogue)[1]
+
+
+def open_database(path: str | Path = "errorfloor.toml", *, dry: bool = False, key: str | None = None) -> Database:
     """Open the tables that a catalogue declares, with its vault, ledger and keys.
+
+    With ``dry``, dummy rows made from the catalogue alone stand in for the tables: neither vault, ledger, keys nor
+    sources are touched, or need to exist, and answers are free. ``key`` is the id of an older key in the key file: what
+    was answered with it is given again.
 
     >>> open_database("nowhere.toml")
     Traceback (most recent call last):
@@ -155,7 +286,10 @@ def open_database(path: str | Path = "errorfloor.toml") -> Database:
     if not isinstance(path, (str, Path)):
         raise InputError(f"open takes the path of a catalogue, got {type(path).__name__}")
     catalogue = load(path)
-    keys = KeyRing(catalogue.folder / catalogue.place.keys)
+    if dry:
+        return open_dry(catalogue)
+    ring = KeyRing(catalogue.folder / catalogue.place.keys)
+    used: KeyRing | Key = ring if key is None else ring.find(key)
     ledger = open_ledger(catalogue.place, catalogue.folder)
-    engine = open_engine(catalogue.place, catalogue.folder, read_only=True)
-    return Database(catalogue, engine=engine, ledger=ledger, keys=keys)
+    engine = open_engine(catalogue.place, catalogue.folder, read_only=True) if catalogue.tables else _empty(catalogue)
+    return Database(catalogue, engine=engine, ledger=ledger, keys=used)

@@ -1,7 +1,7 @@
 """A small table that is ready to be asked, for documentation."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,12 +25,27 @@ range = [0, 50]
 resolution = 0.001
 floor = 2.0
 distance = 5
+
+[streams.cars]
+A = [[1, 1], [0, 1]]
+C = [[1, 0]]
+horizon = 9
+states = ["position", "speed"]
+public = ["speed"]
+max_loss = 1e5
+
+[streams.cars.private.position]
+unit = "m"
+range = [-5000, 5000]
+resolution = 0.1
+floor = 20
+distance = 50
 """
 
 
 @contextmanager
-def example_database(households: int = 1000) -> Iterator[Database]:
-    """Open a temporary table of meter readings, with a ledger that is forgotten.
+def example_database(households: int = 1000, quota: Mapping[str, float] | None = None) -> Iterator[Database]:
+    """Open a temporary table of meter readings, with a ledger that is forgotten, and quotas if any are given.
 
     >>> with example_database() as db:
     ...     db.ask("SELECT count(*) AS n FROM meters", max_error=1.0).to_arrow().to_pylist()
@@ -40,7 +55,8 @@ def example_database(households: int = 1000) -> Iterator[Database]:
         folder = Path(name)
         rows = "".join(f"{i},{'ToU' if i % 4 == 0 else 'Std'},{7 + i % 13}\n" for i in range(households))
         (folder / "meters.csv").write_text(f"household,tariff,kwh\n{rows}")
-        (folder / "errorfloor.toml").write_text(CATALOGUE)
+        quotas = "".join(f"{kind} = {share}\n" for kind, share in (quota or {}).items())
+        (folder / "errorfloor.toml").write_text(f"[quota]\n{quotas}{CATALOGUE}")
         catalogue = load(folder / "errorfloor.toml")
         with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
             register(catalogue, "meters", engine=engine)

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
+from functools import lru_cache
 from typing import Any
 
 from errorfloor.checks import positive, real
@@ -59,6 +60,7 @@ class Added:
         return json.dumps({"noise": self.noise.law, "offset": self.offset, "step": self.lattice.step}, sort_keys=True)
 
 
+@lru_cache(maxsize=4096)  # questions come with round bounds, again and again
 def within(low: float, high: float, *, evaluation_error: float) -> Added:
     """Give the least informative noise that keeps the released number within [low, high] of the true one.
 

@@ -7,11 +7,11 @@ from errorfloor import catalogue as declared
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
-from errorfloor.identity import Label
+from errorfloor.identity import Label, Part
 from errorfloor.ledger.entry import JSON
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, bounds, charges
 from errorfloor.service.noises import Added, Wish, bound_for, within
-from errorfloor.service.sticky import label_of
+from errorfloor.service.sticky import function_of, label_of
 from errorfloor.sql import needed, parse, scan
 from errorfloor.sql.plan import Condition, Output, Question, is_private
 from errorfloor.sql.polynomial import Monomial
@@ -52,11 +52,35 @@ class Prepared:
 
 
 @dataclass(frozen=True)
+class Plan:
+    """What follows from a question alone, whatever noise is wanted: its rows, bounds and scan."""
+
+    question: Question
+    table: Table
+    snapshots: tuple[Snapshot, ...]
+    bounds: Bounds
+    sums: tuple[tuple[Monomial, Condition], ...]
+    statement: str
+    functions: tuple[tuple[Part, ...], ...]
+
+    @property
+    def size(self) -> int:
+        """How many numbers it holds, about."""
+        numbers = len(self.bounds.group) * (2 + sum(len(one.slopes) for one in self.bounds.outputs))
+        owners = 0 if self.bounds.owners is None else len(self.bounds.owners.count)
+        return numbers + len(self.bounds.groups) * (1 + 5 * len(self.bounds.outputs)) + 3 * owners + len(self.statement)
+
+
+@dataclass(frozen=True)
 class Known:
-    """What stays true while a database is open, found once: snapshots never change, nor do facts about them."""
+    """What stays true while a database is open, found once: snapshots never change, nor do facts about them.
+
+    Many threads may use it; two that look for the same at once both find it.
+    """
 
     snapshots: dict[str, Snapshot] = field(default_factory=dict)
     facts: FactsCache = field(default_factory=FactsCache)
+    plans: FactsCache = field(default_factory=FactsCache)
 
     def snapshot(self, catalogue: Catalogue, name: str, engine: Engine) -> Snapshot:
         """Give the snapshot of a declared table."""
@@ -64,15 +88,31 @@ class Known:
             self.snapshots[name] = snapshot(catalogue, name, engine)
         return self.snapshots[name]
 
+    def plan(self, text: str, catalogue: Catalogue, engine: Engine) -> Plan:
+        """Give the plan of a question."""
+        found: Plan | None = self.plans.find((text,)) if isinstance(text, str) else None
+        if found is None:
+            found = _plan(text, catalogue, engine, self)
+            self.plans.keep((text,), found, found.size + len(text))
+        return found
 
-def prepare(text: str, wish: Wish, catalogue: Catalogue, engine: Engine, known: Known) -> Prepared:
-    """Parse, bound, choose noises, and price; public columns only are read."""
+
+def _plan(text: str, catalogue: Catalogue, engine: Engine, known: Known) -> Plan:
     question = parse(text, catalogue)
     _check_names(question)
     names = (question.table, *(join.table for join in question.joins))
     snapshots = tuple(known.snapshot(catalogue, name, engine) for name in names)
     bounded = bounds(question, catalogue, snapshots, engine, known.facts)
-    table = catalogue.tables[question.table]
+    sums = tuple(dict.fromkeys(pair for one in question.outputs for pair in needed(one.formula)))
+    statement = scan(question, snapshots, sums, bounded.layout, engine.dialect)
+    functions = tuple(function_of(question, output, bounded.layout) for output in question.outputs)
+    return Plan(question, catalogue.tables[question.table], snapshots, bounded, sums, statement, functions)
+
+
+def prepare(text: str, wish: Wish, catalogue: Catalogue, engine: Engine, known: Known) -> Prepared:
+    """Parse, bound, choose noises, and price; public columns only are read."""
+    plan = known.plan(text, catalogue, engine)
+    question, table, bounded = plan.question, plan.table, plan.bounds
     private = [index for index, output in enumerate(question.outputs) if is_private(output.formula)]
     outputs = []
     allowances: dict[Account, Charge] = {}
@@ -81,25 +121,17 @@ def prepare(text: str, wish: Wish, catalogue: Catalogue, engine: Engine, known: 
             outputs.append(PreparedOutput(output, None, None, {}))
             continue
         error = _evaluation_error(bounded, index)
-        unit_charges = charges(bounded, index, 1.0)
-        limits = allowances_of(table, unit_charges)
         if wish.spend is not None:
+            unit_charges = charges(bounded, index, 1.0)
+            limits = allowances_of(table, unit_charges)
             bound = bound_for(_affordable(unit_charges, limits, wish.spend / len(private)), error)
             added = within(-bound, bound, evaluation_error=error)
         else:
             added = wish.added(output.name, error)
-        allowances |= limits
-        outputs.append(
-            PreparedOutput(
-                output,
-                added,
-                label_of(question, output, added, bounded.layout),
-                charges(bounded, index, added.information),
-            )
-        )
-    sums = tuple(dict.fromkeys(pair for one in question.outputs for pair in needed(one.formula)))
-    statement = scan(question, snapshots, sums, bounded.layout, engine.dialect)
-    return Prepared(question, table, snapshots, bounded, tuple(outputs), allowances, sums, statement)
+        cost = charges(bounded, index, added.information)
+        allowances |= allowances_of(table, cost)
+        outputs.append(PreparedOutput(output, added, label_of(plan.functions[index], added), cost))
+    return Prepared(question, table, plan.snapshots, bounded, tuple(outputs), allowances, plan.sums, plan.statement)
 
 
 def _check_names(question: Question) -> None:

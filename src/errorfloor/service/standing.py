@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from errorfloor.catalogue import PrivateColumn, Table
@@ -52,12 +52,12 @@ class Standing:
         """The share of the allowance that this charge takes."""
         return share(self.charge, self.allowance)
 
-    @property
+    @cached_property
     def told_apart(self) -> float:
         """How often two values (or two histories of an owner) can be told apart, from all answers so far."""
         return self._success(self.spent)
 
-    @property
+    @cached_property
     def told_apart_by_this(self) -> float:
         """The same from this answer alone."""
         return self._success(self.charge)
@@ -156,16 +156,35 @@ def standings(
 
     ``fresh`` says which of them are charged now, the others being free; ``charged`` whether that has happened already.
     """
+    spent = ledger.spent({account for entry in entries for account in entry.charges})
+    return standings_from(spent, table, entries, allowances, fresh=fresh, charged=charged)
+
+
+def standings_from(
+    spent: Mapping[Account, Charge],
+    table: Table,
+    entries: Sequence[Entry],
+    allowances: Mapping[Account, Charge],
+    *,
+    fresh: Sequence[bool],
+    charged: bool,
+) -> tuple[Standing, ...]:
+    """Say the same where it is known already what the accounts have spent."""
+    total = asked(entries, fresh)
+    return tuple(
+        Standing(account, table, charge, spent[account] if charged else spent[account] + charge, allowances[account])
+        for account, charge in sorted(total.items())
+    )
+
+
+def asked(entries: Sequence[Entry], fresh: Sequence[bool]) -> dict[Account, Charge]:
+    """Give what is asked of each account: the sum of the charges of the entries that are not free, rounded up."""
     nothing = Charge(0.0, 0.0)
     total: dict[Account, Charge] = {}
     for entry, new in zip(entries, fresh, strict=True):
         for account, charge in entry.charges.items():
             total[account] = total.get(account, nothing) + (charge if new else nothing)
-    spent = ledger.spent(list(total))
-    return tuple(
-        Standing(account, table, charge, spent[account] if charged else spent[account] + charge, allowances[account])
-        for account, charge in sorted(total.items())
-    )
+    return total
 
 
 def entry_floor(column: PrivateColumn, charged: Charge) -> float:
@@ -177,7 +196,12 @@ def entry_floor(column: PrivateColumn, charged: Charge) -> float:
 
 def stored_distance(column: PrivateColumn) -> float:
     """Give how far apart the stored values can be of two values that are as far apart as the example in words."""
-    return float(math.ceil(Fraction(column.example) / column.resolution - Fraction(1, 10**9)) * column.resolution)
+    return _stored_distance(column.example, column.resolution)
+
+
+@lru_cache(maxsize=1024)  # exact arithmetic, the same for every cell of every answer
+def _stored_distance(example: float, resolution: Fraction) -> float:
+    return float(math.ceil(Fraction(example) / resolution - Fraction(1, 10**9)) * resolution)
 
 
 def share(part: Charge, whole: Charge) -> float:

@@ -16,15 +16,20 @@ from errorfloor.sql.plan import Call, Output, Question, walk
 ARITHMETIC = 1  # the version of how values and noise are computed; a change of it is a change of every answer
 
 
-def label_of(question: Question, output: Output, added: Added, layout: Layout) -> Label:
-    """Give the label of one output: equal labels are the same function of the same snapshots, with the same noise.
+def function_of(question: Question, output: Output, layout: Layout) -> tuple[Part, ...]:
+    """Give what decides the exact value of one output, as parts of a label.
 
     How the columns are named, ordered and cut off afterwards is no part of it. Nor are the other outputs, except that
     they may decide with how many bits a function of a row is stored, which is.
     """
     calls = {node.encoded: layout.bits[node] for node in walk(output.formula) if isinstance(node, Call)}
     bits = tuple(bits for _, bits in sorted(calls.items()))
-    return Label("answer", (ARITHMETIC, *question.function_of(output), bits, added.law))
+    return (ARITHMETIC, *question.function_of(output), bits)
+
+
+def label_of(function: tuple[Part, ...], added: Added) -> Label:
+    """Give the label of one output: equal labels are the same function of the same snapshots, with the same noise."""
+    return Label("answer", (*function, added.law))
 
 
 def release_id(key: Key, label: Label) -> str:
@@ -40,4 +45,4 @@ def draw(key: Key, label: Label, groups: Sequence[tuple[Part, ...]], added: Adde
     return added.noise.sample(len(groups), rng=RowBits(key.derive(label), tags))
 
 
-__all__ = ["ARITHMETIC", "draw", "label_of", "release_id"]
+__all__ = ["ARITHMETIC", "draw", "function_of", "label_of", "release_id"]

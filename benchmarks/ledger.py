@@ -1,0 +1,156 @@
+"""The ledger at length: a thousand kills, races for what is left, a million records, and what a durable charge adds.
+
+BENCH_KILLS=1000 and BENCH_RECORDS=1000000 say how many. SQLite and, where it is installed, PostgreSQL, with fsync on.
+"""
+
+import itertools
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cluster import cluster, programs
+from benchmarks.kills import QUESTION, Readings
+from benchmarks.stopwatch import side_by_side, table
+from errorfloor.ledger import Charge, Entry
+from errorfloor.service import Database
+from errorfloor.sql import parse
+from errorfloor.vault import snapshot
+
+KILLS = int(os.environ.get("BENCH_KILLS", "1000"))
+RECORDS = int(os.environ.get("BENCH_RECORDS", "1000000"))
+DATABASES = ("SQLite", "PostgreSQL") if programs() else ("SQLite",)
+
+
+@contextmanager
+def place(database: str) -> Iterator[str]:
+    """Give a place for ledgers: a file in the folder of the table, or the URL of a server."""
+    if database == "SQLite":
+        yield "ledger.sqlite"
+        return
+    with cluster() as url:
+        yield url
+
+
+def at_length(module: str, *arguments: object) -> str:
+    """Run a measurement in a process of its own; it forks, and this one has threads."""
+    command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def crashes() -> None:
+    print(f"\n{KILLS:,} kills while eight clients are answered, and 64 clients after the last hundredth")
+    for database in DATABASES:
+        with place(database) as ledger, tempfile.TemporaryDirectory() as folder:
+            print(f"  {database}: {at_length('kills', folder, ledger, 1, KILLS)}")
+        with place(database) as ledger, tempfile.TemporaryDirectory() as folder:
+            print(f"  {database}: {at_length('race', folder, ledger, 2, 32)}")
+
+
+class Asked:
+    """A database with a ledger, and questions that it was never asked."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._errors = (40 * (1 + place * 1e-6) for place in itertools.count())
+        self.again = {"sql": QUESTION, "max_error": 39.0}
+        database.ask(**self.again)
+
+    def new(self) -> dict[str, Any]:
+        """Give a question that is charged anew."""
+        return {"sql": QUESTION, "max_error": next(self._errors)}
+
+    def lengthen(self, size: int) -> None:
+        """Charge so many entries, each its own, to the account that the questions use."""
+        prepared = self.database.price(**self.new()).prepared
+        ((account, allowed),) = prepared.allowances.items()
+        cost = {account: Charge(allowed.information / size / 4, 0.0)}
+        for start in range(0, size, 1000):
+            entries = [
+                Entry(sha256(f"{n}".encode()).hexdigest(), cost, {"output": "mean"})
+                for n in range(start, min(size, start + 1000))
+            ]
+            self.database._ledger.charge(entries, {account: allowed}, prepared.terms)
+
+
+def history() -> None:
+    for database in DATABASES:
+        with ExitStack() as opened:
+            actions: dict[str, Callable[[], object]] = {}
+            for size in (10, RECORDS):
+                folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+                asked = Asked(opened.enter_context(Readings(folder).open(opened.enter_context(place(database)))))
+                asked.lengthen(size)
+                for name, act in {
+                    "price": lambda asked=asked: asked.database.price(**asked.new()),
+                    "ask": lambda asked=asked: asked.database.ask(**asked.new()),
+                    "ask again": lambda asked=asked: asked.database.ask(**asked.again),
+                    "simulate": lambda asked=asked: asked.database.simulate(**asked.new()),
+                    "a page of history": lambda asked=asked, size=size: asked.database.history(after=size - 10),
+                }.items():
+                    actions[f"{name} after {size:,} records"] = act
+            times = side_by_side(actions, 201)
+        table(f"A ledger on {database} that has a history", times, "ask after 10 records", unit="ms")
+        for name in ("price", "ask", "ask again", "simulate", "a page of history"):
+            ratio = times[f"{name} after {RECORDS:,} records"] / times[f"{name} after 10 records"]
+            print(f"  {name}: {ratio:.2f} × after {RECORDS:,} records what it takes after 10")
+
+
+def latency() -> None:
+    """What an answer takes beside its unavoidable parts: reading the question, the bare query, one durable commit."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        readings = Readings(folder)
+        commit = committing(folder / "commits.sqlite")
+        with readings.open("ledger.sqlite") as database:
+            asked = Asked(database)
+            kept = snapshot(database.catalogue, "readings", database._engine)
+            bare = f"SELECT avg({kept.columns['kwh']}) FROM {kept.relation}"
+            spellings = (f"{QUESTION} WHERE id >= {-n}" for n in itertools.count(1))
+            parts = ("the parse", "the bare query", "one durable commit")
+            times = side_by_side(
+                {
+                    "the parse": lambda: parse(QUESTION, database.catalogue),
+                    "the bare query": lambda: database._engine.query(bare),
+                    "one durable commit": commit,
+                    "price": lambda: database.price(**asked.new()),
+                    "ask": lambda: database.ask(**asked.new()),
+                    "ask again": lambda: database.ask(**asked.again),
+                    "ask what was never planned": lambda: database.ask(next(spellings), max_error=40.0),
+                },
+                201,
+            )
+        times["all three"] = sum(times[part] for part in parts)
+        table("A small question with a durable charge on SQLite", times, "all three", unit="ms")
+
+
+def committing(file: Path) -> Callable[[], object]:
+    """Give what makes one durable commit in SQLite, as a ledger is set up."""
+    connection = sqlite3.connect(file, isolation_level=None)
+    for setting in ("journal_mode=WAL", "synchronous=FULL"):
+        connection.execute(f"PRAGMA {setting}")
+    connection.execute("CREATE TABLE charges (label TEXT PRIMARY KEY, charge TEXT)")
+    labels = itertools.count()
+
+    def commit() -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO charges VALUES (?, ?)", (f"{next(labels):064}", "x" * 300))
+        connection.execute("COMMIT")
+
+    return commit
+
+
+def main() -> None:
+    latency()
+    history()
+    crashes()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""Columns and states: what is declared of a number, validated once."""
+
+import re
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from errorfloor.catalogue.numbers import Double, Exact
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+PublicType = Literal["text", "whole", "number", "date", "moment", "flag"]
+MOST_STEPS = 2**40  # from zero, at most: products of two columns and sums of many rows then stay within 126 bits
+NEAR_IGNORANCE = 0.99  # of the error of somebody who sees no answer: a floor above it leaves next to nothing to spend
+LEAST_FLOOR = Fraction(1, 100)  # of the resolution: below it the floor says nothing, and rounding would decide it
+
+
+class MistakesError(ValueError):
+    """Mistakes in one declaration, each with the word it is about ("" for the whole).
+
+    >>> str(MistakesError([("range", "needs low < high")]))
+    'range needs low < high'
+    """
+
+    def __init__(self, found: Iterable[tuple[str, str]]) -> None:
+        self.found = tuple(found)
+        super().__init__("; ".join(f"{word} {text}".strip() for word, text in self.found))
+
+
+def printable(text: str) -> str:
+    """Accept a text that can stand in a sentence."""
+    if not text.isprintable():
+        raise ValueError("must not hold line breaks or other signs that cannot be printed")
+    return text
+
+
+Unit = Annotated[str, Field(max_length=40), BeforeValidator(lambda v: printable(v) if isinstance(v, str) else v)]
+
+
+class Declaration(BaseModel):
+    """Common to all declarations: frozen, and no word is accepted that means nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+class Prior(Declaration):
+    """What everybody may be assumed to believe of an entry beforehand: a normal law cut to the column's range.
+
+    >>> Prior(mean=10, deviation=8).deviation
+    8.0
+    """
+
+    mean: Double
+    deviation: Double = Field(gt=0)
+
+
+class PrivateColumn(Declaration):
+    """A private numeric column.
+
+    ``floor`` is the root-mean-square error, in the column's unit, below which nobody's estimate of an entry may get in
+    the worst case over the range. ``nulls``: ``forbidden``; ``public`` (which entries are null is no secret); or
+    ``impute``, with the constant to put in their place. ``distance`` is the example used in words: how well two values
+    that far apart can be told.
+
+    >>> kwh = PrivateColumn(range=(0, 50), resolution=0.001, floor=2.0, unit="kWh")
+    >>> kwh.steps, kwh.example
+    ((0, 50000), 5.0)
+    """
+
+    range: tuple[Exact, Exact]
+    resolution: Exact
+    floor: Double = Field(gt=0)
+    unit: Unit = ""
+    nulls: Literal["forbidden", "public", "impute"] = "forbidden"
+    impute: Exact | None = None
+    distance: Double | None = Field(default=None, gt=0)
+    prior: Prior | None = None
+
+    @property
+    def low(self) -> Fraction:
+        """The least value; smaller ones are clamped to it."""
+        return self.range[0]
+
+    @property
+    def high(self) -> Fraction:
+        """The greatest value; larger ones are clamped to it."""
+        return self.range[1]
+
+    @property
+    def width(self) -> Fraction:
+        """The width of the range."""
+        return self.high - self.low
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """The ends of the range as stored: whole multiples of the resolution."""
+        return int(self.low / self.resolution), int(self.high / self.resolution)
+
+    @property
+    def example(self) -> float:
+        """The distance used in words: the declared one, or a tenth of the range."""
+        return self.distance if self.distance is not None else float(self.width / 10)
+
+    @property
+    def ignorance(self) -> float:
+        """The root-mean-square error of somebody who sees no answer and finds every value equally likely."""
+        return float(self.width) / 12**0.5
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "PrivateColumn":
+        found = list(self._off_the_lattice()) or list(self._beyond_the_range())
+        if found:
+            raise MistakesError(found)
+        return self
+
+    def _off_the_lattice(self) -> Iterator[tuple[str, str]]:
+        if self.low >= self.high:
+            yield "range", f"needs low < high, got {_text(self.low)} … {_text(self.high)}"
+        if self.resolution <= 0:
+            yield "resolution", f"must be positive, got {_text(self.resolution)}"
+            return
+        for end in self.range:
+            if (end / self.resolution).denominator != 1:
+                yield (
+                    "range",
+                    f"must begin and end on multiples of the resolution {_text(self.resolution)}, "
+                    f"and {_text(end)} is not one",
+                )
+        if max(map(abs, self.steps)) > MOST_STEPS:
+            yield (
+                "resolution",
+                f"{_text(self.resolution)} puts the range {max(map(abs, self.steps)):.3g} steps from zero; at most "
+                f"{MOST_STEPS:.3g} can be kept exactly: choose a coarser one",
+            )
+
+    def _beyond_the_range(self) -> Iterator[tuple[str, str]]:
+        if self.floor >= NEAR_IGNORANCE * self.ignorance:
+            yield (
+                "floor",
+                f"must stay below {NEAR_IGNORANCE * self.ignorance:.4g}, got {self.floor:g}: somebody who sees no "
+                f"answer at all is off by {self.ignorance:.4g} (the range over √12)",
+            )
+        elif self.floor < LEAST_FLOOR * self.resolution:
+            yield (
+                "floor",
+                f"{self.floor:g} is less than a hundredth of the resolution {_text(self.resolution)} and would protect "
+                f"nothing: declare a larger one",
+            )
+        if self.nulls == "impute" and self.impute is None:
+            yield "nulls", "= 'impute' needs the constant to put in place of a null: impute = …"
+        if self.impute is not None:
+            if self.nulls != "impute":
+                yield "impute", f"is given but nulls = {self.nulls!r}: leave it out, or declare nulls = 'impute'"
+            elif not self.low <= self.impute <= self.high or (self.impute / self.resolution).denominator != 1:
+                yield "impute", f"= {_text(self.impute)} must lie in the range, on a multiple of the resolution"
+        if self.distance is not None and self.distance > self.width:
+            yield "distance", f"{self.distance:g} is wider than the range {_text(self.width)}"
+
+
+class PublicColumn(Declaration):
+    """A public column; a ``number`` is kept as whole multiples of its resolution, a ``whole`` as it is.
+
+    >>> PublicColumn.model_validate("whole").step, PublicColumn(type="number", resolution="0.5").step
+    (Fraction(1, 1), Fraction(1, 2))
+    """
+
+    type: PublicType
+    resolution: Exact | None = None
+    unit: Unit = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, given: Any) -> Any:
+        return {"type": given} if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _resolved(self) -> "PublicColumn":
+        if self.type == "number":
+            if self.resolution is None or self.resolution <= 0:
+                text = "must be given and positive for a public number: { type = 'number', resolution = 0.01 }"
+                raise MistakesError([("resolution", text)])
+        elif self.resolution is not None:
+            raise MistakesError([("resolution", f"is for numbers; this column is declared {self.type!r}")])
+        return self
+
+    @property
+    def step(self) -> Fraction | None:
+        """The exact value of one stored unit; None for what is not a number."""
+        return Fraction(1) if self.type == "whole" else self.resolution
+
+
+def misnamed(what: str, name: str) -> str:
+    """Say what a name looks like.
+
+    >>> misnamed("table", "my table")
+    "names a table 'my table'; a name is a letter, then letters, digits and _ (at most 63)"
+    """
+    shown = name if len(name) <= 70 else f"{name[:67]}..."
+    return f"names a {what} {shown!r}; a name is a letter, then letters, digits and _ (at most 63)"
+
+
+def _text(value: Fraction) -> str:
+    return f"{float(value):.12g}"

@@ -1,0 +1,126 @@
+"""Quotas: shares of every allowance for one analyst, or for one day, week or month, or for both.
+
+A quota is one more account. Whatever is charged to an account is charged to its quotas too, in the same transaction,
+so that nothing can race; and the account itself is still compared with the whole allowance, so that no clock, no name
+and no number of analysts gets more out of it.
+"""
+
+import datetime
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from errorfloor.errors import InputError
+from errorfloor.ledger.total import round_down
+from errorfloor.pricing.accounts import Account, Charge
+
+PERIODS: dict[str, Callable[[datetime.datetime], str]] = {
+    "day": lambda time: time.date().isoformat(),
+    "week": lambda time: f"{time.isocalendar().year}-W{time.isocalendar().week:02}",
+    "month": lambda time: f"{time.year:04}-{time.month:02}",
+}
+KINDS = ("analyst", *PERIODS, *(f"analyst_{period}" for period in PERIODS))
+LONGEST_NAME = 200
+
+
+@dataclass(frozen=True)
+class Quotas:
+    """The quotas that apply to one who asks: ``shares`` by kind, and the name of the analyst, None for the custodian.
+
+    Kinds are ``analyst``, ``day``, ``week``, ``month`` and ``analyst_day``, ``analyst_week``, ``analyst_month``.
+    Periods are those of universal time.
+
+    Raises InputError for a kind or a share that is none, and for a name that cannot be one.
+
+    >>> quotas = Quotas({"analyst": 0.25, "month": 0.1}, analyst="ada")
+    >>> quotas.holders("2026-11-15T13:00:00+00:00")
+    {'["analyst", "ada"]': 0.25, '["month", "2026-11"]': 0.1}
+    >>> Quotas({"analyst": 0.25, "month": 0.1}).holders("2026-11-15T13:00:00+00:00")
+    {'["month", "2026-11"]': 0.1}
+    """
+
+    shares: Mapping[str, float] = field(default_factory=dict)
+    analyst: str | None = None
+
+    def __post_init__(self) -> None:
+        for kind, share in self.shares.items():
+            if kind not in KINDS:
+                raise InputError(f"a quota is one of {', '.join(KINDS)}, got {kind!r}")
+            if not 0 < share <= 1:
+                raise InputError(f"quota {kind} is a share of the allowance, above 0 and at most 1; got {share}")
+        if self.analyst is not None:
+            check_analyst(self.analyst)
+
+    def holders(self, time: str) -> dict[str, float]:
+        """Give the holders of quotas that a charge at that time counts for, and their shares."""
+        if not self.shares:
+            return {}
+        now = datetime.datetime.fromisoformat(time)
+        found = {}
+        for kind in KINDS:
+            personal, period = kind.startswith("analyst"), kind.removeprefix("analyst").removeprefix("_")
+            if kind in self.shares and not (personal and self.analyst is None):
+                parts = [kind, *([self.analyst] if personal else []), *([PERIODS[period](now)] if period else [])]
+                found[json.dumps(parts, ensure_ascii=False)] = self.shares[kind]
+        return found
+
+    def extend(self, charges: Mapping[Account, Charge], time: str) -> dict[Account, Charge]:
+        """Give charges together with the same charges to every quota."""
+        extended = dict(charges)
+        for holder in self.holders(time):
+            extended |= {replace(account, holder=holder): charge for account, charge in charges.items()}
+        return extended
+
+    def limits(self, allowances: Mapping[Account, Charge], time: str) -> dict[Account, Charge]:
+        """Give allowances together with what every quota allows, rounded down."""
+        extended = dict(allowances)
+        for holder, share in self.holders(time).items():
+            extended |= {replace(account, holder=holder): part(whole, share) for account, whole in allowances.items()}
+        return extended
+
+
+def part(whole: Charge, share: float) -> Charge:
+    """Give a share of an allowance, rounded down.
+
+    >>> part(Charge(0.3, 1e-6), 0.5)
+    Charge(information=0.15, evaluation=5e-07)
+    """
+    exact = Fraction(share)
+    return Charge(round_down(exact * Fraction(whole.information)), round_down(exact * Fraction(whole.evaluation)))
+
+
+def check_analyst(name: object) -> str:
+    """Accept the name of an analyst: a text that can stand in a sentence.
+
+    >>> check_analyst("ada")
+    'ada'
+    """
+    if not isinstance(name, str) or not name or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise InputError(
+            f"analyst must be a name of 1 to {LONGEST_NAME} signs that can be printed, got {name!r:.60}", analyst=None
+        )
+    return name
+
+
+def holder_parts(holder: str) -> tuple[str, str | None, str | None]:
+    """Give the kind, the analyst and the period of a holder.
+
+    >>> holder_parts('["analyst_month", "ada", "2026-11"]'), holder_parts('["day", "2026-11-15"]')
+    (('analyst_month', 'ada', '2026-11'), ('day', None, '2026-11-15'))
+    """
+    kind, *rest = json.loads(holder)
+    return kind, rest.pop(0) if kind.startswith("analyst") else None, rest.pop(0) if rest else None
+
+
+def holder_words(holder: str) -> str:
+    """Name a holder in words.
+
+    >>> holder_words('["analyst", "ada"]'), holder_words('["month", "2026-11"]')
+    ('analyst ada', 'month 2026-11')
+    """
+    kind, analyst, period = holder_parts(holder)
+    words = [] if analyst is None else [f"analyst {analyst}"]
+    if period is not None:
+        words.append(f"{kind.removeprefix('analyst_')} {period}")
+    return " in ".join(words)

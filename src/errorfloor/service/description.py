@@ -1,0 +1,66 @@
+"""What everybody may know: what is declared, and what was charged when; nothing private is in either."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from errorfloor.catalogue import Table
+from errorfloor.ledger import Record
+from errorfloor.ledger.record import charges_to_json
+
+
+def table_facts(name: str, table: Table, rows: int | None) -> dict[str, Any]:
+    """Give what is declared of a table, and its number of rows (None if it is not registered), as plain JSON types."""
+    return {
+        "name": name,
+        "version": table.version,
+        "rows": rows,
+        "row_key": list(table.row_key),
+        "private": [
+            {
+                "name": column,
+                "unit": one.unit,
+                "range": [float(one.low), float(one.high)],
+                "resolution": float(one.resolution),
+                "floor": one.floor,
+                "distance": one.example,
+                "nulls": one.nulls,
+                "impute": None if one.impute is None else float(one.impute),
+                "prior": None if one.prior is None else {"mean": one.prior.mean, "deviation": one.prior.deviation},
+            }
+            for column, one in table.private.items()
+        ],
+        "public": [
+            {
+                "name": column,
+                "type": one.type,
+                "unit": one.unit,
+                "resolution": None if one.resolution is None else float(one.resolution),
+            }
+            for column, one in table.public.items()
+        ],
+        "owner": None if table.owner is None else {"column": table.owner.column, "floor": table.owner.floor},
+        "account_by": list(table.account_by),
+    }
+
+
+def page(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Give records as plain JSON types: number, time, label, what was asked for, what was charged to whom."""
+    return [
+        {
+            "sequence": record.sequence,
+            "time": record.time,
+            "label": record.entry.label,
+            **dict.fromkeys(("table", "version", "output", "analyst", "key")),
+            **record.entry.note,
+            "charges": [
+                dict(zip(("table", "column", "cell", "holder", "information", "evaluation"), _row(row), strict=True))
+                for row in charges_to_json(record.entry.charges)
+            ],
+            "hash": record.hash,
+        }
+        for record in records
+    ]
+
+
+def _row(row: list[Any]) -> list[Any]:
+    return row if len(row) == 6 else [*row[:3], "", *row[3:]]

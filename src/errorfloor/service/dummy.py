@@ -1,0 +1,100 @@
+"""Dummy rows for dry runs: made from what the catalogue declares and from nothing else."""
+
+import datetime
+import tempfile
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from errorfloor.catalogue import Catalogue, Place, PrivateColumn, PublicColumn, Table
+from errorfloor.checks import Array
+from errorfloor.engines import Engine, open_engine
+from errorfloor.identity import Key
+from errorfloor.vault import register
+
+ROWS = 1000
+FEW = 4  # different values of a public column that is no part of the row key
+FIRST = datetime.datetime(2024, 1, 1)
+KEY = Key(id="dry", created="", secret=bytes(32))  # dummy rows have nothing to hide
+
+
+def dummy_engine(catalogue: Catalogue) -> tuple[Catalogue, Engine]:
+    """Give a catalogue with the same declarations and an engine with dummy rows of its tables.
+
+    They are kept in a temporary file that has no name any more: nothing is left behind. Neither the declared vault nor
+    the sources, the ledger or the keys are touched, or need to exist.
+    """
+    with tempfile.TemporaryDirectory(prefix="errorfloor-dry-") as name:
+        folder = Path(name)
+        tables = {}
+        for number, (table_name, table) in enumerate(catalogue.tables.items()):
+            pq.write_table(dummy_rows(table), folder / f"{number}.parquet")
+            tables[table_name] = table.model_copy(update={"source": f"{number}.parquet"})
+        dry = catalogue.model_copy(update={"tables": tables, "place": Place(), "folder": folder})
+        with open_engine(dry.place, folder, read_only=False) as writer:
+            for table_name in tables:
+                register(dry, table_name, engine=writer)
+        return dry, open_engine(dry.place, folder, read_only=True)
+
+
+def dummy_rows(table: Table) -> pa.Table:
+    """Give up to a thousand rows that obey a declaration, always the same ones.
+
+    Columns of the row key take each combination of values once, the others a few values in turn; values of the same
+    name and type are the same in every table, so that joins find something. Private numbers are spread over their
+    range, with a null here and there where nulls are allowed.
+
+    >>> rows = dummy_rows(Table(source="a", version="1", row_key=("area",), public={"area": "text", "rooms": "whole"}))
+    >>> rows.num_rows, rows.slice(0, 1).to_pylist()
+    (1000, [{'area': 'area 0', 'rooms': 0}])
+    """
+    sizes = _sizes([table.public[name] for name in table.row_key])
+    count = min(ROWS, int(np.prod(sizes)))
+    row = np.arange(count)
+    places: dict[str, Array] = {}
+    for name, size in zip(table.row_key, sizes, strict=True):
+        places[name], row = row % size, row // size
+    others = [name for name in table.public if name not in places]
+    for number, name in enumerate(others):
+        places[name] = np.arange(count) // (number + 1) % FEW
+    columns: dict[str, Any] = {name: _public(name, table.public[name], places[name]) for name in table.public}
+    for number, (name, column) in enumerate(table.private.items()):
+        columns[name] = _private(column, count, seed=number)
+    return pa.table(columns)
+
+
+def _sizes(columns: Sequence[PublicColumn]) -> list[int]:
+    """Say how many values each column of a row key takes, so that together they name as many rows as are wanted."""
+    open_ended = sum(column.type != "flag" for column in columns)
+    flags = len(columns) - open_ended
+    each = int(np.ceil((ROWS / min(2.0**flags, ROWS)) ** (1 / open_ended))) if open_ended else 1
+    return [2 if column.type == "flag" else each for column in columns]
+
+
+def _public(name: str, column: PublicColumn, places: Array) -> Any:
+    numbers = places.tolist()
+    match column.type:
+        case "text":
+            return pa.array([f"{name} {j}" for j in numbers])
+        case "whole":
+            return pa.array(numbers, pa.int64())
+        case "number":
+            return pa.array([float(j * (column.resolution or Fraction(1))) for j in numbers])
+        case "date":
+            return pa.array([(FIRST + datetime.timedelta(days=j)).date() for j in numbers])
+        case "moment":
+            return pa.array([FIRST + datetime.timedelta(hours=j) for j in numbers])
+        case "flag":
+            return pa.array([bool(j % 2) for j in numbers])
+
+
+def _private(column: PrivateColumn, count: int, seed: int) -> Any:
+    low, high = column.steps
+    steps = np.random.default_rng(seed).integers(low, high, count, endpoint=True).tolist()
+    null = np.arange(count) % 50 == 7 if column.nulls != "forbidden" else np.zeros(count, dtype=bool)
+    return pa.array([float(step * column.resolution) for step in steps], mask=null)

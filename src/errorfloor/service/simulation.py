@@ -1,0 +1,169 @@
+"""What can still be asked: how many more answers of one price the allowances and quotas hold, and how exact a next one.
+
+Nothing is charged; public facts and the ledger are all that is read.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from errorfloor.pricing import Charge
+from errorfloor.service.noises import bound_for
+from errorfloor.service.preparation import Prepared, PreparedOutput
+from errorfloor.service.quota import QuotaStanding
+from errorfloor.service.standing import Standing, percent, share
+
+MARGIN = 1e-9  # relative: what is called affordable is so after every rounding
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many answers of one price an account or a quota still holds; None if they take nothing of it.
+
+    ``spent`` is what is spent before any of them.
+
+    >>> Room("meters.kwh", Charge(0.25, 0.0), Charge(0.4, 0.0), Charge(1.0, 1e-6), quota=False).answers
+    2
+    """
+
+    name: str
+    charge: Charge
+    spent: Charge
+    allowance: Charge
+    quota: bool
+
+    @property
+    def answers(self) -> int | None:
+        """How many fit, exactly."""
+        parts = [
+            max(0, (Fraction(allowed) - Fraction(spent)) // Fraction(charge))
+            for charge, spent, allowed in (
+                (self.charge.information, self.spent.information, self.allowance.information),
+                (self.charge.evaluation, self.spent.evaluation, self.allowance.evaluation),
+            )
+            if charge > 0
+        ]
+        return min(parts, default=None)
+
+    @property
+    def used(self) -> float:
+        """The share that is used now."""
+        return share(self.spent, self.allowance)
+
+    @property
+    def used_by_each(self) -> float:
+        """The share that each further answer takes."""
+        return share(self.charge, self.allowance)
+
+    @property
+    def part(self) -> float:
+        """Which part of the charge of one answer is left."""
+        return max(0.0, (1 - self.used) / self.used_by_each) if self.used_by_each > 0 else math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        return {
+            "name": self.name,
+            "quota": self.quota,
+            "answers": self.answers,
+            "used": self.used,
+            "used_by_each": self.used_by_each,
+            "used_after_next": self.used + self.used_by_each,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Simulation:
+    """What can still be asked, at the price of one question.
+
+    ``answers`` is how many further answers of this price fit, each about something else (None: they cost nothing);
+    ``binding`` the account or quota that ends them; ``least_max_error`` for each output the smallest bound, to three
+    digits, with which the question can be afforded once more (None: the allowance is used up, or its noise has no bound
+    above); ``free`` says that this very question was answered already and can be asked again without a charge.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     simulation = db.simulate("SELECT avg(kwh) AS mean FROM meters", spend=0.2)
+    >>> simulation.answers, simulation.binding, simulation.least_max_error
+    (5, 'meters.kwh', {'mean': 0.0096})
+    >>> print(simulation)
+    5 more answers of this price can be given; meters.kwh ends them.
+    The next one could be as exact as mean within ±0.0096 kWh.
+    meters.kwh: used 0 %, each takes 20 %, 5 more.
+    """
+
+    prepared: Prepared
+    rooms: tuple[Room, ...]
+    free: bool
+
+    @property
+    def answers(self) -> int | None:
+        """How many further answers of this price fit."""
+        return min((room.answers for room in self.rooms if room.answers is not None), default=None)
+
+    @property
+    def binding(self) -> str | None:
+        """The account or quota that ends them."""
+        scarcest = min(self.rooms, key=lambda room: room.part, default=None)
+        return None if scarcest is None or scarcest.answers is None else scarcest.name
+
+    @property
+    def least_max_error(self) -> dict[str, float] | None:
+        """The smallest bounds with which the question can be afforded once more, all of them scaled alike."""
+        factor = min((room.part for room in self.rooms), default=math.inf)
+        noisy = [one for one in self.prepared.outputs if one.added is not None]
+        if factor <= MARGIN or not noisy or any(one.added is None or math.isinf(one.added.high) for one in noisy):
+            return None
+        return {one.output.name: self._least(one, factor) for one in noisy}
+
+    def _least(self, one: PreparedOutput, factor: float) -> float:
+        assert one.added is not None
+        if math.isinf(factor):  # no private value moves it: any bound will do, and this one did
+            return one.added.high
+        bounded = self.prepared.bounds.outputs[self.prepared.outputs.index(one)]
+        return bound_for(one.added.information * factor * (1 - MARGIN), float(bounded.error[bounded.defined].max()))
+
+    def explain(self) -> str:
+        """Say it in sentences."""
+        if self.answers is None:
+            return "Such answers cost nothing: any number can be given."
+        count = f"{self.answers:,} more answer{'s' if self.answers != 1 else ''} of this price can be given"
+        lines = [f"{count}; {self.binding} ends them."]
+        if self.free:
+            lines.append("This very question was answered before, and is free.")
+        least = self.least_max_error
+        if least is not None:
+            units = {one.output.name: one.output.unit for one in self.prepared.outputs}
+            bounds = [
+                f"{name} within ±{bound:g}{f' {units[name]}' if units[name] else ''}" for name, bound in least.items()
+            ]
+            lines.append(f"The next one could be as exact as {', '.join(bounds)}.")
+        lines += [
+            f"{room.name}: used {percent(room.used)}, each takes {percent(room.used_by_each)}, {room.answers:,} more."
+            for room in self.rooms
+            if room.answers is not None
+        ]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        return {
+            "table": self.prepared.question.table,
+            "version": self.prepared.question.version,
+            "answers": self.answers,
+            "binding": self.binding,
+            "least_max_error": self.least_max_error,
+            "free": self.free,
+            "accounts": [room.to_dict() for room in self.rooms],
+        }
+
+    def __repr__(self) -> str:
+        return self.explain()
+
+
+def rooms(standings: Sequence[Standing], quotas: Sequence[QuotaStanding], spent: dict[Any, Charge]) -> tuple[Room, ...]:
+    """Give the room in each account and quota of a question; ``spent`` is what they have spent before it."""
+    found = [Room(one.name, one.charge, spent[one.account], one.allowance, quota=False) for one in standings]
+    return (*found, *(Room(one.name, one.charge, spent[one.account], one.allowance, quota=True) for one in quotas))

@@ -1,0 +1,44 @@
+"""Short versions of what ``make bench`` does at length: kills under load, a race for what is left, order of syncs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(module, *arguments):
+    command = [sys.executable, "-W", "error", "-m", f"benchmarks.{module}", *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_every_answer_that_was_received_is_charged_whenever_the_server_is_killed(ledger_place, tmp_path):
+    """Eight clients, killed at six random moments; every ledger that is left verifies."""
+    ledger = ledger_place.place if "://" in ledger_place.place else "ledger.sqlite"
+    found = run("kills", tmp_path, ledger, 20261115, 6)
+    assert found["wrong"] == []
+    assert found["rounds"] == 6
+    assert found["answers"] >= 6  # it was under load
+    assert 0 < found["used"] <= 1
+
+
+def test_sixty_four_clients_of_two_processes_never_overspend_the_last_hundredth(ledger_place, tmp_path):
+    ledger = ledger_place.place if "://" in ledger_place.place else "ledger.sqlite"
+    found = run("race", tmp_path, ledger, 2, 32)
+    assert found["answered"] == found["charged"] == 10  # each costs a little less than a thousandth
+    assert found["refused"] == 54
+    assert 0.99 < found["used"] <= 1
+    assert found["records"] == 11
+    assert "its declared floor is 0.5 kWh" in found["words"]
+
+
+def test_ledger_and_anchor_are_on_disk_before_the_scan_and_the_reply(traced_database):
+    """Kills cannot show a missing sync: the operating system writes what a dead process left. System calls can."""
+    found = run("sync_order", traced_database)
+    assert found["safe"] == [["dirty", "ledger", "anchor", "scan", "reply"]] * 3
+    assert len(found["unsafe"]) == 3
+    assert not any("ledger" in answer for answer in found["unsafe"])  # a missing sync would show
+    assert found["in_order"] == [[True] * 3, [False] * 3]

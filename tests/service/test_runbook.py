@@ -1,0 +1,158 @@
+"""Every step of the runbook in docs/how-to-keep-the-ledger.md, by the commands that it names."""
+
+import json
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from errorfloor.cli.app import run
+from town import write_town
+
+AVERAGE = "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff"
+
+
+@dataclass(frozen=True)
+class Done:
+    stdout: str
+    stderr: str
+    code: int
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys):
+    """Give a function that runs a command as the program does, in the folder of a registered town."""
+    write_town(tmp_path, owner=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+
+    def call(*arguments, code=0):
+        monkeypatch.setattr(sys, "argv", ["errorfloor", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            run()
+        done = Done(*capsys.readouterr(), end.value.code or 0)
+        assert done.code == code, done.stderr
+        return done
+
+    call("register")
+    return call
+
+
+def asked(command, error="20", *options):
+    """Ask; give the released numbers, whether they were charged, and the largest share used."""
+    plain = json.loads(command("ask", AVERAGE, "--max-error", error, "--json", *options).stdout)
+    numbers = [cell["outputs"]["mean"]["answer"] for cell in plain["cells"]]
+    return numbers, plain["fresh"][0], max(account["used"] for account in plain["accounts"])
+
+
+def test_rotating_the_key_makes_new_answers_and_keeps_the_old_ones(command, tmp_path):
+    old_key = json.loads(command("keys", "list", "--file", "keys.json", "--json").stdout)[0]["id"]
+    before, fresh, used = asked(command)
+    assert fresh
+    command("keys", "rotate", "--file", "keys.json")
+    after, fresh, used_after = asked(command)
+    assert fresh
+    assert after != before
+    assert used_after == pytest.approx(2 * used)  # a new label, charged to the same accounts
+    assert asked(command, "20", "--key", old_key) == (before, False, used_after)
+    unknown = command("ask", AVERAGE, "--max-error", "20", "--key", "0123", code=2)
+    assert "has no key 0123" in unknown.stderr
+    assert "2 records" in command("ledger", "verify").stdout
+
+
+def test_backup_and_restore(command, tmp_path):
+    before, _, used = asked(command)
+    (tmp_path / "ledger.jsonl").write_text(command("ledger", "export").stdout)
+    (tmp_path / "ledger.sqlite").unlink()  # the disk dies
+    lost = command("ask", AVERAGE, "--max-error", "20", code=1)
+    assert "the ledger has 0 records, its anchor" in lost.stderr
+    assert "errorfloor ledger restore" in lost.stderr
+    assert command("ledger", "restore", "--from", "ledger.jsonl").stdout == "restored 1 records\n"
+    assert command("ledger", "verify").stdout.startswith("1 records")
+    assert asked(command) == (before, False, used)
+
+
+def test_a_backup_that_is_too_old_is_refused_and_can_only_be_vouched_for(command, tmp_path):
+    asked(command)
+    (tmp_path / "ledger.jsonl").write_text(command("ledger", "export").stdout)
+    asked(command, "30")
+    (tmp_path / "ledger.sqlite").unlink()
+    assert "an older copy" in command("ledger", "restore", "--from", "ledger.jsonl", code=1).stderr
+    (tmp_path / "ledger.anchor").rename(tmp_path / "ledger.anchor.lost")
+    assert "is missing" in command("ledger", "restore", "--from", "ledger.jsonl", code=1).stderr
+    command("ledger", "restore", "--from", "ledger.jsonl", "--accept")
+    assert asked(command, "30")[1]  # what the lost record had charged is charged again
+
+
+def test_a_key_that_is_lost_and_found(command, tmp_path):
+    before, _, used = asked(command)
+    (tmp_path / "keys.json").rename(tmp_path / "safe.json")
+    lost = command("ask", AVERAGE, "--max-error", "20", code=1)
+    assert "there is no key file" in lost.stderr
+    assert "errorfloor keys create" in lost.stderr
+    assert command("ledger", "verify").stdout.startswith("1 records")  # the ledger needs no key
+    command("keys", "create", "--file", "keys.json")
+    after, fresh, used_after = asked(command)
+    assert fresh
+    assert after != before
+    assert used_after == pytest.approx(2 * used)
+    (tmp_path / "safe.json").replace(tmp_path / "keys.json")
+    assert asked(command) == (before, False, used_after)
+
+
+def test_moving_to_postgresql(command, tmp_path, postgresql_place):
+    before, _, used = asked(command)
+    (tmp_path / "ledger.jsonl").write_text(command("ledger", "export").stdout)
+    catalogue = tmp_path / "errorfloor.toml"
+    on_sqlite = catalogue.read_text()
+    catalogue.write_text(f'[place]\nledger = "{postgresql_place.place.snapshots}"\n{on_sqlite}')
+    assert command("ledger", "restore", "--from", "ledger.jsonl").stdout == "restored 1 records\n"
+    assert command("ledger", "verify").stdout.startswith("1 records")
+    assert asked(command) == (before, False, used)
+    asked(command, "30")
+    catalogue.write_text(on_sqlite)
+    assert "an older copy" in command("ask", AVERAGE, "--max-error", "40", code=1).stderr
+
+
+def test_quotas_are_shown_with_what_is_used_of_them(command, tmp_path):
+    catalogue = tmp_path / "errorfloor.toml"
+    catalogue.write_text(f"[quota]\nanalyst = 0.5\nmonth = 0.9\n{catalogue.read_text()}")
+    asked(command, "20", "--analyst", "ada")
+    lines = command("ledger", "show").stdout.splitlines()
+    assert lines[0] == "1 records, 2 accounts"
+    assert [line.partition(":")[0].partition(" of ")[2] for line in lines[3:]][:2] == [
+        "analyst ada of the owners of meters",
+        "month " + lines[4].partition("month ")[2].partition(":")[0],
+    ]
+    shown = json.loads(command("ledger", "show", "--json").stdout)
+    assert {(quota["holder"][0], quota["column"]) for quota in shown["quotas"]} == {
+        ("analyst", None), ("analyst", "kwh"), ("month", None), ("month", "kwh"),
+    }  # fmt: skip
+    for account in shown["accounts"]:
+        quota = next(
+            q for q in shown["quotas"] if q["holder"] == ["analyst", "ada"] and q["column"] == account["column"]
+        )
+        assert quota["information"] == account["information"]
+        assert quota["allowed_information"] == account["allowed_information"] / 2
+    refused = command("ask", AVERAGE, "--spend", "0.6", "--analyst", "ada", code=3)
+    assert "would exceed the quota of analyst ada" in refused.stderr
+
+
+def test_what_is_left_can_be_asked_for(command):
+    words = command("price", AVERAGE, "--max-error", "20", "--left").stdout
+    assert "more answers of this price can be given; owners of meters ends them." in words
+    plain = json.loads(command("price", AVERAGE, "--max-error", "20", "--left", "--json").stdout)
+    assert plain["answers"] == int(words.split()[0].replace(",", ""))
+    assert "0 records" in command("ledger", "verify").stdout
+
+
+def test_a_dry_run_needs_nothing_but_the_catalogue(command, tmp_path):
+    for path in tmp_path.iterdir():
+        if path.name != "errorfloor.toml":
+            path.unlink()
+    done = command("ask", AVERAGE, "--max-error", "0.1", "--dry")
+    assert "dry: dummy rows" in done.stderr
+    assert "tariff 0" in done.stdout
+    assert json.loads(command("ask", AVERAGE, "--max-error", "0.1", "--dry", "--json").stdout)["dry"] is True
+    assert [path.name for path in tmp_path.iterdir()] == ["errorfloor.toml"]
