@@ -1,0 +1,5 @@
+"""The pages: ask, ledger, noise, about and login, drawn by the same process that answers."""
+
+from errorfloor.server.pages.routes import router
+
+__all__ = ["router"]

@@ -1,0 +1,160 @@
+// The page Ask: write, price, ask; nothing is spent before its price was shown.
+
+import { answerShown } from "./answer.js";
+import { copyAs } from "./code.js";
+import { complete } from "./completion.js";
+import { idempotencyKey, post } from "./door.js";
+import { byId, element, refusal, show } from "./elements.js";
+import { percent, roundBelow } from "./numbers.js";
+import { affordableBound, largestShare, priceShown, refusalShown, titleOf } from "./price.js";
+import { loadTables, tableShown } from "./tables.js";
+import { firstQuestion, vocabulary } from "./vocabulary.js";
+import { WishForm } from "./wish.js";
+
+const DRAFT = "errorfloor.draft";
+const READER = byId("visitor").dataset.role === "reader"; // who gets what was released before, and cannot spend
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+const area = byId("sql");
+const wish = new WishForm(changed);
+let words = vocabulary([]);
+let priced = null; // the request whose price is shown
+let latest = 0; // replies that come late are dropped
+let touched = false; // once somebody writes, nothing is written for them
+
+complete(area, byId("names"), () => words);
+
+function body() {
+  return { sql: area.value.trim(), ...wish.read() };
+}
+
+function changed() {
+  sessionStorage.setItem(DRAFT, JSON.stringify({ sql: area.value, max_error: byId("max_error").value }));
+  const same = priced !== null && JSON.stringify(priced.body) === JSON.stringify(body());
+  const button = byId("to-ask");
+  button.disabled = !(same && priced.price.affordable);
+  const share = button.disabled ? 0 : largestShare(priced.price);
+  byId("stale").hidden = same || priced === null;
+  byId("to-price").classList.toggle("main", button.disabled);
+  const free = !button.disabled && share === 0;
+  button.textContent = free ? "Ask · free" : share > 0 && !READER ? `Ask · spends ${percent(share)}` : "Ask";
+}
+
+/** Run something while its buttons rest; what fails is said in `place`. */
+async function working(place, run) {
+  const mine = (latest += 1);
+  const buttons = document.querySelectorAll("#question .actions button");
+  for (const button of buttons) button.disabled = true;
+  try {
+    const content = await run();
+    if (mine === latest) show(place, content);
+  } catch (problem) {
+    if (mine === latest) show(place, await told(problem));
+  }
+  for (const button of buttons) button.disabled = false;
+  changed();
+}
+
+async function told(problem) {
+  const bound = problem.code === "allowance" ? await affordableBound(body()) : null;
+  return refusalShown(titleOf(problem), problem.message, bound, wish.outputs, applied);
+}
+
+function applied(bound) {
+  wish.write(bound);
+  price();
+}
+
+function price() {
+  let asked = body();
+  return working(byId("price"), async () => {
+    if (!asked.sql) return refusal("No question yet", "Write a question in SQL, such as SELECT avg(…) FROM …");
+    show(byId("price"), element("p", { class: "soft" }, "Pricing …"));
+    let found = await post("/v1/price", asked);
+    wish.learn(found.outputs);
+    if (JSON.stringify(body()) !== JSON.stringify(asked) && body().sql === asked.sql) {
+      asked = body(); // the question has other outputs than the bounds were for
+      found = await post("/v1/price", asked);
+    }
+    priced = { body: asked, price: found };
+    const shown = priceShown(found);
+    if (found.affordable) return shown;
+    const bound = await affordableBound(asked);
+    const advice = found.explain.split("\n").find((line) => line.startsWith("Refused if asked: ")) ?? "";
+    const title = titleOf({ code: "allowance", message: advice }).replace("Refused", "Would be refused");
+    return [refusalShown(title, advice.replace("Refused if asked: ", ""), bound, wish.outputs, applied), ...shown];
+  }).then(() => revealed(byId("price").parentElement));
+}
+
+/** Bring into view what has just been said, if it is off the screen. */
+function revealed(card) {
+  const { top } = card.getBoundingClientRect();
+  if (top > 0.45 * innerHeight || top < 0) {
+    card.scrollIntoView({ block: "start", behavior: STILL.matches ? "auto" : "smooth" });
+  }
+}
+
+function ask(dry) {
+  const asked = dry ? { ...body(), dry: true } : body();
+  const card = byId("answer-card");
+  const place = byId("answer");
+  return working(place, async () => {
+    if (!asked.sql) return refusal("No question yet", "Write a question in SQL, such as SELECT avg(…) FROM …");
+    card.hidden = false;
+    show(place, element("p", { class: "soft" }, dry ? "Trying on dummy rows …" : "Asking …"));
+    const answer = await post("/v1/ask", asked, dry ? {} : { "Idempotency-Key": idempotencyKey() });
+    wish.learn(answer.outputs);
+    if (!dry) {
+      priced = null;
+      show(byId("price"), element("p", { class: "soft" }, "Answered below. Asking the same again is free."));
+    }
+    return [...answerShown({ dry: Boolean(dry), ...answer }), copyAs(asked)];
+  }).then(() => {
+    card.hidden = false;
+    revealed(card);
+    card.focus({ preventScroll: true });
+  });
+}
+
+byId("question").addEventListener("submit", (event) => {
+  event.preventDefault();
+  price();
+});
+byId("to-ask").addEventListener("click", () => ask(false));
+byId("to-try").addEventListener("click", () => ask(true));
+area.addEventListener("input", () => {
+  touched = true;
+  changed();
+});
+byId("question").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  if (byId("to-ask").disabled) price();
+  else ask(false);
+});
+
+async function begin() {
+  const draft = JSON.parse(sessionStorage.getItem(DRAFT) ?? "null");
+  if (draft?.sql) {
+    area.value = draft.sql;
+    byId("max_error").value = draft.max_error;
+  }
+  try {
+    const tables = await loadTables();
+    words = vocabulary(tables);
+    show(byId("tables"), tables.map((table, place) => tableShown(table, place === 0)));
+    const first = tables.find((table) => table.private.length);
+    if (first && !area.value && !touched && document.activeElement !== area) {
+      const question = firstQuestion(first, roundBelow);
+      area.value = question.sql;
+      byId("max_error").value ||= question.max_error;
+    }
+  } catch (problem) {
+    show(
+      byId("tables"),
+      refusal(titleOf(problem), problem.message, element("button", { type: "button", onclick: begin }, "Try again")),
+    );
+  }
+}
+
+for (const id of ["to-price", "to-try"]) byId(id).disabled = false;
+begin();

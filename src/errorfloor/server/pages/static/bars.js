@@ -1,0 +1,78 @@
+// How much of an allowance is used, as a bar with words.
+
+import { element } from "./elements.js";
+import { amount, digits, percent, withUnit } from "./numbers.js";
+
+const LEAST_SHOWN = 0.6; // per cent: what is used is never drawn as nothing
+
+/** What an account is called. */
+export function accountName(account) {
+  const what = account.owner ? `owners of ${account.table}` : `${account.table}.${account.column}`;
+  return account.cell ? `${what} ${account.cell}` : what;
+}
+
+function bar(before, now, text) {
+  const parts = [[before, null], [now, "now"]].filter(([share]) => share > 0).map(([share, kind]) => {
+    const part = element("span", { class: kind });
+    part.style.width = `${Math.min(Math.max(100 * share, LEAST_SHOWN), 100)}%`;
+    return part;
+  });
+  const over = before + now > 1 + 1e-12;
+  return element(
+    "div",
+    { class: over ? "bar over" : "bar", role: "img", "aria-label": text },
+    parts,
+  );
+}
+
+/** A name, the shares used, the bar, and what follows. */
+export function namedBar(name, used, now, of, detail) {
+  const already = now > 0 ? `${percent(used)} used, ${percent(now)} by this` : `${percent(used)} used`;
+  const said = used > 1 ? `would take ${amount(used)} the ${of}` : already;
+  return element(
+    "div",
+    { class: "account" },
+    element("div", { class: "account-head" }, element("strong", {}, name), element("span", {}, said)),
+    bar(used - now, now, `${name}: ${said}`),
+    element("p", { class: "soft small" }, detail),
+  );
+}
+
+/** One account, and what follows for an entry or an owner. */
+export function accountBar(account) {
+  return namedBar(accountName(account), account.used, account.used_by_this, "allowance", meaning(account));
+}
+
+/** One quota: a share of an allowance for an analyst, a period, or both. */
+export function quotaBar(quota) {
+  const who = quota.analyst ? `analyst ${quota.analyst}` : "everybody together";
+  const when = quota.period ? `, ${quota.period}` : "";
+  const name = `${accountName({ ...quota, owner: quota.column === null })}: ${who}${when}`;
+  return namedBar(
+    name,
+    quota.used,
+    quota.used_by_this,
+    "quota",
+    `The quota is ${percent(quota.share)} of the allowance.`,
+  );
+}
+
+/** Everything that an answer is charged to. */
+export function chargedBars(said) {
+  if (!said.accounts.length) return element("p", { class: "soft" }, "Public facts only: nothing is charged.");
+  return [...said.accounts.map(accountBar), ...(said.quotas ?? []).map(quotaBar)];
+}
+
+function meaning(account) {
+  const times = digits(account.told_apart_in_100, 4);
+  if (account.owner) {
+    const most = digits(100 * (1 - account.declared_floor), 3);
+    const told = `Two histories of one owner can be told apart at most ${times} times in 100;`;
+    return `${told} never more than ${most} by declaration.`;
+  }
+  const apart = withUnit(digits(account.distance, 4), account.unit);
+  const floor = withUnit(digits(account.floor, 3), account.unit);
+  const declared = withUnit(digits(account.declared_floor, 3), account.unit);
+  const told = `Two values ${apart} apart can be told apart at most ${times} times in 100.`;
+  return `${told} Any estimate is off by at least ${floor}; never less than ${declared} by declaration.`;
+}

@@ -1,0 +1,168 @@
+// The page Ledger: what is used, what was asked, what can still be asked.
+
+import { accountBar, namedBar, quotaBar } from "./bars.js";
+import { complete } from "./completion.js";
+import { get, post } from "./door.js";
+import { byId, element, refusal, show, table } from "./elements.js";
+import { percent, roundBelow, whole } from "./numbers.js";
+import { titleOf } from "./price.js";
+import { loadTables } from "./tables.js";
+import { firstQuestion, vocabulary } from "./vocabulary.js";
+
+const PAGE = 20;
+const NAMED_BY = ["table", "column", "cell"]; // what an account is known by
+let words = vocabulary([]);
+let accounts = [];
+let cursors = [0]; // where each page up to the present one begins
+
+complete(byId("sql"), byId("names"), () => words);
+
+/** Show what a request gives, or in the same place why it gave nothing. */
+async function fill(place, run) {
+  try {
+    show(place, await run());
+  } catch (problem) {
+    const again = element("button", { type: "button", onclick: () => fill(place, run) }, "Try again");
+    show(place, refusal(titleOf(problem), problem.message, again));
+  }
+}
+
+async function standings() {
+  const said = await get("/v1/ledger");
+  accounts = said.accounts;
+  byId("quotas-card").hidden = said.quotas.length === 0;
+  show(byId("quotas"), said.quotas.map(quotaBar));
+  return accounts.length
+    ? accounts.map(accountBar)
+    : element("p", { class: "soft" }, "No table with private columns is declared.");
+}
+
+// ---- history
+
+async function history() {
+  const after = cursors.at(-1);
+  const said = await get(`/v1/ledger/entries?after=${after}&limit=${PAGE}`);
+  byId("earlier").disabled = cursors.length < 2;
+  byId("later").disabled = said.next === null;
+  byId("later").onclick = () => {
+    cursors.push(said.next);
+    fill(byId("history"), history);
+  };
+  const [first, last] = [said.entries[0], said.entries.at(-1)];
+  byId("place").textContent = first ? `entries ${whole(first.sequence)} to ${whole(last.sequence)}` : "";
+  if (!first) {
+    return element(
+      "p",
+      { class: "soft" },
+      cursors.length > 1 ? "There is nothing later." : "Nothing has been charged yet.",
+    );
+  }
+  const columns = [
+    { title: "no.", number: true, cell: (entry) => whole(entry.sequence) },
+    { title: "time", cell: (entry) => moment(entry.time) },
+    { title: "table", cell: (entry) => entry.table ?? entry.stream ?? "" },
+    { title: "output", cell: (entry) => entry.output ?? "" },
+  ];
+  if (said.entries.some((entry) => entry.analyst)) columns.push({ title: "by", cell: (entry) => entry.analyst ?? "" });
+  if (said.entries.some((entry) => entry.charges)) columns.push({ title: "charged", number: true, cell: charged });
+  if (said.entries.some((entry) => entry.label)) {
+    const shortLabel = (entry) => element("code", { title: entry.label }, entry.label.slice(0, 10));
+    columns.push({ title: "label", cell: shortLabel });
+  }
+  return table(columns, said.entries, "History", true);
+}
+
+/** The largest share of an allowance that an entry took. */
+function charged(entry) {
+  const shares = (entry.charges ?? []).filter((one) => !one.holder).map((one) => {
+    const account = accounts.find((each) => NAMED_BY.every((part) => (each[part] ?? "") === (one[part] ?? "")));
+    return account
+      ? Math.max(
+        one.information / account.allowance[0],
+        account.allowance[1] ? one.evaluation / account.allowance[1] : 0,
+      )
+      : 0;
+  });
+  return shares.length ? percent(Math.max(...shares)) : "–";
+}
+
+function moment(time) {
+  const when = new Date(typeof time === "number" ? time * 1000 : time);
+  return Number.isNaN(when.valueOf()) ? String(time) : when.toISOString().slice(0, 16).replace("T", " ");
+}
+
+byId("earlier").addEventListener("click", () => {
+  cursors.pop();
+  fill(byId("history"), history);
+});
+
+// ---- what can still be asked
+
+byId("simulate").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const bound = byId("max_error").valueAsNumber;
+  const asked = { sql: byId("sql").value.trim(), ...(Number.isNaN(bound) ? {} : { max_error: bound }) };
+  fill(byId("simulation"), async () => {
+    if (!asked.sql) return refusal("No question yet", "Write a question in SQL, such as SELECT avg(…) FROM …");
+    return simulationShown(await post("/v1/simulate", asked));
+  });
+});
+
+function simulationShown(found) {
+  const count = found.answers === null ? "any number" : whole(found.answers);
+  return [
+    element(
+      "p",
+      { class: "figure number" },
+      element("strong", {}, count),
+      element(
+        "span",
+        { class: "soft" },
+        found.answers === 1 ? "more answer of this price" : "more answers of this price",
+      ),
+    ),
+    found.binding ? element("p", {}, `What ends them: ${found.binding}.`) : null,
+    found.free
+      ? element(
+        "p",
+        {},
+        element("span", { class: "tag" }, "free"),
+        " This very question was answered before and costs nothing.",
+      )
+      : null,
+    found.explain.split("\n").filter((line) => line.startsWith("The next one")).map((line) => element("p", {}, line)),
+    found.accounts.map((room) =>
+      namedBar(
+        room.name,
+        room.used,
+        0,
+        "allowance",
+        room.answers === null
+          ? "These answers take nothing of it."
+          : `Each answer takes ${percent(room.used_by_each)}; ${whole(room.answers)} more fit.`,
+      ),
+    ),
+  ];
+}
+
+// ---- beginning
+
+async function begin() {
+  await fill(byId("accounts"), standings);
+  fill(byId("history"), history);
+  try {
+    const tables = await loadTables();
+    words = vocabulary(tables);
+    const first = tables.find((one) => one.private.length);
+    if (first && !byId("sql").value && document.activeElement !== byId("sql")) {
+      const question = firstQuestion(first, roundBelow);
+      byId("sql").value = question.sql;
+      byId("max_error").value ||= question.max_error;
+    }
+  } catch {
+    // the accounts say already that the server is gone; completion is all that is missing
+  }
+}
+
+byId("to-simulate").disabled = false;
+begin();

@@ -1,0 +1,90 @@
+// The price: what would be certain, what would be used, and what to ask instead if it cannot be afforded.
+
+import { offBy } from "./answer.js";
+import { chargedBars } from "./bars.js";
+import { post } from "./door.js";
+import { element, refusal } from "./elements.js";
+import { amount, digits, whole, withUnit } from "./numbers.js";
+
+/** The largest share of an allowance that this would take; quotas are shares of these. */
+export function largestShare(price) {
+  return Math.max(0, ...price.accounts.map((account) => account.used_by_this));
+}
+
+export function priceShown(price) {
+  const share = largestShare(price);
+  const noisy = price.outputs.filter((output) => !output.exact);
+  return [
+    element(
+      "p",
+      { class: "figure number" },
+      element("strong", {}, share > 0 ? amount(share).replace(" of", "") : "free"),
+      element("span", { class: "soft" }, scarcest(share, noisy.length > 0)),
+    ),
+    element(
+      "dl",
+      { class: "facts" },
+      noisy.flatMap((output) => [
+        element("dt", {}, output.name),
+        element("dd", {}, withUnit(offBy(output), output.high === null ? "" : output.unit)),
+        element("dt", { class: "small" }, "standard error"),
+        element("dd", { class: "small soft" }, withUnit(digits(output.standard_error, 3), output.unit)),
+      ]),
+      element("dt", {}, "rows in the answer"),
+      element("dd", {}, whole(price.groups)),
+    ),
+    chargedBars(price),
+  ];
+}
+
+function scarcest(share, noisy) {
+  if (share > 0) return share < 10 ? "of the scarcest allowance" : "the scarcest allowance";
+  return noisy ? "answered before" : "public facts only";
+}
+
+/** Find a bound that the allowance still covers, by the simulator: a number, one for each output, or null. */
+export async function affordableBound(body) {
+  try {
+    const { least_max_error: least } = await post("/v1/simulate", body);
+    if (!least) return null;
+    const bounds = [...new Set(Object.values(least))];
+    return bounds.length === 1 && typeof body.max_error !== "object" ? bounds[0] : least;
+  } catch {
+    return null;
+  }
+}
+
+/** A refusal in place, with one click to ask for what can be afforded. */
+export function refusalShown(title, message, bound, outputs, apply) {
+  if (bound === null) return refusal(title, message);
+  const units = new Map(outputs.map((output) => [output.name, output.unit]));
+  const [only] = new Set(units.values()).size === 1 ? units.values() : [""];
+  const text =
+    typeof bound === "object"
+      ? Object.entries(bound).map(([name, one]) => `${name} ± ${withUnit(digits(one, 4), units.get(name))}`).join(", ")
+      : `± ${withUnit(digits(bound, 4), only)}`;
+  return refusal(
+    title,
+    message,
+    element("button", { type: "button", id: "use-advice", onclick: () => apply(bound) }, `Use ${text}`),
+  );
+}
+
+/** A heading for each kind of failure. */
+export function titleOf(problem) {
+  if (problem.code === "allowance" && problem.message.includes("would exceed the quota")) {
+    return "Refused: a quota does not suffice";
+  }
+  if (problem.code === "allowance" && problem.message.includes("never released")) return "Not released before";
+  const titles = {
+    allowance: "Refused: a floor would break",
+    refused: "This cannot be asked",
+    input: "This cannot be used",
+    catalogue: "The tables have changed",
+    "answer-failed": "No answer",
+    gone: "No connection",
+    role: "Your token does not allow this",
+    rate: "Too many at once",
+  };
+  return titles[problem.code] ?? "This did not work";
+}
