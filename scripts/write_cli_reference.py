@@ -19,11 +19,18 @@ COMMANDS = (
     ("ledger", "checkpoint"),
     ("ledger", "restore"),
     ("design",),
+    ("counts",),
     ("release",),
     ("keys",),
     ("keys", "create"),
     ("keys", "rotate"),
     ("keys", "list"),
+    ("serve",),
+    ("tokens",),
+    ("tokens", "create"),
+    ("tokens", "list"),
+    ("tokens", "revoke"),
+    ("audit",),
     ("paper",),
 )
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"

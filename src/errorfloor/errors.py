@@ -10,10 +10,10 @@
     │   ├── CatalogueError          exit 2   HTTP 422   what the custodian declares is missing, wrong or has changed
     │   └── RefusedError            exit 2   HTTP 422   a question that is not answered, with the reason
     ├── AllowanceError              exit 3   HTTP 403   the answer would break a declared floor
-    ├── LedgerError                 exit 1   HTTP 500   the ledger is missing, older than its anchor, or damaged
+    ├── LedgerError                 exit 1   HTTP 503   the ledger is missing, older than its anchor, or damaged
     ├── AnswerFailedError           exit 1   HTTP 500   the engine failed after the charge; nothing more is said
-    ├── EngineError                 exit 1   HTTP 502   an engine cannot be reached or refuses public work
-    ├── ConvergenceError            exit 1   HTTP 500   a numerical method did not reach its tolerance
+    ├── EngineError                 exit 1   HTTP 503   an engine cannot be reached or refuses public work
+    ├── ConvergenceError            exit 1   HTTP 422   a numerical method did not reach its tolerance
     ├── KeyFileError                exit 1   HTTP 500   a key file is missing, readable by others, or damaged
     └── MissingExtraError           exit 1   HTTP 501   an optional dependency is not installed
         (ImportError)
@@ -124,6 +124,7 @@ class LedgerError(ErrorFloorError):
     """
 
     code = "ledger"
+    http_status = 503
 
 
 class AnswerFailedError(ErrorFloorError):
@@ -147,7 +148,7 @@ class EngineError(ErrorFloorError):
     """
 
     code = "engine"
-    http_status = 502
+    http_status = 503
 
 
 class ConvergenceError(ErrorFloorError):
@@ -158,6 +159,7 @@ class ConvergenceError(ErrorFloorError):
     """
 
     code = "no-convergence"
+    http_status = 422
 
 
 class KeyFileError(ErrorFloorError):

@@ -81,7 +81,7 @@ def demo(
     """
     from errorfloor.service import open_database
 
-    catalogue = _prepare(output)
+    catalogue = prepare_demo(output)
     console = Console(quiet=as_json)
     report: dict[str, Any] = {"catalogue": str(catalogue), "answers": [], "refusals": []}
     with open_database(catalogue) as database:
@@ -117,7 +117,7 @@ def demo(
     messages.print(f"ask more: errorfloor ask --catalogue {catalogue} --max-error 0.5 'SELECT avg(kwh) FROM meters'")
 
 
-def _prepare(output: Path) -> Path:
+def prepare_demo(output: Path) -> Path:
     """Generate, declare and register, where this has not been done before."""
     from errorfloor.catalogue import load
     from errorfloor.engines import open_engine

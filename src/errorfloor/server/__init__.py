@@ -1,1 +1,27 @@
-"""The server: HTTP and pages over one service."""
+"""The HTTP door: the same questions over the network, with tokens, limits and pages (extra ``server``).
+
+``settings`` and ``tokens`` need no extra; the app and what runs it are loaded when first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from errorfloor.errors import MissingExtraError
+from errorfloor.server.settings import Settings
+from errorfloor.server.tokens import Role, Token, TokenFile
+
+if TYPE_CHECKING:
+    from errorfloor.server.app import create_app
+
+__all__ = ["Role", "Settings", "Token", "TokenFile", "create_app"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "create_app":
+        raise AttributeError(f"module 'errorfloor.server' has no attribute {name!r}")
+    for package in ("fastapi", "uvicorn", "jinja2", "prometheus_client"):
+        try:
+            import_module(package)
+        except ModuleNotFoundError:
+            raise MissingExtraError("server", package) from None
+    return import_module("errorfloor.server.app").create_app

@@ -1,0 +1,204 @@
+"""The server: latency and throughput beside the sum of their parts, then a long search for what it should never do.
+
+Parts and whole are measured alternately in one run: an empty request, the parse, the bare engine query, one durable
+commit of SQLite. The long searches are requests at random with a canary among the private values, and schemathesis.
+"""
+
+import http.client
+import json
+import logging
+import sqlite3
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from errorfloor.service import open_database
+from errorfloor.sql import parse
+from fuzzing import fuzz
+from serving import holds_canary, served, start_server, write_pay
+
+TEAMS = "SELECT team, avg(wage) AS mean FROM pay GROUP BY team"
+ROUNDS, CLIENTS, EACH = 300, 8, 60
+FUZZED, EXAMPLES = 100_000, 200
+
+
+class Line:
+    """A connection that is kept open, with as little of a client around it as there can be."""
+
+    def __init__(self, server):
+        self._line = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+        self._headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+
+    def health(self):
+        """Send an empty request."""
+        self._line.request("GET", "/healthz")
+        self._line.getresponse().read()
+
+    def ask(self, bound):
+        """Ask, and wait for the answer."""
+        self._line.request("POST", "/v1/ask", json.dumps({"sql": TEAMS, "max_error": bound}), self._headers)
+        reply = self._line.getresponse()
+        said = reply.read()
+        assert reply.status == 200, said
+        return said
+
+
+def latency(folder):
+    """Print p50 and p99 of a fresh question with its durable charge, and of the sum of its parts."""
+    catalogue = write_pay(folder / "latency")
+    server = start_server(catalogue, "--rate", "0", "--audit-log", folder / "audit.log")
+    database = open_database(catalogue)
+    statement = database.price(TEAMS, max_error=1e8).prepared.statement
+    book = sqlite3.connect(folder / "bare.sqlite", isolation_level=None)
+    book.execute("PRAGMA journal_mode=WAL")
+    book.execute("PRAGMA synchronous=FULL")
+    book.execute("CREATE TABLE charges (label TEXT PRIMARY KEY, amount REAL)")
+
+    def commit(number):
+        book.execute("BEGIN IMMEDIATE")
+        book.execute("INSERT INTO charges VALUES (?, ?)", [f"{number:064x}", 1.0])
+        book.execute("COMMIT")
+
+    line = Line(server)
+    actions = {
+        "empty request": lambda number: line.health(),
+        "parse": lambda number: parse(TEAMS, database.catalogue),
+        "bare engine query": lambda number: database._engine.query(statement),
+        "durable commit": commit,
+        "ask, fresh": lambda number: line.ask(1e7 * (1 + number / 1000)),
+        "ask, again": lambda number: line.ask(1e7),
+    }
+    taken = {name: [] for name in actions}
+    try:
+        for number in range(ROUNDS + 20):
+            for name, action in actions.items():
+                start = time.perf_counter()
+                action(number)
+                if number >= 20:  # the first ones warm up
+                    taken[name].append(time.perf_counter() - start)
+    finally:
+        book.close()
+        database.close()
+        server.stop()
+    parts = list(actions)[:4]
+    sums = [sum(each) for each in zip(*(taken[name] for name in parts), strict=True)]
+    print(f"\nLatency over HTTP, {ROUNDS} questions, each with its durable charge")
+    for name in [*parts, "sum of these", "ask, fresh", "ask, again"]:
+        values = sums if name == "sum of these" else taken[name]
+        p50, p99 = quantile(values, 0.5), quantile(values, 0.99)
+        ratio = f"{p50 / quantile(sums, 0.5):6.2f} × the sum at p50, {p99 / quantile(sums, 0.99):6.2f} × at p99"
+        print(f"  {name:<20} p50 {1e3 * p50:8.2f} ms   p99 {1e3 * p99:8.2f} ms   {ratio}")
+
+
+def quantile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def throughput(folder):
+    """Print how many fresh questions a second 8 clients get answered, beside one client."""
+    server = start_server(write_pay(folder / "throughput"), "--rate", "0", "--audit-log", folder / "audit.log")
+
+    def client(start, count):
+        line = Line(server)
+        for number in range(count):
+            line.ask(1e7 * (1 + start + number / 10000))
+
+    try:
+        client(0, 20)
+        begun = time.perf_counter()
+        client(1, EACH)
+        alone = EACH / (time.perf_counter() - begun)
+        begun = time.perf_counter()
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            list(pool.map(lambda number: client(2 + number, EACH), range(CLIENTS)))
+        together = CLIENTS * EACH / (time.perf_counter() - begun)
+    finally:
+        server.stop()
+    print(f"\nThroughput of fresh questions: {CLIENTS} clients get {together / alone:.2f} × as many a second as one")
+
+
+def timing(folder):
+    """Print whether the time of an answer depends on the private values: all at one end of the range, or the other."""
+    databases = {
+        name: open_database(write_pay(folder / name, wages=[value] * 120))
+        for name, value in (("low", 0.0), ("high", 1e9))
+    }
+    taken = {name: [] for name in databases}
+    for number in range(400):
+        for name, database in databases.items():
+            start = time.perf_counter()
+            database.ask(TEAMS, max_error=1e8 * (1 + number % 2))  # charged once: the scan and the draw remain
+            taken[name].append(time.perf_counter() - start)
+    for database in databases.values():
+        database.close()
+    ratio = statistics.median(taken["high"][50:]) / statistics.median(taken["low"][50:])
+    print(f"\nTime of an answer, private values all at the upper end / all at the lower end: {ratio:.3f}")
+
+
+def search(folder, count=FUZZED):
+    """Send requests at random; say what was found that should never be."""
+    found, statuses, lock = [], {}, threading.Lock()
+    log = folder / "server.log"
+    handler = logging.FileHandler(log)
+    logging.getLogger().addHandler(handler)
+
+    def seen(request, reply):
+        text = reply.content.decode("utf-8", "replace")
+        asked = request[2] is not None and holds_canary(request[2].decode("utf-8", "replace"))
+        wrong = reply.status_code >= 500 and reply.json()["error"]["code"] not in ("busy", "time")
+        with lock:
+            statuses[reply.status_code] = statuses.get(reply.status_code, 0) + 1
+            if wrong or "Traceback" in text or (holds_canary(text) and not asked):
+                found.append((request, reply.status_code, text[:200]))
+
+    with open_database(write_pay(folder / "fuzzed", floor=10.0)) as database, served(database, folder) as server:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda seed: fuzz(server.client, count // 4, seed, seen), range(4)))
+        metrics = server.client("owner").get("/metrics").text
+        written = server.audit.read_text() + metrics + log.read_text()
+    logging.getLogger().removeHandler(handler)
+    handler.close()
+    if holds_canary(written) or "Traceback" in written:
+        found.append("in a log or a metric")
+    print(f"\n{sum(statuses.values()):,} requests at random: {dict(sorted(statuses.items()))}")
+    print(f"  failures of the server, tracebacks, private values: {len(found)} {found[:3] or ''}")
+    assert not found
+
+
+def described(folder, examples=EXAMPLES):
+    """Run schemathesis over the OpenAPI description, all phases and checks."""
+    import subprocess
+
+    (folder / "schemathesis.toml").write_text(
+        '[checks.positive_data_acceptance]\nexpected-statuses = ["2xx", 403, 404, 409, 422]\n'
+    )
+    with open_database(write_pay(folder / "described", floor=10.0)) as database, served(database, folder) as server:
+        program = Path(sys.executable).with_name("schemathesis")
+        command = [program, "--config-file", folder / "schemathesis.toml", "run", f"{server.url}/openapi.json"]
+        options = ["-H", f"Authorization: Bearer {server.tokens['analyst']}", "--max-examples", str(examples)]
+        options += ["--generation-database", "none", "--warnings", "off"]
+        done = subprocess.run([*command, *options], cwd=folder, capture_output=True, text=True)
+    told = [line.strip() for line in done.stdout.splitlines() if "generated," in line or "Failures" in line]
+    print(f"\nschemathesis: {'nothing found' if done.returncode == 0 else done.stdout}; {' '.join(told)}")
+    assert done.returncode == 0
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        latency(folder)
+        throughput(folder)
+        timing(folder)
+        search(folder)
+        described(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""``errorfloor serve``: questions and pages over HTTP, on a catalogue or on the demo's table."""
+
+import inspect
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.server.settings import Settings
+from errorfloor.server.tokens import Role, TokenFile
+
+Catalogue = Annotated[
+    Path | None,
+    typer.Argument(metavar="[CATALOGUE]", help="The catalogue of the tables; the demo's generated table if none."),
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Without a catalogue: the folder to keep the demo's table in, for next time."),
+]
+
+
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for every setting, with its default and its sentence."""
+    own = [one for one in inspect.signature(command).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    more = []
+    for one in fields(Settings):
+        option = typer.Option(f"--{one.name.replace('_', '-')}", help=one.metadata["help"])
+        kind = inspect.Parameter.KEYWORD_ONLY
+        more.append(inspect.Parameter(one.name, kind, default=one.default, annotation=Annotated[one.type, option]))
+    first, *rest = own
+    signature = inspect.Signature([first, *(one.replace(kind=one.KEYWORD_ONLY) for one in [*more, *rest])])
+    command.__signature__ = signature  # type: ignore[attr-defined]
+    command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
+    return command
+
+
+@app.command()
+@with_settings
+def serve(catalogue: Catalogue = None, output: Folder = None, as_json: AsJson = False, **chosen: Any) -> None:
+    """Serve questions and pages over HTTP until Ctrl+C; requests under way are finished first.
+
+    Without a catalogue it serves a generated table of meter readings, to try it out. If there is no token yet, one for
+    the owner is made for this run, and the address that is printed signs in with it.
+
+    Example: errorfloor serve errorfloor.toml --host 0.0.0.0 --cert host.pem --key host.key
+    """
+    from errorfloor.server import create_app as _needs_the_extra  # noqa: F401  (said before anything is made)
+    from errorfloor.server.running import Plan, listen
+    from errorfloor.server.running import serve as run
+
+    settings = Settings(**chosen)
+    with _tables(catalogue, output) as file:
+        settings = replace(settings, tokens=settings.tokens or file.parent / "tokens.json")
+        assert settings.tokens is not None
+        Plan(file, settings, settings.tokens).check()
+        known = TokenFile(settings.tokens)
+        temporary, text = ((), None) if known.all() else _owner(known)
+        taken, settings = listen(settings)
+        assert settings.tokens is not None
+        plan = Plan(file, settings, settings.tokens, temporary)
+        run(plan, taken, lambda: _announce(file, settings, text, as_json))
+    messages.print("stopped", highlight=False)
+
+
+def _owner(known: TokenFile) -> tuple[tuple[Any, ...], str]:
+    token, text = known.create("owner", Role.OWNER, temporary=True)
+    return (token,), text
+
+
+@contextmanager
+def _tables(catalogue: Path | None, output: Path | None) -> Iterator[Path]:
+    """Give the catalogue, or that of the demo, made if need be."""
+    from errorfloor.cli.demo import prepare_demo
+
+    if catalogue is not None:
+        yield catalogue
+    elif output is not None:
+        yield prepare_demo(output)
+    else:
+        with tempfile.TemporaryDirectory(prefix="errorfloor-") as folder:
+            yield prepare_demo(Path(folder))
+
+
+def _announce(catalogue: Path, settings: Settings, token: str | None, as_json: bool) -> None:
+    address = f"{settings.url}/" if token is None else f"{settings.url}/?token={token}"
+    if as_json:
+        print_json({"url": settings.url, "token": token, "catalogue": str(catalogue)})
+        sys.stdout.flush()  # whoever started it reads on while it runs
+        return
+    lines = [f"serving {catalogue} at", f"  {address}"]
+    if token is None:
+        lines += [f"  sign in with a token of {settings.tokens}: errorfloor tokens create makes more"]
+    else:
+        lines += [
+            "  this address signs in as the owner, for this run only; make tokens that last, one for each person, with",
+            f"  errorfloor tokens create --file {settings.tokens} --name NAME --role analyst",
+            f'  from Python: ef.connect("{settings.url}", token="{token}")',
+        ]
+    lines += ["stop with Ctrl+C"]
+    messages.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)

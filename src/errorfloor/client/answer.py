@@ -1,0 +1,153 @@
+"""Prices and answers that came over the network, with the face of those that did not."""
+
+import html
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from errorfloor.client.standing import Account, Charge, RemoteQuota, RemoteStanding
+from errorfloor.client.table import text_table
+from errorfloor.errors import MissingExtraError
+from errorfloor.floors import Floor
+
+ADDED = ("max_error", "floor", "explain", "columns", "rows")  # besides the dictionary of the object itself
+
+
+@dataclass(frozen=True, repr=False)
+class RemotePrice:
+    """What an answer would state and cost; nothing has been charged.
+
+    >>> RemotePrice({"affordable": True, "max_error": {"mean": None}, "explain": "mean is …"}).max_error
+    {'mean': inf}
+    """
+
+    facts: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def standings(self) -> tuple[RemoteStanding, ...]:
+        """How each account stands."""
+        return tuple(RemoteStanding(one) for one in self.facts["accounts"])
+
+    @property
+    def quotas(self) -> tuple[RemoteQuota, ...]:
+        """How each quota stands."""
+        return tuple(RemoteQuota(one) for one in self.facts["quotas"])
+
+    @property
+    def dry(self) -> bool:
+        """Whether dummy rows stand in for the tables."""
+        return bool(self.facts["dry"])
+
+    @property
+    def affordable(self) -> bool:
+        """Whether the allowance and every quota suffice."""
+        return bool(self.facts["affordable"])
+
+    @property
+    def max_error(self) -> dict[str, float]:
+        """The bound on |released − true| for every output; 0 for public ones, infinite for one-sided noise."""
+        return {name: math.inf if bound is None else bound for name, bound in self.facts["max_error"].items()}
+
+    @property
+    def charge(self) -> dict[Account, Charge]:
+        """What is charged to each account."""
+        return {standing.account: standing.charge for standing in self.standings}
+
+    @property
+    def floor(self) -> Floor:
+        """The floor under what can be learnt of an entry of each private column, from all answers so far."""
+        plain = self.facts["floor"]
+        count = len(plain["root"])
+        return Floor(
+            root=np.diag(np.array(plain["root"], dtype=float)),
+            exposed=np.zeros(count, dtype=bool),
+            known=np.zeros((0, count)),
+            low=np.array(plain["low"], dtype=float),
+            high=np.array(plain["high"], dtype=float),
+            spacing=np.array(plain["spacing"], dtype=float),
+            evaluation=plain["evaluation"],
+            linear=False,
+        )
+
+    def explain(self) -> str:
+        """Say in sentences what is certain, what nobody can learn, and what it costs."""
+        return str(self.facts["explain"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        plain = {name: value for name, value in self.facts.items() if name not in ADDED}
+        return plain | {
+            "accounts": [standing.to_dict() for standing in self.standings],
+            "quotas": [quota.to_dict() for quota in self.quotas],
+        }
+
+    def __repr__(self) -> str:
+        return self.explain()
+
+
+@dataclass(frozen=True, repr=False)
+class RemoteAnswer(RemotePrice):
+    """Released numbers with their certain intervals, and what is stated about them.
+
+    ``to_arrow`` has the keys and, for every output with noise, the released number and its certain interval as
+    ``<name>``, ``<name>_low`` and ``<name>_high``; ``cells`` has all that is stated of each cell.
+
+    >>> RemoteAnswer({"fresh": [True]}, pa.table({"n": [1000]})).fresh
+    (True,)
+    """
+
+    table: pa.Table
+
+    @property
+    def fresh(self) -> tuple[bool, ...]:
+        """Which outputs were charged now; the others had been before."""
+        return tuple(self.facts["fresh"])
+
+    def to_arrow(self) -> pa.Table:
+        """Give the released table."""
+        return self.table
+
+    def to_pandas(self) -> Any:
+        """Give the released table as a pandas frame (extra ``pandas``)."""
+        try:
+            import pandas  # noqa: F401
+        except ModuleNotFoundError:
+            raise MissingExtraError("pandas", "pandas") from None
+        return self.table.to_pandas()
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Give, for each released row, its keys and for each output all that is stated of that cell."""
+        rows = self.table.to_pylist()  # dates and infinite ends are taken from the table: JSON has neither
+        return [
+            {
+                "keys": {name: row[name] for name in cell["keys"]},
+                "outputs": {name: _cell(name, one, row) for name, one in cell["outputs"].items()},
+            }
+            for cell, row in zip(self.facts["cells"], rows, strict=True)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        return super().to_dict() | {"cells": self.cells()}
+
+    def __repr__(self) -> str:
+        return f"{text_table(self.table, self.facts['outputs'])}\n\n{self.explain()}"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.table.column_names)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape('' if v is None else str(v))}</td>" for v in row.values()) + "</tr>"
+            for row in self.table.to_pylist()
+        )
+        said = "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().split("\n"))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{said}"
+
+
+def _cell(name: str, stated: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+    if "certain_interval" not in stated:
+        return {**stated, "answer": row[name]}
+    return {**stated, "answer": row[name], "certain_interval": [row[f"{name}_low"], row[f"{name}_high"]]}

@@ -1,0 +1,195 @@
+"""A database behind a server: the same calls, the same answers."""
+
+import io
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from errorfloor.client.answer import RemoteAnswer, RemotePrice
+from errorfloor.client.connection import Connection
+from errorfloor.client.failures import RemoteError
+from errorfloor.client.standing import RemoteQuota, RemoteSimulation, RemoteStanding
+from errorfloor.client.steps import RemoteStep, measured
+from errorfloor.errors import InputError, RefusedError
+from errorfloor.support import HalfLine, Interval
+
+ARROW = "application/vnd.apache.arrow.stream"
+METADATA = b"errorfloor"
+
+
+class RemoteDatabase:
+    """Private tables on a server that answer questions; made by ``errorfloor.connect``.
+
+    Its token decides whose quotas count and what may be spent. Use it as a context manager, or close it.
+
+    >>> RemoteDatabase(Connection("http://localhost:1", "ef_1_x", verify=True, timeout=1.0, insecure=False))
+    RemoteDatabase('http://localhost:1')
+    """
+
+    def __init__(self, connection: Connection, *, is_dry: bool = False) -> None:
+        self._connection = connection
+        self.is_dry = is_dry
+
+    def price(
+        self, sql: str, *, max_error: Any = None, spend: Any = None, support: Any = None, max_loss: Any = None
+    ) -> RemotePrice:
+        """Say what an answer would state and cost; nothing is charged and no private column is read."""
+        return RemotePrice(
+            self._connection.post("/v1/price", self._body(sql, max_error, spend, support, max_loss)).json()
+        )
+
+    def ask(
+        self,
+        sql: str,
+        *,
+        max_error: Any = None,
+        spend: Any = None,
+        support: Any = None,
+        max_loss: Any = None,
+        charge: bool = True,
+    ) -> RemoteAnswer:
+        """Answer a question; the parameters and errors are those of ``Database.ask``."""
+        body = self._body(sql, max_error, spend, support, max_loss) | {"charge": charge}
+        headers = {"Accept": ARROW, "Idempotency-Key": secrets.token_hex(16)}
+        response = self._connection.post("/v1/ask", body, headers)
+        with pa.ipc.open_stream(io.BytesIO(response.content)) as reader:
+            table = reader.read_all()
+        metadata = dict(table.schema.metadata or {})
+        facts = json.loads(metadata.pop(METADATA))
+        return RemoteAnswer(facts, table.replace_schema_metadata(metadata or None))
+
+    def simulate(
+        self, sql: str, *, max_error: Any = None, spend: Any = None, support: Any = None, max_loss: Any = None
+    ) -> RemoteSimulation:
+        """Say how many more answers of this price could be given, and how exact the next one could be."""
+        body = self._body(sql, max_error, spend, support, max_loss)
+        return RemoteSimulation(self._connection.post("/v1/simulate", body).json())
+
+    def left(self) -> list[RemoteStanding]:
+        """Say how each undivided account, and each divided one that was charged, stands."""
+        return [RemoteStanding(one) for one in self._connection.get("/v1/ledger", dry=self.is_dry)["accounts"]]
+
+    def quotas(self) -> list[RemoteQuota]:
+        """Say how the quotas stand that apply to the token now."""
+        return [RemoteQuota(one) for one in self._connection.get("/v1/ledger", dry=self.is_dry)["quotas"]]
+
+    def tables(self) -> list[dict[str, Any]]:
+        """Give what is declared of each table and how many rows it has, as plain JSON types."""
+        found: list[dict[str, Any]] = self._connection.get("/v1/tables", dry=self.is_dry)["tables"]
+        return found
+
+    def history(self, after: int = 0, limit: int = 100) -> list[dict[str, Any]]:
+        """Give what was charged, in order; labels, charges and names of analysts with an owner's token only."""
+        page = self._connection.get("/v1/ledger/entries", after=after, limit=limit, dry=self.is_dry)
+        found: list[dict[str, Any]] = page["entries"]
+        return found
+
+    def streams(self) -> list[dict[str, Any]]:
+        """Give what is declared and promised of each stream, as plain JSON types."""
+        found: list[dict[str, Any]] = self._connection.get("/v1/streams")["streams"]
+        return found
+
+    def answer(self, stream: str, *, entity: str, trip: str, step: int, measurement: Sequence[float]) -> RemoteStep:
+        """Push the measurement of one step of a trip, with an owner's token; give what is released for it.
+
+        Sent again, it is free and the same. Raises RefusedError if the step was answered from another measurement.
+        """
+        body = {"entity": entity, "trip": trip, "step": step, "measurement": measured(measurement)}
+        try:
+            return RemoteStep.of(self._connection.post(f"/v1/streams/{quote(stream, safe='')}/answers", body).json())
+        except RemoteError as problem:
+            if problem.code != "answered":
+                raise
+            raise RefusedError(str(problem), reason="corrected") from None
+
+    def answers(self, stream: str, *, entity: str, trip: str, after: int = -1, limit: int = 1000) -> list[RemoteStep]:
+        """Pull what was released for the steps ``after`` + 1 … ``after`` + ``limit`` of a trip; nothing is charged."""
+        page = self._connection.get(
+            f"/v1/streams/{quote(stream, safe='')}/answers", entity=entity, trip=trip, after=after, limit=limit
+        )
+        return [RemoteStep.of(one) for one in page["answers"]]
+
+    def dry(self) -> "RemoteDatabase":
+        """Give the same tables with dummy rows, made from the catalogue alone; what they answer is free."""
+        return RemoteDatabase(self._connection, is_dry=True)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._connection.close()
+
+    def _body(self, sql: Any, max_error: Any, spend: Any, support: Any, max_loss: Any) -> dict[str, Any]:
+        if not isinstance(sql, str):
+            raise InputError(f"a question is a text, SELECT … FROM …, got {type(sql).__name__}")
+        given = {"max_error": _plain(max_error), "spend": _plain(spend), "max_loss": _plain(max_loss)}
+        if support is not None:
+            if not isinstance(support, (Interval, HalfLine)):
+                raise InputError(f"support must be an Interval or HalfLine(0.0), got {type(support).__name__}")
+            plain = support.to_dict()
+            given["support"] = {"kind": plain.pop("type"), **plain}
+        body: dict[str, Any] = {"sql": sql, "dry": self.is_dry}
+        return body | {name: value for name, value in given.items() if value is not None}
+
+    def __enter__(self) -> "RemoteDatabase":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"RemoteDatabase({self._connection.url!r})"
+
+
+def connect(
+    url: str, *, token: str, verify: bool | str | Path = True, timeout: float = 60.0, insecure: bool = False
+) -> RemoteDatabase:
+    """Connect to a server that ``errorfloor serve`` runs.
+
+    Parameters
+    ----------
+    url
+        Where it is, such as https://host:8470.
+    token
+        What ``errorfloor tokens create`` printed.
+    verify
+        Whether the server's certificate is checked; a file (PEM) names the authorities to trust.
+    timeout
+        Seconds to wait for an answer.
+    insecure
+        Allow a token over http to another machine.
+
+    Raises RemoteError if the server cannot be reached or does not know the token.
+
+    >>> connect("meters", token="ef_1_x")
+    Traceback (most recent call last):
+    errorfloor.errors.InputError: the address of a server looks like https://host:8470, got 'meters'
+    """
+    connection = Connection(url, token, verify=verify, timeout=timeout, insecure=insecure)
+    try:
+        connection.get("/v1/tables")
+    except BaseException:
+        connection.close()
+        raise
+    return RemoteDatabase(connection)
+
+
+def _plain(value: Any) -> Any:
+    """Give a number, or a mapping of names to numbers, as JSON; anything else is refused before it is sent."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"a number is wanted, got {value!r}") from None
+    if number != number or number in (float("inf"), -float("inf")):
+        raise InputError(f"a finite number is wanted, got {value!r}")
+    return number

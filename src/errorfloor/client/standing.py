@@ -1,0 +1,167 @@
+"""How accounts and quotas stand, as the server states it; the same words and numbers as beside the data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+ADDED = ("name", "exact", "explain")  # what the server sends besides the dictionary of the object itself
+
+
+@dataclass(frozen=True, order=True)
+class Account:
+    """What an allowance belongs to.
+
+    >>> Account("meters", "kwh", "").table
+    'meters'
+    """
+
+    table: str
+    column: str
+    cell: str
+
+
+@dataclass(frozen=True)
+class Charge:
+    """Information and evaluation error that an answer costs an account.
+
+    >>> Charge(0.5, 0.0).information
+    0.5
+    """
+
+    information: float
+    evaluation: float
+
+
+@dataclass(frozen=True, repr=False)
+class Stated:
+    """Something that the server states in numbers and in words."""
+
+    facts: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return str(self.facts["name"])
+
+    @property
+    def account(self) -> Account:
+        """What it belongs to."""
+        return Account(self.facts["table"], self.facts["column"] or "", self.facts["cell"] or "")
+
+    @property
+    def charge(self) -> Charge:
+        """What this answer takes."""
+        return Charge(*self.facts["charge"])
+
+    @property
+    def spent(self) -> Charge:
+        """What all answers have taken."""
+        return Charge(*self.facts["spent"])
+
+    @property
+    def allowance(self) -> Charge:
+        """What they may take."""
+        return Charge(*self.facts["allowance"])
+
+    @property
+    def used(self) -> float:
+        """The share that is used, this charge included."""
+        return float(self.facts["used"])
+
+    @property
+    def used_by_this(self) -> float:
+        """The share that this charge takes."""
+        return float(self.facts["used_by_this"])
+
+    def explain(self) -> str:
+        """Say it in sentences."""
+        return str(self.facts["explain"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        return {name: value for name, value in self.facts.items() if name not in ADDED}
+
+    def __repr__(self) -> str:
+        return self.explain()
+
+
+@dataclass(frozen=True, repr=False)
+class RemoteStanding(Stated):
+    """An account, with what follows for the entries or owners that it stands for.
+
+    >>> facts = {"name": "meters.kwh", "exact": {"told_apart": 0.508, "told_apart_by_this": 0.508, "floor": 13.81}}
+    >>> RemoteStanding(facts).floor
+    13.81
+    """
+
+    @property
+    def told_apart(self) -> float:
+        """How often two values (or two histories of an owner) can be told apart, from all answers so far."""
+        return float(self.facts["exact"]["told_apart"])
+
+    @property
+    def told_apart_by_this(self) -> float:
+        """The same from this answer alone."""
+        return float(self.facts["exact"]["told_apart_by_this"])
+
+    @property
+    def floor(self) -> float | None:
+        """Root-mean-square error of any estimator of an entry after all answers, worst case over its range."""
+        floor = self.facts["exact"]["floor"]
+        return None if floor is None else float(floor)
+
+
+@dataclass(frozen=True, repr=False)
+class RemoteQuota(Stated):
+    """A quota of an analyst or a period; ``part`` is its declared share of the allowance.
+
+    >>> RemoteQuota({"name": "the quota of analyst ada", "share": 0.25}).part
+    0.25
+    """
+
+    @property
+    def part(self) -> float:
+        """The declared share of the allowance."""
+        return float(self.facts["share"])
+
+
+@dataclass(frozen=True, repr=False)
+class RemoteSimulation:
+    """What can still be asked, at the price of one question.
+
+    >>> RemoteSimulation({"answers": 5, "explain": "5 more answers of this price can be given"})
+    5 more answers of this price can be given
+    """
+
+    facts: Mapping[str, Any]
+
+    @property
+    def answers(self) -> int | None:
+        """How many further answers of this price fit; None: they cost nothing."""
+        return self.facts["answers"]  # type: ignore[no-any-return]
+
+    @property
+    def binding(self) -> str | None:
+        """The account or quota that ends them."""
+        return self.facts["binding"]  # type: ignore[no-any-return]
+
+    @property
+    def least_max_error(self) -> dict[str, float] | None:
+        """The smallest bounds with which the question can be afforded once more."""
+        return self.facts["least_max_error"]  # type: ignore[no-any-return]
+
+    @property
+    def free(self) -> bool:
+        """Whether this very question was answered already."""
+        return bool(self.facts["free"])
+
+    def explain(self) -> str:
+        """Say it in sentences."""
+        return str(self.facts["explain"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        return {name: value for name, value in self.facts.items() if name != "explain"}
+
+    def __repr__(self) -> str:
+        return self.explain()

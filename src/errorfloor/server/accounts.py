@@ -1,0 +1,50 @@
+"""The routes of the ledger: how the accounts stand, and the history in pages."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from errorfloor.server.door import Door, Dry, failures
+from errorfloor.server.models import EntriesReply, LedgerReply
+from errorfloor.server.questions import analyst_of
+from errorfloor.server.replies import as_json
+from errorfloor.server.statements import quota_facts, standing_facts
+from errorfloor.server.tokens import Role, Token
+
+OWNERS_ONLY = ("label", "hash", "analyst", "charges")
+
+
+def accounts(door: Door) -> APIRouter:
+    """Give the routes."""
+    routes = APIRouter(prefix="/v1/ledger", tags=["ledger"])
+    Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
+
+    @routes.get("", responses={200: {"model": LedgerReply}, **failures(422)}, summary="How the accounts stand")
+    async def ledger(token: Reader, dry: Dry = False) -> Response:
+        """What is used of each allowance, and of the caller's quotas."""
+        analyst = analyst_of(token)
+
+        def work() -> dict[str, Any]:
+            database = door.tables(dry)
+            return {
+                "accounts": [standing_facts(standing) for standing in database.left()],
+                "quotas": [quota_facts(quota) for quota in database.quotas(analyst)],
+            }
+
+        return as_json(await door.threads.run(work))
+
+    @routes.get("/entries", responses={200: {"model": EntriesReply}, **failures(422)}, summary="The history")
+    async def entries(
+        token: Reader,
+        after: Annotated[int, Query(ge=0, le=2**62, description="The number of the last entry seen.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,
+        dry: Dry = False,
+    ) -> Response:
+        """A page of the history, oldest first; the owner sees labels and who asked."""
+        found = await door.threads.run(lambda: list(door.tables(dry).history(after=after, limit=limit)))
+        following = found[-1]["sequence"] if len(found) == limit else None
+        if token.role is not Role.OWNER:
+            found = [{name: value for name, value in entry.items() if name not in OWNERS_ONLY} for entry in found]
+        return as_json({"entries": found, "next": following})
+
+    return routes

@@ -1,0 +1,88 @@
+"""The app: routes, failures and the gate, put together."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from errorfloor.server.accounts import accounts
+from errorfloor.server.audit import Audit
+from errorfloor.server.auth import Authentication
+from errorfloor.server.designs import designs
+from errorfloor.server.door import Door
+from errorfloor.server.failures import install
+from errorfloor.server.gate import Gate
+from errorfloor.server.health import health
+from errorfloor.server.idempotency import Keys
+from errorfloor.server.metrics import Metrics
+from errorfloor.server.pages import router as pages
+from errorfloor.server.questions import questions
+from errorfloor.server.rates import Rates
+from errorfloor.server.sessions import Link, sessions
+from errorfloor.server.settings import Settings
+from errorfloor.server.streams import streams
+from errorfloor.server.threads import Threads
+from errorfloor.server.tokens import TokenFile
+from errorfloor.server.workshop import Workshop
+from errorfloor.service import Database
+from errorfloor.streams import Streams
+from errorfloor.version import __version__
+
+ABOUT = (
+    "Questions about private numbers, answered with noise that never leaves its bounds, and with a statement of what "
+    "nobody can learn from the answers. Every failure has the shape {error: {code, message, fields}}."
+)
+
+
+def create_app(database: Database, *, tokens: TokenFile, settings: Settings, close_database: bool = False) -> FastAPI:
+    """Give the app that serves a database.
+
+    ``close_database`` closes the database when the app stops.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     app = create_app(db, tokens=TokenFile(None), settings=Settings())
+    ...     sorted(app.openapi()["paths"])[:4]
+    ['/healthz', '/metrics', '/v1/ask', '/v1/designs']
+    """
+    authentication = Authentication(tokens, Rates(settings.rate, settings.burst))
+    door = Door(
+        database,
+        authentication,
+        settings,
+        Threads(settings.threads, waiting=settings.waiting, time_limit=settings.time_limit),
+        Threads(1, waiting=settings.waiting, time_limit=settings.time_limit, name="designs"),
+        Workshop(time_limit=settings.time_limit),
+        Metrics(),
+        Keys(),
+        Streams.of(database),
+    )
+    audit = Audit(settings.audit_log)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        door.threads.close()
+        door.designing.close()
+        door.workshop.close()
+        audit.close()
+        if close_database:
+            database.close()
+
+    app = FastAPI(
+        title="errorfloor",
+        version=__version__,
+        description=ABOUT,
+        docs_url=None,  # its page loads scripts from elsewhere, and this server works offline
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=life,
+    )
+    for routes in (health, questions, accounts, designs, streams):
+        app.include_router(routes(door))
+    app.include_router(sessions(authentication))
+    app.include_router(pages(database, authentication.caller))
+    install(app)
+    app.add_middleware(Link, authentication=authentication)
+    app.add_middleware(Gate, settings=settings, metrics=door.metrics, audit=audit)
+    return app

@@ -1,0 +1,55 @@
+"""``POST /v1/designs``: the best noise for a support, beside the usual ones at the same standard error."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+from pydantic import BaseModel, Field
+
+from errorfloor.server.designing import Wanted
+from errorfloor.server.door import Door, failures
+from errorfloor.server.models import Open
+from errorfloor.server.replies import as_json
+from errorfloor.server.tokens import Role, Token
+
+
+class Curve(BaseModel):
+    """The smallest δ for each ε."""
+
+    epsilon: list[float]
+    delta: list[float]
+
+
+class Told(BaseModel):
+    """Two true answers that far apart are named rightly that often, at best, at even odds."""
+
+    distance: float
+    told_apart: float
+
+
+class DesignReply(Open):
+    """The best noise and what it promises."""
+
+    noise: dict[str, Any]
+    information: list[list[float]]
+    standard_error: list[float]
+    max_error: Annotated[list[float | None], Field(description="null: no bound")]
+    floors: list[Told]
+    density: dict[str, Any]
+    certificate: dict[str, Any] | None
+    delta_curve: Annotated[Curve | None, Field(description="null where no formula is known")]
+    compare: list[dict[str, Any]]
+
+
+def designs(door: Door) -> APIRouter:
+    """Give the route."""
+    routes = APIRouter(prefix="/v1", tags=["designs"])
+    Reader = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
+
+    @routes.post(
+        "/designs", responses={200: {"model": DesignReply}, **failures(400, 413, 415, 422)}, summary="The best noise"
+    )
+    async def best(_: Reader, wanted: Wanted) -> Response:
+        """Find the noise that reveals least. It touches no table, and nothing is charged."""
+        return await door.designing.run(lambda: as_json(door.workshop.design(wanted)))
+
+    return routes

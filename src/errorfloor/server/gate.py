@@ -1,0 +1,135 @@
+"""The gate: every request passes it on the way in, and every response on the way out.
+
+On the way in: a name for the request, TLS where a proxy promises it, and a body of bounded size, read within bounded
+time. On the way out: strict headers, one line in the audit log, and the metrics.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import MutableMapping
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from errorfloor.server.audit import Audit
+from errorfloor.server.failures import failure, unexpected
+from errorfloor.server.metrics import Metrics
+from errorfloor.server.settings import Settings
+from errorfloor.server.visit import KEY, Visit
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+WITHOUT_BODY = ("GET", "HEAD", "OPTIONS", "TRACE")
+
+
+class Gate:
+    """Wraps an app; see the module's words."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, audit: Audit) -> None:
+        self._app, self._settings, self._metrics, self._audit = app, settings, metrics, audit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        visit = scope[KEY] = Visit(secrets.token_hex(8))
+        start, status = time.perf_counter(), [0]
+
+        async def leave(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                status[0] = message["status"]
+                _dress(message, visit, scope)
+            await send(message)
+
+        try:
+            await self._serve(scope, receive, leave, visit)
+        except Exception as problem:
+            visit.code = "failure"
+            if status[0] == 0:
+                await unexpected(problem)(scope, receive, leave)
+            else:
+                unexpected(problem)
+        route, written = _route(scope), visit.written or status[0]
+        self._metrics.request(route, _method(scope), written, visit.code, time.perf_counter() - start)
+        self._audit.write(visit, route, _method(scope), written)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, visit: Visit) -> None:
+        if self._settings.behind_proxy and scope["scheme"] != "https" and scope["path"] != "/healthz":
+            visit.code = "tls"
+            await failure(403, "tls", "this server is reached by https only, through its proxy")(scope, receive, send)
+            return
+        if scope["method"] in WITHOUT_BODY and "content-length" not in Headers(scope=scope):
+            await self._app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(self._settings.time_limit):
+                content = await self._read(scope, receive)
+        except TimeoutError:
+            visit.code = "slow"
+            refused = failure(408, "slow", f"the body did not arrive within {self._settings.time_limit:g} s")
+            await refused(scope, receive, send)
+            return
+        if content is None:
+            visit.code = "too-large"
+            text = f"the body of a request may have {self._settings.max_body} bytes, and this has more"
+            refused = failure(413, "too-large", text, {"max_body": self._settings.max_body}, {"Connection": "close"})
+            await refused(scope, receive, send)
+            return
+        given = [False]
+
+        async def again() -> Message:
+            if given[0]:
+                return await receive()
+            given[0] = True
+            return {"type": "http.request", "body": content, "more_body": False}
+
+        await self._app(scope, again, send)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+        """Read the whole body; None if it is too large."""
+        announced = Headers(scope=scope).get("content-length", "0")
+        if not announced.isdigit() or int(announced) > self._settings.max_body:
+            return None
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return b"".join(parts)
+            size += len(message.get("body", b""))
+            if size > self._settings.max_body:
+                return None
+            parts.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                return b"".join(parts)
+
+
+def _dress(message: Message, visit: Visit, scope: Scope) -> None:
+    headers = MutableHeaders(scope=message)
+    for name, value in HEADERS.items():
+        headers.setdefault(name, value)
+    headers.setdefault("Cache-Control", "no-store")
+    headers["X-Request-Id"] = visit.id
+    if scope["scheme"] == "https":
+        headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+
+
+def _route(scope: MutableMapping[str, Any]) -> str:
+    """Give the route's own pattern: what a client wrote in the path is not repeated."""
+    return str(getattr(scope.get("route"), "path", None) or "none")
+
+
+def _method(scope: MutableMapping[str, Any]) -> str:
+    method = scope["method"]
+    return method if method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS") else "other"

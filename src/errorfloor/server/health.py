@@ -1,0 +1,47 @@
+"""The routes for whoever runs the server: is it there, and what does it count."""
+
+import os
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from errorfloor.server.door import Door, failures
+from errorfloor.server.models import HealthReply
+from errorfloor.server.replies import as_json
+from errorfloor.server.tokens import Role, Token
+from errorfloor.version import __version__
+
+
+def health(door: Door) -> APIRouter:
+    """Give the routes."""
+    routes = APIRouter(tags=["running"])
+    Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
+
+    @routes.get("/healthz", responses={200: {"model": HealthReply}}, summary="Is it there")
+    async def healthz() -> Response:
+        """Needs no token, and reads nothing."""
+        return as_json({"status": "ok", "version": __version__, "process": os.getpid()})
+
+    @routes.get(
+        "/metrics",
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **failures()},
+        summary="What it counts",
+        response_class=Response,
+    )
+    async def metrics(_: Reader) -> Response:
+        """Figures for Prometheus; none depends on a private value."""
+        used = await door.threads.run(lambda: _used(door))
+        return Response(door.metrics.text(used), media_type=CONTENT_TYPE_LATEST)
+
+    return routes
+
+
+def _used(door: Door) -> dict[str, float]:
+    """Give the largest share used among the accounts of each column and of each table's owners."""
+    used: dict[str, float] = {}
+    for standing in door.database.left():
+        account = standing.account
+        name = f"{account.table}.{account.column}" if account.column else f"owners of {account.table}"
+        used[name] = max(used.get(name, 0.0), standing.used)
+    return used

@@ -1,0 +1,265 @@
+"""What requests and replies look like: the source of the OpenAPI description.
+
+Requests are validated by these models. Replies are described by them, and tests compare what is sent with them; they
+are not built from them, since an answer would be checked twice.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from errorfloor.server.supports import AnswerShape
+
+SQL = "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff"
+Bound = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Wanted(BaseModel):
+    """A question, and how exact its answer should be: one of ``max_error``, ``spend`` and ``support``."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"sql": SQL, "max_error": 0.5}]})
+
+    sql: Annotated[str, Field(min_length=1, description="SELECT … FROM … [WHERE …] [GROUP BY …]")]
+    max_error: Annotated[
+        Bound | dict[str, Bound] | None,
+        Field(description="No answer is off by more; one number, or one for each output by name."),
+    ] = None
+    spend: Annotated[
+        float | None, Field(gt=0, le=1, description="Instead: the share of the whole allowance to spend.")
+    ] = None
+    support: Annotated[AnswerShape | None, Field(description="Instead: where released minus true may lie.")] = None
+    max_loss: Annotated[Bound | None, Field(description="With a half-line: the mean square of the noise.")] = None
+
+    dry: Annotated[bool, Field(description="On dummy rows made from the catalogue alone, free of charge.")] = False
+
+    def wish(self) -> dict[str, Any]:
+        """Give what ``price``, ``ask`` and ``simulate`` take."""
+        return {
+            "max_error": self.max_error,
+            "spend": self.spend,
+            "support": None if self.support is None else self.support.support(),
+            "max_loss": self.max_loss,
+        }
+
+
+class Asked(Wanted):
+    """A question to be answered."""
+
+    charge: Annotated[bool, Field(description="False: only if it was charged before, as a reader asks.")] = True
+
+
+class Open(BaseModel):
+    """A reply, which may gain fields in later versions."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Problem(BaseModel):
+    """What went wrong."""
+
+    code: Annotated[str, Field(description="A stable word.")]
+    message: Annotated[str, Field(description="A sentence: what was given, what is allowed, what to do.")]
+    fields: Annotated[dict[str, Any], Field(description="The same facts as data.")]
+
+
+class Failure(BaseModel):
+    """Every failure has this shape."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "error": {
+                        "code": "input",
+                        "message": "max_error must be positive, got -1.0",
+                        "fields": {"max_error": -1.0},
+                    }
+                }
+            ]
+        }
+    )
+
+    error: Problem
+
+
+class Output(Open):
+    """One output: its noise and its certain interval around the truth."""
+
+    name: str
+    unit: str | None
+    exact: bool
+    low: float | None = None
+    high: Annotated[float | None, Field(description="null: no bound above")] = None
+    bias: float | None = None
+    standard_error: float | None = None
+    information: float | None = None
+
+
+class AccountState(Open):
+    """How an account stands, and what that means."""
+
+    name: str
+    table: str
+    column: str | None
+    cell: str | None
+    used: Annotated[float, Field(description="The share of the allowance that is used, this charge included.")]
+    used_by_this: float
+    floor: float | None
+    told_apart_in_100: float
+    explain: str
+
+
+class FloorState(BaseModel):
+    """The floor under what can be learnt of an entry of each private column, from all answers so far."""
+
+    columns: list[str]
+    information: Annotated[list[float], Field(description="Fisher information about an entry of each column.")]
+    low: list[float]
+    high: list[float]
+    root: Annotated[list[float], Field(description="The square roots of it, to the last bit.")]
+    spacing: list[float]
+    evaluation: float
+
+
+class PriceReply(Open):
+    """What an answer would state and cost."""
+
+    table: str
+    version: str
+    groups: int
+    outputs: list[Output]
+    accounts: list[AccountState]
+    affordable: bool
+    max_error: Annotated[dict[str, float | None], Field(description="null: no bound")]
+    floor: FloorState
+    explain: str
+
+
+class AnswerReply(PriceReply):
+    """Released numbers, and what is stated of them."""
+
+    fresh: Annotated[list[bool], Field(description="Which outputs were charged now; the others had been before.")]
+    columns: list[str]
+    rows: list[list[Any]]
+    cells: list[dict[str, Any]]
+
+
+class TableState(Open):
+    """What is declared of a table; public things only."""
+
+    name: str
+    version: str
+    rows: Annotated[int | None, Field(description="null: not registered yet")]
+    row_key: list[str]
+
+
+class TablesReply(BaseModel):
+    """Every declared table."""
+
+    tables: list[TableState]
+
+
+class SimulationReply(Open):
+    """What can still be asked."""
+
+    explain: str
+
+
+class QuotaState(Open):
+    """How a quota stands."""
+
+    name: str
+    used: float
+    share: float
+    explain: str
+
+
+class LedgerReply(Open):
+    """How the accounts stand, and the caller's quotas."""
+
+    accounts: list[AccountState]
+    quotas: list[QuotaState]
+
+
+class EntriesReply(BaseModel):
+    """A page of the history; ``next`` is the ``after`` of the page that follows, null at the end."""
+
+    entries: list[dict[str, Any]]
+    next: int | None
+
+
+class Measured(BaseModel):
+    """A measurement: the true output C x[k] at step k of a trip of an entity."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"entity": "car 7", "trip": "2026-05-01 morning", "step": 0, "measurement": [120.0]}]
+        },
+    )
+
+    entity: Annotated[str, Field(min_length=1, max_length=200, description="Whose trip it is, by a public name.")]
+    trip: Annotated[str, Field(min_length=1, max_length=200, description="One trip, one name.")]
+    step: Annotated[int, Field(ge=0, le=2**31, strict=True, description="k, from 0 to the horizon; each once.")]
+    measurement: Annotated[
+        list[Annotated[float, Field(strict=True)]],
+        Field(min_length=1, max_length=100, description="The m numbers of C x[k]. They are private, and not kept."),
+    ]
+
+
+class StateFacts(Open):
+    """What is declared of a private state, and what a trip costs it."""
+
+    name: str
+    unit: str
+    floor: float
+    distance: float
+    share: Annotated[float, Field(description="The part of an entity's allowance that one trip takes.")]
+    explain: str
+
+
+class StreamState(Open):
+    """What is declared and promised of a stream; public things only."""
+
+    name: str
+    horizon: int
+    outputs: Annotated[int, Field(description="How many numbers a measurement has.")]
+    step: Annotated[float, Field(description="Answers are multiples of it.")]
+    private: list[StateFacts]
+    public: Annotated[list[str], Field(description="States that are released exactly.")]
+    trips: Annotated[int, Field(description="How many trips of an entity the declared floors allow.")]
+    explain: str
+
+
+class StreamsReply(BaseModel):
+    """Every declared stream."""
+
+    streams: list[StreamState]
+
+
+class ReleasedStep(BaseModel):
+    """What was released for a step."""
+
+    step: int
+    answer: list[float]
+
+
+class StepReply(ReleasedStep):
+    """What is released for a step; ``fresh`` is false if it had been before."""
+
+    fresh: bool
+
+
+class StepsReply(BaseModel):
+    """Steps of a trip that were answered; ``next`` is the ``after`` of the page that follows, null at the horizon."""
+
+    answers: list[ReleasedStep]
+    next: int | None
+
+
+class HealthReply(BaseModel):
+    """The server is there."""
+
+    status: str
+    version: str
+    process: Annotated[int, Field(description="Which of the server's processes answered.")]

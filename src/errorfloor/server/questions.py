@@ -1,0 +1,142 @@
+"""The routes of questions: tables, price, ask, simulate."""
+
+import hashlib
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Request, Response
+
+from errorfloor.errors import InputError
+from errorfloor.server.door import Door, Dry, failures
+from errorfloor.server.failures import DoorError
+from errorfloor.server.models import (
+    AnswerReply,
+    Asked,
+    PriceReply,
+    SimulationReply,
+    TablesReply,
+    TableState,
+    Wanted,
+)
+from errorfloor.server.replies import ARROW, as_arrow, as_json, wants_arrow
+from errorfloor.server.statements import released_rows, stated
+from errorfloor.server.tokens import Role, Token
+from errorfloor.server.visit import visit_of
+from errorfloor.service import Answer
+
+
+def questions(door: Door) -> APIRouter:
+    """Give the routes."""
+    routes = APIRouter(prefix="/v1", tags=["questions"])
+    Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
+    Poster = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
+
+    @routes.get("/tables", responses={200: {"model": TablesReply}, **failures(422)}, summary="What is declared")
+    async def tables(_: Reader, dry: Dry = False) -> Response:
+        """Names, units, ranges and floors of the declared tables; nothing that depends on a private value."""
+        return as_json({"tables": await door.threads.run(lambda: door.tables(dry).tables())})
+
+    @routes.get("/tables/{name}", responses={200: {"model": TableState}, **failures(404, 422)}, summary="One table")
+    async def table(_: Reader, name: str) -> Response:
+        """The same of one table."""
+        found = {one["name"]: one for one in await door.threads.run(door.database.tables)}
+        if name not in found:
+            raise DoorError(404, "not-found", f"there is no table {name[:64]!r}; there are {', '.join(sorted(found))}")
+        return as_json(found[name])
+
+    @routes.post(
+        "/price",
+        responses={200: {"model": PriceReply}, **failures(400, 403, 413, 415, 422)},
+        summary="What it would cost",
+    )
+    async def price(token: Poster, wanted: Wanted) -> Response:
+        """What an answer would state and cost. Nothing is charged, and no private column is read."""
+        _check_length(door, wanted.sql)
+        wish, analyst = wanted.wish(), analyst_of(token)
+
+        def work() -> Response:
+            return as_json(stated(door.tables(wanted.dry).price(wanted.sql, **wish, analyst=analyst)))
+
+        return await door.threads.run(work)
+
+    @routes.post(
+        "/ask",
+        responses={
+            200: {"model": AnswerReply, "content": {ARROW: {"schema": {"type": "string", "format": "binary"}}}},
+            **failures(400, 403, 409, 413, 415, 422),
+        },
+        summary="Ask",
+    )
+    async def ask(
+        request: Request,
+        token: Poster,
+        asked: Asked,
+        accept: Annotated[str | None, Header(include_in_schema=False)] = None,
+        idempotency_key: Annotated[
+            str | None, Header(max_length=200, description="Refused (409) if it was used for another question.")
+        ] = None,
+    ) -> Response:
+        """Charge, then answer. The same question again has the same answer and is free.
+
+        A reader gets what was charged before; an analyst and an owner may spend. With `Accept:
+        application/vnd.apache.arrow.stream` the table comes as Arrow, the rest in its schema's metadata.
+        """
+        _check_length(door, asked.sql)
+        door.keys.check(token.id, idempotency_key, asked.model_dump_json().encode())
+        wish = asked.wish()
+        visit = visit_of(request.scope)
+
+        def work() -> Response:
+            spends = asked.charge and token.role.covers(Role.ANALYST)
+            answer = door.tables(asked.dry).ask(asked.sql, **wish, analyst=analyst_of(token), charge=spends)
+            if not asked.dry:
+                visit.facts |= charged_facts(answer)
+                door.metrics.answer(answer.fresh)
+            facts = stated(answer)
+            table = answer.to_arrow()
+            if wants_arrow(accept):
+                return as_arrow(table, facts)
+            return as_json(facts | released_rows(table))
+
+        return await door.threads.run(work)
+
+    @routes.post(
+        "/simulate",
+        responses={200: {"model": SimulationReply}, **failures(400, 403, 413, 415, 422)},
+        summary="What can still be asked",
+    )
+    async def simulate(token: Poster, wanted: Wanted) -> Response:
+        """How many more answers of this price fit, and how exact one can still be. Nothing is charged."""
+        _check_length(door, wanted.sql)
+        wish, analyst = wanted.wish(), analyst_of(token)
+
+        def work() -> dict[str, Any]:
+            found = door.tables(wanted.dry).simulate(wanted.sql, **wish, analyst=analyst)
+            return {**found.to_dict(), "explain": found.explain()}
+
+        return as_json(await door.threads.run(work))
+
+    return routes
+
+
+def analyst_of(token: Token) -> str | None:
+    """Give the name that quotas count by; the owner has none."""
+    return None if token.role is Role.OWNER else token.name
+
+
+def charged_facts(answer: Answer) -> dict[str, Any]:
+    """Give what the audit log says of an answer: digests of its labels and its charges; none of its numbers."""
+    labels = [one.label for one in answer.prepared.outputs if one.label is not None]
+    return {
+        "table": answer.prepared.question.table,
+        "labels": [hashlib.sha256(label.encoded).hexdigest() for label in labels],
+        "fresh": list(answer.fresh),
+        "charges": {standing.name: standing.used_by_this for standing in answer.standings},
+    }
+
+
+def _check_length(door: Door, sql: str) -> None:
+    if len(sql) > door.settings.max_sql:
+        raise InputError(
+            f"the question has {len(sql)} characters, and {door.settings.max_sql} are allowed: ask in parts",
+            max_sql=door.settings.max_sql,
+        )

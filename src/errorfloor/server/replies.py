@@ -1,0 +1,87 @@
+"""What is sent back: JSON that any reader can read, or Arrow with the same facts beside the table."""
+
+import datetime
+import json
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from fastapi import Response
+
+JSON = "application/json"
+ARROW = "application/vnd.apache.arrow.stream"
+METADATA = b"errorfloor"  # the key of the schema's metadata that holds everything but the table
+
+
+def body_of(content: Any) -> bytes:
+    r"""Write JSON in ASCII; an infinite number becomes null, a date its ISO text.
+
+    >>> body_of({"bound": math.inf, "day": datetime.date(2024, 1, 31), "text": "\ud800"})
+    b'{"bound": null, "day": "2024-01-31", "text": "\\ud800"}'
+    """
+    try:
+        return json.dumps(content, allow_nan=False, default=_plain).encode()
+    except ValueError:
+        return json.dumps(_finite(content), allow_nan=False, default=_plain).encode()
+
+
+def as_json(content: Any) -> Response:
+    """Give a JSON response."""
+    return Response(body_of(content), media_type=JSON)
+
+
+def as_arrow(table: pa.Table, facts: Mapping[str, Any]) -> Response:
+    """Give a table as an Arrow stream, with the facts in its schema's metadata."""
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), METADATA: body_of(facts)})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return Response(sink.getvalue().to_pybytes(), media_type=ARROW)
+
+
+def wants_arrow(accept: str | None) -> bool:
+    """Say whether a request prefers Arrow to JSON.
+
+    >>> wants_arrow("application/vnd.apache.arrow.stream, application/json;q=0.5"), wants_arrow("*/*")
+    (True, False)
+    """
+    weights = {"arrow": 0.0, "json": 0.0}
+    for part in (accept or "*/*").split(","):
+        kind, *parameters = (text.strip().lower() for text in part.split(";"))
+        weight = _weight(parameters)
+        if kind == ARROW:
+            weights["arrow"] = max(weights["arrow"], weight)
+        elif kind in (JSON, "application/*", "*/*"):
+            weights["json"] = max(weights["json"], weight if kind == JSON else 0.99 * weight)
+    return weights["arrow"] > 0 and weights["arrow"] >= weights["json"]
+
+
+def _weight(parameters: list[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    return value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (datetime.date, datetime.datetime, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")

@@ -1,0 +1,148 @@
+"""Running a server: one process, or several over one ledger; requests under way are finished before it stops."""
+
+import math
+import signal
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
+
+from errorfloor.catalogue import load
+from errorfloor.errors import InputError
+from errorfloor.server.app import create_app
+from errorfloor.server.settings import Settings
+from errorfloor.server.tokens import Token, TokenFile
+from errorfloor.service import open_database
+from errorfloor.streams import Streams
+
+BACKLOG = 1024  # connections that wait while every process is busy
+PATIENCE = 30  # seconds within which a process must show that it lives
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to serve, and how; called, it gives the app, in whichever process that happens.
+
+    ``temporary`` are tokens that count for this run only.
+    """
+
+    catalogue: Path
+    settings: Settings
+    tokens: Path
+    temporary: tuple[Token, ...] = ()
+
+    def __call__(self) -> FastAPI:
+        """Open the tables and give the app that serves them."""
+        known = TokenFile(self.tokens)
+        for token in self.temporary:
+            known.accept(token)
+        database = open_database(self.catalogue)
+        return create_app(database, tokens=known, settings=self.settings, close_database=True)
+
+    def check(self) -> None:
+        """Refuse what cannot be served: several processes over a ledger in a file."""
+        place = load(self.catalogue).place
+        if self.settings.workers > 1 and "://" not in place.ledger:
+            raise InputError(
+                f"{self.settings.workers} workers need a ledger on PostgreSQL, and this is the file {place.ledger}: "
+                f'declare [place] ledger = "postgresql://…", or serve with one worker and more --threads'
+            )
+
+
+def listen(settings: Settings) -> tuple[socket.socket, Settings]:
+    """Take the address; give the socket, and the settings with the port that was taken.
+
+    Raises InputError if the address is not this machine's, or the port is taken or reserved.
+
+    >>> taken, settings = listen(Settings(port=0))
+    >>> settings.port > 0
+    True
+    >>> listen(settings)
+    Traceback (most recent call last):
+    errorfloor.errors.InputError: port ... of 127.0.0.1 is in use: choose another with --port, or 0 for a free one
+    >>> taken.close()
+    """
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError:
+        raise InputError(f"there is no address {settings.host!r} to listen on") from None
+    family, kind, _, _, address = found[0]
+    taken = socket.socket(family, kind, socket.IPPROTO_TCP)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # otherwise a reply in two parts waits 40 ms
+    try:
+        taken.bind(address)
+        taken.listen(BACKLOG)
+    except OSError as problem:
+        taken.close()
+        reason = {98: "is in use", 48: "is in use", 13: "is reserved for the administrator"}.get(problem.errno or 0)
+        if reason is None:
+            raise InputError(f"cannot listen on {settings.host} port {settings.port}: {problem.strerror}") from None
+        raise InputError(
+            f"port {settings.port} of {settings.host} {reason}: choose another with --port, or 0 for a free one"
+        ) from None
+    return taken, replace(settings, port=taken.getsockname()[1])
+
+
+def serve(plan: Plan, taken: socket.socket, ready: Callable[[], None] = lambda: None) -> None:
+    """Serve until a signal says stop; requests under way are finished first. ``ready`` is called once all is open.
+
+    Raises InputError if the certificate cannot be used, and whatever is wrong with the tables, ledger or keys.
+    """
+    settings = plan.settings
+    config = uvicorn.Config(
+        plan,
+        factory=True,
+        lifespan="on",
+        log_config=None,
+        access_log=False,  # addresses could hold a token; the audit log has what is needed
+        server_header=False,
+        proxy_headers=settings.behind_proxy,
+        forwarded_allow_ips=settings.proxies if settings.behind_proxy else "",
+        ssl_certfile=settings.cert,
+        ssl_keyfile=settings.key,
+        workers=settings.workers,
+        timeout_graceful_shutdown=math.ceil(settings.time_limit) + 1,
+        timeout_worker_healthcheck=PATIENCE,
+    )
+    with taken, _stopped_by_signal():
+        _check_certificate(settings)
+        if settings.workers > 1:
+            with open_database(plan.catalogue) as database:
+                Streams.of(database)  # what is wrong is said here, once, and not by every process
+            ready()
+            Multiprocess(config, [taken]).run()
+        else:
+            config.load()  # opens the tables
+            ready()
+            uvicorn.Server(config).run([taken])
+
+
+def _check_certificate(settings: Settings) -> None:
+    if settings.cert is None or settings.key is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.cert, settings.key)
+    except (OSError, ssl.SSLError):
+        raise InputError(
+            f"cannot use {settings.cert} with {settings.key}: give a certificate and its key as PEM files that this "
+            f"user can read"
+        ) from None
+
+
+@contextmanager
+def _stopped_by_signal() -> Iterator[None]:
+    """Make a signal that was obeyed the end of it: the process then leaves with code 0."""
+    names = (signal.SIGINT, signal.SIGTERM)
+    before = {name: signal.signal(name, lambda *_: None) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)

@@ -1,0 +1,106 @@
+"""The routes of streams: what is declared, push a measurement, pull what was answered.
+
+Measurements are private. They come from the owner's side alone, are in no log, metric or failure, and are not kept:
+what is kept is the answer. Whoever may read may pull it.
+"""
+
+import hashlib
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from errorfloor.errors import RefusedError
+from errorfloor.server.door import Door, failures
+from errorfloor.server.failures import DoorError, failure, failure_of
+from errorfloor.server.models import Measured, StepReply, StepsReply, StreamsReply, StreamState
+from errorfloor.server.replies import as_json
+from errorfloor.server.tokens import Role, Token
+from errorfloor.server.visit import visit_of
+from errorfloor.streams import Journal
+
+OF_THE_MEASUREMENT = ("corrected", "measurement")  # reasons that depend on it
+
+
+def streams(door: Door) -> APIRouter:
+    """Give the routes."""
+    routes = APIRouter(prefix="/v1/streams", tags=["streams"])
+    Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
+    Pusher = Annotated[Token, Depends(door.authentication.posting(Role.OWNER))]
+
+    def journal(name: str) -> Journal:
+        if name not in door.streams.names:
+            known = ", ".join(door.streams.names) or "none"
+            raise DoorError(404, "not-found", f"there is no stream {name[:64]!r}; declared are {known}")
+        return door.streams.journal(name)
+
+    @routes.get("", responses={200: {"model": StreamsReply}, **failures()}, summary="Which streams there are")
+    async def declared(_: Reader) -> Response:
+        """Horizon, states, floors, and what a trip takes of its entity's allowance; nothing private."""
+        return as_json({"streams": await door.threads.run(door.streams.facts)})
+
+    @routes.get("/{name}", responses={200: {"model": StreamState}, **failures(404, 422)}, summary="One stream")
+    async def one(_: Reader, name: str) -> Response:
+        """The same of one stream."""
+        journal(name)
+        found = await door.threads.run(door.streams.facts)
+        return as_json(next(facts for facts in found if facts["name"] == name))
+
+    @routes.post(
+        "/{name}/answers",
+        responses={200: {"model": StepReply}, **failures(400, 403, 404, 409, 413, 415, 422)},
+        summary="Push a measurement",
+    )
+    async def push(request: Request, _: Pusher, name: str, measured: Measured) -> Response:
+        """Release the measurement C x[k] of one step of a trip; for the owner's side alone, since it is private.
+
+        A trip is charged once to its entity's account, before its first answer. Each step is answered once: the same
+        measurement again gives the same answer, free; another one for that step is refused (409).
+        """
+        found, visit = journal(name), visit_of(request.scope)
+        visit.facts |= {"stream": name, "labels": [_digest(name, measured)]}
+
+        def work() -> Response:
+            try:
+                answer = found.answer(measured.entity, measured.trip, measured.step, measured.measurement)
+            except RefusedError as problem:
+                if problem.fields.get("reason") not in OF_THE_MEASUREMENT:
+                    raise
+                visit.written = 200  # what is written down must not depend on the measurement
+                if problem.fields["reason"] == "corrected":
+                    return failure(409, "answered", str(problem), problem.fields)
+                return failure_of(problem)
+            return as_json(answer.to_dict())
+
+        return await door.threads.run(work)
+
+    @routes.get(
+        "/{name}/answers",
+        responses={200: {"model": StepsReply}, **failures(404, 422)},
+        summary="Pull what was answered",
+    )
+    async def pull(
+        _: Reader,
+        name: str,
+        entity: Annotated[str, Query(min_length=1, max_length=200)],
+        trip: Annotated[str, Query(min_length=1, max_length=200)],
+        after: Annotated[int, Query(ge=-1, le=2**31, description="The last step seen; -1: none.")] = -1,
+        limit: Annotated[int, Query(ge=1, le=1000, description="How many steps to look at, at most.")] = 100,
+    ) -> Response:
+        """The answers to the steps after one, as far as they were given. Nothing is charged."""
+        found = journal(name)
+        horizon = found.stream.plan.system.horizon
+
+        def work() -> dict[str, Any]:
+            answers = found.answers(entity, trip, after=after, limit=limit)
+            following = after + limit if after + limit < horizon else None
+            return {"answers": [{"step": one.step, "answer": list(one.answer)} for one in answers], "next": following}
+
+        return as_json(await door.threads.run(work))
+
+    return routes
+
+
+def _digest(name: str, measured: Measured) -> str:
+    """Say for the audit log which answer it is about: neither its numbers nor the measurement's are in it."""
+    names = (name, measured.entity, measured.trip, measured.step)
+    return hashlib.sha256(repr(names).encode("utf-8", "backslashreplace")).hexdigest()

@@ -1,0 +1,219 @@
+"""Tokens: who may ask. Only their hashes are kept, in a file that only its owner can read."""
+
+import datetime
+import enum
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import stat
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from errorfloor.errors import InputError, KeyFileError
+
+FORMAT = 1
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
+NOBODY = "0" * 64  # compared with where there is no such token, so that this takes as long
+
+
+class Role(enum.StrEnum):
+    """What a token may do: a reader what is free, an analyst also spends, an owner also sees who did.
+
+    >>> Role.OWNER.covers(Role.READER), Role.READER.covers(Role.ANALYST)
+    (True, False)
+    """
+
+    READER = "reader"
+    ANALYST = "analyst"
+    OWNER = "owner"
+
+    def covers(self, other: "Role") -> bool:
+        """Whether this role may do what the other may."""
+        order = list(Role)
+        return order.index(self) >= order.index(other)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token as it is kept: a name, which quotas count by, a role, and a hash.
+
+    >>> token, text = Token.fresh("anna", Role.ANALYST)
+    >>> token.name, token.role.value, token.matches(text), token.matches(text + "x"), text in repr(token)
+    ('anna', 'analyst', True, False, False)
+    """
+
+    id: str
+    name: str
+    role: Role
+    created: str
+    digest: str = field(repr=False)
+
+    @classmethod
+    def fresh(cls, name: str, role: Role) -> "tuple[Token, str]":
+        """Draw a token from the operating system; its text is shown once and not kept."""
+        if not NAME.fullmatch(name):
+            raise InputError(f"a token's name is made of up to 64 letters, digits and _.@-, got {name!r}")
+        identity = secrets.token_hex(6)
+        text = f"ef_{identity}_{secrets.token_urlsafe(32)}"
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        return cls(identity, name, Role(role), now, digest(text)), text
+
+    def matches(self, text: str) -> bool:
+        """Compare in a time that does not depend on where the difference is."""
+        return hmac.compare_digest(self.digest, digest(text))
+
+    def to_dict(self) -> dict[str, str]:
+        """Give what may be shown."""
+        return {"id": self.id, "name": self.name, "role": self.role.value, "created": self.created}
+
+
+def digest(text: str) -> str:
+    """Hash a token; it has 256 random bits, so that no salt and no slow hash is needed."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class TokenFile:
+    """The tokens of a server, in a file; a change of the file by another process counts from the next request on.
+
+    Guarantee: a token is looked up by its public part and its hash compared in constant time; no text of a token is
+    ever written, and no file that others can read is used.
+
+    ``path`` None keeps tokens in memory only.
+
+    >>> tokens = TokenFile(None)
+    >>> token, text = tokens.create("anna", Role.ANALYST)
+    >>> tokens.find(text) == token, tokens.find("ef_nobody_x") is None
+    (True, True)
+    >>> tokens.revoke(token.id).name, tokens.find(text) is None
+    ('anna', True)
+    """
+
+    def __init__(self, path: str | Path | None) -> None:
+        self.path = None if path is None else Path(path)
+        self._alone = threading.Lock()
+        self._temporary: dict[str, Token] = {}
+        self._kept: dict[str, Token] = {}
+        self._seen: tuple[int, ...] | None = None
+
+    def all(self) -> list[Token]:
+        """Give every token, in the order in which they were made."""
+        return [*self._current().values(), *self._temporary.values()]
+
+    def find(self, text: str) -> Token | None:
+        """Give the token that has this text, if there is one."""
+        parts = text.split("_", 2)
+        known = self._current()
+        token = (known.get(parts[1]) or self._temporary.get(parts[1])) if len(parts) == 3 else None
+        if token is None:
+            hmac.compare_digest(NOBODY, digest(text))
+            return None
+        return token if token.matches(text) else None
+
+    def create(self, name: str, role: Role, *, temporary: bool = False) -> tuple[Token, str]:
+        """Make a token and give its text, which is kept nowhere; a temporary one is forgotten with this object."""
+        token, text = Token.fresh(name, role)
+        if temporary or self.path is None:
+            self._temporary[token.id] = token
+        else:
+            self._change(lambda known: known | {token.id: token})
+        return token, text
+
+    def accept(self, token: Token) -> None:
+        """Accept a temporary token that another process made."""
+        self._temporary[token.id] = token
+
+    def revoke(self, identity: str) -> Token:
+        """Forget the token with this id; requests with it are refused from now on."""
+        if identity in self._temporary:
+            return self._temporary.pop(identity)
+        token = self._current().get(identity)
+        if token is None:
+            found = ", ".join(f"{one.id} ({one.name})" for one in self.all()) or "none"
+            raise InputError(f"there is no token {identity!r}; there are: {found}")
+        self._change(lambda known: {key: one for key, one in known.items() if key != identity})
+        return token
+
+    def _current(self) -> dict[str, Token]:
+        """Read the file again if it has changed."""
+        if self.path is None:
+            return {}
+        with self._alone:
+            seen = _seen(self.path)
+            if seen != self._seen:
+                self._kept = _read(self.path)
+                self._seen = seen
+            return self._kept
+
+    def _change(self, change: Callable[[dict[str, Token]], dict[str, Token]]) -> None:
+        assert self.path is not None
+        path = self.path.resolve()
+        try:
+            folder = os.open(path.parent, os.O_RDONLY)
+        except OSError as problem:
+            raise KeyFileError(f"cannot write the token file {self.path}: {problem.strerror}") from None
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)  # two changes at once must not lose one
+            _write(path, change(_read(path)))
+            os.fsync(folder)
+        except OSError as problem:
+            raise KeyFileError(f"cannot write the token file {self.path}: {problem.strerror}") from None
+        finally:
+            os.close(folder)
+
+
+def _seen(path: Path) -> tuple[int, ...]:
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_size, status.st_mode)
+
+
+def _write(path: Path, known: dict[str, Token]) -> None:
+    entries = [one.to_dict() | {"sha256": one.digest} for one in known.values()]
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(json.dumps({"format": FORMAT, "tokens": entries}, indent=2) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _read(path: Path) -> dict[str, Token]:
+    try:
+        mode = path.stat().st_mode
+        text = path.read_text()
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not text"
+        raise KeyFileError(f"cannot read the token file {path}: {reason}") from None
+    if stat.S_IMODE(mode) & 0o077:
+        raise KeyFileError(f"others can read the token file {path}: allow its owner only (chmod 600 {path})")
+    try:
+        plain = json.loads(text)
+        found = [_token(entry) for entry in plain["tokens"]] if plain["format"] == FORMAT else None
+    except (ValueError, KeyError, TypeError):
+        found = None  # the reason is not passed on: it could quote the file
+    if found is None:
+        raise KeyFileError(f"{path} is not a token file of this version, or is damaged: make the tokens anew")
+    return {token.id: token for token in found}
+
+
+def _token(entry: dict[str, Any]) -> Token:
+    kept = str(entry["sha256"])
+    if not re.fullmatch("[0-9a-f]{64}", kept):
+        raise ValueError
+    return Token(str(entry["id"]), str(entry["name"]), Role(entry["role"]), str(entry["created"]), kept)

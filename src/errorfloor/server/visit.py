@@ -1,0 +1,32 @@
+"""What is noted of a request while it is served: for the audit log and the metrics, and never anything private."""
+
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KEY = "errorfloor.visit"
+
+
+@dataclass
+class Visit:
+    """Who came, and what became of it; ``facts`` are labels and charges, which follow from public facts.
+
+    ``written`` is the status that is written down, where the one that is sent depends on something private.
+
+    >>> Visit("8f3a").code
+    'done'
+    """
+
+    id: str
+    who: str | None = None
+    role: str | None = None
+    code: str = "done"
+    written: int | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def visit_of(scope: MutableMapping[str, Any]) -> Visit:
+    """Give the visit that a request belongs to."""
+    visit = scope.setdefault(KEY, Visit("-"))
+    assert isinstance(visit, Visit)
+    return visit

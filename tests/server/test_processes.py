@@ -1,0 +1,130 @@
+"""Servers as processes: a race for the last of an allowance, kills under load, and a graceful end."""
+
+import shutil
+import signal
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from errorfloor.catalogue import load
+from errorfloor.ledger import open_ledger
+from serving import start_server, write_pay
+
+POSTGRESQL = any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb") is not None
+SERVERS = pytest.mark.xdist_group("engines")
+DATABASES = [pytest.param("sqlite"), *([pytest.param("postgresql", marks=SERVERS)] if POSTGRESQL else [])]
+CLIENTS = 64
+TEAMS = "SELECT team, avg(wage) AS mean FROM pay GROUP BY team"
+
+
+@pytest.fixture(params=DATABASES)
+def catalogue(request, tmp_path):
+    """A table with a small allowance, its ledger on each database in turn."""
+    ledger = None if request.param == "sqlite" else request.getfixturevalue("postgresql_database")
+    return write_pay(tmp_path / "pay", ledger=ledger)
+
+
+def verified(catalogue):
+    declared = load(catalogue)
+    with open_ledger(declared.place, declared.folder, create=False) as ledger:
+        replay = ledger.verify()
+        return replay.head.sequence
+
+
+def test_64_clients_race_for_the_last_hundredth_and_never_overspend(catalogue):
+    on_postgresql = "postgresql" in load(catalogue).place.ledger
+    options = ["--rate", "0", "--waiting", "128", *(["--workers", "2"] if on_postgresql else [])]
+    server = start_server(catalogue, *options)
+    try:
+        with server.client() as owner:
+            spend = {"sql": "SELECT avg(wage) AS mean FROM pay", "spend": 0.99}
+            assert owner.post("/v1/ask", json=spend).status_code == 200
+            before = owner.get("/v1/ledger").json()["accounts"][0]["used"]
+        start = threading.Barrier(CLIENTS)
+
+        def race(number):
+            with server.client() as client:
+                question = {"sql": f"SELECT avg(wage) AS mean FROM pay WHERE person <> {number}", "spend": 0.003}
+                start.wait()
+                reply = client.post("/v1/ask", json=question)
+                return reply.status_code, reply.json()
+
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            replies = list(pool.map(race, range(CLIENTS)))
+        answered = [said for status, said in replies if status == 200]
+        refused = [said for status, said in replies if status == 403]
+        assert len(answered) + len(refused) == CLIENTS
+        room = (1 - before) / 0.003
+        assert int(room) <= len(answered) <= int(room / 0.98)  # a bound of three digits spends a little less
+        assert {said["error"]["code"] for said in refused} == {"allowance"}
+        with server.client() as owner:
+            assert owner.get("/v1/ledger").json()["accounts"][0]["used"] <= 1
+            if on_postgresql:
+                seen = {line.get("worker") for line in workers_of(owner)}
+                assert len(seen) == 2
+    finally:
+        assert server.stop(signal.SIGINT) == 0
+    assert verified(catalogue) == 1 + len(answered)
+
+
+def workers_of(owner):
+    """Ask for the health of a server until two of its processes have answered, each on a connection of its own."""
+    found = []
+    for _ in range(200):
+        with httpx.Client(base_url=owner.base_url, trust_env=False) as client:
+            found.append({"worker": client.get("/healthz").json()["process"]})
+        if len({one["worker"] for one in found}) == 2:
+            break
+    return found
+
+
+def test_no_answer_without_its_charge_after_a_kill_under_load(catalogue):
+    server, received, enough = start_server(catalogue, "--rate", "0"), {}, threading.Event()
+
+    def load_of(client_number):
+        with server.client() as client:
+            for number in range(10**6):
+                bound = 1e7 * (1 + client_number / 10 + number / 1000)  # each bound is another release
+                try:
+                    reply = client.post("/v1/ask", json={"sql": TEAMS, "max_error": bound})
+                except httpx.TransportError:
+                    return
+                if reply.status_code == 200:
+                    received[bound] = reply.json()["rows"]
+                if len(received) >= 40:
+                    enough.set()
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(8):
+            pool.submit(load_of, number)
+        assert enough.wait(120)
+        assert server.stop(signal.SIGKILL) == -signal.SIGKILL
+    assert verified(catalogue) >= len(received) >= 40
+    restarted = start_server(catalogue, "--rate", "0")
+    try:
+        with restarted.client() as client:
+            for bound, rows in received.items():
+                question = {"sql": TEAMS, "max_error": bound, "charge": False}  # refused if it was never charged
+                again = client.post("/v1/ask", json=question)
+                assert again.status_code == 200
+                assert again.json()["rows"] == rows
+    finally:
+        assert restarted.stop() == 0
+
+
+def test_request_under_way_is_finished_before_the_server_stops(tmp_path):
+    server = start_server(write_pay(tmp_path / "pay"))
+    slow = {"support": {"kind": "Ball", "dimension": 2, "radius": 0.5}, "sensitivity": 0.2}  # takes a second or so
+    with ThreadPoolExecutor(1) as pool, server.client() as client:
+        client.get("/healthz")
+        under_way = pool.submit(client.post, "/v1/designs", json=slow)
+        threading.Event().wait(0.3)
+        assert server.stop(signal.SIGTERM) == 0
+        assert under_way.result().status_code == 200
+    with socket.socket() as line:
+        assert line.connect_ex(("127.0.0.1", int(server.url.rpartition(":")[2]))) != 0
+    assert server.log.read_text().endswith("stopped\n")

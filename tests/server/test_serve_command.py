@@ -1,0 +1,113 @@
+"""``errorfloor serve`` says clearly why it cannot start, and every setting is one of its options."""
+
+import json
+import socket
+import stat
+from dataclasses import fields
+
+import pytest
+from typer.testing import CliRunner
+
+from errorfloor.cli.app import app
+from errorfloor.client import connect
+from errorfloor.errors import CatalogueError, InputError
+from errorfloor.server import Settings
+from serving import start_server, write_pay
+
+
+def run(*arguments):
+    """Run a command in this process; give what it printed."""
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(one) for one in arguments], catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def catalogue(tmp_path_factory):
+    return write_pay(tmp_path_factory.mktemp("pay"))
+
+
+def test_every_setting_is_an_option_with_its_own_sentence():
+    words = " ".join(run("serve", "--help").replace("│", " ").split())
+    for one in fields(Settings):
+        assert f"--{one.name.replace('_', '-')} " in words
+        assert one.metadata["help"] in words
+    assert "until Ctrl+C" in words
+
+
+def test_port_in_use_public_address_and_several_workers_are_refused_in_words(catalogue):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(
+            InputError, match=rf"port {port} of 127\.0\.0\.1 is in use: choose another with --port, or 0"
+        ):
+            run("serve", catalogue, "--port", port)
+    with pytest.raises(InputError, match=r"2 workers need a ledger on PostgreSQL, and this is the file ledger\.sqlite"):
+        run("serve", catalogue, "--workers", 2)
+    with pytest.raises(InputError, match=r"0\.0\.0\.0 can be reached from other machines"):
+        run("serve", catalogue, "--host", "0.0.0.0")
+    with pytest.raises(CatalogueError, match=r"there is no catalogue nowhere\.toml"):
+        run("serve", "nowhere.toml")
+
+
+def test_certificate_that_cannot_be_used_is_refused_in_words(catalogue, tmp_path):
+    (tmp_path / "bad.pem").write_text("no certificate")
+    with pytest.raises(InputError, match="give a certificate and its key as PEM files"):
+        run("serve", catalogue, "--port", 0, "--cert", tmp_path / "bad.pem", "--key", tmp_path / "bad.pem")
+
+
+def test_server_speaks_tls_and_the_client_checks_it(catalogue, tmp_path):
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    certificate, key = self_signed()
+    (tmp_path / "host.pem").write_bytes(certificate.public_bytes(Encoding.PEM))
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (tmp_path / "host.key").write_bytes(private)
+    server = start_server(catalogue, "--cert", tmp_path / "host.pem", "--key", tmp_path / "host.key")
+    try:
+        assert server.url.startswith("https://")
+        with connect(server.url, token=server.token, verify=tmp_path / "host.pem") as database:
+            assert database.tables()[0]["name"] == "pay"
+    finally:
+        assert server.stop() == 0
+    tokens = catalogue.parent / "tokens.json"
+    assert not tokens.exists()  # the token of this run was kept nowhere
+    assert stat.S_IMODE((catalogue.parent / "keys.json").stat().st_mode) == 0o600
+
+
+def self_signed():
+    import datetime
+    import ipaddress
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+    )
+    return builder.sign(key, hashes.SHA256()), key
+
+
+def test_tokens_by_command(tmp_path):
+    file = tmp_path / "tokens.json"
+    text = run("tokens", "create", "--name", "anna", "--role", "reader", "--file", file)
+    assert text.startswith("ef_")
+    (token,) = json.loads(run("tokens", "list", "--file", file, "--json"))
+    assert (token["name"], token["role"]) == ("anna", "reader")
+    assert text.strip() not in file.read_text()
+    assert run("tokens", "revoke", "--id", token["id"], "--file", file) == f"revoked {token['id']} of anna\n"
+    with pytest.raises(InputError, match="there is no token 'nobody'; there are: none"):
+        run("tokens", "revoke", "--id", "nobody", "--file", file)

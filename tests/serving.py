@@ -1,0 +1,169 @@
+"""Servers for tests: one in a thread of this process, or processes as a user starts them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import uvicorn
+
+from errorfloor.catalogue import load
+from errorfloor.engines import open_engine
+from errorfloor.server import Role, Settings, TokenFile, create_app
+from errorfloor.server.running import listen
+from errorfloor.vault import register
+
+CANARY = "987654321.123"  # a private value that must be seen nowhere
+PEOPLE = 120
+CATALOGUE = """
+[tables.pay]
+source = "pay.parquet"
+version = "1"
+row_key = ["person"]
+
+[tables.pay.private.wage]
+unit = "EUR"
+range = [0, 1000000000]
+resolution = 0.001
+floor = {floor}
+distance = 1000000
+{nulls}
+[tables.pay.public]
+person = "whole"
+team = "text"
+hired = "date"
+age = "whole"
+"""
+
+
+def write_pay(folder, *, ledger=None, quota="", floor=1000.0, wages=None):
+    """Declare and register a table of wages, one of which is the canary; give its catalogue."""
+    import datetime
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paid = [float(CANARY) if i == 17 else 30000.0 + 137.25 * i for i in range(PEOPLE)] if wages is None else wages
+    table = {
+        "person": list(range(PEOPLE)),
+        "team": [["north", "süd", "a'b"][i % 3] for i in range(PEOPLE)],
+        "hired": [datetime.date(2001, 1, 1) + datetime.timedelta(days=31 * (i % 40)) for i in range(PEOPLE)],
+        "age": [20 + i % 45 for i in range(PEOPLE)],
+        "wage": paid,
+    }
+    pq.write_table(pa.table(table), folder / "pay.parquet")
+    place = "" if ledger is None else f'[place]\nledger = "{ledger}"\n'
+    (folder / "errorfloor.toml").write_text(place + quota + CATALOGUE.format(floor=floor, nulls=""))
+    secret = {"format": 1, "keys": [{"id": "feedfacefeedface", "created": "2026-01-01", "secret": "07" * 32}]}
+    keys = folder / "keys.json"
+    keys.write_text(json.dumps(secret))
+    keys.chmod(0o600)
+    declared = load(folder / "errorfloor.toml")
+    with open_engine(declared.place, declared.folder, read_only=False) as engine:
+        register(declared, "pay", engine=engine)
+    return folder / "errorfloor.toml"
+
+
+def holds_canary(text):
+    """Whether a text has the digits of the canary, however they are pointed."""
+    return CANARY.replace(".", "") in text.replace(".", "").replace(",", "").replace("_", "")
+
+
+@dataclass
+class Served:
+    """A server: where it is, its tokens, and its audit log."""
+
+    url: str
+    tokens: dict
+    audit: Path
+    clients: list = field(default_factory=list)
+
+    def client(self, role="analyst", **options):
+        headers = {"Authorization": f"Bearer {self.tokens[role]}"} if role else {}
+        made = httpx.Client(base_url=self.url, headers=headers, timeout=60, trust_env=False, **options)
+        self.clients.append(made)
+        return made
+
+    def audited(self):
+        return [json.loads(line) for line in self.audit.read_text().splitlines()]
+
+
+@contextmanager
+def served(database, folder, *, tokens=None, app=None, **settings):
+    """Serve a database in a thread of this process."""
+    known = TokenFile(None) if tokens is None else tokens
+    texts = {role.value: known.create(f"{role.value}-1", role)[1] for role in Role}
+    audit = folder / "audit.log"
+    taken, chosen = listen(Settings(port=0, **{"rate": 0.0, "audit_log": audit, **settings}))
+    made = create_app(database, tokens=known, settings=chosen) if app is None else app
+    config = uvicorn.Config(
+        made,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        proxy_headers=chosen.behind_proxy,
+        forwarded_allow_ips=chosen.proxies,
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
+    thread.start()
+    here = Served(chosen.url, texts, audit)
+    try:
+        yield here
+    finally:
+        for client in here.clients:
+            client.close()
+        server.should_exit = True
+        thread.join()
+        taken.close()
+
+
+@dataclass
+class ServerProcess:
+    """A server that was started by command."""
+
+    process: subprocess.Popen
+    url: str
+    token: str
+    log: Path
+
+    def client(self, token=None, **options):
+        headers = {"Authorization": f"Bearer {token or self.token}"}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=60, trust_env=False, **options)
+
+    def stop(self, how=signal.SIGTERM):
+        """Send a signal and give the exit code; what it wrote is in ``log``."""
+        self.process.send_signal(how)
+        code = self.process.wait(timeout=60)
+        self.process.stdout.close()
+        return code
+
+
+def start_server(catalogue, *options, log=None):
+    """Start ``errorfloor serve`` and wait until it is ready."""
+    log = log or Path(catalogue).parent / "server.log"
+    command = [sys.executable, "-W", "error", "-m", "errorfloor", "serve", str(catalogue), "--port", "0", "--json"]
+    with log.open("a") as errors:
+        process = subprocess.Popen(
+            [*command, *map(str, options)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+    said = ""
+    for line in process.stdout:
+        said += line
+        if line.startswith("}"):
+            break
+    assert said, log.read_text()
+    told = json.loads(said)
+    return ServerProcess(process, told["url"], told["token"], log)
