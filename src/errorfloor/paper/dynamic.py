@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.floors import floor
-from errorfloor.noise import Gaussian
+from errorfloor.dynamics import LinearSystem
 from errorfloor.paper.model import Claim, Drawing, Shown
 
 STATE, OUTPUT = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[1.0, 0.0]])
@@ -32,8 +31,7 @@ def best_covariance(horizon: int, weight: float = 1.0) -> Array:
     >>> bool(np.allclose(best_covariance(1) @ best_covariance(1), np.linalg.inv([[2, 1], [1, 1]])))
     True
     """
-    values, axes = np.linalg.eigh(stacked(horizon).T @ stacked(horizon))
-    return np.asarray((axes / np.sqrt(values)) @ axes.T / math.sqrt(weight))
+    return LinearSystem(STATE, OUTPUT, horizon).protect(loss_weight=weight).covariance
 
 
 def loss_and_floor(horizon: int, weight: float = 1.0) -> tuple[float, float]:
@@ -65,7 +63,7 @@ def by_matrices(horizon: int, weight: float = 1.0) -> tuple[float, float]:
 def dynamic_bound() -> Claim:
     """The factor (T + 1)²."""
     horizon = 10
-    found = floor(Gaussian(best_covariance(horizon)), np.eye(2))
+    found = LinearSystem(STATE, OUTPUT, horizon).protect(loss_weight=1.0).floor
     loss, error = by_matrices(horizon)
     lower = 4 / float(np.trace(found.information))
     return Claim(
@@ -135,9 +133,8 @@ def theorem_four() -> Claim:
 def remark_eight() -> Claim:
     """How long a horizon makes the Gramian invertible."""
     chain = np.eye(4) + np.diag(np.ones(3), 1)  # four states in a row, the first one seen
-    rows = [np.eye(1, 4) @ np.linalg.matrix_power(chain, k) for k in range(5)]
-    enough = min(T for T in range(5) if np.linalg.matrix_rank(np.vstack(rows[: T + 1])) == 4)
-    least = min(T for T in range(3) if np.linalg.matrix_rank(stacked(T)) == 2)
+    enough = min(T for T in range(1, 5) if LinearSystem(chain, np.eye(1, 4), T).observable.shape[1] == 4)
+    least = min(T for T in range(1, 3) if LinearSystem(STATE, OUTPUT, T).observable.shape[1] == 2)
     return Claim(
         "Remark 8",
         "when ΨᵀΨ is invertible",

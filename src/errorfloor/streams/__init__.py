@@ -1,1 +1,16 @@
-"""Streams: trajectories released step by step, one draw and one charge a trip."""
+"""Streams: trajectories released step by step, one draw and one charge a trip (extra ``sql``).
+
+==================  =======================================================================================
+``Stream``          a plan, its keys and its ledger; gives trips
+``Trip``, ``Fleet``   trips under way, alone or together
+``Journal``         a stream whose answers are written down: each step is answered once
+``Streams``         all that a catalogue declares
+==================  =======================================================================================
+"""
+
+from errorfloor.streams.declared import Streams
+from errorfloor.streams.fleet import Fleet, Trip
+from errorfloor.streams.journal import Journal, StepAnswer
+from errorfloor.streams.stream import Stream
+
+__all__ = ["Fleet", "Journal", "StepAnswer", "Stream", "Streams", "Trip"]

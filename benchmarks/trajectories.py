@@ -1,0 +1,97 @@
+"""Cost of streams against the bare matrix products, and of long Gramians against stacking the rows."""
+
+import os
+
+import numpy as np
+
+from benchmarks.stopwatch import side_by_side, table
+from errorfloor.catalogue import PrivateColumn
+from errorfloor.dynamics import LinearSystem
+from errorfloor.identity import Key
+from errorfloor.ledger import MemoryLedger
+from errorfloor.plots import per_step_excess, save
+from errorfloor.streams import Stream
+from errorfloor.streams.fleet import Fleet
+
+ENTITIES = int(os.environ.get("BENCH_ENTITIES", "100000"))
+STEPS = int(os.environ.get("BENCH_STEPS", "1000"))
+CAR = [[1.0, 0.05, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.05], [0.0, 0.0, 0.0, 1.0]]
+SEEN = [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
+PRODUCTS, TURNED, STREAM = "bare products, entities as rows", "bare products, as columns", "stream"
+
+
+def dense(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n)
+    A = rng.normal(size=(n, n))
+    return A / np.abs(np.linalg.eigvals(A)).max(), rng.normal(size=(m, n))
+
+
+def stream_of(A: object, C: object) -> Stream:
+    n = np.asarray(A).shape[0]
+    names = tuple(f"state {i}" for i in range(n))
+    system = LinearSystem(A, C, STEPS, states=names)
+    place = PrivateColumn(range=(-5000, 5000), resolution="0.1", floor=1, unit="m")
+    plan = system.protect(max_loss=STEPS * 1e6)
+    return Stream(plan, name="cars", states={names[0]: place}, keys=Key.fresh(), ledger=MemoryLedger())
+
+
+def compare(title: str, A: object, C: object) -> None:
+    stream = stream_of(A, C)
+    step, seen = np.array(A).T.copy(), np.array(C).T.copy()
+    fleet = stream.trips(list(range(ENTITIES)), ["one"] * ENTITIES)
+    drawing = fleet._drawing
+    columns = drawing.starts(0)
+    starts = columns.T.copy()
+    measured = np.random.default_rng(1).normal(0, 1000, size=(ENTITIES, seen.shape[1]))
+
+    def products() -> None:
+        z = starts
+        for _ in range(STEPS):
+            z @ seen
+            z = z @ step
+
+    def turned() -> None:
+        z = columns
+        for _ in range(STEPS):
+            seen.T @ z
+            z = step.T @ z
+
+    def answered() -> None:
+        trips = Fleet(drawing, stream.lattice)  # the noise of every trip is drawn here, too
+        for _ in range(STEPS):
+            trips.answer(measured)
+
+    times = side_by_side({PRODUCTS: products, TURNED: turned, STREAM: answered}, 3)
+    table(f"{title}: {ENTITIES:,} entities × {STEPS:,} steps", times, PRODUCTS)
+
+
+def gramians() -> None:
+    horizon = 100_000
+    A, C = dense(10, 2)
+
+    def stacking() -> None:
+        rows, now = np.empty((horizon + 1, *C.shape)), C
+        for k in range(horizon + 1):
+            rows[k] = now
+            now = now @ A
+        np.linalg.qr(rows.reshape(-1, 10), mode="r")
+
+    def blocks() -> None:
+        _ = LinearSystem(A, C, horizon).gramian_root
+
+    times = side_by_side({"stacked rows, one QR": stacking, "errorfloor, by blocks": blocks}, 3)
+    table(f"Gramian of {horizon:,} steps, 10 states", times, "stacked rows, one QR", unit="ms")
+
+
+def main() -> None:
+    compare("Car in the plane, 4 states", CAR, SEEN)
+    compare("Dense system, 4 states", *dense(4, 2))
+    compare("Dense system, 10 states", *dense(10, 2))
+    gramians()
+    figure = per_step_excess([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000])
+    print("\nNoise drawn anew at every step tells so many times as much as one draw, at equal quality (vehicle)")
+    line = figure.axes[0].lines[0]
+    for horizon, times in zip(line.get_xdata(), line.get_ydata(), strict=True):
+        print(f"  horizon {int(horizon):>5}   {times:>8.1f} ×")
+    if folder := os.environ.get("BENCH_PICTURES"):
+        print(f"  picture: {save(figure, f'{folder}/per_step_excess.png')}")

@@ -1,0 +1,178 @@
+"""The streams that a catalogue declares: planned once, refused where a single trip would break a floor."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from errorfloor.catalogue import Catalogue, PrivateColumn, Trajectories
+from errorfloor.catalogue.allowance import allowance
+from errorfloor.catalogue.systems import LONGEST, mistakes_in_states
+from errorfloor.dynamics import LinearSystem, Plan, Robust, plan_from_dict
+from errorfloor.errors import CatalogueError, InputError
+from errorfloor.floors.two_point import angle, success
+from errorfloor.floors.words import times_in_hundred
+from errorfloor.identity import Key
+from errorfloor.ledger import Ledger
+from errorfloor.service import Database
+from errorfloor.service.noises import rounded_up
+from errorfloor.service.standing import stored_distance
+from errorfloor.streams.journal import Journal, StepAnswer
+from errorfloor.streams.stream import Stream
+
+MOST_BYTES = 1 << 26  # of a plan's file
+
+
+@final
+class Streams:
+    """The declared streams of a database, by name: what they promise, their answers, and a journal of each.
+
+    Raises CatalogueError if a stream cannot be planned, or one trip of it would take more than an entity's allowance.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as database:
+    ...     streams = Streams.of(database)
+    ...     first = streams.answer("cars", entity="car 7", trip="monday", step=0, measurement=[120.0])
+    ...     streams.answers("cars", entity="car 7", trip="monday")[0].answer == first.answer
+    True
+    """
+
+    def __init__(self, catalogue: Catalogue, *, ledger: Ledger, keys: Sequence[Key]) -> None:
+        self._declared = catalogue.streams
+        self._journals = {
+            name: Journal(_stream(name, declared, catalogue.folder, ledger, keys))
+            for name, declared in catalogue.streams.items()
+        }
+
+    @classmethod
+    def of(cls, database: Database) -> "Streams":
+        """Give the streams of an open database; a dry one has none, for the noise of dummy rows hides nothing."""
+        if database.is_dry:
+            return cls(database.catalogue.model_copy(update={"streams": {}}), ledger=database.ledger, keys=())
+        return cls(database.catalogue, ledger=database.ledger, keys=database.keys)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names, in the order of the catalogue."""
+        return tuple(self._journals)
+
+    def journal(self, name: str) -> Journal:
+        """Give the journal of one stream."""
+        if name not in self._journals:
+            known = ", ".join(self._journals) or "none"
+            raise InputError(f"there is no stream {str(name)[:64]!r}; declared are {known}")
+        return self._journals[name]
+
+    def answer(self, stream: str, *, entity: str, trip: str, step: int, measurement: Sequence[float]) -> StepAnswer:
+        """Release the measurement of one step of a trip; see ``Journal.answer``."""
+        return self.journal(stream).answer(entity, trip, step, measurement)
+
+    def answers(self, stream: str, *, entity: str, trip: str, after: int = -1, limit: int = 1000) -> list[StepAnswer]:
+        """Give what was released of a trip; see ``Journal.answers``."""
+        return self.journal(stream).answers(entity, trip, after=after, limit=limit)
+
+    def facts(self) -> list[dict[str, Any]]:
+        """Give what is declared and promised of each stream as plain JSON types; nothing private is in it."""
+        return [_facts(name, journal.stream) for name, journal in self._journals.items()]
+
+
+def _stream(name: str, declared: Trajectories, folder: Path, ledger: Ledger, keys: Sequence[Key]) -> Stream:
+    try:
+        plan = _plan(declared, folder)
+        noise = plan if declared.deviation is None else Robust(plan, np.asarray(declared.deviation))
+        stream = Stream(
+            noise, name=name, states=declared.private, keys=keys, ledger=ledger, step=_decimal(declared.step)
+        )
+        plan.check_carriable()
+    except CatalogueError:
+        raise
+    except InputError as problem:
+        raise CatalogueError(f"streams.{name}: {problem}", stream=name, **problem.fields) from None
+    state, share = max(stream.share.items(), key=lambda pair: pair[1])
+    if share > 1:
+        raise CatalogueError(
+            f"streams.{name}: one trip would tell {rounded_up(share):g} times what the floor declared for {state} "
+            f"allows: give its noise that many times the variance (max_loss), or declare a smaller floor",
+            stream=name,
+            state=state,
+            share=share,
+        )
+    return stream
+
+
+def _plan(declared: Trajectories, folder: Path) -> Plan:
+    if declared.plan is not None:
+        return _plan_of_file(declared, folder / declared.plan)
+    assert declared.A is not None and declared.C is not None and declared.horizon is not None
+    system = LinearSystem(declared.A, declared.C, declared.horizon, states=declared.states)
+    return system.protect(
+        max_loss=declared.max_loss,
+        loss_weight=declared.loss_weight,
+        protect=list(declared.private),
+        bound=declared.bound,
+        step=_decimal(declared.step),
+        method="best" if declared.bound is None else declared.method,
+    )
+
+
+def _plan_of_file(declared: Trajectories, path: Path) -> Plan:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB: is it a plan?")
+        plan = plan_from_dict(json.loads(path.read_text("utf-8")))
+    except OSError as problem:
+        raise InputError(f"cannot read the plan {path}: {problem.strerror}") from None
+    except InputError:
+        raise
+    except ValueError:
+        raise InputError(f"{path} is not a plan, or is damaged: write json.dumps(plan_to_dict(plan)) into it") from None
+    if plan.system.horizon > LONGEST:
+        raise InputError(f"the plan's horizon is {plan.system.horizon}, and a served stream has at most {LONGEST}")
+    found = list(mistakes_in_states(plan.system.states, tuple(declared.private), declared.public))
+    if found:
+        raise InputError("; ".join(f"{word} {text}" for word, text in found))
+    return plan
+
+
+def _decimal(step: float | None) -> str | None:
+    return None if step is None else str(step)
+
+
+def _facts(name: str, stream: Stream) -> dict[str, Any]:
+    system, charges, shares = stream.plan.system, stream.charge, stream.share
+    return {
+        "name": name,
+        "horizon": system.horizon,
+        "outputs": system.outputs,
+        "step": stream.lattice.size,
+        "private": [
+            {
+                "name": state,
+                "unit": column.unit,
+                "range": [float(column.low), float(column.high)],
+                "resolution": float(column.resolution),
+                "floor": column.floor,
+                "distance": column.example,
+                "charge": [charges[state].information, charges[state].evaluation],
+                "share": shares[state],
+                "explain": _promise(state, column),
+            }
+            for state, column in stream.states.items()
+        ],
+        "public": [state for state in system.states if state not in stream.states],
+        "trips": math.floor(1 / max(shares.values())),
+        "explain": stream.explain(),
+    }
+
+
+def _promise(state: str, column: PrivateColumn) -> str:
+    unit = f" {column.unit}" if column.unit else ""
+    times = times_in_hundred(float(success(angle(stored_distance(column), *allowance(column)))))
+    return (
+        f"From all trips of an entity together nobody can tell two starts whose {state} is {column.example:g}{unit} "
+        f"apart better than {times} times in 100; any estimate of it is off by {column.floor:g}{unit} or more (root "
+        f"mean square), in the worst case over {float(column.low):g} … {float(column.high):g}{unit}"
+    )

@@ -1,0 +1,192 @@
+"""Journals: every answer of a stream is written down in the ledger before it leaves, so that no step has two."""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+from errorfloor.checks import whole
+from errorfloor.errors import AnswerFailedError, InputError, RefusedError
+from errorfloor.identity import Label
+from errorfloor.ledger import Entry, Record
+from errorfloor.ledger.entry import JSON
+from errorfloor.noise.lattice import MOST
+from errorfloor.streams.fleet import Trip
+from errorfloor.streams.stream import Stream
+
+UNDER_WAY = 10_000  # trips that are kept where they stand, so that the next step costs one step
+LONGEST_NAME = 200
+MOST_ANSWERS = 1000  # in one page
+
+
+@final
+@dataclass(frozen=True)
+class StepAnswer:
+    """What was released for a step of a trip; ``fresh`` says whether it was now.
+
+    >>> StepAnswer(0, (123.4,), True).to_dict()
+    {'step': 0, 'answer': [123.4], 'fresh': True}
+    """
+
+    step: int
+    answer: tuple[float, ...]
+    fresh: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        return {"step": self.step, "answer": list(self.answer), "fresh": self.fresh}
+
+
+@final
+class Journal:
+    """A stream whose answers are kept: each step of a trip is answered once, and can be read again by anybody.
+
+    The order is: charge the trip, durably, unless it was; draw and round; write the answer into the ledger; give it.
+    An answer is a record of the ledger without a charge, under a label of trip and step, so that its label is taken
+    once whatever servers race for it, and a ledger that has lost one is refused.
+
+    Guarantee: at most one answer is ever released for a step of a trip, whatever measurements are given, by however
+    many processes over one ledger, and it is durable before it is given.
+
+    >>> from errorfloor.streams.example import example_stream
+    >>> journal = Journal(example_stream())
+    >>> first = journal.answer("car 7", "monday", 0, [120.0])
+    >>> again = journal.answer("car 7", "monday", 0, [120.0])
+    >>> first.answer == again.answer == journal.answers("car 7", "monday")[0].answer, first.fresh, again.fresh
+    (True, True, False)
+    >>> journal.answer("car 7", "monday", 0, [125.0])
+    Traceback (most recent call last):
+    errorfloor.errors.RefusedError: step 0 of this trip was answered from another measurement: ...
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self._under_way: OrderedDict[tuple[str, str], tuple[str, Trip]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def answer(self, entity: Any, trip: Any, step: Any, measurement: Any) -> StepAnswer:
+        """Release the measurement of a step: C x[k], m numbers. Steps may come in any order, each of them once.
+
+        Raises
+        ------
+        AllowanceError
+            The entity's allowance does not cover another trip; nothing was charged.
+        RefusedError
+            The step is beyond the horizon; or (``reason`` "corrected" or "measurement") it was answered from another
+            measurement, or this is none. The last two depend on the measurement: they are for whoever gave it alone.
+        """
+        names, number = (self._name("entity", entity), self._name("trip", trip)), self._step(step)
+        given = self._measured(measurement)
+        begun, under_way = self._begin(names, number)
+        released = _released(under_way, number, given)
+        self._keep(names, begun, under_way)
+        label = _label(begun, number)
+        note: dict[str, JSON] = {"stream": self.stream.name, "entity": names[0], "trip": names[1], "step": number}
+        ledger = self.stream.ledger
+        if ledger.charge([Entry(label, {}, {**note, "answer": released})], {}, {})[0]:
+            return StepAnswer(number, tuple(released), True)
+        kept = _kept(ledger.found([label])[label])
+        if kept != tuple(released):
+            raise RefusedError(
+                f"step {number} of this trip was answered from another measurement: a second answer would show the "
+                f"difference exactly. The first one stands",
+                reason="corrected",
+            )
+        return StepAnswer(number, kept, False)
+
+    def answers(self, entity: Any, trip: Any, *, after: int = -1, limit: int = MOST_ANSWERS) -> list[StepAnswer]:
+        """Give what was released for the steps ``after`` + 1 … ``after`` + ``limit`` of a trip; nothing is charged."""
+        names = self._name("entity", entity), self._name("trip", trip)
+        first = whole("after", after, least=-1) + 1
+        count = whole("limit", limit, least=1)
+        if count > MOST_ANSWERS:
+            raise InputError(f"limit must be at most {MOST_ANSWERS}, got {count}")
+        begun = self._known(*names)
+        if begun is None:
+            return []
+        last = min(first + count - 1, self.stream.plan.system.horizon)
+        labels = {_label(begun, number): number for number in range(first, last + 1)}
+        found = self.stream.ledger.found(labels) if labels else {}
+        return [StepAnswer(number, _kept(found[label]), False) for label, number in labels.items() if label in found]
+
+    # -- trips under way
+
+    def _begin(self, names: tuple[str, str], step: int) -> tuple[str, Trip]:
+        """Give a trip that stands at a step or before it, to this caller alone, and its label; it is charged then."""
+        with self._lock:
+            kept = self._under_way.pop(names, None)
+        if kept is not None and kept[1].step <= step:
+            return kept
+        under_way = self.stream.trip(*names)
+        return self.stream.labels(*names)[under_way.key], under_way
+
+    def _keep(self, names: tuple[str, str], begun: str, under_way: Trip) -> None:
+        with self._lock:
+            self._under_way[names] = begun, under_way
+            if len(self._under_way) > UNDER_WAY:
+                self._under_way.popitem(last=False)
+
+    def _known(self, entity: str, trip: str) -> str | None:
+        """Give the label that a trip was charged under, the oldest key's first; None if it was not begun."""
+        labels = list(self.stream.labels(entity, trip).values())
+        known = self.stream.ledger.known(labels)
+        return next((label for label in labels if label in known), None)
+
+    # -- what is checked before anything is charged
+
+    def _name(self, what: str, value: Any) -> str:
+        if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_NAME or not value.isprintable():
+            raise InputError(f"{what} must be a text of 1 to {LONGEST_NAME} printable signs")
+        return value
+
+    def _step(self, value: Any) -> int:
+        step, horizon = whole("step", value, least=0), self.stream.plan.system.horizon
+        if step > horizon:
+            raise RefusedError(
+                f"step {step} is beyond the horizon {horizon} of {self.stream.name}: begin another trip",
+                reason="horizon",
+            )
+        return step
+
+    def _measured(self, measurement: Any) -> list[float]:
+        count, most = self.stream.plan.system.outputs, MOST / 2 * self.stream.lattice.size
+        if not isinstance(measurement, Sequence) or isinstance(measurement, str) or len(measurement) != count:
+            raise InputError(f"measurement must be a list of {count} number{'s' if count > 1 else ''}")
+        try:
+            given = [float(value) for value in measurement]
+        except (TypeError, ValueError, OverflowError):
+            given = []
+        if len(given) != count:
+            raise InputError("measurement must be a list of numbers")
+        if not all(abs(value) <= most for value in given):
+            raise RefusedError(
+                f"measurement must have finite numbers of at most {most:g} in size, so that they can be rounded to "
+                f"multiples of {self.stream.lattice.step}; nothing was charged",
+                reason="measurement",
+            )
+        return given
+
+
+def _label(begun: str, step: int) -> str:
+    return hashlib.sha256(Label("trip answer", (begun, step)).encoded).hexdigest()
+
+
+def _kept(record: Record) -> tuple[float, ...]:
+    """Read the answer that a record keeps."""
+    answer: Any = record.entry.note["answer"]
+    return tuple(float(value) for value in answer)
+
+
+def _released(under_way: Trip, step: int, given: list[float]) -> list[float]:
+    """Draw and round; one fixed error if that fails, for what is said of it could depend on the measurement."""
+    released = None
+    try:
+        under_way.seek(step)
+        released = [float(value) for value in under_way.answer(given)]
+    except Exception:  # leaving the block drops it, so that nothing of it stays in the error below
+        released = None
+    if released is None:
+        raise AnswerFailedError
+    return released

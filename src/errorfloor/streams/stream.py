@@ -1,0 +1,256 @@
+"""Streams: released trajectories of many entities, one draw and one charge a trip."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from errorfloor.catalogue import PrivateColumn
+from errorfloor.catalogue.allowance import allowance
+from errorfloor.dynamics import Plan, Robust
+from errorfloor.errors import AllowanceError, InputError
+from errorfloor.identity import Key, KeyRing
+from errorfloor.ledger import Entry, Ledger
+from errorfloor.noise.lattice import Lattice
+from errorfloor.pricing import Account, Charge, cell_text
+from errorfloor.pricing.charging import SLACK
+from errorfloor.service.noises import rounded_up
+from errorfloor.streams.fleet import Drawing, Fleet, Trip
+from errorfloor.streams.naming import Name, check_name, law_digest, release_id, trip_label
+
+
+class Stream:
+    """Answers for trips of many entities, one step at a time, with noise that follows from entity and trip alone.
+
+    A trip is charged once to its entity's accounts, durably, before its first answer. A restart, a second server or a
+    replay gives the same noise and is free; the next trip has other noise. Give every step's measurement once: a
+    corrected one for the same step would show the correction exactly.
+
+    Guarantee: as long as trips obey the plan's system, what all of an entity's trips tell about each protected state
+    of its start keeps the declared floor.
+
+    Parameters
+    ----------
+    plan
+        What ``LinearSystem.protect`` gave, or a ``Robust`` version of it.
+    name
+        The stream's name in the ledger, and in the labels of its noise.
+    states
+        For each protected state of the plan what the custodian declares of it: range, resolution, floor, unit.
+    keys
+        The custodian's keys, the one in use last. A trip that was begun under an older one goes on under it.
+    ledger
+        Where trips are charged.
+    step
+        The lattice on which answers leave; by default two hundredths of the smallest noise.
+    beyond
+        What happens after the horizon: "refuse"; or "halve" for trips of unknown length, where each further stretch
+        of as many steps has noise of its own that tells half as much as the one before, so that all of them together
+        never tell more than the charge. (The first stretch has twice the variance for it.)
+
+    Examples
+    --------
+    >>> from errorfloor.dynamics import LinearSystem
+    >>> from errorfloor.ledger import MemoryLedger
+    >>> vehicle = LinearSystem([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], 9, states=("position", "speed"))
+    >>> place = PrivateColumn(range=(-5000, 5000), resolution="0.1", floor=20, unit="m")
+    >>> stream = Stream(
+    ...     vehicle.protect(max_loss=1e5, protect="position"),
+    ...     name="cars",
+    ...     states={"position": place},
+    ...     keys=Key.fresh(),
+    ...     ledger=MemoryLedger(),
+    ... )
+    >>> first = [float(stream.trip("car 7", "monday").answer([120.0])[0]) for _ in range(2)]
+    >>> first[0] == first[1]
+    True
+    >>> {state: round(share, 4) for state, share in stream.share.items()}
+    {'position': 0.0865}
+    """
+
+    def __init__(
+        self,
+        plan: Plan | Robust,
+        *,
+        name: str,
+        states: Mapping[str, PrivateColumn],
+        keys: KeyRing | Key | Sequence[Key],
+        ledger: Ledger,
+        step: Any = None,
+        beyond: str = "refuse",
+    ) -> None:
+        if not isinstance(plan, (Plan, Robust)):
+            raise InputError(f"plan must be what protect gives, got {type(plan).__name__}")
+        self.plan = plan.plan if isinstance(plan, Robust) else plan
+        self._deviations = plan.deviations if isinstance(plan, Robust) else None
+        if not isinstance(name, str) or not name:
+            raise InputError(f"name must be a text, got {name!r}")
+        self.name = name
+        self._check(beyond)
+        self.floor = plan.floor
+        self.states = self._protected(states)
+        self._keys = [keys] if isinstance(keys, Key) else list(keys.keys if isinstance(keys, KeyRing) else keys)
+        self._ledger = ledger
+        self.lattice = self._lattice(step)
+        self._halving = beyond == "halve"
+        system, start = self.plan.system, self.plan.start
+        self._law = law_digest(
+            [start.noise.law, system.horizon, self.lattice.step, beyond],
+            [start.embedding, system.A, system.C, self.plan.offset, self._deviations],
+        )
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where trips are charged."""
+        return self._ledger
+
+    # -- what it costs
+
+    @property
+    def charge(self) -> dict[str, Charge]:
+        """What one trip costs the account of each protected state."""
+        return {state: Charge(self._information(state) * SLACK, 0.0) for state in self.states}
+
+    @property
+    def share(self) -> dict[str, float]:
+        """Which part of an entity's whole allowance for each protected state one trip takes."""
+        charges = self.charge
+        return {name: charges[name].information / allowance(column)[0] for name, column in self.states.items()}
+
+    def explain(self) -> str:
+        """Say what is promised, under which model, and what a trip costs."""
+        worst = max(self.share.values())
+        trips = math.floor(1 / worst)
+        return (
+            f"{self.plan.explain()} Each trip takes {100 * worst:.3g} % of its entity's allowance, so that the "
+            f"declared floors allow {trips} trip{'' if trips == 1 else 's'} of an entity; repeating one is free."
+        )
+
+    # -- trips
+
+    def trip(self, entity: Any, trip: Any) -> Trip:
+        """Begin a trip, or go on with it; it is charged unless it was before.
+
+        Raises AllowanceError if the entity's allowance does not cover it; nothing is charged then.
+        """
+        return Trip(self.trips([entity], [trip]))
+
+    def trips(self, entities: Sequence[Any], trips: Sequence[Any]) -> Fleet:
+        """Begin the trips of many entities, in step with each other; all are charged, or none."""
+        if len(entities) != len(trips) or not len(entities):
+            raise InputError(f"each entity needs a trip, got {len(entities)} entities and {len(trips)} trips")
+        pairs = [
+            (check_name("entity", entity), check_name("trip", trip))
+            for entity, trip in zip(entities, trips, strict=True)
+        ]
+        if len(set(pairs)) < len(pairs):
+            raise InputError("the same trip of an entity is named twice")
+        keys = self._charge(pairs)
+        drawing = Drawing(self.plan, self.name, self._law, tuple(pairs), tuple(keys), self._deviations, self._halving)
+        return Fleet(drawing, self.lattice)
+
+    def labels(self, entity: Any, trip: Any) -> dict[str, str]:
+        """Give the names under which the ledger may know a trip, by the id of each key, the oldest first."""
+        label = trip_label(self.name, self._law, check_name("entity", entity), check_name("trip", trip))
+        return {key.id: release_id(key, label) for key in self._keys}
+
+    def _charge(self, pairs: Sequence[tuple[Name, Name]]) -> list[Key]:
+        """Charge the trips that were not charged before; give for each the key that its noise follows from."""
+        labels = [trip_label(self.name, self._law, *pair) for pair in pairs]
+        ids = {key.id: [release_id(key, label) for label in labels] for key in self._keys}
+        older = self._keys[:-1]
+        known = self._ledger.known([one for key in older for one in ids[key.id]]) if older else set()
+        keys = [
+            next((key for key in older if ids[key.id][place] in known), self._keys[-1]) for place in range(len(pairs))
+        ]
+        price = self.charge
+        entries: list[Entry] = []
+        allowances: dict[Account, Charge] = {}
+        for place, ((entity, trip), key) in enumerate(zip(pairs, keys, strict=True)):
+            accounts = {state: Account(self.name, state, cell_text((entity,))) for state in self.states}
+            charges = {accounts[state]: price[state] for state in self.states}
+            note = {"stream": self.name, "entity": entity, "trip": trip, "key": key.id}
+            entries.append(Entry(ids[key.id][place], charges, note))
+            allowances |= {accounts[state]: Charge(*allowance(column)) for state, column in self.states.items()}
+        try:
+            self._ledger.charge(entries, allowances, self._terms())
+        except AllowanceError as problem:
+            raise AllowanceError(self._advice(entries, allowances), **problem.fields) from None
+        return keys
+
+    def _advice(self, entries: Sequence[Entry], allowances: Mapping[Account, Charge]) -> str:
+        """Say whose floor another trip would break, and what would keep it, from public facts alone."""
+        spent = self._ledger.spent(allowances)
+        known = self._ledger.known([entry.label for entry in entries])
+        left = {
+            (account, entry.note["entity"]): (allowances[account].information - spent[account].information)
+            / charge.information
+            for entry in entries
+            if entry.label not in known
+            for account, charge in entry.charges.items()
+        }
+        account, entity = min(left, key=lambda pair: left[pair])
+        share = left[account, entity]
+        more = f"; a plan whose noise has {rounded_up(1 / share):g} times its variance could" if share > 1e-6 else ""
+        return (
+            f"another trip of {entity} would break a floor declared for {account.column} of {self.name}: no trip of "
+            f"this plan can be begun with what is left{more}. Trips that were begun stay free; nothing was charged"
+        )
+
+    def _terms(self) -> dict[str, object]:
+        fixed: dict[str, object] = {self.name: {"account_by": [["entity", "name"]], "owner": None}}
+        return fixed | {f"{self.name}.{state}": {"unit": column.unit} for state, column in self.states.items()}
+
+    # -- what is checked once
+
+    def _check(self, beyond: str) -> None:
+        if beyond not in ("refuse", "halve"):
+            raise InputError(f"beyond must be 'refuse' or 'halve', got {beyond!r}")
+        if not self.plan.start.repeatable:
+            raise InputError(
+                "the plan's noise is not the same on every machine, so that trips could not be repeated: plan a bound "
+                "with method='product'"
+            )
+        if beyond == "halve" and (self._deviations is not None or self._bounded or not self.plan.system.constant):
+            raise InputError(
+                "beyond='halve' is for constant systems and plans without a bound and without noise of the steps"
+            )
+
+    @property
+    def _bounded(self) -> bool:
+        return self.plan.noise.support.is_bounded
+
+    def _protected(self, states: Mapping[str, PrivateColumn]) -> dict[str, PrivateColumn]:
+        names = self.plan.system.states
+        if not names:
+            raise InputError("a stream needs names for the states: LinearSystem(…, states=(…))")
+        if not states or not all(isinstance(column, PrivateColumn) for column in states.values()):
+            raise InputError("states must map names of protected states to PrivateColumn(range=…, resolution=…, …)")
+        for state in states:
+            if state not in names:
+                raise InputError(f"{state!r} is no state of the system; states are {', '.join(names)}")
+            place = names.index(state)
+            if self.floor.exposed[place]:
+                raise InputError(
+                    f"{state} is declared private, but the plan does not protect it: it is released exactly"
+                )
+            if self.floor.entry_information[place] == 0:
+                raise InputError(f"{state} is never at risk, for no answer depends on it: leave it out")
+        return dict(states)
+
+    def _information(self, state: str) -> float:
+        return float(self.floor.entry_information[self.plan.system.states.index(state)])
+
+    def _lattice(self, step: Any) -> Lattice:
+        if self.plan.lattice is not None:
+            if step is not None and Lattice(step) != self.plan.lattice:
+                raise InputError(f"the plan's answers leave in steps of {self.plan.lattice.step}, not {step}")
+            return self.plan.lattice
+        if self._bounded:
+            raise InputError("a bound holds after rounding only if the plan knows the lattice: protect(…, step=…)")
+        if step is not None:
+            return Lattice(step)
+        spread = self.plan.system.carry(self.plan.covariance_root.T)
+        deviation = np.sqrt((spread**2).sum(axis=0))
+        return Lattice.for_width(4 * float(deviation[deviation > 0].min()))

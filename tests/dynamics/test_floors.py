@@ -1,0 +1,196 @@
+"""Floors for the start, functions of it and later states, and the smoothers that attain them."""
+
+import numpy as np
+import pytest
+
+from errorfloor.dynamics import LinearSystem, Robust, recovered_start, smooth
+from errorfloor.errors import InputError
+from trajectory_systems import VEHICLE, random_system, random_weight
+
+PATHS = 20_000
+
+
+def root_mean_square(errors):
+    return np.sqrt((errors**2).mean(axis=0))
+
+
+def test_unprotected_directions_are_released_exactly_and_said_so():
+    vehicle = LinearSystem(*VEHICLE, 10, states=("position", "speed"))
+    plan = vehicle.protect(max_loss=11.0, protect="position")
+    assert plan.covariance == pytest.approx(np.diag([1.0, 0.0]), abs=1e-12)
+    assert plan.released_exactly == pytest.approx(np.array([[0.0], [1.0]]))
+    assert plan.floor.per_entry == pytest.approx([1.0, 0.0])
+    assert np.isinf(plan.information[1, 1])
+    assert plan.information[0, 0] == pytest.approx(1.0)
+    assert "Released exactly, for it is not protected: speed" in plan.explain()
+    speeds = np.diff(plan.answers([3.0, 2.0], rng=1)[:, 0])
+    assert speeds == pytest.approx(np.full(10, 2.0))
+
+
+def test_a_singular_weight_on_slanted_directions_gives_the_geometric_mean():
+    rng = np.random.default_rng(1)
+    for seed in range(20):
+        system = random_system(np.random.default_rng([8, seed]))
+        n = system.dimension
+        if n < 2:
+            continue
+        direction = rng.normal(size=(n, 1))
+        M = direction @ direction.T
+        plan = system.protect(loss_weight=1.0, protect=M)
+        G = system.gramian
+        assert plan.covariance @ G @ plan.covariance == pytest.approx(M, rel=1e-6, abs=1e-8 * np.abs(M).max())
+        assert plan.released_exactly.shape == (n, n - 1)
+        assert np.abs(plan.released_exactly.T @ plan.covariance).max() < 1e-7
+        shown = plan.floor_for(plan.released_exactly.T)
+        assert (shown.per_entry == 0).all()
+
+
+def test_floors_of_functions_and_later_states_are_those_of_the_covariance():
+    rng = np.random.default_rng(2)
+    for seed in range(30):
+        system = random_system(np.random.default_rng([9, seed]))
+        n = system.dimension
+        plan = system.protect(loss_weight=1.0, protect=random_weight(rng, n))
+        H = rng.normal(size=(int(rng.integers(1, n + 1)), n))
+        spread = H @ plan.covariance @ H.T
+        floor = plan.floor_for(H)
+        assert floor.information == pytest.approx(np.linalg.inv(spread), rel=1e-6)
+        assert floor.total**2 == pytest.approx(np.trace(spread), rel=1e-6)
+        k = system.horizon
+        carried = system.transition(k)
+        assert plan.floor_at(k).total ** 2 == pytest.approx(np.trace(carried @ plan.covariance @ carried.T), rel=1e-6)
+        side = random_weight(rng, n)
+        known = np.linalg.inv(np.linalg.inv(plan.covariance) + side)
+        assert plan.floor_for(H, side_information=side).total ** 2 == pytest.approx(np.trace(H @ known @ H.T), rel=1e-6)
+        assert plan.floor_at(0, side_information=side).total ** 2 == pytest.approx(np.trace(known), rel=1e-6)
+
+
+def test_functions_that_nothing_depends_on_have_no_information_and_mixed_ones_none_either():
+    system = LinearSystem(np.diag([0.9, 1.0, 1.1]), [[1.0, 0.0, 1.0]], 6)
+    plan = system.protect(max_loss=1.0)
+    assert plan.never_at_risk == pytest.approx(np.array([[0.0], [1.0], [0.0]]))
+    for row in ([0.0, 1.0, 0.0], [1.0, 1.0, 0.0]):
+        assert plan.floor_for([row]).worst_entry == np.inf
+    both = plan.floor_for([[1.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
+    assert both.per_entry[0] == np.inf
+    assert both.per_entry[1] == pytest.approx(2 * np.sqrt(plan.covariance[0, 0]), rel=1e-9)
+    bound_together = plan.floor_for([[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
+    assert (bound_together.per_entry == 0).all()  # whoever knows two of them knows the third
+    told = plan.floor_for([[0.0, 1.0, 0.0]], side_information=np.diag([0.0, 4.0, 0.0]))
+    assert told.worst_entry == pytest.approx(0.5)
+
+
+def test_a_state_forgotten_on_the_way_is_released_exactly_at_the_end():
+    system = LinearSystem([[0.5, 0.0], [0.0, 0.0]], np.eye(2), 2)
+    floor = system.protect(max_loss=1.0).floor_at(2)
+    assert floor.per_entry[1] == 0  # it is zero, as everybody knows
+    assert floor.per_entry[0] > 0
+
+
+def test_least_squares_on_all_answers_attains_the_floor_of_every_entry():
+    for seed in range(3):
+        system = random_system(np.random.default_rng([10, seed]), most=4)
+        plan = system.protect(max_loss=3.0)
+        x = np.arange(1.0, system.dimension + 1)
+        answers = system.carry(x) + plan.draws(PATHS, rng=seed)
+        errors = recovered_start(plan, answers) - x
+        assert np.abs(errors.mean(axis=0)).max() < 6 * np.sqrt(np.trace(plan.covariance) / PATHS)
+        assert (errors**2).sum(axis=1).mean() ** 0.5 == pytest.approx(plan.floor.total, rel=0.02)
+        rows = np.eye(system.dimension)
+        assert root_mean_square(errors) == pytest.approx([plan.floor.biased([row]) for row in rows], rel=0.02)
+
+
+def test_smoother_attains_the_floor_with_side_information_at_every_step():
+    vehicle = LinearSystem(*VEHICLE, 12)
+    plan = vehicle.protect(max_loss=30.0)
+    prior = np.array([[9.0, 0.5], [0.5, 0.04]])
+    rng = np.random.default_rng(3)
+    starts = rng.multivariate_normal([1.0, 0.5], prior, size=PATHS)
+    answers = vehicle.carry(starts) + plan.draws(PATHS, rng=4)
+    found = smooth(plan, answers, prior_mean=[1.0, 0.5], prior_covariance=prior)
+    side = np.linalg.inv(prior)
+    for k in (0, 5, 12):
+        floor = plan.floor_at(k, side_information=side)
+        errors = found.states[:, k] - starts @ vehicle.transition(k).T
+        assert (errors**2).sum(axis=1).mean() ** 0.5 == pytest.approx(floor.total, rel=0.02)
+        assert np.trace(found.covariances[k]) ** 0.5 == pytest.approx(floor.total, rel=1e-6)
+
+
+def test_smoother_agrees_with_conditioning_the_joint_normal_law():
+    rng = np.random.default_rng(5)
+    for seed in range(8):
+        system = random_system(np.random.default_rng([11, seed]), most=3)
+        n = system.dimension
+        plan = system.protect(max_loss=2.0)
+        prior, variance, inputs = random_weight(rng, n), 0.3, 0.1 * random_weight(rng, n)
+        found = smooth(
+            plan,
+            rng.normal(size=(system.horizon + 1, system.outputs)),
+            prior_mean=np.zeros(n),
+            prior_covariance=prior,
+            step_variance=variance,
+            input_covariance=inputs,
+        )
+        steps = system.horizon + 1
+        C = system.output_matrix(0)
+        carried = [system.transition(k) for k in range(steps)]
+        source = np.zeros((steps * n, n * steps))  # states from the start and the inputs
+        for k in range(steps):
+            source[k * n : (k + 1) * n, :n] = carried[k]
+            for j in range(k):
+                source[k * n : (k + 1) * n, (j + 1) * n : (j + 2) * n] = carried[k - 1 - j]
+        law = np.zeros((n * steps, n * steps))
+        law[:n, :n] = prior
+        for j in range(1, steps):
+            law[j * n : (j + 1) * n, j * n : (j + 1) * n] = inputs
+        states = source @ law @ source.T
+        seen = np.kron(np.eye(steps), C)
+        noise = np.vstack([C @ one for one in carried])
+        total = seen @ states @ seen.T + noise @ plan.covariance @ noise.T + variance * np.eye(len(seen))
+        left = states - states @ seen.T @ np.linalg.solve(total, seen @ states)
+        assert found.covariances[0] == pytest.approx(left[:n, :n], rel=1e-6, abs=1e-9)
+        assert found.covariances[-1] == pytest.approx(left[-n:, -n:], rel=1e-6, abs=1e-9)
+
+
+def test_noise_of_the_steps_adds_to_the_floor_as_stated_and_bounds_any_path():
+    vehicle = LinearSystem(*VEHICLE, 8)
+    plan = vehicle.protect(max_loss=5.0)
+    robust = Robust(plan, 0.7)
+    psi = np.column_stack([np.ones(9), np.arange(9.0)])
+    law = psi @ plan.covariance @ psi.T + 0.49 * np.eye(9)
+    assert robust.floor.information == pytest.approx(psi.T @ np.linalg.solve(law, psi), rel=1e-9)
+    assert robust.expected_loss == pytest.approx(5.0 + 9 * 0.49)
+    drawn = np.stack([robust.draw(rng=seed)[:, 0] for seed in range(1500)])
+    assert np.cov(drawn.T) == pytest.approx(law, abs=0.2 * law.max())
+    # whatever the paths of two starts are, no test tells them apart better than the shift of the means allows
+    rng = np.random.default_rng(6)
+    for _ in range(200):
+        shift = rng.uniform(-1, 1, size=9)
+        best = np.sqrt(shift @ np.linalg.solve(law, shift))
+        assert best <= 1 / robust.any_path().worst_entry + 1e-12
+
+
+def test_decaying_noise_keeps_the_floor_of_any_path_however_long_it_is():
+    floors = []
+    for horizon in (10, 100, 1000):
+        plan = LinearSystem(*VEHICLE, horizon).protect(max_loss=1.0)
+        floors.append(float(Robust.decaying(plan, 3.0).any_path(stretch=2.0).worst_entry))
+    assert floors == sorted(floors, reverse=True)
+    assert floors[-1] >= 1.5
+
+
+def test_robust_noise_needs_a_plan_without_a_bound():
+    plan = LinearSystem(*VEHICLE, 4).protect(bound=1.0)
+    with pytest.raises(InputError, match="add it to a plan without one"):
+        Robust(plan, 1.0)
+
+
+def test_two_starts_are_told_apart_no_better_than_stated():
+    vehicle = LinearSystem(*VEHICLE, 6)
+    plan = vehicle.protect(max_loss=4.0)
+    from scipy.stats import norm
+
+    for i, entry in enumerate(np.eye(2)):
+        for h in (0.1, 0.5, 2.0):
+            apart = h * np.sqrt(entry @ np.linalg.solve(plan.covariance, entry))
+            assert norm.cdf(apart / 2) <= plan.floor.distinguish(h, entry=i) + 1e-12

@@ -1,0 +1,264 @@
+"""Streams: one draw and one charge a trip, the same whoever answers and however often they are restarted."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from errorfloor.dynamics import LinearSystem, Robust, plan_from_dict, plan_to_dict
+from errorfloor.errors import AllowanceError, CatalogueError, InputError, RefusedError
+from errorfloor.identity import Key, KeyRing
+from errorfloor.ledger import Account, MemoryLedger
+from errorfloor.pricing import cell_text
+from errorfloor.streams import Stream
+
+WORKER = Path(__file__).with_name("stream_worker.py")
+spec = importlib.util.spec_from_file_location("stream_worker", WORKER)
+worker = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(worker)
+HORIZON, place, truth, vehicle = worker.HORIZON, worker.place, worker.truth, worker.vehicle
+
+
+@pytest.fixture
+def home(tmp_path):
+    KeyRing.create(tmp_path / "keys.json")
+    return tmp_path
+
+
+def in_memory(plan=None, *, horizon=30, **options):
+    plan = plan or vehicle(horizon).protect(max_loss=horizon * 1e4, protect=["east", "north"])
+    options.setdefault("states", {"east": place(), "north": place()})
+    options.setdefault("keys", Key.fresh())
+    options.setdefault("ledger", MemoryLedger())
+    return Stream(plan, name="cars", **options)
+
+
+def path_of(trip, steps):
+    return np.array([trip.answer(truth(k)) for k in steps])
+
+
+def test_a_stream_killed_and_restarted_at_a_hundred_random_steps_yields_the_identical_path(home):
+    whole = path_of(worker.open_stream(home).trip("car 7", "monday"), range(HORIZON + 1))
+    steps = sorted(np.random.default_rng(1).choice(np.arange(1, HORIZON + 1), 100, replace=False).tolist())
+    command = [sys.executable, str(WORKER), str(home), *map(str, steps)]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert shown == ["killed"] * 100 + ["0"]
+    lines = (home / "answers.txt").read_text().splitlines()
+    again = np.array([[float.fromhex(value) for value in line.split()] for line in lines])
+    assert np.array_equal(again, whole)
+    ledger = worker.open_stream(home)._ledger
+    assert ledger.head().sequence == 1  # one charge, however often it was restarted
+
+
+def test_two_servers_agree_and_only_one_of_them_is_charged(home):
+    one, two = worker.open_stream(home), worker.open_stream(home)
+    first, second = one.trip("car 7", "monday"), two.trip("car 7", "monday")
+    second.seek(200)
+    whole = path_of(first, range(HORIZON + 1))
+    assert np.array_equal(path_of(second, range(200, HORIZON + 1)), whole[200:])
+    assert one._ledger.head().sequence == 1
+
+
+def test_servers_that_read_the_same_plan_from_a_file_agree(home):
+    plan = vehicle().protect(max_loss=400 * 1e4, protect=["east", "north"])
+    (home / "plan.json").write_text(json.dumps(plan_to_dict(plan)))
+    read = plan_from_dict(json.loads((home / "plan.json").read_text()))
+    ours = path_of(worker.open_stream(home, plan=plan).trip("car 7", "monday"), range(50))
+    theirs = path_of(worker.open_stream(home, plan=read).trip("car 7", "monday"), range(50))
+    assert np.array_equal(ours, theirs)
+
+
+def test_trips_alone_and_together_have_the_same_noise():
+    key, ledger = Key.fresh(), MemoryLedger()
+    bounded = vehicle(12).protect(bound=200.0, step="0.5", method="product")
+    every = {name: place() for name in ("east", "north")}
+    for plan in (None, bounded, Robust(vehicle(12).protect(max_loss=1e6), 7.0)):
+        stream = in_memory(plan, keys=key, ledger=ledger, states=every, horizon=12)
+        cars = [f"car {number}" for number in range(1100)]  # enough for the compiled sums
+        fleet = stream.trips(cars, ["monday"] * len(cars))
+        together = np.stack([fleet.answer(np.full((len(cars), 2), 5.0)) for _ in range(8)])
+        for place_of in (0, 100, 1099):
+            alone = stream.trip(cars[place_of], "monday")
+            assert np.array_equal(np.stack([alone.answer([5.0, 5.0]) for _ in range(8)]), together[:, place_of])
+        assert len(np.unique(together[0, :, 0])) > 100
+
+
+def test_next_trip_other_entity_other_plan_and_other_key_have_other_noise():
+    ledger, key = MemoryLedger(), Key.fresh()
+    stream = in_memory(keys=key, ledger=ledger)
+    first = stream.trip("car 7", "monday").answer([0.0, 0.0])
+    others = [
+        stream.trip("car 7", "tuesday"),
+        stream.trip("car 8", "monday"),
+        in_memory(horizon=31, keys=key, ledger=ledger).trip("car 7", "monday"),
+        in_memory(keys=Key.fresh(), ledger=ledger).trip("car 7", "monday"),
+        stream.trip(7, "monday"),
+    ]
+    for trip in others:
+        assert not np.array_equal(trip.answer([0.0, 0.0]), first)
+    assert len(list(ledger.entries())) == 6
+
+
+def test_noise_follows_the_law_of_the_plan():
+    plan = vehicle(20).protect(max_loss=21 * 100.0, protect=["east", "north"])
+    stream = in_memory(plan, step="0.001", states={"east": place(1)})
+    count = 5_000
+    fleet = stream.trips([f"car {i}" for i in range(count)], ["one"] * count)
+    psi = stream.plan.system
+    for k in range(21):
+        answers = fleet.answer(np.zeros((count, 2)))
+        if k in (0, 20):
+            rows = psi.output_matrix(k) @ psi.transition(k)
+            assert np.cov(answers.T) == pytest.approx(rows @ stream.plan.covariance @ rows.T, abs=6.0)
+
+
+def test_one_charge_a_trip_goes_to_the_entity_that_makes_it():
+    ledger = MemoryLedger()
+    stream = in_memory(ledger=ledger)
+    stream.trip("car 7", "monday")
+    stream.trip("car 7", "monday").answer([0.0, 0.0])
+    stream.trip("car 8", "monday")
+    spent = ledger.accounts("cars")
+    assert set(spent) == {
+        Account("cars", state, cell_text((entity,))) for state in ("east", "north") for entity in ("car 7", "car 8")
+    }
+    for charge in spent.values():
+        information = float(stream.floor.information[0, 0])
+        assert information <= charge.information <= information * (1 + 1e-12)
+
+
+def test_trips_beyond_the_allowance_are_refused_and_those_made_stay_free():
+    stream = in_memory(vehicle(30).protect(max_loss=30 * 1e4, protect=["east", "north"]))
+    affordable = int(1 / max(stream.share.values()))
+    assert 1 <= affordable < 100
+    for number in range(affordable):
+        stream.trip("car 7", number)
+    words = (
+        "another trip of car 7 would break a floor declared for east .* no trip of this plan .* were begun stay free"
+    )
+    with pytest.raises(AllowanceError, match=words):
+        stream.trip("car 7", "one more")
+    stream.trip("car 7", 0).answer([0.0, 0.0])
+    stream.trip("car 8", 0)
+    assert f"allow {affordable} trip" in stream.explain()
+
+
+def test_leaving_the_horizon_is_refused():
+    trip = in_memory(horizon=5).trip("car 7", "monday")
+    path_of(trip, range(6))
+    for action in (lambda: trip.answer([0.0, 0.0]), lambda: trip.seek(7)):
+        with pytest.raises(RefusedError, match="beyond the horizon 5") as refusal:
+            action()
+        assert refusal.value.fields == {"reason": "horizon"}
+
+
+def test_answers_go_forward_only():
+    trip = in_memory().trip("car 7", "monday")
+    trip.seek(4)
+    with pytest.raises(RefusedError, match="step 2 is behind") as refusal:
+        trip.seek(2)
+    assert refusal.value.fields == {"reason": "step"}
+
+
+def test_unknown_horizons_never_tell_more_than_the_charge():
+    plan = vehicle(9).protect(max_loss=10 * 100.0, protect=["east", "north"])
+    stream = in_memory(plan, beyond="halve", step="0.0001", states={"east": place(1), "north": place(1)})
+    count = 2000
+    fleet = stream.trips(list(range(count)), ["long"] * count)
+    legs = []
+    for k in range(35):
+        answers = fleet.answer(np.zeros((count, 2)))
+        if k % 10 == 0:
+            # back to the start: what each leg tells of east is the inverse of its variance there
+            rows = plan.system.C[0] @ np.linalg.matrix_power(plan.system.A[0], k)
+            law = rows @ plan.covariance @ rows.T
+            legs.append(np.cov(answers.T)[0, 0] / law[0, 0])
+    assert legs == pytest.approx([2.0, 4.0, 8.0, 16.0], rel=0.25)
+    assert sum(1 / times for times in (2.0, 4.0, 8.0, 16.0)) < 1
+    # a restart in a later leg repeats it
+    again = stream.trips(list(range(count)), ["long"] * count)
+    again.seek(34)
+    assert np.array_equal(again.answer(np.zeros((count, 2))), answers)
+
+
+def test_a_trip_begun_under_an_older_key_goes_on_under_it(home):
+    stream = worker.open_stream(home)
+    whole = path_of(stream.trip("car 7", "monday"), range(20))
+    KeyRing(home / "keys.json").rotate()
+    later = worker.open_stream(home)
+    resumed = later.trip("car 7", "monday")
+    resumed.seek(10)
+    assert np.array_equal(path_of(resumed, range(10, 20)), whole[10:])
+    assert later._ledger.head().sequence == 1
+    mixed = later.trips(["car 7", "car 9"], ["monday", "monday"])
+    assert np.array_equal(mixed.answer([truth(0), truth(0)])[0], whole[0])
+
+
+def test_answers_leave_on_a_lattice_and_bounds_hold_there():
+    plan = vehicle(20).protect(bound=30.0, step="0.5", method="product")
+    stream = in_memory(plan, states={"east": place(1), "north": place(1)})
+    fleet = stream.trips(list(range(500)), ["one"] * 500)
+    rng = np.random.default_rng(2)
+    for _ in range(21):
+        y = rng.uniform(-500, 500, size=(500, 2))
+        answers = fleet.answer(y)
+        assert np.array_equal(answers % 0.5, np.zeros_like(answers))
+        assert np.abs(answers - y).max() <= 30.0
+
+
+def test_robust_streams_add_noise_to_each_step_and_repeat_it():
+    plan = vehicle(20).protect(max_loss=1.0)
+    stream = in_memory(Robust(plan, 50.0), states={"east": place(1), "north": place(1)})
+    fleet = stream.trips(list(range(1500)), ["one"] * 1500)
+    first, second = (fleet.answer(np.zeros((1500, 2))) for _ in range(2))
+    assert first.std() == pytest.approx(50, rel=0.1)
+    assert abs(np.corrcoef(first[:, 0], second[:, 0])[0, 1]) < 0.17
+    assert abs(np.corrcoef(first[:, 0], first[:, 1])[0, 1]) < 0.17
+    again = stream.trips(list(range(1500)), ["one"] * 1500)
+    again.seek(1)
+    assert np.array_equal(again.answer(np.zeros((1500, 2))), second)
+
+
+def test_terms_of_a_stream_stay_as_they_were():
+    ledger = MemoryLedger()
+    in_memory(ledger=ledger).trip("car 7", "monday")
+    feet = {"east": place().model_copy(update={"unit": "ft"}), "north": place()}
+    with pytest.raises(CatalogueError, match="unit"):
+        in_memory(ledger=ledger, states=feet).trip("car 7", "tuesday")
+
+
+def test_mistakes_are_named():
+    plan = vehicle(9).protect(max_loss=1e5, protect=["east", "north"])
+    cases = [
+        ({"plan": "plan"}, "plan must be what protect gives"),
+        ({"states": {"height": place()}}, "'height' is no state"),
+        ({"states": {"east speed": place()}}, "the plan does not protect it"),
+        ({"states": {}}, "states must map names"),
+        ({"beyond": "stop"}, "beyond must be"),
+        ({"step": "0"}, "step must be positive"),
+        ({"plan": vehicle(9).protect(bound=1.0, method="product")}, "only if the plan knows the lattice"),
+        ({"plan": vehicle(9).protect(bound=1.0, step="0.1"), "beyond": "refuse"}, "method='product'"),
+        ({"plan": Robust(plan, 1.0), "beyond": "halve"}, "beyond='halve' is for constant systems"),
+        ({"plan": LinearSystem([[1.0]], [[1.0]], 3).protect(max_loss=1.0)}, "needs names for the states"),
+    ]
+    for options, words in cases:
+        with pytest.raises(InputError, match=words):
+            in_memory(**{"plan": plan, **options})
+    stream = in_memory(plan)
+    with pytest.raises(InputError, match="entity must be a text or a whole number"):
+        stream.trip(None, "monday")
+    with pytest.raises(InputError, match="named twice"):
+        stream.trips(["a", "a"], ["b", "b"])
+    with pytest.raises(InputError, match="each entity needs a trip"):
+        stream.trips(["a"], [])
+    trip = stream.trip("car 7", "monday")
+    with pytest.raises(InputError, match="measurements must have shape"):
+        trip.answer([1.0])
+    with pytest.raises(InputError, match="a measurement is not a finite number") as problem:
+        trip.answer([123.25, float("nan")])
+    assert "123.25" not in str(problem.value)
+    assert trip.step == 0  # nothing was answered
