@@ -42,6 +42,8 @@ class Pair:
     @property
     def unbiased(self) -> float:
         """Root-mean-square error, at the worse of the two values, of any estimator unbiased at both: h√(1/D − ¼)."""
+        if self.divergence == 0:
+            return math.inf  # the two laws are one: no estimator is unbiased at both
         return self.gap * math.sqrt(2 * self.overlap / self.divergence)
 
     @property

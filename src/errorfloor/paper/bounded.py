@@ -61,7 +61,7 @@ def corollary_one() -> Claim:
             Shown(
                 "least J of any policy on a grid of step 1/20, X of length 3",
                 chain.energy(best),
-                chain.lower_bound(best),
+                chain.lower_bound(),
                 "a lower bound proved by duality",
                 stated="27.62",
                 printed=chain.energy(chain.raised_cosine()),

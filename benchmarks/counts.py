@@ -1,0 +1,66 @@
+"""Noise tables for counts: cost of a design against a conic solver, growth with the noise, and drawing."""
+
+import numpy as np
+
+from benchmarks.stopwatch import side_by_side, table
+from errorfloor.policies.counts import design_counts
+from errorfloor.policies.counts.tail import tail_row
+
+
+def main() -> None:
+    print("\nInformation against the table of greatest entropy, variance D/2 + 1/2, zeros kept")
+    for D in range(2, 9):
+        options = {"max_noise": D, "variance": D / 2 + 0.5, "keep_zero": True}
+        average, worst, widest = (design_counts(**options, objective=name) for name in ("average", "worst", "entropy"))
+        added = (1 - np.cos(average.angles))[:-1].sum() / (1 - np.cos(widest.angles))[:-1].sum()
+        supremum = worst.information() / widest.information()
+        moved = average.information(10**6) / widest.information(10**6)
+        print(f"  ±{D}: sum {added:.4f}   supremum {supremum:.4f}   large counts {moved:.5f}")
+
+    designs = {
+        "±4": lambda: design_counts(max_noise=4, variance=3.0, keep_zero=True),
+        "±8": lambda: design_counts(max_noise=8, variance=6.0, keep_zero=True),
+        "±16": lambda: design_counts(max_noise=16, variance=12.0, keep_zero=True),
+        "±4, Clarabel": lambda: by_clarabel(4, 3.0, 8),
+        "±8, Clarabel": lambda: by_clarabel(8, 6.0, 16),
+    }
+    table("A table for counts", side_by_side(designs, 3), "±4", unit="ms")
+
+    made = design_counts(max_noise=5, variance=3.0, keep_zero=True)
+    size = 1_000_000
+    counts = np.random.default_rng(0).integers(0, 100, size)
+    keys = np.random.default_rng(1).integers(0, 2**64 - 1, size, dtype=np.uint64)
+    draws = {
+        "words alone": lambda: np.random.default_rng(1).integers(0, 2**64 - 1, size, dtype=np.uint64),
+        "published by cell keys": lambda: made.publish(counts, keys),
+        "sampled, secure bits": lambda: made.sample(counts),
+    }
+    table("A million cells", side_by_side(draws, 5), "words alone", per=size, unit="ns")
+
+
+def by_clarabel(D: int, V: float, length: int) -> float:
+    """The same problem, zeros kept and unbiased, in second-order cones."""
+    import cvxpy as cp
+
+    row = tail_row(D, V).probabilities
+    width = length + D + 1
+    p, roots = cp.Variable((length + 1, width), nonneg=True), cp.Variable((length, width), nonneg=True)
+    noise = np.arange(width)[None, :] - np.arange(length + 1)[:, None]
+    outside = (np.abs(noise) > D).astype(float)
+    constraints = [
+        cp.sum(p, axis=1) == 1,
+        cp.sum(cp.multiply(noise, p), axis=1) == 0,
+        cp.sum(cp.multiply(noise**2, p), axis=1) <= V,
+        cp.multiply(outside, p) == 0,
+        p[length, length - D :] == row,
+        cp.SOC(
+            cp.vec(p[1:] + p[:-1], order="C"),
+            cp.vstack([cp.vec(p[1:] - p[:-1], order="C"), 2 * cp.vec(roots, order="C")]),
+        ),
+    ]
+    problem = cp.Problem(cp.Minimize(8 * (length - cp.sum(roots))), constraints)
+    return float(problem.solve(solver=cp.CLARABEL))
+
+
+if __name__ == "__main__":
+    main()

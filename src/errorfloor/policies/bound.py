@@ -1,0 +1,101 @@
+"""A number that no policy's objective is below, from any multipliers near the best ones.
+
+For multipliers λ of normalisation, μ ≥ 0 of the rows and weights w of the steps, the objective on unit rows is at least
+Σλ_i − Σμ_i b_i wherever each cell's matrix T_j = Σ_i w_i c_i (e_i − e_{i+1})(e_i − e_{i+1})ᵀ + diag(δ_ij), with
+δ_ij = cost_ij + μ_i a_ij − λ_i, is positive semi-definite on the nodes that the cell may use. Pivots c_i + x_i show
+it, with
+
+    x_0 = δ_0,   x_i = δ_i + 1/(1/c_{i−1} + 1/x_{i−1}),   δ the diagonal part, and x infinite where a node is left out:
+
+no large numbers are subtracted. Where a pivot is not positive the λ are lowered a little, until all are.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.policies.chain import Chain, Dual
+
+ROUNDING = 64 * np.finfo(float).eps  # covers the few roundings of each x, relative to what they are made of
+FIRST = 1e-14
+HALVINGS = 4
+
+
+def semidefinite(couplings: Array, diagonal: Array, allowed: Array) -> bool:
+    """Tell whether every column's matrix is positive definite.
+
+    >>> allowed = np.ones((2, 1), dtype=bool)
+    >>> semidefinite(np.array([1.0]), np.array([[1.0], [-0.49]]), allowed)
+    True
+    >>> semidefinite(np.array([1.0]), np.array([[1.0], [-0.51]]), allowed)
+    False
+    """
+    return not indefinite(couplings, diagonal, allowed).any()
+
+
+def indefinite(couplings: Array, diagonal: Array, allowed: Array) -> Array:
+    """Tell for each column whether its matrix is not positive definite."""
+    left_out = ~allowed
+    some = np.asarray(left_out.any(axis=1))
+    broken = np.zeros(diagonal.shape[1], dtype=bool)
+    x = diagonal[0]
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        resistance: Array = np.asarray(1 / couplings)
+        for i, row in enumerate(diagonal):
+            x = row.copy() if i == 0 else row + 1 / (resistance[i - 1] + 1 / x)
+            if some[i]:
+                x[left_out[i]] = np.inf
+            broken |= ~(x > (-couplings[i] if i < len(couplings) else 0.0))
+    return broken
+
+
+def added_cost(chain: Chain, rows: tuple[Array, ...]) -> Array:
+    """What a probability costs besides its share of the steps: its own cost, and what the rows' multipliers charge."""
+    extra = np.zeros(chain.allowed.shape) if chain.cost is None else chain.cost.copy()
+    for m, kind in zip(rows, chain.rows, strict=True):
+        extra += kind.coefficients * m[:, None]
+    return extra
+
+
+def lower_bound(chain: Chain, dual: Dual) -> tuple[float, Dual]:
+    """Give a proved lower bound on the objective, and the multipliers, made feasible, that prove it."""
+    rows = tuple(m if kind.equal else np.maximum(m, 0.0) for m, kind in zip(dual.rows, chain.rows, strict=True))
+    couplings = chain.couplings
+    steps = None
+    if chain.worst:
+        assert dual.steps is not None
+        steps = np.maximum(dual.steps, 0.0)
+        steps = steps / steps.sum()
+        couplings = couplings * steps
+    extra = added_cost(chain, rows)
+    weights = np.zeros(len(extra))
+    weights[:-1] += couplings
+    weights[1:] += couplings
+    scale = np.minimum(weights, np.abs(dual.normalisation) + ROUNDING * weights + 1e-300)
+
+    def proves(lowered: float) -> bool:
+        lam = dual.normalisation - lowered * scale
+        # the margin for rounding is taken off the matrix that is tested
+        diagonal = extra - lam[:, None] - ROUNDING * (np.abs(extra) + np.abs(lam)[:, None])
+        return semidefinite(couplings * (1 - ROUNDING), diagonal, chain.allowed)
+
+    lam = dual.normalisation - _least(proves) * scale
+    paid = sum(float((m * kind.bounds).sum()) for m, kind in zip(rows, chain.rows, strict=True))
+    total = float(lam.sum()) - paid
+    sums = [lam, *(m * kind.bounds for m, kind in zip(rows, chain.rows, strict=True))]
+    size = sum(float(np.abs(part).sum()) for part in sums)
+    return float(total - ROUNDING * size), Dual(lam, rows, steps)
+
+
+def _least(proves: Callable[[float], bool]) -> float:
+    """A number not much above the least that proves: tried in powers of four, then halved towards."""
+    if proves(0.0):
+        return 0.0
+    below, above = 0.0, FIRST
+    while not proves(above):
+        below, above = above, 4 * above
+    for _ in range(HALVINGS):
+        middle = (below + above) / 2
+        below, above = (below, middle) if proves(middle) else (middle, above)
+    return above

@@ -1,0 +1,119 @@
+"""What a published count tells of the true one: exact for one cell, bounded for several."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from errorfloor.checks import Array, whole
+from errorfloor.errors import InputError
+from errorfloor.floors import Pair
+from errorfloor.policies.counts.table import CountTable
+
+MOST_RANGE = 2000  # counts for which the exact posterior is formed
+
+
+@dataclass(frozen=True, eq=False)
+class CountFloor:
+    """Floors of a noise table, computed from the weights that are drawn.
+
+    Guarantee: ``distinguish`` and ``pair`` hold for any test and any estimator by somebody who knows all but whether h
+    units are there; several cells count as independent draws, which they are with ``cell_words``.
+
+    >>> from errorfloor.policies.counts import design_counts
+    >>> floor = design_counts(max_noise=5, variance=3.0, keep_zero=False, unbiased=False).floor()
+    >>> 0.5 < floor.distinguish() < floor.distinguish(cells=10) < 1
+    True
+    """
+
+    table: CountTable
+
+    def distinguish(self, h: int = 1, *, count: int | None = None, cells: int = 1) -> float:
+        """Best probability, at even odds, of telling i from i + h: ½(1 + TV) exactly; over all i unless one is named.
+
+        For several cells that all gain h units, ½(1 + √(1 − ρ²ᴷ)) with the affinity ρ, a bound.
+        """
+        if whole("cells", cells) == 1:
+            return 0.5 * (1 + float(self._over_counts(h, count, _total_variation).max()))
+        separation = float(self._over_counts(h, count, _separation).max())
+        together = 0.0 if separation >= 1 else math.exp(2 * cells * math.log1p(-separation))
+        return 0.5 * (1 + math.sqrt(1 - together))
+
+    def pair(self, count: int, h: int = 1) -> Pair:
+        """Bounds for a count known to be ``count`` or ``count + h``.
+
+        >>> from errorfloor.policies.counts import design_counts
+        >>> floor = design_counts(max_noise=2, variance=1.0, keep_zero=True).floor()
+        >>> round(floor.pair(0).testing_error, 3) == round(0.5 * float(floor.table.pmf(0, 1)), 3)
+        True
+        """
+        p, q = self._laws(whole("count", count, least=0), whole("h", h))
+        both = p + q > 0
+        p, q = p[both], q[both]
+        return Pair(
+            float(h),
+            divergence=min(4.0, float((2 * (q - p) ** 2 / (p + q)).sum())),
+            overlap=float((p * q / (p + q)).sum()),
+            total_variation=_total_variation(p, q),
+            separation=_separation(p, q),
+        )
+
+    def any_estimator(self, low: int, high: int) -> float:
+        """Root-mean-square error of any estimator of the count, in the worst case over ``low`` … ``high``.
+
+        √Σ_k (k − ½)·(1/N)Σ_i ½(1 − TV(i, i + k)) over the N values: the lattice bound with exact distances.
+        """
+        first, last = self._range(low, high)
+        number, total = last - first + 1, 0.0
+        for k in range(1, min(number - 1, 2 * self.table.max_noise) + 1):
+            doubt = 0.5 * (1 - self._over_counts(k, None, _total_variation))
+            own = doubt[first : min(last - k, self.table.last) + 1].sum()
+            beyond = max(0, last - k - max(self.table.last, first - 1)) * doubt[-1]
+            total += (k - 0.5) / number * float(own + beyond)
+        return math.sqrt(total)
+
+    def bayes(self, low: int, high: int) -> float:
+        """Root-mean-square error of the best estimator, averaged over ``low`` … ``high`` at equal odds: exact."""
+        first, last = self._range(low, high)
+        if last - first >= MOST_RANGE:
+            raise InputError(f"bayes forms the posterior of at most {MOST_RANGE} counts, got {last - first + 1}")
+        joint = self.table.dense(first, last) / (last - first + 1)
+        values = np.arange(last - first + 1.0)
+        seen = joint.sum(axis=0)
+        mean = np.divide(values @ joint, seen, out=np.zeros_like(seen), where=seen > 0)
+        return math.sqrt(max(0.0, float((joint * (values[:, None] - mean) ** 2).sum())))
+
+    def explain(self, *, cells: int = 10) -> str:
+        """Say in words what published counts tell of one unit more or less."""
+        from errorfloor.policies.counts import words
+
+        return words.explain_floor(self, cells)
+
+    def _laws(self, count: int, h: int) -> tuple[Array, Array]:
+        low = min(count, self.table.last)  # larger counts have the same laws, moved along
+        laws = self.table.dense(low, low + h)
+        return laws[0], laws[-1]
+
+    def _over_counts(self, h: int, count: int | None, distance: Any) -> Array:
+        step = whole("h", h)
+        if step > 2 * self.table.max_noise:
+            return np.ones(self.table.last + 1 if count is None else 1)
+        if count is not None:
+            return np.array([distance(*self._laws(whole("count", count, least=0), step))])
+        laws = self.table.dense(0, self.table.last + step)
+        return np.array([distance(laws[i], laws[i + step]) for i in range(self.table.last + 1)])
+
+    def _range(self, low: int, high: int) -> tuple[int, int]:
+        first, last = whole("low", low, least=0), whole("high", high, least=0)
+        if first >= last:
+            raise InputError(f"a range of counts needs low < high, got {low} … {high}")
+        return first, last
+
+
+def _total_variation(p: Array, q: Array) -> float:
+    return min(1.0, float(np.abs(p - q).sum()) / 2)
+
+
+def _separation(p: Array, q: Array) -> float:
+    return min(1.0, float(((np.sqrt(p) - np.sqrt(q)) ** 2).sum()) / 2)

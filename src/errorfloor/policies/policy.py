@@ -1,0 +1,318 @@
+"""A policy: the law of the answer for every true value, known exactly between the nodes too."""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from errorfloor.checks import Array, matrix, numbers, vector
+from errorfloor.errors import InputError
+from errorfloor.floors import Floor, Pair, floor
+from errorfloor.floors.two_point import success
+from errorfloor.noise import Gaussian
+from errorfloor.policies import sphere
+from errorfloor.policies.answers import Cells, loss_of
+from errorfloor.policies.certificate import PolicyCertificate
+from errorfloor.policies.sampling import WORDS_FOR_CELLS, WORDS_FOR_POINTS, Tables
+from errorfloor.random import bits_from
+from errorfloor.support import Interval
+from errorfloor.values import Value
+
+PIECES = 16  # of each step, where suprema between nodes are bounded
+CHUNK = 4096  # values whose laws are written out together
+
+
+@dataclass(frozen=True, eq=False)
+class Policy(Value):
+    """The law p(y|s) of an answer y to the true value s.
+
+    At ``nodes`` s_i the probabilities of the ``cells`` are the rows of ``laws``; between nodes √p moves on great
+    circles at constant speed. So every row is a law, and the information between two nodes is exactly 4(angle/h)².
+
+    Guarantee: a draw is in a cell that one of the neighbouring nodes' laws uses; ``largest_information`` is the
+    supremum over s of the Fisher information of the answer about s; ``largest_loss`` bounds E[ℓ(y − s)|s] for every s.
+
+    Functions of s (``information``, ``expected_loss``, ``bias``) are for the designer. Evaluated at the true value they
+    would tell about it: what is stated about an answer is a supremum over s, or a function of the released y such as
+    ``estimate``.
+
+    >>> two = Policy([0.0, 1.0], Cells.of_points([0, 1]), [[0.8, 0.2], [0.2, 0.8]])
+    >>> two.pdf(1.0, [0.0, 0.5, 1.0]).round(6).tolist(), round(float(two.information(0.3)), 6)
+    ([0.2, 0.5, 0.8], 1.656375)
+    >>> set(two.sample(np.full(100, 0.5), rng=1).tolist())
+    {0.0, 1.0}
+    """
+
+    nodes: Array
+    cells: Cells
+    laws: Array
+    loss: str | float = "squared"
+    weights: Array | None = None
+    certificate: PolicyCertificate | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        nodes, laws = vector("nodes", self.nodes), matrix("laws", self.laws)
+        if nodes.size < 2 or not (np.diff(nodes) > 0).all():
+            raise InputError("nodes must be two or more values in increasing order")
+        if laws.shape != (nodes.size, self.cells.low.size):
+            raise InputError(f"laws must have {nodes.size} rows and {self.cells.low.size} columns, got {laws.shape}")
+        if (laws < 0).any() or not (np.abs(laws.sum(axis=1) - 1) < 1e-9).all():
+            raise InputError("each row of laws must be probabilities that add up to 1")
+        loss_of(self.loss)
+        share = np.full(nodes.size, 1 / nodes.size) if self.weights is None else vector("weights", self.weights)
+        if share.shape != nodes.shape or (share < 0).any():
+            raise InputError("weights must be one number for each node, not negative")
+        for name, value in (("nodes", nodes), ("laws", laws), ("weights", share)):
+            object.__setattr__(self, name, value)
+
+    # -- the law
+
+    @property
+    def values(self) -> Interval:
+        """The true values that the policy answers for."""
+        return Interval(float(self.nodes[0]), float(self.nodes[-1]))
+
+    @cached_property
+    def _roots(self) -> Array:
+        return np.sqrt(self.laws)
+
+    @cached_property
+    def _angles(self) -> Array:
+        return sphere.angles(self._roots)
+
+    def _place(self, s: Array) -> tuple[Array, Array]:
+        """The step that each value lies in, and how far along."""
+        if not ((s >= self.nodes[0]) & (s <= self.nodes[-1])).all():
+            raise InputError(
+                f"s must lie within the policy's values {self.nodes[0]:g} … {self.nodes[-1]:g}: clamp it first"
+            )
+        step = np.clip(np.searchsorted(self.nodes, s, side="right") - 1, 0, len(self.nodes) - 2)
+        return step, (s - self.nodes[step]) / (self.nodes[step + 1] - self.nodes[step])
+
+    def law(self, s: Any) -> Array:
+        """The probabilities of all cells at each s, along the last axis."""
+        s = numbers("s", s)
+        step, t = self._place(s)
+        a, b = sphere.weights(self._angles[step], t)
+        return np.asarray((a[..., None] * self._roots[step] + b[..., None] * self._roots[step + 1]) ** 2)
+
+    def pdf(self, y: Any, s: Any) -> Any:
+        """The density of the answer y at s; the probability of y where the answers are points."""
+        y, s = np.broadcast_arrays(numbers("y", y), numbers("s", s))
+        cell, inside = self._cell(y)
+        flat = self._at(s.ravel(), cell.ravel()).reshape(y.shape)
+        size = 1.0 if self.cells.are_points else self.cells.width[cell]
+        return np.where(inside, flat / size, 0.0)[()]
+
+    def cdf(self, y: Any, s: Any) -> Any:
+        """The probability of an answer ≤ y at s."""
+        y, s = np.broadcast_arrays(numbers("y", y), numbers("s", s))
+        out = np.empty(y.size)
+        for part in _chunks(y.size):
+            law = self.law(s.ravel()[part])
+            if self.cells.are_points:
+                below = (self.cells.low <= y.ravel()[part][:, None]).astype(float)
+            else:
+                below = np.clip((y.ravel()[part][:, None] - self.cells.low) / self.cells.width, 0, 1)
+            out[part] = np.minimum((law * below).sum(axis=1), 1.0)
+        return out.reshape(y.shape)[()]
+
+    def sample(self, s: Any, rng: Any = None) -> Any:
+        """Draw one answer for each s.
+
+        Each draw takes exactly ``words_per_draw`` words of 64 bits: one chooses among the three laws that a step's law
+        is a mixture of, one the cell, and a third the place inside it where cells have a width. The same bits give the
+        same answer on every machine. With ``rng`` None they are secure.
+        """
+        s = numbers("s", s)
+        step, t = self._place(s.ravel())
+        return self._tables.draw(step, t, bits_from(rng)).reshape(s.shape)[()]
+
+    @property
+    def words_per_draw(self) -> int:
+        """How many 64-bit words ``sample`` takes for each answer: 2 for points, 3 for cells."""
+        return WORDS_FOR_POINTS if self.cells.are_points else WORDS_FOR_CELLS
+
+    @cached_property
+    def _tables(self) -> Tables:
+        return Tables.build(self.cells, self.laws, self._roots, self._angles)
+
+    # -- for the designer: functions of the true value
+
+    @cached_property
+    def _information(self) -> Array:
+        return np.asarray(4 * (self._angles / np.diff(self.nodes)) ** 2)
+
+    def information(self, s: Any) -> Any:
+        """The Fisher information of the answer about s, exact; at a node the larger of its two sides."""
+        s = numbers("s", s)
+        step, t = self._place(s)
+        before = np.where(t == 0, np.maximum(step - 1, 0), step)
+        return np.maximum(self._information[step], self._information[before])[()]
+
+    def expected_loss(self, s: Any) -> Any:
+        """E[ℓ(y − s)|s]."""
+        return self._mean(s, lambda part: self.cells.mean_loss(loss_of(self.loss), part))
+
+    def bias(self, s: Any) -> Any:
+        """E[y|s] − s."""
+        return self._mean(s, lambda part: self.cells.middle - part[:, None])
+
+    def _mean(self, s: Any, of: Any) -> Any:
+        s = numbers("s", s)
+        flat, out = s.ravel(), np.empty(s.size)
+        for part in _chunks(s.size):
+            out[part] = (self.law(flat[part]) * of(flat[part])).sum(axis=1)
+        return out.reshape(s.shape)[()]
+
+    # -- what may be stated
+
+    @property
+    def largest_information(self) -> float:
+        """The supremum of the information over all values: what floors follow from."""
+        return float(self._information.max())
+
+    @cached_property
+    def largest_loss(self) -> float:
+        """A proved upper bound on E[ℓ(y − s)|s] for every s."""
+        return float(self._largest(lambda s: self.cells.mean_loss(loss_of(self.loss), s)).max())
+
+    @cached_property
+    def largest_bias(self) -> float:
+        """A proved upper bound on |E[y|s] − s| for every s."""
+        up = self._largest(lambda s: self.cells.middle - s[:, None]).max()
+        down = self._largest(lambda s: s[:, None] - self.cells.middle).max()
+        return float(max(up, down))
+
+    def _largest(self, cost: Any) -> Array:
+        h = np.diff(self.nodes)
+        return sphere.largest_between(
+            self.laws, self._angles, [cost(self.nodes[:-1] + h * k / PIECES) for k in range(PIECES + 1)]
+        )
+
+    def possible(self, y: Any) -> tuple[Any, Any]:
+        """The least and the greatest true value at which the released y can occur: a certain interval."""
+        y = numbers("y", y)
+        cell, inside = self._cell(y)
+        if not inside.all():
+            raise InputError("y must be an answer of this policy")
+        used = self.laws > 0
+        grown = used.copy()  # a node's neighbour reaches up to it
+        grown[1:] |= used[:-1]
+        grown[:-1] |= used[1:]
+        low = self.nodes[grown.argmax(axis=0)]
+        high = self.nodes[len(self.nodes) - 1 - grown[::-1].argmax(axis=0)]
+        return low[cell][()], high[cell][()]
+
+    def estimate(self, y: Any) -> tuple[Any, Any]:
+        """A centred estimate of the true value from the released y, and its root-mean-square error, under ``weights``.
+
+        Both are functions of y alone: mean and deviation of s given y when s is distributed as the weights say.
+
+        >>> two = Policy([0.0, 1.0], Cells.of_points([0, 1]), [[0.8, 0.2], [0.2, 0.8]])
+        >>> [round(float(number), 3) for number in two.estimate(1.0)]
+        [0.603, 0.27]
+        """
+        y = numbers("y", y)
+        cell, inside = self._cell(y)
+        if not inside.all():
+            raise InputError("y must be an answer of this policy")
+        nodes, shares = np.polynomial.legendre.leggauss(4)
+        u = (nodes + 1) / 2
+        h = np.diff(self.nodes)
+        s = self.nodes[:-1, None] + h[:, None] * u
+        prior = h[:, None] * shares / 2 * self._prior(u)
+        law = self.law(s.ravel()) * prior.ravel()[:, None]
+        mass = law.sum(axis=0)
+        mean = s.ravel() @ law / np.where(mass > 0, mass, 1.0)
+        spread = ((s.ravel()[:, None] - mean) ** 2 * law).sum(axis=0) / np.where(mass > 0, mass, 1.0)
+        return mean[cell][()], np.sqrt(spread)[cell][()]
+
+    def _prior(self, u: Array) -> Array:
+        """The weights as a density, linear between nodes."""
+        h = np.diff(self.nodes)
+        around = np.append(h, 0.0) / 2 + np.insert(h, 0, 0.0) / 2
+        density = self.weights / around  # type: ignore[operator]
+        return np.asarray(density[:-1, None] * (1 - u) + density[1:, None] * u)
+
+    # -- floors
+
+    def floor(self, jacobian: Any = 1.0, **options: Any) -> Floor:
+        """What nobody can learn about the entries behind s, by the supremum of the information over all values.
+
+        ``jacobian`` and ``options`` are those of ``errorfloor.floor``. Its bounds depend on a noise through its
+        information alone, and along the values the law moves no faster than a Gaussian's with the largest information.
+
+        >>> two = Policy([0.0, 1.0], Cells.of_points([0, 1]), [[0.8, 0.2], [0.2, 0.8]])
+        >>> round(two.floor(ranges=(0, 1)).distinguish(1.0), 6)
+        0.8
+        """
+        return floor(Gaussian(1 / self.largest_information), jacobian, **options)
+
+    def angle(self, distance: Any) -> Any:
+        """The largest angle between the laws at two values at most ``distance`` apart, at most ½∫√I along the way."""
+        h = np.abs(numbers("distance", distance))
+        along = np.insert(np.cumsum(self._angles), 0, 0.0)
+
+        def reached(s: Array) -> Array:
+            return np.asarray(np.interp(s, self.nodes, along))
+
+        ahead = reached(self.nodes + h[..., None]) - along
+        behind = along - reached(self.nodes - h[..., None])
+        return np.maximum(ahead.max(axis=-1), behind.max(axis=-1))[()]
+
+    def distinguish(self, distance: Any) -> Any:
+        """Best probability of telling two values of s ``distance`` apart from one answer, at even odds.
+
+        At most ½(1 + sin ½∫√I), the integral over the worst stretch of that length: ``floor().distinguish`` or less.
+        """
+        return success(self.angle(distance))
+
+    def pair(self, first: float, second: float) -> Pair:
+        """Exact distances between the laws of the answer at two declared values.
+
+        >>> two = Policy([0.0, 1.0], Cells.of_points([0, 1]), [[0.8, 0.2], [0.2, 0.8]])
+        >>> round(two.pair(0.0, 1.0).total_variation, 6)
+        0.6
+        """
+        p, q = self.law(np.array([first, second], dtype=float))
+        both = np.where(p + q > 0, p + q, 1.0)
+        return Pair(
+            gap=abs(float(second) - float(first)),
+            divergence=float((2 * (p - q) ** 2 / both).sum()),
+            overlap=float((p * q / both).sum()),
+            total_variation=float(np.abs(p - q).sum() / 2),
+            separation=float(((np.sqrt(p) - np.sqrt(q)) ** 2).sum() / 2),
+        )
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the density over (s, y) and the information over s; options are those of ``errorfloor.plots.policy``."""
+        from errorfloor import plots
+
+        return plots.policy(self, **options)
+
+    def explain(self) -> str:
+        """Say what the policy promises, in sentences that hold for every true value."""
+        said = (
+            f"Answers to values in {self.nodes[0]:g} … {self.nodes[-1]:g}; whatever the value, the mean loss is at "
+            f"most {self.largest_loss:.4g}, the bias at most {self.largest_bias:.3g} and the information at most "
+            f"{self.largest_information:.4g}, so that an unbiased estimate from one answer is off by "
+            f"{math.sqrt(1 / self.largest_information):.3g} or more"
+        )
+        return said + (f". {self.certificate.explain()}." if self.certificate else ".")
+
+    def _cell(self, y: Array) -> tuple[Array, Array]:
+        """The cell of each y, and whether there is one."""
+        cell = np.clip(np.searchsorted(self.cells.low, y, side="right") - 1, 0, self.cells.low.size - 1)
+        return cell, (y >= self.cells.low[cell]) & (y <= self.cells.high[cell])
+
+    def _at(self, s: Array, cell: Array) -> Array:
+        step, t = self._place(s)
+        a, b = sphere.weights(self._angles[step], t)
+        return np.asarray((a * self._roots[step, cell] + b * self._roots[step + 1, cell]) ** 2)
+
+
+def _chunks(count: int) -> list[slice]:
+    return [slice(start, start + CHUNK) for start in range(0, count, CHUNK)]

@@ -1,0 +1,189 @@
+"""Tables keep their rules, are optimal, and beat the table of greatest entropy."""
+
+import itertools
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from errorfloor.policies.counts import CountRules, design_counts
+from errorfloor.policies.counts.barrier import Solution
+from errorfloor.policies.counts.chain import Chain
+from errorfloor.policies.counts.lower_bound import least_energy
+from errorfloor.policies.counts.tail import tail_row, widest_row
+from errorfloor.policies.counts.weights import WHOLE
+
+KINDS = [(True, True), (True, False), (False, True), (False, False)]  # unbiased, keep_zero
+CASES = [
+    (1, 0.5, True, True, 1),
+    (2, 1.0, True, False, 1),
+    (3, 2.0, False, True, 2),
+    (3, 9.0, False, False, 1),
+    (4, 2.5, True, True, 3),
+    (5, 3.0, True, True, 1),
+    (6, 1e-3, True, False, 1),
+    (8, 4.5, False, False, 1),
+]
+
+
+def energies(table):
+    return 8 * (1 - np.cos(table.angles))
+
+
+def exact_moment(row, power):
+    reach = len(row) // 2
+    return sum((m - reach) ** power * weight for m, weight in enumerate(row))
+
+
+@pytest.mark.parametrize("objective", ["average", "worst", "entropy"])
+@pytest.mark.parametrize(("D", "V", "unbiased", "keep_zero", "least"), CASES)
+def test_tables_keep_their_rules_to_the_last_bit(D, V, unbiased, keep_zero, least, objective):
+    table = design_counts(
+        max_noise=D, variance=V, unbiased=unbiased, keep_zero=keep_zero, least_positive=least, objective=objective
+    )
+    for i, row in enumerate(table.weights):
+        assert sum(row) == WHOLE
+        published = [i + m - D for m, weight in enumerate(row) if weight]
+        assert min(published) >= 0
+        assert not set(published) & set(range(1, least))
+        if unbiased and (i > 0 or keep_zero):
+            assert abs(exact_moment(row, 1)) <= D  # of 2⁶⁴, where 1e-10 is asked for
+        assert exact_moment(row, 2) <= (V + 1e-12) * WHOLE
+    if keep_zero:
+        assert table.weights[0][D] == WHOLE
+    assert -1e-12 <= table.certificate.gap <= 1e-4
+
+
+def referee(D, V, unbiased, keep_zero, least, length, objective, tail):
+    """The same problem in cones: one variable for each probability, one for each √(p p′)."""
+    rules = CountRules(D, V, unbiased, keep_zero, least)
+    rows, constraints = [], []
+    for i in range(length + 1):
+        allowed = [0] if i == 0 and keep_zero else [j for j in range(max(0, i - D), i + D + 1) if j == 0 or j >= least]
+        p = cp.Variable(len(allowed), nonneg=True)
+        k = np.array(allowed) - i
+        constraints += [cp.sum(p) == 1, (k**2) @ p <= V]
+        if unbiased and (i > 0 or keep_zero):
+            constraints.append(k @ p == 0)
+        rows.append(dict(zip(allowed, p, strict=True)))
+        if i == length:
+            constraints.append(p == tail)
+    assert rules.first_whole <= length
+    if objective == "entropy":
+        goal = cp.Minimize(sum(np.log(2 * D + 1) - cp.sum(cp.entr(cp.hstack(list(r.values())))) for r in rows[:-1]))
+    else:
+        affinities = []
+        for i in range(length):
+            shared = sorted(set(rows[i]) & set(rows[i + 1]))
+            roots = cp.Variable(len(shared), nonneg=True)
+            constraints += [
+                cp.SOC(rows[i][j] + rows[i + 1][j], cp.hstack([rows[i][j] - rows[i + 1][j], 2 * roots[m]]))
+                for m, j in enumerate(shared)
+            ]
+            affinities.append(cp.sum(roots))
+        gaps = [8 * (1 - a) for a in affinities]
+        goal = cp.Minimize(sum(gaps) if objective == "average" else cp.max(cp.hstack(gaps)))
+    problem = cp.Problem(goal, constraints)
+    problem.solve(solver=cp.CLARABEL)
+    return problem.value
+
+
+@pytest.mark.parametrize("objective", ["average", "worst", "entropy"])
+@pytest.mark.parametrize(
+    ("D", "V", "unbiased", "keep_zero", "least"),
+    [(2, 1.0, True, True, 1), (3, 2.0, True, False, 1), (3, 1.5, False, False, 1), (4, 3.0, True, True, 2)],
+)
+def test_a_conic_solver_finds_the_same_tables(D, V, unbiased, keep_zero, least, objective):
+    options = {"max_noise": D, "variance": V, "unbiased": unbiased, "keep_zero": keep_zero, "least_positive": least}
+    table = design_counts(**options, objective=objective)
+    tail = (widest_row if objective == "entropy" else tail_row)(D, V)
+    value = referee(D, V, unbiased, keep_zero, least, table.last, objective, tail.probabilities)
+    if objective == "worst":
+        value = max(value, 8 * (1 - tail.affinity))
+    assert table.certificate.value == pytest.approx(value, rel=2e-5 if objective == "worst" else 1e-6)
+    assert table.certificate.lower_bound == pytest.approx(value, rel=2e-5 if objective == "worst" else 1e-6)
+
+
+@pytest.mark.parametrize("D", range(2, 9))
+def test_information_is_below_the_table_of_greatest_entropy(D, capsys):
+    options = {"max_noise": D, "variance": D / 2 + 0.5, "keep_zero": True}
+    average, worst, widest = (design_counts(**options, objective=name) for name in ("average", "worst", "entropy"))
+    added = energies(average)[:-1].sum() / energies(widest)[:-1].sum()
+    supremum = worst.information() / widest.information()
+    moved = average.information(10**6) / widest.information(10**6)
+    with capsys.disabled():
+        print(
+            f"\n±{D}: sum {added:.4f}, supremum {supremum:.4f}, large counts {moved:.5f} of greatest entropy's", end=""
+        )
+    assert added < 0.85
+    assert supremum < 0.70
+    assert moved < 1
+    assert average.information() < widest.information()
+    assert worst.information() <= average.information() * (1 + 1e-5)
+
+
+@pytest.mark.parametrize(("unbiased", "keep_zero"), KINDS)
+def test_supremum_is_below_that_of_greatest_entropy_under_all_rules(unbiased, keep_zero):
+    options = {"max_noise": 4, "variance": 3.0, "unbiased": unbiased, "keep_zero": keep_zero}
+    best = design_counts(**options, objective="worst")
+    widest = design_counts(**options, objective="entropy")
+    assert best.information() < widest.information()
+
+
+def test_moved_row_is_the_raised_cosine_where_the_variance_is_free():
+    for D in (1, 3, 7):
+        k = np.arange(-D, D + 1)
+        row = tail_row(D, float(D * D)).probabilities
+        np.testing.assert_allclose(row, np.cos(np.pi * k / (2 * D + 2)) ** 2 / (D + 1), atol=1e-13)
+
+
+def test_no_average_over_large_counts_beats_the_moved_row():
+    rng = np.random.default_rng(5)
+    D, V, N = 3, 2.0, 60
+    best, moved = tail_row(D, V).affinity, tail_row(D, V).probabilities
+    k = np.arange(-D, D + 1)
+    for _ in range(30):
+        rows = []
+        for _ in range(N + 1):
+            p = moved * np.exp(rng.normal(0, 0.3, 2 * D + 1))
+            p /= p.sum()
+            share = min(1.0, V / float(k**2 @ p))
+            rows.append(share * p + (1 - share) * (k == 0))
+        affinity = [np.sqrt(a[1:] * b[:-1]).sum() for a, b in itertools.pairwise(rows)]
+        assert np.sum(affinity) <= (N + 1) * best
+    even = np.array([0, 0.125, 0, 0.75, 0, 0.125, 0])  # random rounding to even counts, whose average comes close
+    odd = np.array([0, 0, 0.5, 0, 0.5, 0, 0])
+    pair = np.sqrt(even[1:] * odd[:-1]).sum(), np.sqrt(odd[1:] * even[:-1]).sum()
+    assert np.mean(pair) <= tail_row(D, 1.0).affinity
+
+
+def test_lower_bound_holds_for_random_multipliers_and_tables():
+    rng = np.random.default_rng(8)
+    rules = CountRules(3, 2.0, True, True)
+    chain = Chain(rules, tail_row(3, 2.0), 6)
+    best = design_counts(max_noise=3, variance=2.0, keep_zero=True).certificate.value / 8
+    rows = chain.length + 1
+    for _ in range(200):
+        p = np.where(chain.free[chain.row_of], rng.dirichlet(np.ones(len(chain.row_of))), chain.start())
+        slopes, prices = rng.normal(0, 0.05, rows) * chain.free, rng.exponential(0.05, rows) * chain.free
+        any_at_all = Solution(p, np.zeros(rows), slopes, prices, np.zeros(chain.length), None, 0)
+        assert least_energy(chain, any_at_all) <= best + 1e-12
+
+
+def test_more_rows_of_their_own_never_cost_anything():
+    options = {"max_noise": 2, "variance": 1.0, "keep_zero": True}
+    tail = energies(design_counts(**options))[-1]
+    sums = []
+    for rows in (2, 4, 6, 8):
+        table = design_counts(**options, own_rows=rows)
+        sums.append((energies(table)[:-1] - tail).sum())
+    assert sums == sorted(sums, reverse=True)
+
+
+def test_keeping_zeros_and_unbiasedness_have_their_price():
+    def worst(**rules):
+        return design_counts(max_noise=5, variance=3.0, objective="worst", **rules).information()
+
+    free = worst(unbiased=False, keep_zero=False)
+    assert free == pytest.approx(4 * np.arccos(tail_row(5, 3.0).affinity) ** 2, rel=1e-4)
+    assert free < worst(unbiased=True, keep_zero=False) < worst(unbiased=True, keep_zero=True)

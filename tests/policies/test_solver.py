@@ -1,0 +1,185 @@
+"""The solver against somebody else's, its bound against every policy, its rate against the theory."""
+
+import numpy as np
+import pytest
+
+from errorfloor.errors import ConvergenceError, InputError
+from errorfloor.policies import interior
+from errorfloor.policies.bound import lower_bound, semidefinite
+from errorfloor.policies.chain import Chain, Dual, Rows
+from errorfloor.policies.columns import Columns
+from errorfloor.policies.continuation import solve
+from errorfloor.policies.interior import solve_all
+from policies.referee import referee
+
+
+def random_chain(seed: int, worst: bool = False) -> Chain:
+    """Outputs, weights and losses at random; every kind of quality takes its turn."""
+    rng = np.random.default_rng(seed)
+    nodes, cells = int(rng.integers(4, 10)), int(rng.integers(5, 14))
+    s = np.linspace(0, 1, nodes)
+    y = np.sort(rng.uniform(0, 1, cells))
+    loss = np.abs(y - s[:, None]) if seed % 2 else (y - s[:, None]) ** 2
+    q = rng.uniform(0.3, 1.5, nodes - 1)
+    couplings = np.full(nodes - 1, 4.0 * (nodes - 1) ** 2) if worst else 4 * q * (nodes - 1)
+    allowed = np.ones((nodes, cells), dtype=bool)
+    if seed % 7 == 3:
+        allowed = np.abs(y - s[:, None]) < 0.45
+        allowed[np.arange(nodes), np.abs(y - s[:, None]).argmin(axis=1)] = True
+    nearest = np.where(allowed, loss, np.inf).min(axis=1)
+    share = rng.uniform(0.5, 1.5, nodes)
+    share /= share.sum()
+    if seed % 3 == 0:
+        bound = nearest.max() * 1.3 + 0.1 * rng.uniform(0.1, 0.6) * loss.mean()
+        return Chain(couplings, allowed, rows=(Rows(loss, np.full(nodes, bound)),), worst=worst)
+    if seed % 3 == 1:
+        bound = share @ nearest * 1.1 + 0.1 * loss.mean()
+        return Chain(
+            couplings, allowed, rows=(Rows(loss * share[:, None], np.array([bound]), shared=True),), worst=worst
+        )
+    return Chain(couplings, allowed, cost=rng.uniform(20, 200) * share[:, None] * loss, worst=worst)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_solution_is_the_referees(seed):
+    chain = random_chain(seed)
+    found = solve_all(chain, 1e-11)
+    value, laws = referee(chain)
+    assert found.value == pytest.approx(value, rel=1e-6)
+    assert abs(found.value - found.lower_bound) < 1e-6 * found.value
+    assert np.abs(found.laws - laws).max() < 1e-4
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_worst_step_is_the_referees(seed):
+    """Laws are not compared: where the information stays below its maximum they are not unique."""
+    chain = random_chain(seed, worst=True)
+    found = solve_all(chain)
+    assert found.value == pytest.approx(referee(chain)[0], rel=1e-6)
+    assert abs(found.value - found.lower_bound) < 1e-6 * found.value
+
+
+def shares(nodes: int, cells: int, **options) -> Chain:
+    s, y = np.linspace(0, 1, nodes + 1)[:, None], (np.arange(cells) + 0.5) / cells
+    rows = (Rows((y - s) ** 2, np.full(nodes + 1, 0.02)),)
+    couplings = np.full(nodes, 4.0 * nodes**2 if options.get("worst") else 4.0 * nodes)
+    return Chain(couplings, np.ones((nodes + 1, cells), dtype=bool), rows=rows, **options)
+
+
+@pytest.mark.parametrize("worst", [False, True])
+def test_few_cells_suffice_and_the_proof_covers_all(worst):
+    chain = shares(24, 200, worst=worst)
+    few, whole = solve(chain), solve_all(chain)
+    assert few.value == pytest.approx(whole.value, rel=3e-6)
+    assert few.laws.shape == chain.allowed.shape
+    assert lower_bound(chain, few.dual)[0] == pytest.approx(few.lower_bound, rel=1e-12)
+    assert abs(few.value - few.lower_bound) < 1e-5 * few.value
+    assert (few.laws.max(axis=0) > 0).sum() < 110
+
+
+def test_coarse_values_tell_which_cells_fine_ones_need():
+    chain = shares(90, 150)
+    found = solve(chain)
+    assert abs(found.gap) < 1e-5
+    assert (chain.rows[0].of(found.laws) <= 0.02 + 1e-6).all()
+
+
+def test_bound_holds_whatever_multipliers_it_is_made_from():
+    chain = random_chain(0)
+    best = solve_all(chain)
+    rng = np.random.default_rng(3)
+    for size in (1e-6, 1e-3, 0.1, 1.0, 10.0):
+        for _ in range(5):
+            noise = best.dual.normalisation + size * rng.normal(size=len(chain.allowed))
+            rows = best.dual.rows[0] + size * rng.normal(size=len(chain.allowed))
+            proved, made_feasible = lower_bound(chain, Dual(noise, (rows,)))
+            assert proved <= best.value * (1 + 1e-9)
+            assert (made_feasible.rows[0] >= 0).all()
+
+
+def test_bound_is_below_the_objective_of_random_laws():
+    chain = random_chain(2)
+    proved = solve_all(chain).lower_bound
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        laws = rng.dirichlet(np.full(chain.allowed.shape[1], 0.3), size=len(chain.allowed))
+        assert chain.energy(laws) > proved
+
+
+def test_semidefinite_agrees_with_eigenvalues():
+    rng = np.random.default_rng(4)
+    verdicts = set()
+    for _ in range(60):
+        n = int(rng.integers(2, 7))
+        c, d = rng.uniform(0.1, 2, n - 1), rng.normal(0.3, 0.4, (n, 1))
+        allowed = np.ones((n, 1), dtype=bool)
+        allowed[rng.integers(0, n)] = rng.random() < 0.5
+        laplacian = np.diag(np.append(c, 0) + np.insert(c, 0, 0)) - np.diag(c, 1) - np.diag(c, -1)
+        kept = np.ix_(allowed[:, 0], allowed[:, 0])
+        least = np.linalg.eigvalsh((laplacian + np.diag(d[:, 0]))[kept])[0]
+        assert semidefinite(c, d, allowed) == (least > 0)
+        verdicts.add(least > 0)
+    assert verdicts == {True, False}
+
+
+def test_columns_give_the_inverse():
+    rng = np.random.default_rng(6)
+    n, width = 70, 3
+    links = rng.uniform(0, 1, (n - 1, width))
+    diagonal = np.append(links, np.zeros((1, width)), axis=0) + np.insert(links, 0, 0, axis=0) + 0.1
+    columns = Columns.factorise(diagonal, links)
+    left, right = rng.normal(size=(2, n, width)), rng.normal(size=(1, n, width))
+    joined = columns.joined(list(left), [columns.inverse_diagonal * right[0]])
+    expected = np.zeros((2, n, n))
+    for j in range(width):
+        inverse = np.linalg.inv(np.diag(diagonal[:, j]) - np.diag(links[:, j], 1) - np.diag(links[:, j], -1))
+        assert columns.inverse_diagonal[:, j] == pytest.approx(np.diag(inverse), rel=1e-10)
+        expected += np.triu(left[:, :, j, None] * inverse * right[0, :, j])
+    assert joined[:, :, 0, :] == pytest.approx(expected, abs=1e-9)
+
+
+def test_nodes_without_neighbours_are_solved_too():
+    """A cell that only the middle node may use costs both steps all they can cost."""
+    allowed = np.array([[True, False, True], [False, True, False], [True, False, True]])
+    found = solve_all(Chain(np.array([1.0, 2.0]), allowed))
+    assert found.value == pytest.approx(6.0, rel=1e-9)
+    assert found.laws[1].tolist() == [0.0, 1.0, 0.0]
+
+
+def test_equalities_hold():
+    s, y = np.linspace(0, 1, 6)[:, None], np.linspace(-0.5, 1.5, 9)
+    unbiased = Rows((y - s) * np.ones((6, 1)), np.zeros(6), equal=True)
+    small = Rows((y - s) ** 2, np.full(6, 0.1))
+    chain = Chain(np.full(5, 20.0), np.ones((6, 9), dtype=bool), rows=(unbiased, small))
+    found = solve_all(chain)
+    assert np.abs(unbiased.of(found.laws)).max() < 1e-7
+    assert found.value == pytest.approx(referee(chain)[0], rel=1e-6)
+
+
+def test_error_falls_with_the_square_of_the_step():
+    """Chords fall short of angles, and hats of integrals, by the square of the step."""
+
+    def least(nodes: int) -> float:
+        s, y = np.linspace(0, 1, nodes + 1)[:, None], np.array([0.0, 0.3, 0.55, 1.0])
+        share = np.full((nodes + 1, 1), 1 / nodes)
+        share[[0, -1]] /= 2
+        allowed = np.ones((nodes + 1, 4), dtype=bool)
+        return solve_all(Chain(np.full(nodes, 4.0 * nodes), allowed, cost=300 * share * (y - s) ** 2), 1e-11).value
+
+    found = [least(nodes) for nodes in (8, 16, 32, 64)]
+    errors = np.diff(found)
+    orders = np.log2(errors[:-1] / errors[1:])
+    assert orders == pytest.approx(2.0, abs=0.15)
+
+
+def test_solver_says_so_when_it_does_not_converge(monkeypatch):
+    monkeypatch.setattr(interior, "MOST_STEPS", 2)
+    with pytest.raises(ConvergenceError, match="of 25 nodes and 40 cells was not solved: a relative gap of"):
+        solve(shares(24, 40))
+
+
+def test_chains_that_are_none_are_refused():
+    with pytest.raises(InputError, match="1 couplings join one node more, got 3 nodes"):
+        Chain(np.ones(1), np.ones((3, 2), dtype=bool))
+    with pytest.raises(InputError, match="node 1 of the values has no answer that is allowed"):
+        Chain(np.ones(1), np.array([[True], [False]]))
