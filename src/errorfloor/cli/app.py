@@ -3,6 +3,7 @@
 import json
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,9 +71,22 @@ def _options(
 
 def _register() -> None:
     """Load every command; each module adds its own to ``app``."""
-    from errorfloor.cli import demo, design, init, keys, ledger, paper, questions, register, release
-
-    assert demo and design and init and keys and ledger and paper and questions and register and release
+    for name in (
+        "audit",
+        "counts",
+        "demo",
+        "design",
+        "init",
+        "keys",
+        "ledger",
+        "paper",
+        "questions",
+        "register",
+        "release",
+        "serve",
+        "tokens",
+    ):
+        import_module(f"errorfloor.cli.{name}")
 
 
 _register()

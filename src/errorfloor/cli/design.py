@@ -1,5 +1,6 @@
 """``errorfloor design``: the best noise for a support, and what it promises."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +9,7 @@ import typer
 
 from errorfloor.cli.app import AsJson, app, messages, parse_json, print_json
 from errorfloor.cli.supports import GRAMMAR, parse_range, parse_support
+from errorfloor.designer.progress import ProgressBar
 from errorfloor.errors import InputError
 
 
@@ -15,9 +17,21 @@ from errorfloor.errors import InputError
 def design(
     support: Annotated[str, typer.Option(help=f"Where the noise must stay: {GRAMMAR}.")],
     jacobian: Annotated[str | None, typer.Option(help="Derivatives of the answers, as JSON: [[0.1, 0.1]].")] = None,
+    sensitivity: Annotated[
+        str | None, typer.Option(help="Instead of --jacobian: the matrix K = E[F Fᵀ] of a query, as JSON.")
+    ] = None,
     loss: Annotated[str | None, typer.Option(help="squared (default), absolute, or a matrix as JSON.")] = None,
     max_loss: Annotated[float | None, typer.Option(help="Bound on the expected loss.")] = None,
     loss_weight: Annotated[float | None, typer.Option(help="Weight of the expected loss in the objective.")] = None,
+    objective: Annotated[
+        str, typer.Option(help="information (least of it), or error (largest Tr I⁻¹; needs one of the caps).")
+    ] = "information",
+    information_cap: Annotated[
+        float | None, typer.Option(help="With --objective error: the most information about any entry.")
+    ] = None,
+    condition_cap: Annotated[
+        float | None, typer.Option(help="With --objective error: the largest condition number of the information.")
+    ] = None,
     ranges: Annotated[str | None, typer.Option("--range", help="Declared range of every entry: 0..50.")] = None,
     unit: Annotated[str, typer.Option(help="Unit of the data, for the words and the picture.")] = "",
     distance: Annotated[float | None, typer.Option(help="Distance of the two values in the headline.")] = None,
@@ -35,7 +49,19 @@ def design(
     chosen = parse_support(support)
     parsed_loss = loss if loss in (None, "squared", "absolute") else parse_json("--loss", loss)
     C = parse_json("--jacobian", jacobian)
-    noise = ef.design(chosen, jacobian=C, loss=parsed_loss, max_loss=max_loss, loss_weight=loss_weight)
+    with ProgressBar(messages if messages.is_terminal else None) as bar:
+        noise = ef.design(
+            chosen,
+            jacobian=C,
+            sensitivity=parse_json("--sensitivity", sensitivity),
+            loss=parsed_loss,
+            max_loss=max_loss,
+            loss_weight=loss_weight,
+            objective=objective,
+            information_cap=information_cap,
+            condition_cap=condition_cap,
+            progress=bar,
+        )
     entries: Any = np.eye(noise.dimension) if C is None else C
     floor = ef.floor(noise, entries, ranges=None if ranges is None else parse_range(ranges))
     if plot is not None:
@@ -44,10 +70,10 @@ def design(
     words = floor.explain(unit=unit, distance=distance)
     facts: dict[str, Any] = {
         "noise": noise.to_dict(),
-        "information": noise.information.tolist(),
+        "information": _plain(noise.information),
         "mean": noise.mean.tolist(),
         "covariance": noise.covariance.tolist(),
-        "entropy": noise.entropy,
+        "entropy": noise.entropy if math.isfinite(noise.entropy) else None,
         "worst_entry": float(floor.worst_entry),
         "any_estimator": None if ranges is None else floor.any_estimator.tolist(),
         "explanation": words,
@@ -62,6 +88,11 @@ def design(
     print(f"mean          {_matrix(noise.mean)}   r.m.s. {noise.expected_loss() ** 0.5:.4g} {unit}".rstrip())
     print(f"optimality    {certificate.explain() if certificate else ''}")
     print(f"promise       {words}")
+
+
+def _plain(array: Any) -> Any:
+    """A matrix as JSON, which has no infinity: null stands for it."""
+    return [[float(x) if math.isfinite(x) else None for x in row] for row in array]
 
 
 def _matrix(array: Any) -> str:

@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 
 from errorfloor.errors import InputError, SupportError
-from errorfloor.support import Ball, HalfLine, Interval, Reals, Support, from_dict, product_of
+from errorfloor.support import Ball, HalfLine, Interval, Polygon, Reals, Support, from_dict, product_of
 
 GRAMMAR = (
     "-0.5..0.5 (an interval), 0.. or ..0 (a half-line), .. (the line), several of these with commas (a box, an "
-    "orthant, Rᵐ, or a mixture), ball:DIMENSION:RADIUS, or @FILE with a support as JSON"
+    "orthant, Rᵐ, or a mixture), ball:DIMENSION:RADIUS, polygon:X,Y;X,Y;X,Y (corners in order), or @FILE with a "
+    "support as JSON"
 )
 
 
@@ -17,6 +18,8 @@ def parse_support(text: str) -> Support:
 
     >>> parse_support("-0.5..0.5"), parse_support("0..,0.."), parse_support("ball:2:1.5").radius
     (Interval(low=-0.5, high=0.5), Orthant(dimension=2), 1.5)
+    >>> parse_support("polygon:0,0;1,0;0,1").volume
+    0.5
     >>> parse_support("wide")
     Traceback (most recent call last):
     errorfloor.errors.InputError: cannot read 'wide' as a support; write -0.5..0.5 (an interval), ...
@@ -25,6 +28,8 @@ def parse_support(text: str) -> Support:
         return _from_file(Path(text[1:]))
     if text.startswith("ball:"):
         return _ball(text)
+    if text.startswith("polygon:"):
+        return _polygon(text)
     sides = [_side(part.strip(), text) for part in text.split(",")]
     return product_of(sides)
 
@@ -62,6 +67,15 @@ def _ball(text: str) -> Support:
     try:
         _, dimension, radius = text.split(":")
         return Ball(int(dimension), float(radius))
+    except SupportError:
+        raise
+    except ValueError:
+        raise _refuse(text) from None
+
+
+def _polygon(text: str) -> Support:
+    try:
+        return Polygon([[float(x) for x in corner.split(",")] for corner in text.removeprefix("polygon:").split(";")])
     except SupportError:
         raise
     except ValueError:

@@ -5,9 +5,13 @@ from typing import Any
 
 from errorfloor.errors import InputError
 from errorfloor.plots.answers import allowances, certain_intervals
+from errorfloor.plots.attacks import declines, findings
 from errorfloor.plots.canvas import canvas
+from errorfloor.plots.counts import compare_counts, count_table
 from errorfloor.plots.densities import at_equal_quality, at_equal_width, compare, density
-from errorfloor.plots.tradeoffs import distinguishability, floor_against_answers, tradeoff
+from errorfloor.plots.policies import policy
+from errorfloor.plots.tradeoffs import distinguishability, floor_against_answers, frontier, tradeoff
+from errorfloor.plots.trajectories import path_map, per_step_excess, trajectories
 
 __all__ = [
     "allowances",
@@ -16,11 +20,20 @@ __all__ = [
     "canvas",
     "certain_intervals",
     "compare",
+    "compare_counts",
+    "count_table",
+    "declines",
     "density",
     "distinguishability",
+    "findings",
     "floor_against_answers",
+    "frontier",
+    "path_map",
+    "per_step_excess",
+    "policy",
     "save",
     "tradeoff",
+    "trajectories",
 ]
 
 FORMATS = (".png", ".svg", ".pdf")

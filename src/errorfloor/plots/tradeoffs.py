@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from errorfloor.designer import Frontier
 from errorfloor.floors import Floor
 from errorfloor.noise import Noise
 from errorfloor.plots.canvas import canvas, with_unit
@@ -31,6 +32,30 @@ def tradeoff(families: Mapping[str, Callable[[float], Noise]], sizes: Sequence[f
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.legend(title="more noise, higher floor", frameon=False)
+    return figure
+
+
+def frontier(curve: Frontier, *, unit: str = "", name: str = "least information") -> Any:
+    """Draw the least information against the loss, with what is proved to be out of reach shaded.
+
+    >>> import errorfloor as ef
+    >>> from errorfloor.designer import tradeoff
+    >>> figure = frontier(tradeoff(ef.Interval(-1, 1), max_losses=[0.05, 0.1, 0.13]))
+    >>> figure.axes[0].get_xlabel()
+    'expected loss'
+    """
+    figure, axes = canvas()
+    axes.plot(curve.losses, curve.information, marker="o", markersize=4, label=name)
+    proved = [0.0 if n.certificate is None else n.certificate.lower_bound or 0.0 for n in curve.noises]
+    # information falls with the loss, so what is proved at a point holds for every smaller loss as well
+    axes.fill_between(curve.losses, 0.0, proved, step="pre", color="#dddddd", linewidth=0, label="proved out of reach")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=float(curve.information.min()) / 2)
+    axes.set_title("What quality costs")
+    axes.set_xlabel(with_unit("expected loss", unit))
+    axes.set_ylabel("information revealed, J")
+    axes.legend(frameon=False)
     return figure
 
 

@@ -1,0 +1,134 @@
+"""Playing an attack many times, and saying whether a promise was broken."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from errorfloor.attacks.attack import Attack
+from errorfloor.attacks.world import World
+from errorfloor.errors import ErrorFloorError
+
+FALSE_ALARM = 1e-6  # that any of an audit's attacks is said to win although every promise holds
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How an attack went: how often it was right, and how often it may be by the promise.
+
+    ``error`` is the root-mean-square error of its guess, ``floor`` what the promise says that it is at least: h²/4 for
+    a guess of the middle, and h²·(share of wrong guesses) for a guess of one of two values h apart.
+
+    >>> Finding("coin", "guess", runs=200, right=104, promised=0.6, distance=5.0, unit="kWh", threshold=158).beaten
+    False
+    """
+
+    attack: str
+    tries: str
+    runs: int
+    right: int
+    promised: float
+    distance: float
+    unit: str
+    threshold: int
+    note: str = ""
+
+    @property
+    def success(self) -> float:
+        """The share of right guesses; where there was no idea, a coin guessed."""
+        return self.right / self.runs
+
+    @property
+    def beaten(self) -> bool:
+        """Whether it was right so often that the promise cannot hold."""
+        return self.right >= self.threshold
+
+    @property
+    def error(self) -> float:
+        """The root-mean-square error of the guess."""
+        return self.distance * math.sqrt(max(0.0, 1 - self.success))
+
+    @property
+    def floor(self) -> float:
+        """The least root-mean-square error of such a guess that the promise allows."""
+        return self.distance * math.sqrt(1 - self.promised)
+
+    @property
+    def ratio(self) -> float:
+        """Attained error over its floor: below 1 more often than chance explains means that the floor is broken."""
+        return self.error / self.floor
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """A 95 % confidence interval of the ratio, exact for a share of successes."""
+        from scipy.stats import beta
+
+        right, wrong = self.right, self.runs - self.right
+        low = float(beta.ppf(0.025, right, wrong + 1)) if right > 0 else 0.0
+        high = float(beta.ppf(0.975, right + 1, wrong)) if wrong > 0 else 1.0
+        least, most = ((self.distance * math.sqrt(1 - share)) / self.floor for share in (high, low))
+        return least, most
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        return {
+            "attack": self.attack,
+            "tries": self.tries,
+            "runs": self.runs,
+            "success": self.success,
+            "promised": self.promised,
+            "error": self.error,
+            "floor": self.floor,
+            "ratio": self.ratio,
+            "interval": list(self.interval),
+            "distance": self.distance,
+            "unit": self.unit,
+            "beaten": self.beaten,
+            "note": self.note,
+        }
+
+
+def judge(attack: Attack, world: World, *, runs: int, seed: int, attacks: int = 1) -> Finding:
+    """Play an attack against fresh servers that hold one value or the other, by a coin.
+
+    Guarantee: if the promise holds, the probability that the finding says ``beaten`` is at most FALSE_ALARM divided by
+    the number of ``attacks`` that are played: the binomial tail, with no approximation.
+
+    >>> from errorfloor.attacks import Differencing
+    >>> from errorfloor.catalogue import Catalogue
+    >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
+    >>> meters = {"source": "-", "version": "1", "row_key": ["id"], "public": {"id": "whole"}, "private": {"kwh": kwh}}
+    >>> with World(Catalogue(tables={"meters": meters}), "meters", "kwh") as world:
+    ...     judge(Differencing(), world, runs=3, seed=1).runs
+    3
+    """
+    secret, right = world.secret, 0
+    for coin, tie in np.random.default_rng(seed).integers(0, 2, (runs, 2)).tolist():
+        try:
+            odds = attack.play(world, coin)
+        except ErrorFloorError:
+            odds = 0.0  # the server would have none of it
+        right += (tie if odds == 0 else int(odds > 0)) == coin
+    return Finding(
+        attack=attack.name,
+        tries=attack.tries,
+        runs=runs,
+        right=right,
+        promised=world.promised,
+        distance=secret.distance,
+        unit=secret.private.unit,
+        threshold=threshold(runs, world.promised, FALSE_ALARM / attacks),
+    )
+
+
+def threshold(runs: int, promised: float, false_alarm: float) -> int:
+    """Give the least number of right guesses that somebody who is right with the promised chance reaches too seldom.
+
+    >>> threshold(200, 0.65, 1e-6), threshold(10, 0.5, 0.5)
+    (162, 6)
+    """
+    from scipy.stats import binom
+
+    counts = np.arange(runs + 2)
+    return int(counts[binom.sf(counts - 1, runs, promised) <= false_alarm][0])

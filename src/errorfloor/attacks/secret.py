@@ -1,0 +1,76 @@
+"""What is at stake in an attack: one entry that has one of two values, all others being known."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from errorfloor.catalogue import PrivateColumn, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Secret:
+    """One entry of a private column, known to be one of two values at even odds; all other entries are known.
+
+    ``rows`` is the table as the adversary knows it: every column, and in the victim's own cell the first value.
+
+    >>> Secret.__annotations__["values"]
+    tuple[float, float]
+    """
+
+    table: str
+    declared: Table
+    column: str
+    rows: pa.Table
+    victim: int
+    values: tuple[float, float]
+
+    @property
+    def private(self) -> PrivateColumn:
+        """What is declared of the column."""
+        return self.declared.private[self.column]
+
+    @property
+    def distance(self) -> float:
+        """How far apart the two values are."""
+        return self.values[1] - self.values[0]
+
+    @property
+    def known(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The column's numbers, the victim's as if it were the first value."""
+        return np.asarray(self.rows[self.column].to_numpy(zero_copy_only=False), dtype=np.float64)
+
+    def condition(self, rows: list[int] | None = None) -> str:
+        """Give a WHERE condition that picks rows by their keys; by default the victim's alone."""
+        picked = [self.victim] if rows is None else rows
+        each = [
+            " AND ".join(f"{name} = {literal(self.rows[name][row].as_py())}" for name in self.declared.row_key)
+            for row in picked
+        ]
+        return " OR ".join(f"({one})" for one in each)
+
+    def nearer(self, estimate: float) -> int:
+        """Say which of the two values an estimate is nearer to."""
+        return int(estimate > (self.values[0] + self.values[1]) / 2)
+
+
+def literal(value: object) -> str:
+    """Write a public value as SQL.
+
+    >>> literal("it's"), literal(3), literal(True)
+    ("'it''s'", '3', 'TRUE')
+    """
+    import datetime
+
+    match value:
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case datetime.datetime():
+            return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+        case datetime.date():
+            return f"DATE '{value.isoformat()}'"
+        case _:
+            return str(value)

@@ -1,0 +1,49 @@
+"""Pictures of attacks: what they attained beside what a floor allows."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from errorfloor.plots.canvas import COLOURS, canvas
+
+if TYPE_CHECKING:
+    from errorfloor.attacks import Finding
+    from errorfloor.attacks.repeated_draws import Decline
+
+
+def findings(found: "Sequence[Finding]", title: str = "") -> Any:
+    """Draw each attack's error over its floor, with 95 % intervals; left of 1 would be a broken floor.
+
+    >>> from errorfloor.attacks import Finding
+    >>> one = Finding("coin", "guess", runs=200, right=104, promised=0.6, distance=5.0, unit="kWh", threshold=158)
+    >>> len(findings([one]).axes)
+    1
+    """
+    figure, axes = canvas(width=7.0, height=1.2 + 0.32 * len(found))
+    for place, one in enumerate(reversed(found)):
+        low, high = one.interval
+        colour = COLOURS[1] if one.beaten else COLOURS[0]
+        axes.plot([low, high], [place, place], color=colour, linewidth=2)
+        axes.plot([one.ratio], [place], "o", color=colour)
+    axes.axvline(1.0, color="#444444", linewidth=1, linestyle="--")
+    axes.set_yticks(range(len(found)), [one.attack for one in reversed(found)])
+    axes.set_xlabel("attained error over its floor")
+    axes.set_xlim(left=0)
+    if title:
+        axes.set_title(title)
+    return figure
+
+
+def declines(found: "Sequence[Decline]") -> Any:
+    """Draw how fast errors fall with the number of fresh draws.
+
+    >>> from errorfloor.attacks.repeated_draws import Decline
+    >>> len(declines([Decline("midrange", (10, 100), (0.1, 0.01))]).axes)
+    1
+    """
+    figure, axes = canvas(height=4.2)
+    for one in found:
+        axes.loglog(one.draws, one.errors, marker="o", markersize=4, label=f"{one.name} (slope {one.slope:.2f})")
+    axes.set_xlabel("fresh answers")
+    axes.set_ylabel("root-mean-square error")
+    axes.legend(fontsize=8, frameon=False)
+    return figure
