@@ -33,13 +33,14 @@ class Connection:
         except (httpx.InvalidURL, TypeError):
             address = httpx.URL("")
         if address.scheme not in ("http", "https") or not address.host:
-            raise InputError(f"the address of a server looks like https://host:8470, got {url!r}")
+            raise InputError(f"the address of a server looks like https://host:8470, got {_shown(address, url)}")
         if not isinstance(token, str) or not token.isascii() or not token.isprintable() or not token:
             raise InputError("token must be the text that errorfloor tokens create printed")
         near = _is_loopback(address.host)
         if address.scheme == "http" and not (near or insecure):
             raise InputError(
-                f"{url} would send the token unprotected over the network: use https, or say insecure=True",
+                f"{_shown(address, url)} would send the token unprotected over the network: use https, or say "
+                f"insecure=True",
                 host=address.host,
             )
         self.url = str(address.copy_with(query=None, fragment=None)).rstrip("/")
@@ -106,3 +107,10 @@ def _trusted(verify: bool | str | Path) -> ssl.SSLContext | bool:
         return ssl.create_default_context(cafile=str(verify))
     except OSError:
         raise InputError(f"verify must be a file with certificates (PEM), got {verify}") from None
+
+
+def _shown(address: httpx.URL, given: object) -> str:
+    """Name a server in a message without the passwords and tokens that an address may hold."""
+    if address.host:
+        return f"{address.scheme}://{address.host}"
+    return f"a text of {len(given)} signs" if isinstance(given, str) else type(given).__name__

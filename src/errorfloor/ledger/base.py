@@ -122,9 +122,20 @@ class Ledger(ABC):
         return self._read(lambda book: book.known(wanted))
 
     def found(self, labels: Iterable[str]) -> dict[str, Record]:
-        """Give the records with those labels; a label that was never charged is left out."""
-        wanted = set(labels)
-        return self._read(lambda book: book.found(wanted))
+        """Give the records with those labels; a label that was never charged is left out.
+
+        What is given is anchored first: an older copy of the ledger, put back later, is then refused.
+        """
+        wanted, kept = set(labels), self._kept()
+
+        def work(book: Book) -> tuple[dict[str, Record], Head]:
+            self._check(book, kept)
+            return book.found(wanted), book.head()
+
+        found, head = self._read(work)
+        if self._anchor is not None and kept != head:
+            self._anchor.advance(head)
+        return found
 
     def head(self) -> Head:
         """Where the ledger stands."""

@@ -1,8 +1,9 @@
 """Quotas: shares of every allowance for one analyst, or for one day, week or month, or for both.
 
-A quota is one more account. Whatever is charged to an account is charged to its quotas too, in the same transaction,
+A quota is one more account. What an answer charges to an account it charges to its quotas too, in the same transaction,
 so that nothing can race; and the account itself is still compared with the whole allowance, so that no clock, no name
-and no number of analysts gets more out of it.
+and no number of analysts gets more out of it. Releases of whole tables and trips of streams, which the custodian makes,
+count against the allowance alone.
 """
 
 import datetime

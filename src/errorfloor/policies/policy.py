@@ -64,6 +64,9 @@ class Policy(Value):
         share = np.full(nodes.size, 1 / nodes.size) if self.weights is None else vector("weights", self.weights)
         if share.shape != nodes.shape or (share < 0).any():
             raise InputError("weights must be one number for each node, not negative")
+        total = np.array([math.fsum(row) for row in laws.tolist()])[:, None]
+        off = np.abs(total - 1) > laws.shape[1] * 2.0**-52  # beyond rounding: what was scaled once is kept to the bit
+        laws = np.where(off, laws / total, laws)  # what is stated is then what is drawn
         for name, value in (("nodes", nodes), ("laws", laws), ("weights", share)):
             object.__setattr__(self, name, value)
 

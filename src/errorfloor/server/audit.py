@@ -54,7 +54,18 @@ class Audit:
             if self._file is None:
                 print(text, end="", file=sys.stderr, flush=True)
             else:
-                os.write(self._file, text.encode())
+                self._append(self._file, text.encode())
+
+    def _append(self, file: int, line: bytes) -> None:
+        """Write a line; where the file cannot be written, it goes to the standard error, with the reason."""
+        try:
+            os.write(file, line)
+        except OSError as problem:
+            print(
+                f"the audit log cannot be written ({problem.strerror}); its line: {line.decode()}",
+                end="",
+                file=sys.stderr,
+            )
 
     def close(self) -> None:
         """Close the file."""

@@ -202,8 +202,13 @@ class Measured(BaseModel):
     trip: Annotated[str, Field(min_length=1, max_length=200, description="One trip, one name.")]
     step: Annotated[int, Field(ge=0, le=2**31, strict=True, description="k, from 0 to the horizon; each once.")]
     measurement: Annotated[
-        list[Annotated[float, Field(strict=True)]],
-        Field(min_length=1, max_length=100, description="The m numbers of C x[k]. They are private, and not kept."),
+        list[Any],
+        Field(
+            max_length=100,
+            description="The m numbers of C x[k]. They are private, and not kept; whether they will do is no matter of "
+            "the log's.",
+            json_schema_extra={"items": {"type": "number"}},
+        ),
     ]
 
 

@@ -13,16 +13,20 @@ from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.scanning import exact_values
 from errorfloor.service.sticky import draw
 from errorfloor.service.table import arranged, plain_key
+from errorfloor.vault import is_current
 
 
 def look_and_release(prepared: Prepared, engine: Engine, key: Key) -> tuple[pa.Table, tuple[int, ...]]:
     """Read the private columns, draw, and give the released table; to be called once the charge is durable.
 
-    Raises AnswerFailedError, always the same, if anything fails: what is said of it could depend on private values.
+    Raises AnswerFailedError, always the same, if anything fails: what is said of it could depend on private values. It
+    fails too if a snapshot was made anew since it was first looked up: the noise belongs to the one that was priced.
     """
     released = None
     try:
-        released = release(prepared, exact_values(prepared, engine), key)
+        values = exact_values(prepared, engine)
+        if all(is_current(one, engine) for one in prepared.snapshots):
+            released = release(prepared, values, key)
     except Exception:  # leaving the block drops it, so that nothing of it stays in the error below
         released = None
     if released is None:

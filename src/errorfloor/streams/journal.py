@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,8 +48,8 @@ class Journal:
     An answer is a record of the ledger without a charge, under a label of trip and step, so that its label is taken
     once whatever servers race for it, and a ledger that has lost one is refused.
 
-    Guarantee: at most one answer is ever released for a step of a trip, whatever measurements are given, by however
-    many processes over one ledger, and it is durable before it is given.
+    Guarantee: under one key and plan at most one answer is ever released for a step of a trip, whatever measurements
+    are given, by however many processes over one ledger, and it is durable and anchored before it is given.
 
     >>> from errorfloor.streams.example import example_stream
     >>> journal = Journal(example_stream())
@@ -139,7 +140,7 @@ class Journal:
     def _name(self, what: str, value: Any) -> str:
         if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_NAME or not value.isprintable():
             raise InputError(f"{what} must be a text of 1 to {LONGEST_NAME} printable signs")
-        return value
+        return unicodedata.normalize("NFC", value)  # one name however its accents are written
 
     def _step(self, value: Any) -> int:
         step, horizon = whole("step", value, least=0), self.stream.plan.system.horizon
@@ -153,13 +154,15 @@ class Journal:
     def _measured(self, measurement: Any) -> list[float]:
         count, most = self.stream.plan.system.outputs, MOST / 2 * self.stream.lattice.size
         if not isinstance(measurement, Sequence) or isinstance(measurement, str) or len(measurement) != count:
-            raise InputError(f"measurement must be a list of {count} number{'s' if count > 1 else ''}")
+            raise RefusedError(
+                f"measurement must be a list of {count} number{'s' if count > 1 else ''}", reason="measurement"
+            )
         try:
             given = [float(value) for value in measurement]
         except (TypeError, ValueError, OverflowError):
             given = []
         if len(given) != count:
-            raise InputError("measurement must be a list of numbers")
+            raise RefusedError("measurement must be a list of numbers", reason="measurement")
         if not all(abs(value) <= most for value in given):
             raise RefusedError(
                 f"measurement must have finite numbers of at most {most:g} in size, so that they can be rounded to "

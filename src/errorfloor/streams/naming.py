@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,4 +66,4 @@ def check_name(what: str, value: Any) -> Name:
     """
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
         raise InputError(f"{what} must be a text or a whole number, got {value!r}")
-    return value
+    return unicodedata.normalize("NFC", value) if isinstance(value, str) else value

@@ -81,6 +81,19 @@ def snapshot(catalogue: Catalogue, table_name: str, engine: Engine) -> Snapshot:
     )
 
 
+def is_current(found: Snapshot, engine: Engine) -> bool:
+    """Say whether the engine still keeps that very snapshot, and not another one under its name.
+
+    An identity is drawn once and never comes back: if it is there now, it was there all the time before.
+
+    >>> import inspect
+    >>> list(inspect.signature(is_current).parameters)
+    ['found', 'engine']
+    """
+    note = engine.recall(name_of(found.table_name, found.version))
+    return note is not None and json.loads(note)["identity"] == found.identity
+
+
 def declared(catalogue: Catalogue, table_name: str) -> Table:
     """Give a table's declaration, or say which tables there are."""
     if table_name not in catalogue.tables:
