@@ -8,9 +8,10 @@ try:
 except ModuleNotFoundError as _missing:
     raise MissingExtraError("bulk", str(_missing.name)) from None
 
+from errorfloor.bulk.answered import AnsweredColumn
 from errorfloor.bulk.columns import ReleasedColumn
 from errorfloor.bulk.perturbation import Perturbation
 from errorfloor.bulk.pipeline import release
 from errorfloor.bulk.report import ChargedRelease, Release
 
-__all__ = ["ChargedRelease", "Perturbation", "Release", "ReleasedColumn", "release"]
+__all__ = ["AnsweredColumn", "ChargedRelease", "Perturbation", "Release", "ReleasedColumn", "release"]

@@ -3,7 +3,11 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from errorfloor.bulk.answered import AnsweredColumn
 from errorfloor.bulk.columns import ReleasedColumn
+from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.catalogue import Catalogue, PrivateColumn
 from errorfloor.engines import Engine
 from errorfloor.errors import InputError
@@ -41,11 +45,11 @@ def exposure(catalogue: Catalogue, snapshot: Snapshot, column: str, engine: Engi
     return Exposure(tuple(found.cells), most)
 
 
-def charges(column: ReleasedColumn, declared: PrivateColumn, table: str, shown: Exposure) -> dict[Account, Charge]:
+def charges(column: RuledColumn, declared: PrivateColumn, table: str, shown: Exposure) -> dict[Account, Charge]:
     """Give what the release of a column costs each account.
 
-    With I the noise's information, η the evaluation error, L the width of the range and n the rows of the owner with
-    most of them: A = I and E = I·η² for every cell of accounts, A = n·I·(L + 2η)² for owners.
+    With I the information of the noise or policy, η the evaluation error, L the width of the range and n the rows of
+    the owner with most of them: A = I and E = I·η² for every cell of accounts, A = n·I·(L + 2η)² for owners.
 
     Guarantee: each number is rounded up; see charging.proof.md.
 
@@ -58,7 +62,7 @@ def charges(column: ReleasedColumn, declared: PrivateColumn, table: str, shown: 
     >>> [(account.column, round(charge.information)) for account, charge in cost.items()]
     [('kwh', 10), ('', 747678)]
     """
-    information = float(column.noise.information[0, 0])
+    information = column.information
     error = evaluation_error(column)
     entry = Charge(information * SLACK, information * error**2 * SLACK)
     cost = {Account(table, column.name, cell_text(cell)): entry for cell in shown.cells}
@@ -68,7 +72,23 @@ def charges(column: ReleasedColumn, declared: PrivateColumn, table: str, shown: 
     return cost
 
 
-def evaluation_error(column: ReleasedColumn) -> float:
+def evaluation_error(column: RuledColumn) -> float:
+    """Bound how far a released number, as computed, is off the one that its exact value would have had."""
+    if isinstance(column, AnsweredColumn):
+        return _error_of_answer(column)
+    assert isinstance(column, ReleasedColumn)
+    return _error_of_sum(column)
+
+
+def _error_of_answer(column: AnsweredColumn) -> float:
+    """Bound how far the value is off as computed, and what the draws' own roundings tell, as a shift of the value."""
+    value = float(np.abs(column.policy.nodes).max())
+    apart = column.policy.laws.shape[1] * 2.0**-53 + 2.0**-50  # total variation of draws and law
+    angle = math.pi * math.sqrt(apart / 2)
+    return ROUNDING * value + 2 * angle / math.sqrt(column.information)
+
+
+def _error_of_sum(column: ReleasedColumn) -> float:
     """Bound how far value plus noise, as computed, is off its exact sum; what is beyond the lattice is refused."""
     assert column.range is not None
     value, lattice = max(map(abs, column.range)), column.lattice

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.bulk.columns import ReleasedColumn
 from errorfloor.bulk.rowkey import RowKey, kind_of
+from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.checks import Array
 from errorfloor.identity import Key, Label
 
@@ -24,6 +24,7 @@ class Content:
     Guarantee: different rows, with keys that are unique in each table, have different sums up to chance 2⁻¹²⁸, to
     whoever lacks the key. See content.proof.md.
 
+    >>> from errorfloor.bulk.columns import ReleasedColumn
     >>> from errorfloor.support import Interval
     >>> column = ReleasedColumn.plan("kwh", Interval(0, 1), out_of_range="refuse", nulls="keep")
     >>> rows = pa.record_batch({"id": [1, 2, 3], "kwh": [9.0, None, 8.0]})
@@ -34,12 +35,10 @@ class Content:
     """
 
     row_keys: tuple[RowKey, ...]
-    columns: tuple[ReleasedColumn, ...]
+    columns: tuple[RuledColumn, ...]
 
     @classmethod
-    def prepare(
-        cls, schema: pa.Schema, columns: Sequence[ReleasedColumn], key: Sequence[str], secret: Key
-    ) -> "Content":
+    def prepare(cls, schema: pa.Schema, columns: Sequence[RuledColumn], key: Sequence[str], secret: Key) -> "Content":
         """Derive a key for each column from what names it."""
         kinds = tuple(kind_of(schema.field(name).type, name) for name in key)
         whose = [Label("release content", (tuple(key), kinds, column.name)) for column in columns]
@@ -67,7 +66,7 @@ def total(tags: Array) -> int:
     return sum(int(quarter) << (32 * place) for place, quarter in enumerate(quarters)) % MODULUS
 
 
-def _words(column: ReleasedColumn, batch: pa.RecordBatch) -> tuple[Array, Array]:
+def _words(column: RuledColumn, batch: pa.RecordBatch) -> tuple[Array, Array]:
     """Give a value as a double, before it is clamped, and whether there is one."""
     values, missing = column.numbers(batch.column(column.name))
     absent = np.zeros(len(values), dtype="<u8") if missing is None else missing.astype("<u8")

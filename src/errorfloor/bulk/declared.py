@@ -12,15 +12,18 @@ from errorfloor.bulk.files import Copying, check_target
 from errorfloor.bulk.perturbation import noise_label
 from errorfloor.bulk.report import ChargedRelease
 from errorfloor.bulk.request import Request, plan_columns
+from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.bulk.snapshots import SnapshotTable
 from errorfloor.bulk.tables import TableFile
 from errorfloor.bulk.workplace import workplace
 from errorfloor.catalogue import Catalogue, Table, load
 from errorfloor.engines import Engine, open_engine
 from errorfloor.errors import AllowanceError, AnswerFailedError, ErrorFloorError, InputError
+from errorfloor.floors.words import rounded_down
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Entry, Ledger, open_ledger
 from errorfloor.noise import Noise
+from errorfloor.policies import Policy
 from errorfloor.service.advice import consequence, room
 from errorfloor.service.noises import rounded_up
 from errorfloor.service.preparation import allowances_of, terms_of
@@ -34,7 +37,7 @@ from errorfloor.vault import Snapshot, snapshot
 class Wanted:
     """What the caller chooses; all else is declared."""
 
-    columns: Mapping[str, Noise | Interval]
+    columns: Mapping[str, Noise | Interval | Policy]
     batch: str
     steps: Mapping[str, str]
     overwrite: bool
@@ -112,7 +115,7 @@ def _request(table: Table, table_name: str, wanted: Wanted, ring: KeyRing) -> Re
     )
 
 
-def _ruled(column: ReleasedColumn, table: Table) -> ReleasedColumn:
+def _ruled(column: RuledColumn, table: Table) -> RuledColumn:
     declared = table.private[column.name]
     coarse = declared.resolution > declared.floor / 10
     nulls = "keep" if declared.nulls == "public" else "refuse"
@@ -206,18 +209,28 @@ def _charge(wanted: Wanted, priced: _Priced, ledger: Ledger) -> list[bool]:
         raise AllowanceError(words, **problem.fields) from None
 
 
-def advice(wanted: Wanted, columns: Sequence[ReleasedColumn], stand: Sequence[Standing]) -> str:
-    """Say which floor a release would break and which noise would keep all of them, from public facts alone."""
+def advice(wanted: Wanted, columns: Sequence[RuledColumn], stand: Sequence[Standing]) -> str:
+    """Say which floor a release would break and what would keep all of them, from public facts alone."""
     text = consequence(max(stand, key=lambda standing: standing.used), "release")
     factor = room(stand)
     if factor <= 1e-9:
         return f"{text}: the allowance is used up; what was released before can be released again, free of charge"
+    noisy = [column for column in columns if isinstance(column, ReleasedColumn)]
+    ways = [_wider_noise(wanted, noisy, factor)] if noisy else []
+    for column in columns:
+        if not isinstance(column, ReleasedColumn):  # other answers, other roundings: a little less than the factor
+            most = rounded_down(column.information * factor * (1 - 1e-4))
+            ways.append(f"a policy for {column.name} whose largest information is at most {most}")
+    return f"{text}: release it with {' and '.join(ways)}"
+
+
+def _wider_noise(wanted: Wanted, columns: Sequence[ReleasedColumn], factor: float) -> str:
     scale = rounded_up(1 / math.sqrt(factor))
     while not all(_fits(column, wanted, scale, factor * (1 - 1e-9)) for column in columns):
         scale = rounded_up(scale * 1.001)
     wider = [f"{one.name} {_wider(one, scale).low:g} … {_wider(one, scale).high:g}" for one in columns if _bounded(one)]
     here = f" ({', '.join(wider)})" if wider else ""
-    return f"{text}: release it with noise at least {scale:g} times as wide{here}"
+    return f"noise at least {scale:g} times as wide{here}"
 
 
 def _fits(column: ReleasedColumn, wanted: Wanted, scale: float, factor: float) -> bool:
@@ -226,7 +239,7 @@ def _fits(column: ReleasedColumn, wanted: Wanted, scale: float, factor: float) -
         return scale**2 * factor >= 1
     step = wanted.steps.get(column.name)
     wider = ReleasedColumn.plan(column.name, _wider(column, scale), step=step, out_of_range="refuse", nulls="keep")
-    return float(wider.noise.information[0, 0]) <= factor * float(column.noise.information[0, 0])
+    return wider.information <= factor * column.information
 
 
 def _wider(column: ReleasedColumn, scale: float) -> Interval:

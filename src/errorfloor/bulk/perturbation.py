@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from errorfloor.bulk.columns import ReleasedColumn
 from errorfloor.bulk.rowkey import RowKey, kind_of
+from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.checks import Array
 from errorfloor.identity import Key, Label, Part
 
@@ -15,6 +15,7 @@ from errorfloor.identity import Key, Label, Part
 class Perturbation:
     """What is done to each batch of a table. It holds derived keys, enough to take this batch's noise away again.
 
+    >>> from errorfloor.bulk.columns import ReleasedColumn
     >>> from errorfloor.support import Interval
     >>> column = ReleasedColumn.plan("x", Interval(-1, 1), step="0.5", out_of_range="refuse", nulls="keep")
     >>> batch = pa.record_batch({"id": [1, 2], "x": [0.0, 0.0]})
@@ -24,11 +25,11 @@ class Perturbation:
     """
 
     row_key: RowKey
-    columns: tuple[ReleasedColumn, ...]
+    columns: tuple[RuledColumn, ...]
 
     @classmethod
     def prepare(
-        cls, schema: pa.Schema, columns: Sequence[ReleasedColumn], key: Sequence[str], batch: Part, secret: Key
+        cls, schema: pa.Schema, columns: Sequence[RuledColumn], key: Sequence[str], batch: Part, secret: Key
     ) -> "Perturbation":
         """Derive the keys of rows and columns from what names them."""
         rows = RowKey(tuple(key), secret.derive(Label("release rows", _whose(schema, key, batch))))
@@ -50,7 +51,7 @@ class Perturbation:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema(batch.schema)), tags
 
 
-def noise_label(schema: pa.Schema, column: ReleasedColumn, key: Sequence[str], batch: Part) -> Label:
+def noise_label(schema: pa.Schema, column: RuledColumn, key: Sequence[str], batch: Part) -> Label:
     """Give all that decides a column's noise besides the custodian's key and the rows' keys."""
     return Label("release column", (*_whose(schema, key, batch), *column.identity))
 

@@ -11,6 +11,7 @@ from errorfloor.bulk.tables import TableFile
 from errorfloor.errors import InputError
 from errorfloor.identity import KeyRing
 from errorfloor.noise import Noise
+from errorfloor.policies import Policy
 from errorfloor.support import Interval
 
 
@@ -18,7 +19,7 @@ def release(
     source: Any,
     target: str | Path,
     *,
-    columns: Mapping[str, Noise | Interval],
+    columns: Mapping[str, Noise | Interval | Policy],
     batch: str,
     key: Sequence[str] | None = None,
     keys: KeyRing | str | Path | None = None,
@@ -37,9 +38,10 @@ def release(
 ) -> Release:
     """Write a copy of a table in which some columns carry noise.
 
-    Guarantee: each released number minus the true one lies in the interval given for its column, and tells about the
-    true one no more than the report says. The noise of a value follows from the key, the batch, the row's key and the
-    column, so the same release made again is the same file, and no two batches share noise.
+    Guarantee: each released number minus the true one lies in the interval given for its column, or the number itself
+    in the outputs of its policy; it tells about the true one no more than the report says. What is drawn for a value
+    follows from the key, the batch, the row's key and the column, so the same release made again is the same file, and
+    no two batches share noise.
 
     A catalogue as source means its registered ``table``: the release is charged to the table's accounts before a
     private column is read, what was charged before is free, and the catalogue says what ``key``, ``keys``, ``ranges``,
@@ -53,7 +55,8 @@ def release(
     table, target_table
         The tables meant in DuckDB files; the declared table in a catalogue.
     columns
-        For each column an interval that the noise must not leave, or a noise.
+        For each column an interval that the noise must not leave, or a noise; or a policy, whose draws at the true
+        values, clamped as ``out_of_range`` says, then stand in place of them and never leave its outputs.
     key
         Columns that together name a row; no two rows may share them.
     batch

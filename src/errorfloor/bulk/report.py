@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from errorfloor.bulk.columns import ReleasedColumn
+from errorfloor.bulk.ruled import RuledColumn
 
 if TYPE_CHECKING:
     from errorfloor.service.standing import Standing
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 class Release:
     """What was released, in words and figures that may be published with it.
 
+    >>> from errorfloor.bulk.columns import ReleasedColumn
     >>> from errorfloor.support import Interval
     >>> column = ReleasedColumn.plan("kwh", Interval(0, 0.5), unit="kWh", out_of_range="refuse", nulls="keep")
     >>> Release(Path("out.parquet"), 3, "2013-q1", "0011", (column,)).explain()
@@ -24,7 +25,7 @@ class Release:
     rows: int
     batch: str
     key_id: str
-    columns: tuple[ReleasedColumn, ...]
+    columns: tuple[RuledColumn, ...]
     unchanged: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
@@ -42,24 +43,7 @@ class Release:
 
     def explain(self) -> str:
         """Say it, a paragraph a column."""
-        parts = []
-        for column in self.columns:
-            unit = f" {column.unit}" if column.unit else ""
-            facts = column.describe()
-            true = "the true one" + (
-                f", clamped to {column.range[0]:g} … {column.range[1]:g}{unit},"
-                if column.range and column.out_of_range == "clamp"
-                else ""
-            )
-            certain = (
-                f"each released number minus {true} lies certainly in {column.low:g} … {column.high:g}{unit}"
-                if facts["certain_interval"]
-                else "the noise is not bounded"
-            )
-            parts.append(
-                f"{column.name}: {certain}, in steps of {column.lattice.step}{unit}; bias {facts['bias']:.4g}{unit}, "
-                f"standard error {facts['standard_error']:.4g}{unit}. {facts['explanation']}"
-            )
+        parts = [column.explain() for column in self.columns]
         if self.unchanged:
             parts.append(f"published as they are: {', '.join(self.unchanged)}")
         if self.left_out:

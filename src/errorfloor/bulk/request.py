@@ -1,4 +1,4 @@
-"""What is asked for: columns with their noise, the row key, the batch, and what may be published beside them."""
+"""What is asked for: columns with noise or policy, the row key, the batch, and what may be published beside them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,11 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from errorfloor.bulk.answered import AnsweredColumn
 from errorfloor.bulk.columns import ReleasedColumn
 from errorfloor.bulk.report import Release
+from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.errors import InputError
 from errorfloor.identity import KeyRing, Part
 from errorfloor.noise import Noise
+from errorfloor.policies import Policy
 from errorfloor.support import Interval
 
 
@@ -20,7 +23,7 @@ from errorfloor.support import Interval
 class Request:
     """A release that makes sense in itself; no data has been looked at."""
 
-    columns: tuple[ReleasedColumn, ...]
+    columns: tuple[RuledColumn, ...]
     key: tuple[str, ...]
     batch: str
     ring: KeyRing = field(repr=False)
@@ -67,7 +70,7 @@ class Request:
 
 
 def plan_columns(
-    columns: Mapping[str, Noise | Interval],
+    columns: Mapping[str, Noise | Interval | Policy],
     key: Sequence[str],
     batch: str,
     ranges: Mapping[str, tuple[float, float]],
@@ -75,7 +78,7 @@ def plan_columns(
     steps: Mapping[str, str],
     out_of_range: str,
     nulls: str,
-) -> tuple[ReleasedColumn, ...]:
+) -> tuple[RuledColumn, ...]:
     """Check what was asked for and plan every column; nothing is read yet."""
     if not columns:
         raise InputError("name at least one column to release, with its noise")
@@ -86,22 +89,25 @@ def plan_columns(
     for stated, what in ((ranges, "range"), (units, "unit"), (steps, "step")):
         if unknown := set(stated) - set(columns):
             raise InputError(f"a {what} is given for {', '.join(sorted(unknown))}, which is not released")
-    if out_of_range == "clamp" and set(ranges) != set(columns):
+    answered = {name for name, wanted in columns.items() if isinstance(wanted, Policy)}  # which has values of its own
+    if out_of_range == "clamp" and set(ranges) | answered != set(columns):
         raise InputError("clamping needs the range of every released column")
     if both := set(columns) & set(key):
         raise InputError(f"{', '.join(sorted(both))} cannot be both key and released: the key is published as it is")
-    return tuple(
-        ReleasedColumn.plan(
-            name,
-            wanted,
-            step=steps.get(name),
-            range=_range(name, ranges.get(name)),
-            unit=units.get(name, ""),
-            out_of_range=out_of_range,
-            nulls=nulls,
-        )
-        for name, wanted in columns.items()
-    )
+    planned: list[RuledColumn] = []
+    for name, wanted in columns.items():
+        rules: dict[str, Any] = {
+            "step": steps.get(name),
+            "range": _range(name, ranges.get(name)),
+            "unit": units.get(name, ""),
+            "out_of_range": out_of_range,
+            "nulls": nulls,
+        }
+        if isinstance(wanted, Policy):
+            planned.append(AnsweredColumn.plan(name, wanted, **rules))
+        else:
+            planned.append(ReleasedColumn.plan(name, wanted, **rules))
+    return tuple(planned)
 
 
 def _range(name: str, given: Any) -> tuple[float, float] | None:

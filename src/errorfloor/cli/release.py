@@ -1,8 +1,9 @@
 """``errorfloor release``: a copy of a table in which some columns carry noise."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -11,6 +12,9 @@ from errorfloor.cli.app import AsJson, app, messages, print_json
 from errorfloor.cli.supports import parse_range, parse_support
 from errorfloor.errors import InputError
 from errorfloor.support import Interval
+
+if TYPE_CHECKING:
+    from errorfloor.policies import Policy
 
 
 @app.command()
@@ -22,9 +26,15 @@ def release(
         ),
     ],
     target: Annotated[Path, typer.Argument(help="Table to write, in any of these formats; a folder with Spark.")],
-    column: Annotated[list[str], typer.Option(help="Column that gets noise; repeat for more.")],
-    noise: Annotated[list[str], typer.Option(help="Interval that the noise of that column never leaves: 0..0.5.")],
     batch: Annotated[str, typer.Option(help="A name that no release of other data has had: 2013-q1.")],
+    column: Annotated[list[str] | None, typer.Option(help="Column that gets noise; repeat for more.")] = None,
+    noise: Annotated[
+        list[str] | None, typer.Option(help="Interval that the noise of that column never leaves: 0..0.5.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="Column whose numbers a saved policy draws: kwh=policy.json; counts after every --column."),
+    ] = None,
     key: Annotated[
         str | None, typer.Option(help="Columns that together name a row, with commas: household,day.")
     ] = None,
@@ -50,6 +60,8 @@ def release(
     """Write a copy of a table whose chosen columns carry bounded noise, and say what nobody can learn from it.
 
     Options that belong to a column are given once for each --column, in the same order, or once for all of them.
+    A --policy, as saved by its to_dict, releases a column whose numbers must stay in a set, such as those ≥ 0; its
+    column counts after every --column, without --step, and its range is the policy's unless --range says less.
     The same release made again is the same file; it appears whole or not at all. Rows leave in the order of their key,
     and columns that are neither key, nor released, nor declared public are left out.
 
@@ -74,7 +86,13 @@ def release(
     missing = [option for option, given in (("--key", key), ("--keys", keys)) if given is None]
     if missing and not declared:
         raise InputError(f"{source} is released with {' and '.join(missing)}: name the row key and the key file")
-    intervals = {name: _interval(text) for name, text in _each("--noise", column, noise).items()}
+    noisy, policies = column or [], [_policy(text) for text in policy or ()]
+    if bool(noisy) != bool(noise) or not (noisy or policies):
+        raise InputError("name each --column with its --noise, or a --policy such as kwh=policy.json, or both")
+    every = [*noisy, *(name for name, _ in policies)]
+    if len(set(every)) < len(every):
+        raise InputError(f"a column is released once, got {', '.join(every)}")
+    intervals = {name: _interval(text) for name, text in _each("--noise", noisy, noise).items()}
     with Progress(
         TextColumn("releasing"),
         BarColumn(),
@@ -88,13 +106,13 @@ def release(
         report = perform(
             _frame(source) if engine == "spark" else source,
             target,
-            columns=intervals,
+            columns={**intervals, **dict(policies)},
             key=[part.strip() for part in key.split(",")] if key is not None else None,
             batch=batch,
             keys=keys,
-            ranges={name: parse_range(text) for name, text in _each("--range", column, ranges).items()},
-            units=_each("--unit", column, unit),
-            steps=_each("--step", column, step),
+            ranges={name: parse_range(text) for name, text in _each("--range", every, ranges).items()},
+            units=_each("--unit", every, unit),
+            steps=_each("--step", noisy, step),
             out_of_range=out_of_range,
             nulls=nulls,
             table=table,
@@ -128,6 +146,19 @@ def _each(option: str, columns: Sequence[str], values: Sequence[str] | None) -> 
             f"{option} is given {len(values)} times for {len(columns)} columns: once for all, or once each"
         )
     return dict(zip(columns, values if len(values) > 1 else list(values) * len(columns), strict=True))
+
+
+def _policy(text: str) -> "tuple[str, Policy]":
+    from errorfloor.policies import from_dict
+
+    name, separator, file = text.partition("=")
+    if not (name and separator and file):
+        raise InputError(f"--policy takes a column and a file, such as kwh=policy.json; got {text!r}")
+    try:
+        plain = json.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise InputError(f"cannot read a policy from {file}: {problem}") from None
+    return name, from_dict(plain)
 
 
 def _interval(text: str) -> Interval:
