@@ -3,7 +3,21 @@
 Absolute times depend on the machine and its other work; ratios of things measured together, alternately, do not.
 """
 
-from benchmarks import draws, library, peers, peers_questions, questions, release
+from benchmarks import (
+    counts,
+    designs,
+    draws,
+    elements,
+    ledger,
+    library,
+    peers,
+    peers_questions,
+    policies,
+    questions,
+    release,
+    server,
+    trajectories,
+)
 
 if __name__ == "__main__":
     draws.main()
@@ -12,3 +26,10 @@ if __name__ == "__main__":
     release.main()
     questions.main()
     peers_questions.main()
+    policies.main()
+    counts.main()
+    server.main()
+    ledger.main()
+    trajectories.main()
+    designs.main()
+    elements.main()

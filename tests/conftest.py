@@ -28,6 +28,7 @@ from errorfloor.catalogue.model import Place
 
 settings.register_profile("errorfloor", derandomize=True, deadline=None)
 settings.load_profile("errorfloor")
+os.environ["ERRORFLOOR_CACHE"] = "off"  # designs are computed; nothing is left on the disk of whoever runs the tests
 
 
 def postgresql_programs() -> Path | None:

@@ -9,7 +9,9 @@ The map of the package, from the ground up (each room imports only from the room
 ``noise``       densities that evaluate, sample, and know their own information
 ``designer``    support + query + quality → the best noise, with a certificate: ``design``
 ``floors``      noise + how strongly a record moves the answer → what an adversary cannot beat: ``floor``
+``policies``    noise that depends on the true value, where the answer itself is constrained: ``design_answer``
 ``dp``          the same noise in differential-privacy terms
+``dynamics``    the same for trajectories: one draw that protects a whole path
 ``plots``       pictures
 ``paper``       the theory's source recomputed, claim by claim
 ``catalogue``   what the custodian declares: tables, private and public columns, ranges, floors, owners, versions
@@ -21,6 +23,10 @@ The map of the package, from the ground up (each room imports only from the room
 ``ledger``      what has been spent, durably
 ``service``     plan → price → charge → draw → answer: ``open``
 ``bulk``        the release of whole columns: ``release``
+``streams``     trajectories released step by step, one draw and one charge a trip
+``client``      a server elsewhere, with the same face: ``connect``
+``server``      HTTP and pages
+``attacks``     adversaries that try to beat the floor
 ``cli``         the command line
 ============  ====================================================================================
 
@@ -39,16 +45,24 @@ from typing import TYPE_CHECKING, Any
 from errorfloor.version import __version__
 
 if TYPE_CHECKING:
+    from errorfloor import attacks as attacks
     from errorfloor import dp as dp
+    from errorfloor import dynamics as dynamics
     from errorfloor import errors as errors
     from errorfloor import floors as floors
     from errorfloor import noise as noise
     from errorfloor import plots as plots
+    from errorfloor import policies as policies
     from errorfloor import random as random
+    from errorfloor import streams as streams
     from errorfloor import support as support
     from errorfloor.bulk import release as release
+    from errorfloor.client import connect as connect
     from errorfloor.designer import design as design
+    from errorfloor.designer import tradeoff as tradeoff
     from errorfloor.floors import floor as floor
+    from errorfloor.policies import design_answer as design_answer
+    from errorfloor.policies import design_counts as design_counts
     from errorfloor.service import open as open
     from errorfloor.support import Ball as Ball
     from errorfloor.support import Box as Box
@@ -60,12 +74,28 @@ if TYPE_CHECKING:
     from errorfloor.support import Polytope as Polytope
     from errorfloor.support import Reals as Reals
 
-_ROOMS = ("dp", "errors", "floors", "noise", "plots", "random", "support")
+_ROOMS = (
+    "attacks",
+    "dp",
+    "dynamics",
+    "errors",
+    "floors",
+    "noise",
+    "plots",
+    "policies",
+    "random",
+    "streams",
+    "support",
+)
 _NAMES = {
+    "connect": "errorfloor.client",
     "design": "errorfloor.designer",
+    "design_answer": "errorfloor.policies",
+    "design_counts": "errorfloor.policies",
     "floor": "errorfloor.floors",
     "open": "errorfloor.service",
     "release": "errorfloor.bulk",
+    "tradeoff": "errorfloor.designer",
     **dict.fromkeys(
         ("Ball", "Box", "Ellipsoid", "HalfLine", "Interval", "Orthant", "Polygon", "Polytope", "Reals"),
         "errorfloor.support",
@@ -83,17 +113,25 @@ __all__ = [
     "Polytope",
     "Reals",
     "__version__",
+    "attacks",
+    "connect",
     "design",
+    "design_answer",
+    "design_counts",
     "dp",
+    "dynamics",
     "errors",
     "floor",
     "floors",
     "noise",
     "open",
     "plots",
+    "policies",
     "random",
     "release",
+    "streams",
     "support",
+    "tradeoff",
 ]
 
 

@@ -77,7 +77,7 @@ def test_design_reads_a_support_from_a_file(tmp_path):
         (["--support", "0..1", "--jacobian", '"a"'], "jacobian must be numbers"),
         (["--support", "0..1", "--range", "5.."], "a range has two ends"),
         (["--support", "0..1", "--max-loss", "-3"], "max_loss must be positive"),
-        (["--support", "0..1", "--max-loss", "0.01"], "no closed form is known"),
+        (["--support", "0..1,0..1", "--objective", "error"], "is ill-posed without a cap"),
         (["--support", "0..1", "--loss", "[[1]]"], "loss has no effect alone"),
     ],
 )

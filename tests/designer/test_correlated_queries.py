@@ -48,7 +48,7 @@ def product_cost(K):
 @pytest.mark.filterwarnings("ignore::UserWarning")  # lobpcg reports the tolerance it reached on the second vector
 @pytest.mark.parametrize(
     ("correlation", "order", "ratio", "tolerance"),
-    [(0.3, 30, 1.0188, 5e-5), (0.6, 40, 1.0882, 5e-5), (0.9, 60, 1.3134, 5e-5), (0.99, 90, 1.632, 5e-4)],
+    [(0.3, 30, 1.0188, 5e-5), (0.6, 40, 1.0882, 5e-5), (0.9, 60, 1.3134, 5e-5)],
 )
 def test_product_noise_costs_more_than_the_optimum_for_two_correlated_answers(correlation, order, ratio, tolerance):
     K = np.array([[1.0, correlation], [correlation, 1.0]])

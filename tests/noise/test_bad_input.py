@@ -130,8 +130,8 @@ def test_constructors_say_what_is_wrong(build, message):
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
-        ("median", "loss must be 'squared', 'absolute' or a positive definite matrix, got 'median'"),
-        (abs, "loss must be 'squared', 'absolute' or a positive definite matrix, got a function"),
+        ("median", "loss must be 'squared', 'absolute', a positive definite matrix or a convex function, got 'median'"),
+        (lambda w: w[..., 0], "the mean of a function of 2 coordinates has no formula: use samples"),
         ([[1.0]], "loss must be 2×2, got 1×1"),
         ([[1.0, 0.0], [0.0, 0.0]], "loss must be positive definite, but has rank 1 of 2"),
     ],

@@ -1,18 +1,18 @@
 """The designer: from where noise may live, what is asked and what quality is wanted, to the best noise."""
 
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from errorfloor.designer.closed_forms import WITH_QUALITY, WITHOUT_QUALITY, Solution
 from errorfloor.designer.feasibility import smallest_loss
+from errorfloor.designer.frontier import Frontier, tradeoff
+from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.problem import Problem
-from errorfloor.errors import IllPosedError, InputError, NoClosedFormError
-from errorfloor.noise import Certificate, Noise
+from errorfloor.designer.regular import check_well_posed, closed_form
+from errorfloor.errors import InputError
+from errorfloor.noise import Noise
 from errorfloor.support import Support
 
-__all__ = ["design", "smallest_loss"]
+__all__ = ["Frontier", "GroundState", "design", "smallest_loss", "tradeoff"]
 
 
 def design(
@@ -24,14 +24,20 @@ def design(
     loss_weight: float | None = None,
     max_loss: float | None = None,
     objective: str = "information",
+    information_cap: float | None = None,
+    condition_cap: float | None = None,
+    progress: Progress | None = None,
 ) -> Noise:
     """Give the noise on ``support`` that reveals least about the data behind a query.
 
     Minimises J = Tr(K I_w), K = C Cᵀ for a linear query with Jacobian C (P2); with ``loss_weight`` ϱ it minimises
-    J + ϱ E ℓ(w) (P3), with ``max_loss`` ϑ it minimises J subject to E ℓ(w) ≤ ϑ (P4).
+    J + ϱ E ℓ(w) (P3), with ``max_loss`` ϑ it minimises J subject to E ℓ(w) ≤ ϑ (P4). Closed forms are used where they
+    are known; otherwise the noise is computed, and kept on disk for the next identical call ($ERRORFLOOR_CACHE moves
+    the folder, or switches it off).
 
-    Guarantee: no noise that is independent of the data, lives on the support and meets the quality has a smaller J;
-    ``noise.certificate`` says how that is known.
+    Guarantee: ``noise.information`` is that of the density that is sampled. ``noise.certificate`` states its objective,
+    a proved lower bound for every noise that is independent of the data, lives on the support and meets the quality,
+    and how that is known.
 
     Parameters
     ----------
@@ -42,18 +48,24 @@ def design(
     sensitivity
         Instead of ``jacobian``: the m×m matrix K = E[F Fᵀ] of a query that is not linear.
     loss
-        "squared" (default), "absolute", or a positive definite matrix R for wᵀRw.
+        "squared" (default), "absolute", a positive definite matrix R for wᵀRw, or a convex function of w.
     loss_weight, max_loss
         The quality asked for; at most one of them.
     objective
-        "information": as above. "error", to maximise Tr I⁻¹, has no closed form.
+        "information": as above. "error": maximise Tr I⁻¹ (P1), which needs a cap.
+    information_cap, condition_cap
+        For "error": the most that the information I_ii about any entry may be, or the condition number of I.
+    progress
+        Told what is being done and which share of it; by default a bar on the terminal after two seconds.
 
     Raises
     ------
     IllPosedError
         No best noise exists; the message names the hypothesis that fails.
-    NoClosedFormError
-        The problem is well posed but its solution is not in the catalogue.
+    InputError
+        An argument cannot be used, or the problem is beyond the designer (a general one in five or more dimensions).
+    ConvergenceError
+        A solver did not reach its tolerance.
 
     Examples
     --------
@@ -62,76 +74,64 @@ def design(
     RaisedCosine(low=-0.5, high=0.5)
     >>> design(HalfLine(0.0), max_loss=0.3).scale ** 2
     0.1...
+    >>> bounded = design(Interval(-0.5, 0.5), max_loss=0.02)
+    >>> round(bounded.expected_loss(), 12), bounded.certificate.gap < 1e-10
+    (0.02, True)
     >>> design(Reals(1))
     Traceback (most recent call last):
     errorfloor.errors.IllPosedError: noise of infinite variance is optimal: set max_loss or loss_weight
     """
-    problem = Problem.parse(support, jacobian, sensitivity, loss, loss_weight, max_loss)
-    _check_objective(objective)
-    if problem.loss is None and not support.is_bounded:
-        raise IllPosedError("noise of infinite variance is optimal: set max_loss or loss_weight")
-    if problem.loss is not None and problem.max_loss is not None:
-        least = smallest_loss(support, problem.loss)
-        if problem.max_loss <= least * (1 + 1e-9):
-            raise IllPosedError(
-                f"max_loss {problem.max_loss:g} cannot be met: every noise on this support loses more than {least:.6g}",
-                smallest=least,
-            )
-    solution = _without_weight(problem) or _with_weight(problem)
-    if solution is None:
-        raise NoClosedFormError(
-            f"no closed form is known for {problem.describe()}; known are: intervals, boxes and parallelepipeds with a "
-            f"K that is diagonal in their own coordinates, balls and ellipsoids with K proportional to their shape "
-            f"(all of these without a binding quality term), Rᵐ with a squared loss, the line with an absolute loss, "
-            f"half-lines and orthants from 0 with a diagonal K and squared loss; anything else needs a numerical "
-            f"solution, which this version does not compute"
-        )
-    return _certified(problem, solution)
-
-
-def _without_weight(problem: Problem) -> Solution | None:
-    """Solve P2, or P4 when its bound does not bind."""
-    if problem.loss_weight is not None or not problem.support.is_bounded:
-        return None
-    solution = next((found for form in WITHOUT_QUALITY if (found := form(problem)) is not None), None)
-    if solution is None or problem.max_loss is None:
-        return solution
-    slack = solution.noise.expected_loss(problem.loss) <= problem.max_loss
-    return replace(solution, form=f"{solution.form}; the bound on the loss does not bind") if slack else None
-
-
-def _with_weight(problem: Problem) -> Solution | None:
-    """Solve P3, or P4 when its bound binds."""
-    if problem.loss is None:
-        return None
-    return next((found for form in WITH_QUALITY if (found := form(problem)) is not None), None)
-
-
-def _certified(problem: Problem, solution: Solution) -> Noise:
-    information = float(np.trace(problem.sensitivity @ solution.noise.information))
-    if not abs(information - solution.cost) <= 1e-8 * solution.cost:
-        raise InputError("support and query are too ill-conditioned for double precision: rescale or decorrelate them")
-    loss = None if problem.loss is None else solution.noise.expected_loss(problem.loss)
-    value = information
-    if problem.loss_weight is not None and loss is not None:
-        value += problem.loss_weight * loss
-    certificate = Certificate(
-        value=value,
-        lower_bound=value,
-        method=f"closed form: {solution.form}",
-        reference=solution.reference,
-        loss=loss,
-        loss_weight=solution.loss_weight if problem.loss is not None else None,
-    )
-    return replace(solution.noise, certificate=certificate)
-
-
-def _check_objective(objective: str) -> None:
-    if objective == "error":
-        raise NoClosedFormError(
-            "objective 'error' (maximise Tr I⁻¹) is ill-posed without a cap on every entry's information: noise along "
-            "one chord of C⁻¹W can beat every noise that spreads out, while it reveals the other directions exactly; "
-            "it needs a numerical solution with such a cap, which this version does not compute"
-        )
-    if objective != "information":
+    if objective not in ("information", "error"):
         raise InputError(f"objective must be 'information' or 'error', got {objective!r}")
+    caps = {"information_cap": information_cap, "condition_cap": condition_cap}
+    if objective == "error":
+        from errorfloor.designer.largest_error import error_problem, largest_error
+
+        asked = error_problem(support, jacobian, sensitivity, loss_weight, max_loss, **caps)
+        content = {"objective": objective, "jacobian": asked.C.tolist(), **asked.caps, **asked.problem.to_dict()}
+        return _recalled(content, asked.value_of, lambda told: largest_error(asked, told), progress)
+    if any(cap is not None for cap in caps.values()):
+        raise InputError("information_cap and condition_cap belong to objective='error': leave them out, or set it")
+    problem = Problem.parse(support, jacobian, sensitivity, loss, loss_weight, max_loss)
+    check_well_posed(problem)
+    if problem.rank == support.dimension:
+        known = closed_form(problem)
+        if known is not None:
+            return known
+    # a loss that is a function has no content to be found by
+    named = problem.loss is None or problem.loss.function is None
+    question = problem.to_dict() if named else None
+    return _recalled(question, problem.value_of, lambda told: _computed(problem, told), progress)
+
+
+def _computed(problem: Problem, progress: Progress) -> Noise:
+    if problem.rank != problem.support.dimension:
+        from errorfloor.designer.slices import slice_design
+
+        return slice_design(problem, progress)
+    from errorfloor.designer.numerical import numerical_design
+
+    return numerical_design(problem, progress)[0]
+
+
+def _recalled(
+    question: dict[str, Any] | None,
+    value_of: Callable[[Noise], float],
+    compute: Callable[[Progress], Noise],
+    progress: Progress | None,
+) -> Noise:
+    """Find a design on disk, or compute it and keep it there."""
+    from errorfloor.designer.cache import recall, remember
+    from errorfloor.designer.progress import ProgressBar
+
+    known = None if question is None else recall(question, value_of)
+    if known is not None:
+        return known
+    if progress is not None:
+        noise = compute(progress)
+    else:
+        with ProgressBar() as bar:
+            noise = compute(bar)
+    if question is not None:
+        remember(question, noise)
+    return noise

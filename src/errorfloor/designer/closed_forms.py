@@ -96,7 +96,7 @@ def normal(problem: Problem) -> Solution | None:
 def unbounded_separable(problem: Problem) -> Solution | None:
     """Half-lines and lines, and products of them in coordinates that make K and the loss diagonal."""
     form, loss = problem.support.product_form, problem.loss
-    if form is None or loss is None:
+    if form is None or loss is None or loss.function is not None:
         return None
     N, sets = form
     inverse = np.linalg.inv(N)

@@ -17,6 +17,8 @@ def smallest_loss(support: Support, loss: Loss) -> float:
     >>> round(smallest_loss(Interval(2, 3), Loss.parse("squared", 1)), 9)
     4.0
     """
+    if loss.function is not None:
+        return _of_function(support, loss)
     if support.contains(np.zeros(support.dimension) if support.dimension > 1 else 0.0):
         return 0.0
     if isinstance(support, Polygon):
@@ -32,6 +34,36 @@ def smallest_loss(support: Support, loss: Loss) -> float:
         size = float(np.abs(b).max())
         least = _over_half_spaces(A, b / size, loss)
     return least * (size if loss.is_absolute else size**2)
+
+
+def _of_function(support: Support, loss: Loss) -> float:
+    """Minimise a given convex function: by golden section on the line, else by a general minimiser from inside."""
+    from scipy.optimize import minimize
+
+    if support.dimension == 1:
+        from errorfloor.designer.one_axis import Line
+        from errorfloor.designer.potential import Curve
+
+        (low,), (high,) = support.bounding_box
+        place = Line(1.0, Curve(given=lambda x: np.asarray(loss(x[..., None]))), float(low), float(high)).bottom()
+        return float(loss(np.array([place])))
+    low, high = support.bounding_box
+    start = np.where(np.isfinite(low) & np.isfinite(high), (low + high) / 2, np.clip(0.0, low, high))
+    inside: dict[str, object] = {"type": "ineq", "fun": lambda w: _depth(support, w)}
+    found = minimize(lambda w: float(loss(w)), start, method="COBYLA", constraints=inside, tol=1e-9)
+    return min(float(found.fun), float(loss(start))) if _depth(support, found.x).min() > -1e-6 else float(loss(start))
+
+
+def _depth(support: Support, w: Array) -> Array:
+    """How far inside a set a point lies, by each of its faces."""
+    if isinstance(support, (Ball, Ellipsoid)):
+        offset = w - support.middle
+        return np.array([1 - float(offset @ np.linalg.solve(support.shape, offset))])
+    half_spaces = support.half_spaces
+    if half_spaces is None:
+        return np.array([1.0 if support.contains(w) else -1.0])
+    A, b = half_spaces
+    return np.asarray(b - A @ w) if len(A) else np.ones(1)
 
 
 def _over_half_spaces(A: Array, b: Array, loss: Loss) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 
 from errorfloor.checks import Array, as_jacobian, positive, rank_of, scaled_rank, symmetric
 from errorfloor.errors import IllPosedError, InputError
-from errorfloor.noise import Loss
+from errorfloor.noise import Flat, Loss, Noise
 from errorfloor.support import Support
 
 
@@ -16,7 +16,7 @@ class Problem:
     """Minimise Tr(K I_w) + ϱ E ℓ(w), or Tr(K I_w) subject to E ℓ(w) ≤ ϑ, over noises on a support.
 
     ``sensitivity`` is K = E[F Fᵀ], F the query's Jacobian; ``loss_weight`` is ϱ and ``max_loss`` is ϑ; without either
-    ``loss`` is None.
+    ``loss`` is None. ``rank`` is that of K, None standing for full rank.
     """
 
     support: Support
@@ -24,6 +24,7 @@ class Problem:
     loss: Loss | None = None
     loss_weight: float | None = None
     max_loss: float | None = None
+    rank: int | None = None
 
     @classmethod
     def parse(
@@ -45,31 +46,41 @@ class Problem:
             parsed = None
         else:
             parsed = Loss.parse("squared" if loss is None else loss, support.dimension)
-        K = query_sensitivity(jacobian, sensitivity, support.dimension)
-        return cls(support, K, parsed, weight, bound)
+        K, rank = query_sensitivity(jacobian, sensitivity, support.dimension)
+        return cls(support, K, parsed, weight, bound, rank)
 
-    def describe(self) -> str:
-        """Name the kind of problem, for messages."""
-        K = self.sensitivity
-        if self.support.dimension == 1:
-            query = ""
-        elif np.array_equal(K, np.diag(np.diag(K))):
-            query = " with a diagonal K"
+    def to_dict(self) -> dict[str, Any]:
+        """Give what decides the solution as plain JSON types; a loss that is a function cannot be written down."""
+        loss: Any = None
+        if self.loss is not None:
+            loss = "absolute" if self.loss.weight is None else self.loss.weight.tolist()
+        return {
+            "support": self.support.to_dict(),
+            "sensitivity": self.sensitivity.tolist(),
+            "loss": loss,
+            "loss_weight": self.loss_weight,
+            "max_loss": self.max_loss,
+        }
+
+    def value_of(self, noise: Noise) -> float:
+        """The objective of a noise: Tr(K I_w), plus ϱ E ℓ(w) where a weight is given."""
+        if isinstance(noise, Flat):
+            inner = np.linalg.pinv(noise.matrix)
+            J = float(np.trace(inner @ self.sensitivity @ inner.T @ noise.base.information))
         else:
-            query = " with a correlated K"
-        if self.loss is None:
-            quality = "without a quality term"
-        else:
-            kind = "absolute" if self.loss.is_absolute else "squared"
-            quality = f"with a weight on its {kind} loss" if self.loss_weight else f"with a bound on its {kind} loss"
-        return f"{type(self.support).__name__}{query} {quality}"
+            J = float(np.trace(self.sensitivity @ noise.information))
+        return (
+            J
+            if self.loss_weight is None or self.loss is None
+            else J + self.loss_weight * noise.expected_loss(self.loss)
+        )
 
 
-def query_sensitivity(jacobian: Any, sensitivity: Any, dimension: int) -> Array:
-    """Give K from a Jacobian C (K = CCᵀ), from K itself, or the identity.
+def query_sensitivity(jacobian: Any, sensitivity: Any, dimension: int) -> tuple[Array, int]:
+    """Give K from a Jacobian C (K = CCᵀ), from K itself, or the identity; and its rank.
 
     >>> query_sensitivity([[1.0, 2.0]], None, 1)
-    array([[5.]])
+    (array([[5.]]), 1)
     """
     if jacobian is not None and sensitivity is not None:
         raise InputError("jacobian and sensitivity both state the query: give one of them")
@@ -83,9 +94,4 @@ def query_sensitivity(jacobian: Any, sensitivity: Any, dimension: int) -> Array:
         K, rank = np.eye(dimension), dimension
     if rank == 0:
         raise IllPosedError("the query does not depend on the data (K = 0): there is nothing to protect, add no noise")
-    if rank < dimension:
-        raise IllPosedError(
-            f"K has rank {rank} of {dimension}: the best noise lies on slices along its range, and in general no "
-            f"density is optimal; ask for {rank} independent answers and compute the others from them"
-        )
-    return K
+    return K, rank

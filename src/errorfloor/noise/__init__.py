@@ -11,7 +11,11 @@ Least informative, each on its own kind of support:
 ``Airy``                 the line, at a given mean absolute error
 ``LinearImage``          whatever is a matrix times one of these
 ``Translation``          … or one of these, moved
+``Spectral``             a product of intervals, computed numerically
+``Flat``                 a slice, for answers that depend on each other
 =====================  ==================================================
+
+Numerical, from a design without a closed form: ``Piecewise`` (polygons and polytopes), ``EllipsoidPolynomial``.
 
 For comparison only: ``Laplace``, ``Uniform``, ``TruncatedLaplace``, ``TruncatedGaussian``.
 """
@@ -24,29 +28,40 @@ from errorfloor.noise.airy import Airy
 from errorfloor.noise.base import Noise
 from errorfloor.noise.bessel_ball import BesselBall
 from errorfloor.noise.certificate import Certificate
+from errorfloor.noise.ellipsoid_polynomial import EllipsoidPolynomial
+from errorfloor.noise.error_certificate import ErrorCertificate
+from errorfloor.noise.flat import Flat
 from errorfloor.noise.gaussian import Gaussian
 from errorfloor.noise.jumps import TruncatedGaussian, TruncatedLaplace, Uniform
 from errorfloor.noise.laplace import Laplace
 from errorfloor.noise.linear_image import LinearImage
 from errorfloor.noise.loss import Loss
 from errorfloor.noise.maxwell import Maxwell
+from errorfloor.noise.piecewise import Piecewise
 from errorfloor.noise.product import Product
 from errorfloor.noise.raised_cosine import RaisedCosine
+from errorfloor.noise.spectral import Spectral
 from errorfloor.noise.translation import Translation
+from errorfloor.support import Ball, Box, Ellipsoid, HalfLine, Interval, Orthant, Polygon, Polytope, Reals
 from errorfloor.values import build
 
 __all__ = [
     "Airy",
     "BesselBall",
     "Certificate",
+    "EllipsoidPolynomial",
+    "ErrorCertificate",
+    "Flat",
     "Gaussian",
     "Laplace",
     "LinearImage",
     "Loss",
     "Maxwell",
     "Noise",
+    "Piecewise",
     "Product",
     "RaisedCosine",
+    "Spectral",
     "Translation",
     "TruncatedGaussian",
     "TruncatedLaplace",
@@ -59,17 +74,28 @@ _KINDS: Mapping[str, type] = {
     for kind in (
         Airy,
         BesselBall,
-        Certificate,
+        EllipsoidPolynomial,
+        Flat,
         Gaussian,
         Laplace,
         LinearImage,
         Maxwell,
+        Piecewise,
         Product,
         RaisedCosine,
+        Spectral,
         Translation,
         TruncatedGaussian,
         TruncatedLaplace,
         Uniform,
+    )
+}
+# what a noise may hold beside other noises: certificates, and where numerical noises live
+_PARTS: Mapping[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        *(Certificate, ErrorCertificate),
+        *(Ball, Box, Ellipsoid, HalfLine, Interval, Orthant, Polygon, Polytope, Reals),
     )
 }
 
@@ -80,7 +106,9 @@ def from_dict(plain: Mapping[str, Any]) -> Noise:
     >>> from_dict({"type": "RaisedCosine", "low": 0.0, "high": 1.0})
     RaisedCosine(low=0.0, high=1.0)
     """
-    noise = build(plain, _KINDS, "noise")
-    if not isinstance(noise, Noise):
-        raise InputError(f"a noise is wanted, not a {type(noise).__name__}")
+    name = plain.get("type") if isinstance(plain, Mapping) else None
+    if isinstance(name, str) and name in _PARTS:
+        raise InputError(f"a noise is wanted, not a {name}")
+    known = isinstance(name, str) and name in _KINDS
+    noise: Noise = build(plain, {**_KINDS, **_PARTS} if known else _KINDS, "noise")
     return noise

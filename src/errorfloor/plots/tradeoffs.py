@@ -46,9 +46,14 @@ def frontier(curve: Frontier, *, unit: str = "", name: str = "least information"
     """
     figure, axes = canvas()
     axes.plot(curve.losses, curve.information, marker="o", markersize=4, label=name)
-    proved = [0.0 if n.certificate is None else n.certificate.lower_bound or 0.0 for n in curve.noises]
-    # information falls with the loss, so what is proved at a point holds for every smaller loss as well
-    axes.fill_between(curve.losses, 0.0, proved, step="pre", color="#dddddd", linewidth=0, label="proved out of reach")
+    between = np.geomspace(float(curve.losses.min()), float(curve.losses.max()), 400)
+    proved = np.zeros_like(between)
+    for noise, loss in zip(curve.noises, curve.losses, strict=True):
+        if noise.certificate is not None and noise.certificate.lower_bound is not None:
+            # J ≥ Λ(ϱ) − ϱ·loss for every loss: the tangent at this point
+            weight = noise.certificate.loss_weight or 0.0
+            proved = np.maximum(proved, noise.certificate.lower_bound - weight * (between - loss))
+    axes.fill_between(between, 0.0, proved, color="#dddddd", linewidth=0, label="proved out of reach")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_ylim(bottom=float(curve.information.min()) / 2)

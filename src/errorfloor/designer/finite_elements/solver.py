@@ -1,0 +1,121 @@
+"""One support, query and loss: keeps its mesh and matrices, so that another weight of the loss is cheap."""
+
+import math
+
+from errorfloor.checks import Array
+from errorfloor.designer.finite_elements.adaptive import (
+    DEGREE,
+    FIRST_DEGREE,
+    FITS,
+    MOST_UNKNOWNS,
+    Discretisation,
+    Trial,
+    refine,
+)
+from errorfloor.designer.finite_elements.assembly import Space
+from errorfloor.designer.finite_elements.enclosure import reach_of
+from errorfloor.designer.finite_elements.lower_bound import Bound, proved_bound
+from errorfloor.designer.finite_elements.problem import Isotropic
+from errorfloor.designer.finite_elements.region import Region, image
+from errorfloor.designer.finite_elements.truncation import first_guess, truncated_region
+from errorfloor.designer.ground_state import Progress
+from errorfloor.errors import ConvergenceError
+from errorfloor.noise import Piecewise
+from errorfloor.support import Reals
+
+ROUGH = 1e-2  # the relative residual at which the extent of the ground state is known
+USEFUL = 1e-2  # a relative residual above this is no solution
+
+
+class Solver:
+    """Adaptive finite elements for one region; the mesh only ever grows."""
+
+    def __init__(self, problem: Isotropic, region: Region) -> None:
+        self.problem, self.region = problem, region
+        self._discretisation = Discretisation(problem, Space(region.fine, FIRST_DEGREE[problem.dimension]))
+        self._start: Array | None = None
+
+    def solve(self, weight: float, tolerance: float, progress: Progress) -> Trial:
+        """Refine until the residual is below the tolerance, or as far as memory should go."""
+        first = None
+        while True:
+            trial = self._discretisation.solve(weight, self._start)
+            self._start = trial.values
+            first = first or trial.error
+            progress("finite elements", _share(first, trial.error, tolerance))
+            if trial.error <= tolerance:
+                return trial
+            if trial.error <= FITS and trial.space.degree < DEGREE[self.problem.dimension]:
+                space = Space(trial.space.mesh, DEGREE[self.problem.dimension])
+            else:
+                space = Space(refine(trial), trial.space.degree)
+            if space.count > MOST_UNKNOWNS[self.problem.dimension]:
+                if trial.error > USEFUL:
+                    raise ConvergenceError(
+                        f"finite elements reached a relative residual of {trial.error:.2g} with {trial.space.count} "
+                        f"unknowns; the support is too thin or the loss too steep for them"
+                    )
+                return trial
+            self._discretisation = Discretisation(self.problem, space)
+
+    def bound(self, weight: float, trial: Trial) -> Bound:
+        """Prove a lower bound."""
+        residual = float(trial.residual.sum())
+        return proved_bound(self.problem, self.region, self._reach, weight, trial.quotient, residual)
+
+    def _reach(self, axes: Array) -> tuple[Array, Array]:
+        """The reach of the support in isotropic coordinates."""
+        if self.problem.support.is_bounded:
+            return reach_of(self.region.coarse.vertices)(axes)
+        if isinstance(self.problem.support, Reals):
+            return self.problem.support.bounding_box
+        return image(self.problem.support, axes.T @ self.problem.inverse).bounding_box
+
+    def noise(self, trial: Trial) -> Piecewise:
+        """The noise whose density is the square of the trial function."""
+        mesh = trial.space.mesh
+        return Piecewise(
+            self.problem.support, mesh.vertices @ self.problem.root.T, mesh.cells, trial.space.degree, trial.values
+        )
+
+
+class TruncatedSolver:
+    """Adaptive finite elements on an unbounded support; where it is cut off depends on the weight of the loss."""
+
+    def __init__(self, problem: Isotropic) -> None:
+        self.problem = problem
+        self._solver: Solver | None = None
+        self._range = (math.inf, 0.0)  # of weights for which the piece is large enough and not too large
+
+    def solve(self, weight: float, tolerance: float, progress: Progress) -> Trial:
+        """Cut off the support, if that was not done for a weight like this, and solve there."""
+        if self._solver is None or not self._range[0] <= weight <= self._range[1]:
+            self._solver = self._cut_off(weight)
+            self._range = (0.98 * weight, 3 * weight)
+        return self._solver.solve(weight, tolerance, progress)
+
+    def _cut_off(self, weight: float) -> Solver:
+        """Enlarge the piece until its own ground state says that it is large enough."""
+        guess = first_guess(self.problem, weight)
+        while True:
+            solver = Solver(self.problem, truncated_region(self.problem, weight, guess))
+            found = solver.solve(weight, ROUGH, lambda what, share: None).quotient
+            if found <= 1.02 * guess:
+                return solver
+            guess = found
+
+    def bound(self, weight: float, trial: Trial) -> Bound:
+        """Prove a lower bound, for the whole support."""
+        assert self._solver is not None, "a trial function comes from a solver"
+        return self._solver.bound(weight, trial)
+
+    def noise(self, trial: Trial) -> Piecewise:
+        """The noise whose density is the square of the trial function."""
+        assert self._solver is not None, "a trial function comes from a solver"
+        return self._solver.noise(trial)
+
+
+def _share(first: float, now: float, wanted: float) -> float:
+    if now <= wanted or first <= wanted:
+        return 1.0
+    return min(1.0, max(0.0, math.log(first / now) / math.log(first / wanted)))

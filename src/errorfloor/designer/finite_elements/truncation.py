@@ -1,0 +1,80 @@
+"""Unbounded supports with a quality term: solve where the loss leaves something of the density, inside the support.
+
+The potential V = ¼ϱℓ confines the ground state: it decays like the exponential of −∫√(V − μ). The support is cut off
+where V − inf V is ``STEEP`` times μ − inf V; the density lives on that piece, and all that is stated is its own.
+"""
+
+import math
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.designer.feasibility import smallest_loss
+from errorfloor.designer.finite_elements.mesh import Mesh
+from errorfloor.designer.finite_elements.polygon_mesh import graded, polygon_mesh
+from errorfloor.designer.finite_elements.polytope_mesh import polytope_mesh
+from errorfloor.designer.finite_elements.problem import Isotropic
+from errorfloor.designer.finite_elements.region import MISSING, Region, aligned
+from errorfloor.errors import SupportError
+from errorfloor.support import Polytope
+
+STEEP = 14.0
+
+
+def truncated_region(problem: Isotropic, weight: float, quotient: float) -> Region:
+    """Mesh what is left of the support where V is not far above μ, of which ``quotient`` is an estimate."""
+    assert problem.loss is not None, "without a loss nothing confines the noise"
+    least = weight / 4 * smallest_loss(problem.support, problem.loss)
+    ceiling = least + STEEP * max(quotient - least, 0.05 * quotient)
+    normals, offsets = _walls(problem, weight, ceiling)
+    half_spaces = problem.support.half_spaces
+    assert half_spaces is not None, "only convex supports with flat faces come here"
+    A, b = half_spaces
+    own = A @ problem.root
+    body = Polytope(A=np.vstack([own, normals]), b=np.concatenate([b, offsets]))
+    corners = body.facets.center + body.facets.size * body.facets.corners
+    walls = np.column_stack([normals, offsets])
+    outside = min(_beyond(problem, A, b, normal, offset) for normal, offset in zip(normals, offsets, strict=True))
+    if problem.dimension == 3:
+        coarse = aligned(problem, polytope_mesh(*body.half_spaces, corners, walls))
+        return Region(coarse, coarse.refined_to(0.5 * float(coarse.volumes.sum()) ** (1 / 3)), outside)
+    middle = corners - corners.mean(axis=0)
+    corners = corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))]
+    plain = polygon_mesh(corners)
+    coarse = aligned(problem, Mesh(plain.vertices, plain.cells, walls))
+    far = np.abs(corners @ normals.T - offsets).min(axis=1) > 1e-9 * body.facets.size
+    return Region(coarse, graded(coarse, corners, corners[far], MISSING), outside)
+
+
+def first_guess(problem: Isotropic, weight: float) -> float:
+    """About the least μ that the loss alone allows, on all of space."""
+    assert problem.loss is not None, "without a loss nothing confines the noise"
+    least = weight / 4 * smallest_loss(problem.support, problem.loss)
+    if problem.loss.weight is not None:
+        form = weight / 4 * problem.root.T @ problem.loss.weight @ problem.root
+        return least + float(np.sqrt(np.linalg.eigvalsh(form)).sum())
+    spread = np.sqrt(np.diag(problem.sensitivity))
+    return least + float(((weight / 4) ** (2 / 3) * spread ** (2 / 3)).sum())
+
+
+def _walls(problem: Isotropic, weight: float, ceiling: float) -> tuple[Array, Array]:
+    """Half-spaces in isotropic coordinates outside of which V is above the ceiling, normals of unit length."""
+    assert problem.loss is not None, "without a loss nothing confines the noise"
+    if problem.loss.weight is not None:
+        strength, axes = np.linalg.eigh(weight / 4 * problem.root.T @ problem.loss.weight @ problem.root)
+        reach, rows = np.sqrt(ceiling / strength), axes.T
+    else:
+        length = np.linalg.norm(problem.root, axis=1)
+        rows, reach = problem.root / length[:, None], 4 * ceiling / (weight * length)
+    return np.vstack([rows, -rows]), np.concatenate([reach, reach])
+
+
+def _beyond(problem: Isotropic, A: Array, b: Array, normal: Array, offset: float) -> float:
+    """What ¼ℓ is at least on the support beyond a wall, a little less for the accuracy of its computation."""
+    assert problem.loss is not None, "without a loss nothing confines the noise"
+    row = -normal @ problem.inverse
+    try:
+        rest = Polytope(A=np.vstack([A, row]), b=np.append(b, -offset))
+    except SupportError:  # nothing of the support is there
+        return math.inf
+    return 0.999 * smallest_loss(rest, problem.loss) / 4

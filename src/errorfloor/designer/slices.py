@@ -1,0 +1,250 @@
+"""Answers that depend on each other: K has a null space, and the best noise lives on a slice along its range.
+
+The cost J = Tr(K I_w) only counts derivatives along range K, so it is the average over slices W ∩ (w₀ + range K) of
+what each slice costs by itself, and the infimum is the least of them, approached but not attained by densities.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.designer.ground_state import Progress
+from errorfloor.designer.problem import Problem
+from errorfloor.designer.regular import solve_regular
+from errorfloor.errors import ConvergenceError, IllPosedError, InputError
+from errorfloor.noise import Certificate, Flat, Loss, Noise
+from errorfloor.support import Ball, Box, Ellipsoid, Interval, Orthant, Polygon, Polytope, Reals, Support
+
+WORDS = "K has rank {rank} of {m}: no density is optimal, and the noise lives on the best slice along the range of K"
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A slice {shift + basis·z : z in inner} of a support."""
+
+    basis: Array
+    shift: Array
+    inner: Support
+    proved: bool  # whether no other slice costs less
+
+
+def range_of(K: Array, rank: int) -> Array:
+    """An orthonormal basis of the range, computed in units in which K has a unit diagonal."""
+    scale = np.sqrt(np.where(np.diag(K) > 0, np.diag(K), 1.0))
+    vectors = np.linalg.eigh(K / scale / scale[:, None])[1][:, -rank:]
+    basis = np.linalg.qr(scale[:, None] * vectors)[0]
+    return np.asarray(basis * np.where(basis.sum(axis=0) < 0, -1.0, 1.0))
+
+
+def slice_design(problem: Problem, progress: Progress | None = None) -> Noise:
+    """Give the noise on the best slice, with the certificate of the slice's own problem."""
+    assert problem.rank is not None, "asked only for a K without full rank"
+    B = range_of(problem.sensitivity, problem.rank)
+    found = _best_slice(problem, B)
+    inner = _on_slice(problem, found)
+    noise = solve_regular(inner, progress)
+    own = noise.certificate
+    assert own is not None, "every design carries its certificate"
+    words = WORDS.format(rank=problem.rank, m=problem.support.dimension)
+    certificate = Certificate(
+        value=own.value,
+        lower_bound=own.lower_bound if found.proved else None,
+        method=f"{words}; {own.method}" + ("" if found.proved else "; no proof that no other slice is better"),
+        reference=own.reference,
+        loss=own.loss,
+        loss_weight=own.loss_weight,
+    )
+    return Flat(replace(noise, certificate=None), found.basis, found.shift, problem.support, certificate=certificate)
+
+
+def _on_slice(problem: Problem, found: Slice) -> Problem:
+    """The problem in the slice's own coordinates."""
+    B, pseudo = found.basis, np.linalg.pinv(found.basis)
+    K = pseudo @ problem.sensitivity @ pseudo.T
+    loss = None if problem.loss is None else _loss_on(problem.loss, found)
+    return Problem(found.inner, (K + K.T) / 2, loss, problem.loss_weight, problem.max_loss, B.shape[1])
+
+
+def _loss_on(loss: Loss, found: Slice) -> Loss:
+    """The loss along the slice: quadratic through the origin, else a function."""
+    if loss.weight is not None and not found.shift.any():
+        return Loss(found.basis.T @ loss.weight @ found.basis)
+    r = found.basis.shape[1]
+
+    def along(z: Any) -> Any:
+        points = np.asarray(z)[..., None] if r == 1 else np.asarray(z)
+        return loss(found.shift + points @ found.basis.T)
+
+    return Loss(None, along)
+
+
+def _best_slice(problem: Problem, B: Array) -> Slice:
+    support = problem.support
+    if isinstance(support, Reals):
+        return Slice(B, np.zeros(support.dimension), Reals(B.shape[1]), True)
+    symmetric = _center(support)
+    if problem.loss is None and B.shape[1] == 1:
+        return _longest_chord(support, B[:, 0])
+    if symmetric is not None and (problem.loss is None or not symmetric.any()):
+        return _slice_at(support, B, symmetric, proved=True)
+    return _searched(problem, B)
+
+
+def _center(support: Support) -> Array | None:
+    """The centre of a convex set that is symmetric about it: its central slice costs least (see the proof)."""
+    if isinstance(support, (Ball, Ellipsoid)):
+        return support.middle
+    return (support.low + support.high) / 2 if isinstance(support, Box) else None
+
+
+def _longest_chord(support: Support, v: Array) -> Slice:
+    """The longest chord along v, by a linear programme, from the corners of a polygon, or through a centre."""
+    if isinstance(support, (Ball, Ellipsoid)):
+        reach = 1 / np.sqrt(float(v @ np.linalg.solve(support.shape, v)))
+        return Slice(v[:, None], support.middle, Interval(-reach, reach), True)
+    if isinstance(support, Box):
+        width = support.high - support.low
+        with np.errstate(divide="ignore"):
+            reach = float(np.min(width / np.abs(v))) / 2
+        return Slice(v[:, None], (support.low + support.high) / 2, Interval(-reach, reach), True)
+    if support.half_spaces is None:
+        assert isinstance(support, Polygon), "only polygons need not be convex"
+        return _chord_of_polygon(support, v)
+    from scipy.optimize import linprog
+
+    A, b = support.half_spaces
+    m = len(v)
+    rows = np.vstack([np.column_stack([A, np.zeros(len(A))]), np.column_stack([A, A @ v])])
+    found = linprog(
+        np.append(np.zeros(m), -1.0), A_ub=rows, b_ub=np.tile(b, 2), bounds=[(None, None)] * m + [(0, None)]
+    )
+    if found.status != 0:
+        raise ConvergenceError("the longest chord along the range of K was not found: rescale the data")
+    half = float(found.x[-1]) / 2 * (1 - 1e-12)  # the programme's own tolerance must not lead outside
+    return Slice(v[:, None], found.x[:m] + found.x[-1] / 2 * v, Interval(-half, half), True)
+
+
+def _ends(A: Array, b: Array, point: Array, v: Array) -> tuple[float, float]:
+    """Where the line through an inner point leaves a polyhedron."""
+    depth, speed = b - A @ point, A @ v
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = depth / speed
+    return float(times[speed < 0].max(initial=-np.inf)), float(times[speed > 0].min(initial=np.inf))
+
+
+def _chord_of_polygon(polygon: Polygon, v: Array) -> Slice:
+    """The longest chord of a polygon, convex or not, passes through a corner."""
+    best, shift, half = 0.0, polygon.vertices[0], 0.0
+    normal = np.array([-v[1], v[0]])
+    starts, ends = polygon.vertices, np.roll(polygon.vertices, -1, axis=0)
+    for corner in polygon.vertices:
+        one, two = (starts - corner) @ normal, (ends - corner) @ normal
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(one != two, one / (one - two), 0.0)
+        hit = (one == 0) | (two == 0) | (one * two < 0)
+        where = ((starts + share[:, None] * (ends - starts)) - corner) @ v
+        where = np.unique(np.concatenate([where[hit], ((ends - corner) @ v)[two == 0], [0.0]]))
+        for a, b in _runs(polygon, corner, v, where):
+            if b - a > best:
+                best, shift, half = b - a, corner + (a + b) / 2 * v, (b - a) / 2
+    return Slice(v[:, None], shift, Interval(-half, half), True)
+
+
+def _runs(polygon: Polygon, corner: Array, v: Array, where: Array) -> list[tuple[float, float]]:
+    """Stretches of a line whose pieces between crossings all lie inside."""
+    runs: list[tuple[float, float]] = []
+    for a, b in zip(where[:-1].tolist(), where[1:].tolist(), strict=True):
+        if polygon.contains(corner + (a + b) / 2 * v):
+            if runs and runs[-1][1] == a:
+                runs[-1] = (runs[-1][0], b)
+            else:
+                runs.append((a, b))
+    return runs
+
+
+def _slice_at(support: Support, B: Array, point: Array, *, proved: bool) -> Slice:
+    """The slice of a support through an inner point."""
+    r = B.shape[1]
+    if isinstance(support, (Ball, Ellipsoid)):
+        inverse = np.linalg.inv(support.shape)
+        Q = B.T @ inverse @ B
+        offset = point - support.middle
+        middle = -np.linalg.solve(Q, B.T @ inverse @ offset)
+        rest = 1 - float(offset @ inverse @ offset) + float(middle @ Q @ middle)
+        inner: Support = (
+            Ellipsoid(np.linalg.inv(Q) * rest, middle)
+            if r > 1
+            else Interval(float(middle[0] - np.sqrt(rest / Q[0, 0])), float(middle[0] + np.sqrt(rest / Q[0, 0])))
+        )
+        return Slice(B, point, inner, proved)
+    if support.half_spaces is None:
+        raise InputError(
+            "a query with dependent answers on a polygon that is not convex, with a quality term, is beyond "
+            "the designer: ask for independent answers"
+        )
+    A, b = support.half_spaces
+    rows = A @ B
+    live = np.linalg.norm(rows, axis=1) > 1e-12
+    rows, depth = rows[live], (b - A @ point)[live]
+    if r == 1:
+        low, high = _ends(rows, depth, np.zeros(1), np.ones(1))
+        return Slice(B, point, _line_set(low, high), proved)
+    return Slice(B, point, Polytope(A=rows, b=depth) if len(rows) else Reals(r), proved)
+
+
+def _line_set(low: float, high: float) -> Support:
+    from errorfloor.support import HalfLine
+
+    if np.isinf(low) and np.isinf(high):
+        return Reals(1)
+    if np.isinf(low):
+        return HalfLine(high=high)
+    return HalfLine(low) if np.isinf(high) else Interval(low, high)
+
+
+def _searched(problem: Problem, B: Array) -> Slice:
+    """The best slice by a search over its offset; without a quality term the cost is quasi-convex in it."""
+    from scipy.optimize import minimize
+
+    from errorfloor.designer.numerical import numerical_design
+
+    support = problem.support
+    across = np.linalg.svd(B.T)[2][B.shape[1] :]
+    start = _deep_point(support)
+
+    def cost(offset: Array) -> float:
+        point = start + offset @ across
+        if not support.contains(point):
+            return float("inf")
+        try:
+            inner = _on_slice(problem, _slice_at(support, B, point, proved=False))
+            noise, _, _ = numerical_design(inner, certify=False)
+        except InputError:  # too thin, or its loss cannot meet the bound
+            return float("inf")
+        assert noise.certificate is not None, "every design carries its certificate"
+        return noise.certificate.value
+
+    size = float(np.abs(start - np.mean(np.clip(support.bounding_box, -1e3, 1e3), axis=0)).max()) + 0.1
+    simplex = np.vstack([np.zeros(len(across)), size * np.eye(len(across))])
+    found = minimize(
+        cost,
+        np.zeros(len(across)),
+        method="Nelder-Mead",
+        options={"initial_simplex": simplex, "xatol": 1e-5 * size, "fatol": 1e-9, "maxfev": 120},
+    )
+    if not np.isfinite(found.fun):
+        raise IllPosedError("no slice along the range of K was found on which the problem can be solved")
+    return _slice_at(support, B, start + found.x @ across, proved=False)
+
+
+def _deep_point(support: Support) -> Array:
+    if isinstance(support, Polytope):
+        return support.facets.center
+    if isinstance(support, Orthant):
+        return np.ones(support.dimension)
+    if isinstance(support, Polygon) and support.is_convex:
+        return np.asarray(support.vertices.mean(axis=0))
+    low, high = support.bounding_box
+    return np.asarray((low + high) / 2)

@@ -1,0 +1,156 @@
+"""Polynomials on simplices in Bernstein form: products, integrals and bounds without quadrature.
+
+With barycentric coordinates λ of a simplex T in Rᵐ and exponents |α| = p, B_α = p!/α! λ^α. The basis sums to one and is
+not negative, so a polynomial lies between its least and greatest coefficient; ∂B_α/∂λ_a = p B_{α−a}; and
+∫_T λ^γ = |T| m! γ!/(|γ|+m)!. Every integral of a density u², u piecewise polynomial, follows from these.
+"""
+
+import itertools
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from errorfloor.checks import Array
+
+
+@lru_cache(maxsize=64)
+def exponents(dimension: int, degree: int) -> tuple[tuple[int, ...], ...]:
+    """All exponents α of m+1 barycentric coordinates with |α| = degree, in falling order.
+
+    >>> exponents(1, 2)
+    ((2, 0), (1, 1), (0, 2))
+    """
+    if dimension == 0:
+        return ((degree,),)
+    return tuple((first, *rest) for first in range(degree, -1, -1) for rest in exponents(dimension - 1, degree - first))
+
+
+@lru_cache(maxsize=64)
+def place(dimension: int, degree: int) -> dict[tuple[int, ...], int]:
+    """The position of each exponent in ``exponents``."""
+    return {alpha: i for i, alpha in enumerate(exponents(dimension, degree))}
+
+
+def multinomial(alpha: tuple[int, ...]) -> int:
+    """Give |α|!/α!.
+
+    >>> multinomial((2, 1))
+    3
+    """
+    return math.factorial(sum(alpha)) // math.prod(math.factorial(a) for a in alpha)
+
+
+@lru_cache(maxsize=64)
+def product_table(dimension: int, p: int, q: int) -> tuple[Array, Array]:
+    """Positions (i, j) → k and factors of B_i B_j = factor · B_k, of degrees p, q and p + q."""
+    where = place(dimension, p + q)
+    left, right = exponents(dimension, p), exponents(dimension, q)
+    index = np.zeros((len(left), len(right)), dtype=np.intp)
+    factor = np.zeros(index.shape)
+    for (i, a), (j, b) in itertools.product(enumerate(left), enumerate(right)):
+        total = tuple(x + y for x, y in zip(a, b, strict=True))
+        index[i, j] = where[total]
+        factor[i, j] = multinomial(a) * multinomial(b) / multinomial(total)
+    return index, factor
+
+
+def mean_of_basis(dimension: int, degree: int) -> float:
+    """The mean of any B_α of this degree over the simplex: they are all alike."""
+    return 1 / math.comb(degree + dimension, dimension)
+
+
+@lru_cache(maxsize=64)
+def mass_matrix(dimension: int, degree: int) -> Array:
+    """The means of B_α B_β over the simplex."""
+    return sealed(product_table(dimension, degree, degree)[1] * mean_of_basis(dimension, 2 * degree))
+
+
+@lru_cache(maxsize=64)
+def derivative_places(dimension: int, degree: int) -> Array:
+    """Where the coefficients of ∂u/∂λ_a, divided by the degree, are found among those of u: an array (a, β)."""
+    where = place(dimension, degree)
+    return sealed(
+        np.array(
+            [
+                [where[tuple(b + (k == a) for k, b in enumerate(beta))] for beta in exponents(dimension, degree - 1)]
+                for a in range(dimension + 1)
+            ]
+        )
+    )
+
+
+@lru_cache(maxsize=32)
+def stiffness_tensor(dimension: int, degree: int) -> Array:
+    """The means of ∂B_α/∂λ_a · ∂B_β/∂λ_b over the simplex, indexed (a, b, α, β)."""
+    lower = mass_matrix(dimension, degree - 1) * degree**2
+    places = derivative_places(dimension, degree)
+    count = len(exponents(dimension, degree))
+    tensor = np.zeros((dimension + 1, dimension + 1, count, count))
+    for a, b in itertools.product(range(dimension + 1), repeat=2):
+        tensor[a, b][np.ix_(places[a], places[b])] = lower
+    return sealed(tensor)
+
+
+@lru_cache(maxsize=32)
+def weighted_mass_tensor(dimension: int, degree: int, weight_degree: int) -> Array:
+    """The means of B_γ B_α B_β, γ of the weight's degree, indexed (γ, α, β)."""
+    index, factor = product_table(dimension, degree, degree)
+    _, outer = product_table(dimension, weight_degree, 2 * degree)
+    return sealed(outer[:, index] * factor * mean_of_basis(dimension, 2 * degree + weight_degree))
+
+
+def product(dimension: int, left: Array, p: int, right: Array, q: int) -> Array:
+    """The coefficients of a product, row by row; sums run in one fixed order, the same on every machine."""
+    index, factor = product_table(dimension, p, q)
+    out = np.zeros((*left.shape[:-1], len(exponents(dimension, p + q))))
+    for i, j in np.ndindex(*index.shape):
+        out[..., index[i, j]] += factor[i, j] * left[..., i] * right[..., j]
+    return out
+
+
+def evaluate(dimension: int, degree: int, coefficients: Array, barycentric: Array) -> Array:
+    """The polynomial of each row at the barycentric point of the same row, in one fixed order of operations."""
+    powers = [np.ones_like(barycentric)]
+    for _ in range(degree):
+        powers.append(powers[-1] * barycentric)
+    value = np.zeros(np.broadcast_shapes(coefficients.shape[:-1], barycentric.shape[:-1]))
+    for i, alpha in enumerate(exponents(dimension, degree)):
+        term = multinomial(alpha) * coefficients[..., i]
+        for axis, power in enumerate(alpha):
+            if power:
+                term = term * powers[power][..., axis]
+        value = value + term
+    return value
+
+
+def differentiate(dimension: int, degree: int, coefficients: Array) -> Array:
+    """Coefficients of ∂u/∂λ_a, the coordinates taken as independent: shape (..., a, β)."""
+    return np.asarray(degree * coefficients[..., derivative_places(dimension, degree)])
+
+
+@lru_cache(maxsize=64)
+def halves(dimension: int, degree: int, i: int, j: int) -> tuple[Array, Array]:
+    """The maps of coefficients to the two halves of a simplex cut at the middle of its edge (i, j).
+
+    In the first half that middle takes the place of vertex j, in the second that of vertex i.
+    """
+    where = place(dimension, degree)
+    maps = []
+    for kept, replaced in ((i, j), (j, i)):
+        matrix = np.zeros((len(where), len(where)))
+        for row, alpha in enumerate(exponents(dimension, degree)):
+            steps = alpha[replaced]
+            for taken in range(steps + 1):
+                beta = list(alpha)
+                beta[replaced] -= taken
+                beta[kept] += taken
+                matrix[row, where[tuple(beta)]] += math.comb(steps, taken) / 2**steps
+        maps.append(sealed(matrix))
+    return maps[0], maps[1]
+
+
+def sealed(array: Array) -> Array:
+    """Make a cached array read-only."""
+    array.setflags(write=False)
+    return array

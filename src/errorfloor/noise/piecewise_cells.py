@@ -1,0 +1,104 @@
+"""Simplices in space: their volumes, gradients, shared control points, and how a hyperplane cuts them."""
+
+import itertools
+import math
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.noise.piecewise_bernstein import exponents
+
+
+def volumes(corners: Array) -> Array:
+    """The volumes of simplices given by their corners, an array (cell, corner, coordinate)."""
+    edges = corners[:, 1:] - corners[:, :1]
+    return np.asarray(np.abs(np.linalg.det(edges)) / math.factorial(corners.shape[2]))
+
+
+def gradients(corners: Array) -> Array:
+    """The gradients of barycentric coordinates, an array (cell, corner, coordinate)."""
+    edges = corners[:, 1:] - corners[:, :1]
+    inverse = np.linalg.inv(edges).transpose(0, 2, 1)
+    return np.concatenate([-inverse.sum(axis=1, keepdims=True), inverse], axis=1)
+
+
+def control_points(cells: Array, degree: int) -> tuple[Array, int]:
+    """Number the control points of continuous piecewise polynomials: an array (cell, exponent), and how many there are.
+
+    Each cell lists its corners in rising order, so that two cells see a common face in the same way.
+    """
+    corners = cells.shape[1]
+    lattice = np.array(exponents(corners - 1, degree))
+    numbers = np.zeros((len(cells), len(lattice)), dtype=np.intp)
+    count = 0
+    for size in range(1, corners + 1):
+        inner = [a for a in itertools.product(range(1, degree + 1), repeat=size) if sum(a) == degree]
+        if not inner:
+            continue
+        faces = list(itertools.combinations(range(corners), size))
+        stacked = np.concatenate([cells[:, face] for face in faces])
+        found, entity = np.unique(stacked, axis=0, return_inverse=True)
+        entity = entity.reshape(len(faces), len(cells))
+        for f, face in enumerate(faces):
+            for j, alpha in enumerate(inner):
+                wanted = np.zeros(corners, dtype=int)
+                wanted[list(face)] = alpha
+                column = int(np.flatnonzero((lattice == wanted).all(axis=1))[0])
+                numbers[:, column] = count + entity[f] * len(inner) + j
+        count += len(found) * len(inner)
+    return numbers, count
+
+
+def outer_facets(cells: Array) -> tuple[Array, Array]:
+    """The facets that belong to one cell only: which cell, and which of its corners they lie opposite to."""
+    corners = cells.shape[1]
+    others = [[k for k in range(corners) if k != i] for i in range(corners)]
+    facets = np.concatenate([cells[:, keep] for keep in others])
+    _, inverse, counts = np.unique(facets, axis=0, return_inverse=True, return_counts=True)
+    single = np.flatnonzero(counts[inverse.reshape(-1)] == 1)
+    return single % len(cells), single // len(cells)
+
+
+def control_points_on(cells: Array, degree: int, which: Array, opposite: Array) -> Array:
+    """The numbers of the control points on given facets, without repetition."""
+    numbers, _ = control_points(cells, degree)
+    lattice = np.array(exponents(cells.shape[1] - 1, degree))
+    found = [numbers[which[opposite == i]][:, lattice[:, i] == 0].reshape(-1) for i in range(cells.shape[1])]
+    return np.unique(np.concatenate(found))
+
+
+def cut(corners: Array, heights: Array) -> list[tuple[Array, Array]]:
+    """Cut simplices along the hyperplane where an affine function, given at their corners, vanishes.
+
+    Gives pairs (which simplex, barycentric corners of a part of it); on each part the function has one sign. The part
+    above is combinatorially a product of two simplices, which monotone staircases triangulate.
+    """
+    size = heights.shape[1]
+    parts: list[tuple[Array, Array]] = []
+    above = heights > 0
+    identity = np.eye(size)
+    for pattern in np.unique(above, axis=0):
+        rows = np.flatnonzero((above == pattern).all(axis=1))
+        up, down = np.flatnonzero(pattern), np.flatnonzero(~pattern)
+        if not len(up) or not len(down):
+            parts.append((rows, np.broadcast_to(identity, (len(rows), size, size)).copy()))
+            continue
+        h = heights[rows]
+        share = h[:, up, None] / (h[:, up, None] - h[:, None, down])  # of the lower corner in the crossing point
+        for one, other, swap in ((up, down, False), (down, up, True)):
+            weight = 1 - share.transpose(0, 2, 1) if swap else share
+            grid = np.empty((len(rows), len(one), len(other) + 1, size))
+            grid[:, :, 0] = identity[one]
+            grid[:, :, 1:] = (1 - weight)[..., None] * identity[one][:, None] + weight[..., None] * identity[other]
+            parts += [(rows, grid[:, path[:, 0], path[:, 1]]) for path in staircases(len(one), len(other) + 1)]
+    return parts
+
+
+def staircases(rows: int, columns: int) -> list[Array]:
+    """All monotone lattice paths from (0, 0) to the opposite corner."""
+    steps = rows + columns - 2
+    paths = []
+    for down in itertools.combinations(range(steps), rows - 1):
+        moves = np.array([[1, 0] if k in down else [0, 1] for k in range(steps)]).reshape(steps, 2)
+        paths.append(np.vstack([[0, 0], np.cumsum(moves, axis=0)]).astype(np.intp))
+    return paths

@@ -1,0 +1,123 @@
+"""Lower bounds are lower bounds: against exact values, finer values, and eigenvalues known in closed form."""
+
+import math
+
+import numpy as np
+import pytest
+
+import errorfloor as ef
+from errorfloor.designer.flux import Flux, bound, bound_by_gap
+from errorfloor.designer.lower_bound import Domain, on_the_box, on_the_line
+from errorfloor.designer.one_axis import Line
+from errorfloor.designer.potential import Curve, Potential
+from errorfloor.designer.second_level import convex_gap, second_level
+from errorfloor.designer.solvers import solve
+from errorfloor.designer.tensor import Tensor
+from errorfloor.noise.spectral_axis import Axis
+
+
+def square(r):
+    return np.array([[1.0, r], [r, 1.0]])
+
+
+@pytest.mark.parametrize("degree", [4, 6, 8, 12])
+def test_a_coarse_state_has_a_lower_bound_below_the_exact_value(degree):
+    """A poor state gives a poor bound, never a wrong one."""
+    line = Line(4.0, Curve(square=200.0), -1.0, 0.7)
+    exact = line.ground_state()[1]
+    axis, value, c = line.ground_state(np.array([-1.0, 0.7]), degree)
+    found = on_the_line(line, axis, c)
+    assert value > exact
+    assert found is None or found < exact
+
+
+@pytest.mark.parametrize("r", [0.3, 0.8])
+@pytest.mark.parametrize("degree", [8, 14, 24])
+def test_bounds_on_the_square_bracket_the_optimum(r, degree):
+    optimum = solve(ef.Box([0, 0], [1, 1]), square(r), certify=False).value
+    axes = (Axis(np.array([0.0, 1.0]), degree),) * 2
+    domain = Domain(4 * square(r), Potential.none(2), np.zeros(2), np.ones(2))
+    value, c = Tensor(axes, domain.A, domain.potential).ground_state()
+    found, words = on_the_box(domain, axes, c)
+    assert found < optimum <= value * (1 + 1e-12)
+    assert found > 0.9 * optimum
+    assert words
+
+
+def test_any_trial_function_gives_a_valid_bound():
+    """Lehmann and Goerisch hold for states that are nowhere near the ground, if the second level is known."""
+    axes = (Axis(np.array([0.0, 1.0]), 10),) * 2
+    A, exact, second = 4 * np.eye(2), 8 * math.pi**2, 20 * math.pi**2
+    generator = np.random.default_rng(2)
+    _, ground = Tensor(axes, A, Potential.none(2)).ground_state()
+    flux = Flux(axes, A, Potential.none(2), ((False, False),) * 2)
+    for size in (0.0, 0.01, 0.1, 0.3):
+        c = ground / np.abs(ground).max() + size * generator.normal(size=ground.shape) * 0.1
+        quotient, beta, _ = flux.quotients(c)
+        assert quotient >= exact * (1 - 1e-12)
+        if quotient < second:
+            assert bound(quotient, beta, second) <= exact * (1 + 1e-11)
+            sharpened = bound_by_gap(quotient, beta, 12 * math.pi**2, 0.5 * exact)
+            assert sharpened is None or sharpened <= exact * (1 + 1e-11)
+
+
+def test_the_flux_is_exact_for_an_exact_state():
+    axes = (Axis(np.array([0.0, 1.0]), 20),) * 2
+    A = np.diag([4.0, 8.0])
+    _, c = Tensor(axes, A, Potential.none(2)).ground_state()
+    quotient, beta, _ = Flux(axes, A, Potential.none(2), ((False, False),) * 2).quotients(c)
+    assert quotient == pytest.approx(12 * math.pi**2, rel=1e-12)
+    assert quotient * beta == pytest.approx(1, abs=1e-11)
+
+
+def test_counting_zeros_places_the_second_level():
+    for k, curve, low, high, exact in [
+        (1.0, Curve(), 0.0, 1.0, 4 * math.pi**2),
+        (4.0, Curve(square=1.0), -math.inf, math.inf, 6.0),
+        (4.0, Curve(square=1.0), 0.0, math.inf, 14.0),
+    ]:
+        line = Line(k, curve, low, high)
+        axis, first, _ = line.ground_state()
+        ends = float(axis.breaks[0]), float(axis.breaks[-1])
+        level = second_level(line, *ends, first, exact)
+        assert first < level <= exact
+        # asked to prove more than is true, it proves something true or nothing
+        bold = second_level(line, *ends, first, 3 * exact)
+        assert bold is None or bold <= exact
+
+
+def test_the_gap_of_convex_problems_is_never_overstated():
+    assert convex_gap(np.eye(1), Potential.none(1), np.zeros(1), np.ones(1)) == pytest.approx(3 * math.pi**2)
+    flat = convex_gap(np.diag([4.0, 4.0]), Potential.none(2), np.zeros(2), np.array([1.0, 2.0]))
+    assert flat < 4 * math.pi**2 * (4 / 4 - 1 / 4) + 1e-9  # the true gap along the longer side
+    weight = np.array([[2.0, 0.5], [0.5, 1.0]])
+    oscillator = Potential.of(ef.noise.Loss(weight), np.eye(2))
+    free = convex_gap(np.eye(2), oscillator, np.full(2, -math.inf), np.full(2, math.inf))
+    assert free == pytest.approx(2 * math.sqrt(np.linalg.eigvalsh(weight)[0]))
+
+
+def test_no_lower_bound_is_said_not_to_be_proved():
+    noise = ef.design(ef.Reals(2), loss=lambda w: (w**4).sum(axis=-1), loss_weight=1.0)
+    assert noise.certificate.lower_bound is None
+    assert noise.certificate.gap is None
+    assert "no lower bound is proved" in noise.certificate.explain()
+
+
+def test_the_value_is_that_of_the_sampled_density():
+    for noise, K, weight in [
+        (ef.design(ef.Interval(-1, 1), loss_weight=9.0), np.eye(1), 9.0),
+        (ef.design(ef.Box([0, 0], [1, 1]), sensitivity=square(0.5), loss_weight=9.0), square(0.5), 9.0),
+    ]:
+        # the density's own score and loss at Gauss nodes, nothing of the solver
+        nodes, weights = np.polynomial.legendre.leggauss(120)
+        low, high = noise.support.bounding_box
+        grids = [a + (b - a) * (nodes + 1) / 2 for a, b in zip(low, high, strict=True)]
+        points = np.stack(np.meshgrid(*grids, indexing="ij"), axis=-1).reshape(-1, len(grids))
+        w = np.ones(1)
+        for a, b in zip(low, high, strict=True):
+            w = np.multiply.outer(w, weights * (b - a) / 2).ravel()
+        plain = points[:, 0] if len(grids) == 1 else points
+        score = np.reshape(noise.score(plain), (-1, len(grids)))
+        J = float(np.einsum("p,pi,ij,pj->", w * noise.pdf(plain), score, K, score))
+        Q = float((w * noise.pdf(plain) * (points**2).sum(axis=1)).sum())
+        assert noise.certificate.value == pytest.approx(J + weight * Q, rel=1e-8)

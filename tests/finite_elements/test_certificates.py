@@ -1,0 +1,167 @@
+"""Lower bounds stay below, whatever they are asked about, and every piece of their proof holds by itself."""
+
+import itertools
+import math
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.special import jn_zeros
+
+from errorfloor.designer.finite_elements import ground_state
+from errorfloor.designer.finite_elements.adaptive import Discretisation
+from errorfloor.designer.finite_elements.assembly import Space
+from errorfloor.designer.finite_elements.crouzeix_raviart import (
+    eigenvalue_bound,
+    interpolation_constants,
+    lies_above,
+    number_below,
+)
+from errorfloor.designer.finite_elements.enclosure import level_in_box, reach_of
+from errorfloor.designer.finite_elements.lower_bound import from_residual
+from errorfloor.designer.finite_elements.mesh import Mesh
+from errorfloor.designer.finite_elements.problem import Isotropic
+from errorfloor.designer.finite_elements.region import bounded_region
+from errorfloor.noise import Loss
+from errorfloor.support import Ball, Ellipsoid, Polygon, Polytope
+
+PENTAGON = Polygon([[0, 0], [2, 0], [2, 1], [1, 2.5], [-0.5, 1]])
+SQUARE = Polygon([[0, 0], [math.pi, 0], [math.pi, math.pi], [0, math.pi]])
+
+
+def dense_levels(problem, mesh, weight, degree=6):
+    """The least eigenvalues in a rich space, which lie above the true ones and close to them."""
+    space = Space(mesh, degree)
+    form = space.stiffness + weight * space.weighted_mass(problem.potential(mesh))
+    return eigh(form.toarray(), space.mass.toarray(), eigvals_only=True, subset_by_index=[0, 3])
+
+
+def test_crouzeix_raviart_bounds_lie_below_and_converge_at_second_order():
+    mesh = bounded_region(Isotropic(SQUARE, np.eye(2), None)).coarse
+    off = []
+    for _ in range(3):
+        mesh = mesh.refined().refined()
+        bounds = [eigenvalue_bound(mesh, np.zeros(len(mesh.cells)), which) for which in range(4)]
+        assert all(bound <= level for bound, level in zip(bounds, [2, 5, 5, 8], strict=True))
+        off.append(2 - bounds[0])
+    assert 3.0 < off[1] / off[2] < 4.5
+
+
+def test_crouzeix_raviart_bounds_lie_below_with_a_potential_and_in_space():
+    problem = Isotropic(PENTAGON, np.eye(2), Loss.parse("squared", 2))
+    mesh = bounded_region(problem).coarse
+    levels = dense_levels(problem, mesh, 40.0)
+    for _ in range(3):
+        mesh = mesh.refined().refined()
+        least = (40.0 * problem.potential(mesh)).min(axis=1).clip(min=0)
+        for which, ceiling in itertools.product((0, 1, 2), (math.inf, 1.5 * levels[2])):
+            bound = eigenvalue_bound(mesh, least, which, ceiling)
+            assert 0.2 * levels[which] < bound < levels[which]
+    cube = Polytope(A=np.vstack([np.eye(3), -np.eye(3)]), b=np.full(6, math.pi / 2))
+    space_mesh = bounded_region(Isotropic(cube, np.eye(3), None)).coarse.refined_to(0.9)
+    assert 1.8 < eigenvalue_bound(space_mesh, np.zeros(len(space_mesh.cells)), 0) < 3
+    assert lies_above(space_mesh, np.zeros(len(space_mesh.cells)), 1, 3.2)
+    assert not lies_above(space_mesh, np.zeros(len(space_mesh.cells)), 1, 6.01)
+
+
+def test_interpolation_constants_hold_for_functions_with_mean_zero_on_every_facet():
+    generator = np.random.default_rng(7)
+    for m in (2, 3):
+        corners = generator.normal(size=(m + 1, m))
+        mesh = Mesh(corners, np.arange(m + 1)[None])
+        degree = 5
+        space = Space(mesh, degree)
+        object.__setattr__(space, "free", np.arange(space.count))
+        stiffness, mass = space.stiffness.toarray(), space.mass.toarray()
+        lattice = space.numbers[0]
+        from errorfloor.noise.piecewise_bernstein import exponents
+
+        on = np.array(exponents(m, degree))
+        constraints = np.zeros((m + 1, space.count))
+        for i in range(m + 1):  # the mean over a facet is that of its control values
+            constraints[i, lattice[on[:, i] == 0]] = 1
+        free = np.linalg.svd(constraints)[2][m + 1 :].T
+        least = eigh(free.T @ stiffness @ free, free.T @ mass @ free, eigvals_only=True)[0]
+        assert 1 / least <= interpolation_constants(mesh)[0]
+
+
+def test_inertia_counts_the_eigenvalues_below():
+    mesh = bounded_region(Isotropic(PENTAGON, np.eye(2), None)).coarse.refined()
+    space = Space(mesh, 2)
+    levels = eigh(space.stiffness.toarray(), space.mass.toarray(), eigvals_only=True)
+    for k in range(6):
+        assert number_below(space.stiffness, space.mass, (levels[k] + levels[k + 1]) / 2) == k + 1
+
+
+def test_residual_bound_holds_for_random_operators_and_trial_vectors():
+    generator = np.random.default_rng(3)
+    for _ in range(300):
+        n = 6
+        levels = np.sort(generator.uniform(1, 30, n))
+        trial = np.concatenate([[1.0], generator.normal(scale=generator.uniform(0, 0.5), size=n - 1)])
+        trial /= np.linalg.norm(trial)
+        quotient = float(levels @ trial**2)
+        residual = float(((levels - quotient) ** 2 / levels) @ trial**2)
+        second = generator.uniform(levels[0], levels[1])
+        if quotient < second:
+            assert from_residual(quotient, residual * (1 - 1e-12), second) <= levels[0] * (1 + 1e-9)
+
+
+def test_balanced_flux_bounds_the_residual_seen_by_a_richer_space():
+    for loss, weight in ((None, 0.0), (Loss.parse("squared", 2), 25.0), (Loss.parse("absolute", 2), 25.0)):
+        problem = Isotropic(PENTAGON, np.array([[1.0, 0.6], [0.6, 2.0]]), loss)
+        mesh = bounded_region(problem).coarse
+        trial = Discretisation(problem, Space(mesh, 3)).solve(weight)
+        # the same trial function in a space of degree 7, by evaluating it there
+        rich = Space(mesh, 7)
+        values = _raised(trial.values[trial.space.numbers], 3, 7)
+        vector = np.zeros(rich.count)
+        vector[rich.numbers] = values
+        form = rich.stiffness + weight * rich.weighted_mass(problem.potential(mesh))
+        left = form @ vector[rich.free] - trial.quotient * (rich.mass @ vector[rich.free])
+        seen = float(left @ np.linalg.solve(form.toarray(), left))
+        assert seen <= trial.residual.sum() <= 30 * seen
+
+
+def _raised(local, low, high):
+    """Bernstein coefficients of a higher degree: multiply by one."""
+    from errorfloor.noise.piecewise_bernstein import exponents, product
+
+    ones = np.ones((len(local), len(exponents(2, high - low))))
+    return product(2, local, low, ones, high - low)
+
+
+def test_box_around_the_support_bounds_the_second_level():
+    for loss, weight in ((None, 0.0), (Loss.parse("squared", 2), 6.0), (Loss.parse(np.diag([1.0, 9.0]), 2), 60.0)):
+        problem = Isotropic(PENTAGON, np.array([[1.0, 0.6], [0.6, 2.0]]), loss)
+        mesh = bounded_region(problem).coarse
+        levels = dense_levels(problem, mesh, weight)
+        for which in (0, 1):
+            bound = level_in_box(problem, weight, reach_of(mesh.vertices), 10 * levels[0], which)
+            assert 0.3 * levels[which] < bound < levels[which]
+
+
+def test_lower_bounds_stay_below_richer_trial_functions(design):
+    assert 0 < design.lower_bound <= design.value
+    assert design.gap < 1e-3
+    assert "lower bound" in design.method
+
+
+def test_shifted_and_stretched_ellipses_are_bounded_by_inclusion():
+    """An ellipse between two discs, and one that the loss pushes to its edge."""
+    ellipse = Ellipsoid(np.diag([1.21, 1.0]))
+    found = ground_state(ellipse, np.eye(2))
+    zero = float(jn_zeros(0, 1)[0])
+    assert 4 * zero**2 / 1.21 < found.lower_bound <= found.value < 4 * zero**2
+    pushed = ground_state(Ball(2, 1.0, [3.0, 0.0]), np.eye(2), Loss.parse("squared", 2), 200.0)
+    assert pushed.gap < 1e-3
+    assert pushed.noise.mean[0] < 3
+
+
+def test_absolute_loss_in_an_ellipse_is_certified_by_a_polygon_around_it():
+    found = ground_state(Ball(2, 1.0, [0.2, 0.1]), np.eye(2), Loss.parse("absolute", 2), 10.0)
+    assert 0 < found.gap < 2e-3
+    assert "around the ellipsoid" in found.method
+
+
+def test_without_certify_no_bound_is_claimed():
+    assert ground_state(PENTAGON, np.eye(2), certify=False).lower_bound is None
