@@ -37,7 +37,6 @@ def test_four_processes_never_exceed_the_allowance(ledger_place):
     written = [label for result in results for label in result["written"]]
     assert len(written) == 50
     assert sum(result["refused"] for result in results) == 30
-    assert all(result["written"] for result in results)
     with ledger_place.open() as ledger:
         assert ledger.spent([KWH])[KWH].information == 50.0
         assert ledger.known(written) == set(written)
