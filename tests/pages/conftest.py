@@ -124,9 +124,9 @@ def serve() -> type[Serving]:
     return Serving
 
 
-@pytest.fixture(scope="package", params=BROWSERS)
+@pytest.fixture(scope="module", params=BROWSERS)
 def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """Chromium without a window."""
+    """Chromium without a window; closed with its module, since an open one keeps an event loop running."""
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
@@ -180,9 +180,9 @@ class Visit:
             self.faults.append(message.text)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def tabs(browser: Browser, site: Site) -> Visit:
-    """The tabs, for all tests of pages."""
+    """The tabs, for all tests of a module."""
     return Visit(browser, site)
 
 

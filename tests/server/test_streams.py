@@ -220,7 +220,7 @@ def test_allowance_is_never_exceeded_and_begun_trips_go_on(cars):
         ({"step": 21}, 422, "step 21 is beyond the horizon 20 of cars: begin another trip"),
         ({"measurement": [1.0, 2.0]}, 422, "measurement must be a list of 1 number"),
         ({"measurement": [1e12]}, 422, "at most 5.36871e+08 in size"),
-        ({"measurement": []}, 422, "at least 1 item"),
+        ({"measurement": []}, 422, "measurement must be a list of 1 number"),
         ({"entity": "a\nb"}, 422, "entity must be a text of 1 to 200 printable signs"),
         ({"trip": ""}, 422, "trip: String should have at least 1 character"),
         ({"step": -1}, 422, "greater than or equal to 0"),

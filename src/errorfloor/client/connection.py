@@ -113,4 +113,6 @@ def _shown(address: httpx.URL, given: object) -> str:
     """Name a server in a message without the passwords and tokens that an address may hold."""
     if address.host:
         return f"{address.scheme}://{address.host}"
-    return f"a text of {len(given)} signs" if isinstance(given, str) else type(given).__name__
+    return (
+        repr(given) if isinstance(given, str) and given.isidentifier() else f"a {type(given).__name__} that is not one"
+    )

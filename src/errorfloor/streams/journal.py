@@ -6,6 +6,7 @@ import unicodedata
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, final
 
 from errorfloor.checks import whole
@@ -157,10 +158,7 @@ class Journal:
             raise RefusedError(
                 f"measurement must be a list of {count} number{'s' if count > 1 else ''}", reason="measurement"
             )
-        try:
-            given = [float(value) for value in measurement]
-        except (TypeError, ValueError, OverflowError):
-            given = []
+        given = [float(value) for value in measurement if _is_number(value)]
         if len(given) != count:
             raise RefusedError("measurement must be a list of numbers", reason="measurement")
         if not all(abs(value) <= most for value in given):
@@ -170,6 +168,12 @@ class Journal:
                 reason="measurement",
             )
         return given
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    return not isinstance(value, int) or abs(value) < 2**1000  # beyond that there is no double
 
 
 def _label(begun: str, step: int) -> str:
