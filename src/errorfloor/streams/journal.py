@@ -171,9 +171,9 @@ class Journal:
 
 
 def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False
-    return not isinstance(value, int) or abs(value) < 2**1000  # beyond that there is no double
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) < 2**1000  # beyond that there is no double
+    return isinstance(value, Real)
 
 
 def _label(begun: str, step: int) -> str:
