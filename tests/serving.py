@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,6 +93,14 @@ class Served:
 
     def audited(self):
         return [json.loads(line) for line in self.audit.read_text().splitlines()]
+
+    def line_of(self, reply):
+        """The audit log's line of a request, which is written once its reply has left."""
+        while True:
+            found = [line for line in self.audited() if line["request"] == reply.headers["x-request-id"]]
+            if found:
+                return found[0]
+            time.sleep(0.01)
 
 
 @contextmanager

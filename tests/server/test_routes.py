@@ -197,8 +197,7 @@ def test_metrics_count_requests_refusals_and_shares_but_never_time_an_answer(ser
 def test_audit_log_has_a_line_a_request_and_no_number_of_an_answer(server, analyst):
     question = {"sql": "SELECT avg(wage) AS mean FROM pay WHERE age >= 21", "max_error": 2e6}
     reply = analyst.post("/v1/ask", json=question)
-    line = server.audited()[-1]
-    assert line["request"] == reply.headers["x-request-id"]
+    line = server.line_of(reply)
     assert (line["who"], line["role"], line["route"], line["code"]) == ("analyst-1", "analyst", "/v1/ask", "done")
     assert line["fresh"] == [True]
     assert len(line["labels"][0]) == 64
