@@ -122,10 +122,14 @@ class ChangedData(Attack):
         with tempfile.TemporaryDirectory() as name:
             for copy in (0, coin):
                 with world.updated(copy, Path(name), ledger=ledger, key=key) as door:
-                    released.append(self.guess(door, world.secret, world.shadows))
+                    released.append(_released(door, world.secret))
         return abs(released[1] - released[0]) - world.secret.distance / 2
 
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
-        """Give the released number itself."""
-        sql = f"SELECT sum({secret.column}) AS answer FROM {secret.table} WHERE {secret.condition()}"
-        return float(door.ask(sql, spend=0.4).to_arrow()["answer"][0].as_py())
+        """Say nothing: one server that never changes shows nothing of a change."""
+        return 0.0
+
+
+def _released(door: Door, secret: Secret) -> float:
+    sql = f"SELECT sum({secret.column}) AS answer FROM {secret.table} WHERE {secret.condition()}"
+    return float(door.ask(sql, spend=0.4).to_arrow()["answer"][0].as_py())

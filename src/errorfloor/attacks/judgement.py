@@ -32,7 +32,6 @@ class Finding:
     distance: float
     unit: str
     threshold: int
-    note: str = ""
 
     @property
     def success(self) -> float:
@@ -85,7 +84,6 @@ class Finding:
             "distance": self.distance,
             "unit": self.unit,
             "beaten": self.beaten,
-            "note": self.note,
         }
 
 

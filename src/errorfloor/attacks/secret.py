@@ -1,5 +1,6 @@
 """What is at stake in an attack: one entry that has one of two values, all others being known."""
 
+import datetime
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,10 +51,6 @@ class Secret:
         ]
         return " OR ".join(f"({one})" for one in each)
 
-    def nearer(self, estimate: float) -> int:
-        """Say which of the two values an estimate is nearer to."""
-        return int(estimate > (self.values[0] + self.values[1]) / 2)
-
 
 def literal(value: object) -> str:
     """Write a public value as SQL.
@@ -61,8 +58,6 @@ def literal(value: object) -> str:
     >>> literal("it's"), literal(3), literal(True)
     ("'it''s'", '3', 'TRUE')
     """
-    import datetime
-
     match value:
         case bool():
             return "TRUE" if value else "FALSE"

@@ -8,7 +8,7 @@ import numpy as np
 from errorfloor.checks import Array, matrix, symmetric
 from errorfloor.errors import InputError
 from errorfloor.floors import Floor
-from errorfloor.floors.build import _ranges as parsed_ranges
+from errorfloor.floors.build import parsed_ranges
 from errorfloor.noise.information import matrix_root
 
 NEGLIGIBLE = 1e-9  # relative length of a part of a vector that is taken for rounding

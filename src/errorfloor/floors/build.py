@@ -72,7 +72,7 @@ def floor(
     if (errors < 0).any():
         raise InputError(f"evaluation_error must be finite and not negative, got {evaluation_error!r}")
     total = combine(*(_one(*answer, linear) for answer in zip(noises, jacobians, errors, strict=True)))
-    low, high = _ranges(ranges, total.entries)
+    low, high = parsed_ranges(ranges, total.entries)
     if side_information is not None:
         known = matrix_root(symmetric("side_information", side_information, total.entries))
         total = replace(total, known=known)
@@ -145,7 +145,8 @@ def _one(noise: Noise, jacobian: Any, error: float, linear: bool) -> Floor:
     )
 
 
-def _ranges(ranges: Any, entries: int) -> tuple[Array | None, Array | None]:
+def parsed_ranges(ranges: Any, entries: int) -> tuple[Array | None, Array | None]:
+    """Give the ends of every entry's range: one pair for all of them, or a pair for each; None without ranges."""
     if ranges is None:
         return None, None
     if isinstance(ranges, (Interval, Box)):

@@ -55,7 +55,7 @@ class Lattice(Value):
         return float(self.step)
 
     @property
-    def _ratio(self) -> tuple[float, float]:
+    def ratio(self) -> tuple[float, float]:
         """Numerator and denominator of the step; both are exact in double precision for any sensible step."""
         exact = Fraction(self.step)
         return float(exact.numerator), float(exact.denominator)
@@ -66,7 +66,7 @@ class Lattice(Value):
 
     def round_in_place(self, steps: Array) -> Array:
         """Round an array of doubles to the nearest multiples where it is, and give it back."""
-        above, below = self._ratio
+        above, below = self.ratio
         steps *= below
         if above != 1:
             steps /= above

@@ -53,7 +53,7 @@ class Carrier:
         """
         if self._kernels is not None and added is None:
             out = np.empty_like(given)
-            above, below = lattice._ratio
+            above, below = lattice.ratio
             if self._kernels[1](np.array(matrix), self._states, given, np.array(offset), above, below, out):
                 return out
         released = given + (self.seen(matrix).T + offset)
