@@ -74,13 +74,13 @@ def by_answer(found: list[tuple[float, str]]) -> list[list[str]]:
 
 
 def in_order(part: list[str]) -> bool:
-    """Say whether the ledger and then the anchor were on disk before the scan, and the scan came before the reply."""
+    """Say whether the ledger was on disk before the scan began and the anchor followed, and both before the reply."""
     before = part[: part.index("scan")]
-    if part[-1] != "reply" or "ledger" not in before or "anchor" not in before:
+    if part[-1] != "reply" or "ledger" not in before or "anchor" not in part:
         return False
     written = [place for place, what in enumerate(before) if what == "dirty"]
     synced = max(place for place, what in enumerate(before) if what == "ledger")
-    return bool(written) and min(written) < synced < len(before) - 1 - before[::-1].index("anchor")
+    return bool(written) and min(written) < synced < part.index("anchor")
 
 
 def traced(ledger: str, *, count: int = 4, unsafe: bool = False) -> list[list[str]]:

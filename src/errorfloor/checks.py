@@ -4,6 +4,7 @@ Every constructor and function of the library validates here, once, so that the 
 their arguments.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ def real(name: str, value: Any, error: type[InputError] = InputError) -> float:
     Traceback (most recent call last):
     errorfloor.errors.InputError: width must be a finite number, got nan
     """
+    if type(value) is float and math.isfinite(value):  # as nearly always
+        return value
     array = _numeric(name, value, error)
     if array.size != 1 or not np.isfinite(array).all():
         raise error(f"{name} must be a finite number, got {_show(value)}")

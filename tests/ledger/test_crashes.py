@@ -35,10 +35,12 @@ def test_sixty_four_clients_of_two_processes_never_overspend_the_last_hundredth(
     assert "its declared floor is 0.5 kWh" in found["words"]
 
 
-def test_ledger_and_anchor_are_on_disk_before_the_scan_and_the_reply(traced_database):
+def test_the_ledger_is_on_disk_before_the_scan_and_the_anchor_before_the_reply(traced_database):
     """Kills cannot show a missing sync: the operating system writes what a dead process left. System calls can."""
     found = run("sync_order", traced_database)
-    assert found["safe"] == [["dirty", "ledger", "anchor", "scan", "reply"]] * 3
+    orders = (["dirty", "ledger", "anchor", "scan", "reply"], ["dirty", "ledger", "scan", "anchor", "reply"])
+    assert len(found["safe"]) == 3
+    assert all(part in orders for part in found["safe"])  # the scan and the anchor do not wait for each other
     assert len(found["unsafe"]) == 3
     assert not any("ledger" in answer for answer in found["unsafe"])  # a missing sync would show
     assert found["in_order"] == [[True] * 3, [False] * 3]

@@ -47,7 +47,7 @@ def test_private_columns_are_read_only_after_the_charge(town):
     log = watched(town)
     town.ask(AVERAGE, max_error=0.5)
     private = [i for i, (name, arguments) in enumerate(log) if reads_private(name, arguments)]
-    charged = [i for i, (name, _) in enumerate(log) if name == "settle"]
+    charged = [i for i, (name, _) in enumerate(log) if name == "settling"]
     assert len(private) == 1
     assert len(charged) == 1
     assert charged[0] < private[0]

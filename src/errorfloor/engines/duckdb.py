@@ -36,6 +36,7 @@ class DuckDBEngine(TransactionalEngine):
             raise CatalogueError(f"nothing is registered at {path} yet: run errorfloor register", path=str(path))
         self._folder = folder
         self._read_only = read_only
+        self._recalled: dict[str, str | None] = {}
         self._umask = None if read_only else os.umask(0o077)  # the file, its log and what spills are for its owner
         try:
             self._connection = _connect(path, read_only=read_only)
@@ -53,6 +54,14 @@ class DuckDBEngine(TransactionalEngine):
             # a Parquet file's least and greatest number leave out NaN, and DuckDB would conclude that there is none
             self.execute("SET disabled_optimizers = 'statistics_propagation'")
             self.execute(f"CREATE TABLE IF NOT EXISTS {self.notes} (name VARCHAR PRIMARY KEY, note VARCHAR NOT NULL)")
+
+    def recall(self, name: str) -> str | None:
+        """Read the table of notes; once only for a reader, since no one can write to a file while it is read."""
+        if not self._read_only:
+            return super().recall(name)
+        if name not in self._recalled:
+            self._recalled[name] = super().recall(name)
+        return self._recalled[name]
 
     def query(self, sql: str) -> Any:
         """Ask on a connection of its own, so that threads do not meet; a writer stays in its transaction."""

@@ -14,19 +14,25 @@ class TransactionalEngine(Engine):
 
     notes: ClassVar[str]  # the table of notes as it goes after FROM
 
+    _noted = False  # whether the table of notes was seen; it stays
+
     @abstractmethod
     def _has_notes(self) -> bool:
         """Tell whether anything was ever registered here."""
 
+    def _is_noted(self) -> bool:
+        self._noted = self._noted or self._has_notes()
+        return self._noted
+
     def known(self) -> list[str]:
         """Read the names from the table of notes."""
-        if not self._has_notes():
+        if not self._is_noted():
             return []
         return sorted(self.query(f"SELECT name FROM {self.notes}").column("name").to_pylist())
 
     def recall(self, name: str) -> str | None:
         """Read the table of notes."""
-        if not self._has_notes():
+        if not self._is_noted():
             return None
         found = self.query(f"SELECT note FROM {self.notes} WHERE name = {self.dialect.literal(name)}").column("note")
         return str(found[0]) if len(found) else None

@@ -14,6 +14,9 @@ def angle(distance: Any, information: float, evaluation: float = 0.0) -> Any:
     >>> float(angle(2.0, 4.0))
     2.0
     """
+    if type(distance) is float:
+        moved = abs(distance) * math.sqrt(information) if distance else 0.0
+        return 0.5 * (moved + 2 * math.sqrt(evaluation))
     h = np.abs(np.asarray(distance, dtype=float))
     with np.errstate(invalid="ignore"):
         moved = np.where(h == 0, 0.0, h * math.sqrt(information))
@@ -26,5 +29,7 @@ def success(bound: Any) -> Any:
     >>> success(0.0), success(10.0)
     (0.5, 1.0)
     """
+    if type(bound) is float and not math.isnan(bound):
+        return 0.5 * (1 + math.sin(min(bound, math.pi / 2)))
     probability = 0.5 * (1 + np.sin(np.minimum(bound, math.pi / 2)))
     return float(probability) if np.ndim(probability) == 0 else probability

@@ -3,6 +3,8 @@
 import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -13,7 +15,7 @@ from errorfloor.ledger.book import Book
 from errorfloor.ledger.decision import Decision, Settlement, decide, look
 from errorfloor.ledger.entry import Entry
 from errorfloor.ledger.quotas import Quotas
-from errorfloor.ledger.record import Head, Record
+from errorfloor.ledger.record import EMPTY, Head, Record
 from errorfloor.ledger.total import Total
 from errorfloor.pricing.accounts import Account, Charge
 
@@ -31,6 +33,8 @@ class Ledger(ABC):
 
     def __init__(self, anchor: Anchor | None) -> None:
         self._anchor = anchor
+        self._anchoring = ThreadPoolExecutor(1, "errorfloor-anchor")
+        self._newest = EMPTY  # of the heads to be anchored
         self._terms: dict[str, str] = {}  # those read so far; they never change
 
     @abstractmethod
@@ -41,9 +45,9 @@ class Ledger(ABC):
     def _write(self, work: Callable[[Book], Result]) -> Result:
         """Do work on the book while nobody else writes; all of it is durable on return, or nothing is written."""
 
-    @abstractmethod
     def close(self) -> None:
         """Let go of files and connections."""
+        self._anchoring.shutdown()
 
     def charge(
         self,
@@ -76,6 +80,24 @@ class Ledger(ABC):
 
         With ``spend`` off nothing is written, and AllowanceError is raised unless everything is free.
         """
+        with self.settling(entries, allowances, terms, quotas, spend=spend) as settled:
+            return settled
+
+    @contextmanager
+    def settling(
+        self,
+        entries: Sequence[Entry],
+        allowances: Mapping[Account, Charge],
+        terms: Mapping[str, object],
+        quotas: Quotas = NO_QUOTAS,
+        *,
+        spend: bool = True,
+    ) -> Iterator[Settlement]:
+        """Do what ``settle`` does around a block: what is charged is durable in it, and anchored when it is left.
+
+        Private columns may be read in the block, while the anchor reaches its disk; what was read may leave only after
+        it. Leaving raises LedgerError if the head could not be anchored.
+        """
         kept = self._kept()  # before the transaction, whose view of the ledger can then only be newer
 
         def work(book: Book) -> tuple[Decision, Head]:
@@ -90,9 +112,19 @@ class Ledger(ABC):
 
         decision, head = self._write(work) if spend else self._read(work)
         self._terms |= decision.terms
-        if self._anchor is not None and kept != head:
-            self._anchor.advance(head)
-        return decision.settlement
+        if self._anchor is None or kept == head:
+            yield decision.settlement
+            return
+        self._newest = max(self._newest, head, key=lambda one: one.sequence)
+        pending = self._anchoring.submit(self._keep_newest, self._anchor)
+        try:
+            yield decision.settlement
+        finally:
+            pending.result()
+
+    def _keep_newest(self, anchor: Anchor) -> None:
+        """Anchor the newest head that is durable by now: those who wait behind this find theirs kept already."""
+        anchor.advance(self._newest)
 
     def preview(self, entries: Sequence[Entry], quotas: Quotas = NO_QUOTAS) -> Settlement:
         """Say which entries are not free, and how their accounts and quotas stand now; nothing is written."""

@@ -38,6 +38,3 @@ class MemoryLedger(Ledger):
     def _write(self, work: Callable[[Book], Result]) -> Result:
         with self._lock:
             return work(self._book)
-
-    def close(self) -> None:
-        """Nothing is held open."""

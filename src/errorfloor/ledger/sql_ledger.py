@@ -91,7 +91,8 @@ class SqlLedger(Ledger):
         return self._database.run(lambda connection: work(SqlBook(connection)), "write")
 
     def close(self) -> None:
-        """Close the connections to the database."""
+        """Wait for what is being anchored, and close the connections to the database."""
+        super().close()
         self._database.close()
 
 

@@ -24,7 +24,8 @@ def advice(prepared: Prepared, standings: Sequence[Standing], quotas: Sequence[Q
         return f"{text}: what is left would pay for {100 * factor:.2g} % of it"
     width = 2 * bound_for(added.information * factor * (1 - 1e-9), 0.0)
     scale = width / (added.high - added.low)
-    return f"{text}: ask with bounds at least {scale:.3g} times as wide (max_error {added.high * scale:.3g} here)"
+    bound = float(f"{added.high * scale:.3g}")  # a plain number, to be typed again
+    return f"{text}: ask with bounds at least {scale:.3g} times as wide (max_error {bound:g} here)"
 
 
 def exceeded(broken: QuotaStanding) -> str:

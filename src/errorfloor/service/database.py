@@ -4,6 +4,8 @@ Parse → bounds from public facts → noise → charge, durably → only then t
 """
 
 import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -117,8 +119,8 @@ class Database:
         quotas = self._quotas(analyst)
         prepared = prepare(sql, wish, self.catalogue, self._engine, self._known)
         entries = self._entries(prepared, analyst)
-        settled = self._settle(prepared, entries, quotas, spend=charge)
-        table, places = look_and_release(prepared, self._engine, self._key)
+        with self._settling(prepared, entries, quotas, spend=charge) as settled:
+            table, places = look_and_release(prepared, self._engine, self._key)
         stated = self._price(prepared, entries, settled, quotas, charged=not self.is_dry)
         return Answer(prepared, stated.standings, stated.quotas, self.is_dry, table, places, tuple(settled.fresh))
 
@@ -225,17 +227,24 @@ class Database:
             if one.label is not None
         ]
 
-    def _settle(self, prepared: Prepared, entries: list[Entry], quotas: Quotas, *, spend: bool) -> Settlement:
-        """Charge what is not free, durably; in a dry run nothing is charged."""
+    @contextmanager
+    def _settling(
+        self, prepared: Prepared, entries: list[Entry], quotas: Quotas, *, spend: bool
+    ) -> Iterator[Settlement]:
+        """Charge what is not free, durably, before the block; it is anchored after it. In a dry run all is free."""
         if not entries or self.is_dry:
-            return self._ledger.preview(entries, quotas)
-        try:
-            return self._ledger.settle(entries, prepared.allowances, prepared.terms, quotas, spend=spend)
-        except AllowanceError as problem:
-            if not spend:
-                raise
-            found = self._price(prepared, entries, self._ledger.preview(entries, quotas), quotas)
-            raise AllowanceError(advice(prepared, found.standings, found.quotas), **problem.fields) from None
+            yield self._ledger.preview(entries, quotas)
+            return
+        with ExitStack() as stack:
+            charging = self._ledger.settling(entries, prepared.allowances, prepared.terms, quotas, spend=spend)
+            try:
+                settled = stack.enter_context(charging)
+            except AllowanceError as problem:
+                if not spend:
+                    raise
+                found = self._price(prepared, entries, self._ledger.preview(entries, quotas), quotas)
+                raise AllowanceError(advice(prepared, found.standings, found.quotas), **problem.fields) from None
+            yield settled
 
     def _price(
         self, prepared: Prepared, entries: list[Entry], settled: Settlement, quotas: Quotas, *, charged: bool = False

@@ -62,6 +62,7 @@ class Plan:
     sums: tuple[tuple[Monomial, Condition], ...]
     statement: str
     functions: tuple[tuple[Part, ...], ...]
+    private: tuple[int, ...]  # which outputs private values are used in
 
     @property
     def size(self) -> int:
@@ -106,14 +107,14 @@ def _plan(text: str, catalogue: Catalogue, engine: Engine, known: Known) -> Plan
     sums = tuple(dict.fromkeys(pair for one in question.outputs for pair in needed(one.formula)))
     statement = scan(question, snapshots, sums, bounded.layout, engine.dialect)
     functions = tuple(function_of(question, output, bounded.layout) for output in question.outputs)
-    return Plan(question, catalogue.tables[question.table], snapshots, bounded, sums, statement, functions)
+    private = tuple(index for index, output in enumerate(question.outputs) if is_private(output.formula))
+    return Plan(question, catalogue.tables[question.table], snapshots, bounded, sums, statement, functions, private)
 
 
 def prepare(text: str, wish: Wish, catalogue: Catalogue, engine: Engine, known: Known) -> Prepared:
     """Parse, bound, choose noises, and price; public columns only are read."""
     plan = known.plan(text, catalogue, engine)
-    question, table, bounded = plan.question, plan.table, plan.bounds
-    private = [index for index, output in enumerate(question.outputs) if is_private(output.formula)]
+    question, table, bounded, private = plan.question, plan.table, plan.bounds, plan.private
     outputs = []
     allowances: dict[Account, Charge] = {}
     for index, output in enumerate(question.outputs):

@@ -189,9 +189,14 @@ def asked(entries: Sequence[Entry], fresh: Sequence[bool]) -> dict[Account, Char
 
 def entry_floor(column: PrivateColumn, charged: Charge) -> float:
     """Give the floor under any estimator of an entry when this much has been charged to it."""
-    step = float(column.resolution)
-    spacing = step if step > column.floor / 10 else None
-    return math.sqrt(minimax(charged.information, float(column.width), charged.evaluation, spacing))
+    return _entry_floor(column.range, column.resolution, column.floor, charged)
+
+
+@lru_cache(maxsize=4096)  # the same for groups of one size, and stated several times of one answer
+def _entry_floor(ends: tuple[Fraction, Fraction], resolution: Fraction, floor: float, charged: Charge) -> float:
+    step = float(resolution)
+    spacing = step if step > floor / 10 else None
+    return math.sqrt(minimax(charged.information, float(ends[1] - ends[0]), charged.evaluation, spacing))
 
 
 def stored_distance(column: PrivateColumn) -> float:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from errorfloor.catalogue.model import Catalogue, Table
@@ -91,7 +92,12 @@ def is_current(found: Snapshot, engine: Engine) -> bool:
     ['found', 'engine']
     """
     note = engine.recall(name_of(found.table_name, found.version))
-    return note is not None and json.loads(note)["identity"] == found.identity
+    return note is not None and _identity(note) == found.identity
+
+
+@lru_cache(maxsize=256)
+def _identity(note: str) -> str:
+    return str(json.loads(note)["identity"])
 
 
 def declared(catalogue: Catalogue, table_name: str) -> Table:
