@@ -21,9 +21,9 @@ The map of the package, from the ground up (each room imports only from the room
 ``sql``         a question in SQL → a typed plan → what an engine runs
 ``pricing``     plan + public facts → bounds on derivatives and evaluation errors, and the charge
 ``ledger``      what has been spent, durably
-``service``     plan → price → charge → draw → answer: ``open``
+``service``     plan → price → charge → draw → answer
 ``bulk``        the release of whole columns: ``release``
-``streams``     trajectories released step by step, one draw and one charge a trip
+``streams``     trajectories released step by step, one draw and one charge a trip; tables and streams: ``open``
 ``client``      a server elsewhere, with the same face: ``connect``
 ``server``      HTTP and pages
 ``attacks``     adversaries that try to beat the floor
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from errorfloor.floors import floor as floor
     from errorfloor.policies import design_answer as design_answer
     from errorfloor.policies import design_counts as design_counts
-    from errorfloor.service import open as open
+    from errorfloor.streams import open as open
     from errorfloor.support import Ball as Ball
     from errorfloor.support import Box as Box
     from errorfloor.support import Ellipsoid as Ellipsoid
@@ -93,7 +93,7 @@ _NAMES = {
     "design_answer": "errorfloor.policies",
     "design_counts": "errorfloor.policies",
     "floor": "errorfloor.floors",
-    "open": "errorfloor.service",
+    "open": "errorfloor.streams",
     "release": "errorfloor.bulk",
     "tradeoff": "errorfloor.designer",
     **dict.fromkeys(

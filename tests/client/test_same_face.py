@@ -10,8 +10,8 @@ import pytest
 import errorfloor as ef
 from errorfloor.client import RemoteDatabase, RemoteError, connect
 from errorfloor.errors import AllowanceError, InputError, RefusedError
-from errorfloor.service import Database, open_database
-from errorfloor.streams import Streams
+from errorfloor.service import open_database
+from errorfloor.streams import StreamingDatabase
 from serving import served, write_pay
 
 QUESTIONS = [
@@ -128,12 +128,10 @@ def test_dry_answers_are_those_of_the_dry_database(both):
 
 
 def test_faces_are_the_same():
-    ours = {name for name in dir(Database) if not name.startswith("_")}
-    of_streams = {"answer", "answers"}  # here Streams.of(database) has them, and facts() for streams()
-    assert {name for name in dir(RemoteDatabase) if not name.startswith("_")} == ours | of_streams | {"streams"}
-    for name in ours | of_streams:
-        local = Streams if name in of_streams else Database
-        here, there = (inspect.signature(getattr(kind, name)).parameters for kind in (local, RemoteDatabase))
+    ours = {name for name in dir(StreamingDatabase) if not name.startswith("_")}
+    assert {name for name in dir(RemoteDatabase) if not name.startswith("_")} == ours
+    for name in ours:
+        here, there = (inspect.signature(getattr(one, name)).parameters for one in (StreamingDatabase, RemoteDatabase))
         assert [one for one in here if one != "analyst"] == list(there), name  # the token says who asks
 
 

@@ -210,7 +210,8 @@ def test_an_anchor_whose_disk_fails(serve, monkeypatch):
 
     with monkeypatch.context() as broken:
         broken.setattr(os, "fdatasync", fails)
-        with pytest.raises(LedgerError, match=r"the anchor .*; what was charged stays charged, and nothing is answered"):
+        words = r"cannot write the anchor .*; what was charged stays charged, and nothing is answered"
+        with pytest.raises(LedgerError, match=words):
             served.ask(1)
     again = served.ask(1)
     assert again.fresh == (False,)  # it had been charged, and nothing more is

@@ -15,8 +15,7 @@ def angle(distance: Any, information: float, evaluation: float = 0.0) -> Any:
     2.0
     """
     if type(distance) is float:
-        moved = abs(distance) * math.sqrt(information) if distance else 0.0
-        return 0.5 * (moved + 2 * math.sqrt(evaluation))
+        return 0.5 * ((abs(distance) * math.sqrt(information) if distance else 0.0) + 2 * math.sqrt(evaluation))
     h = np.abs(np.asarray(distance, dtype=float))
     with np.errstate(invalid="ignore"):
         moved = np.where(h == 0, 0.0, h * math.sqrt(information))

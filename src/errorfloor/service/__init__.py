@@ -2,7 +2,6 @@
 
 from errorfloor.service.answer import Answer, Price
 from errorfloor.service.database import Database, open_database
-from errorfloor.service.database import open_database as open
 from errorfloor.service.noises import Added, Wish
 from errorfloor.service.quota import QuotaStanding
 from errorfloor.service.simulation import Room, Simulation
@@ -18,6 +17,5 @@ __all__ = [
     "Simulation",
     "Standing",
     "Wish",
-    "open",
     "open_database",
 ]

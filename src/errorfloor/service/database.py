@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from errorfloor.catalogue import Catalogue, Table, load
 from errorfloor.engines import Engine, open_engine
@@ -57,7 +57,7 @@ class Database:
         self._key = keys if isinstance(keys, Key) else keys.current
         self.keys = (keys,) if isinstance(keys, Key) else tuple(keys.keys)
         self._known = Known()
-        self._dry: Database | None = None
+        self._dry: Self | None = None
         self._lock = threading.Lock()
 
     def price(
@@ -170,7 +170,7 @@ class Database:
                 found.append(QuotaStanding(account, part, NOTHING, spent.get(account, NOTHING), limit))
         return found
 
-    def dry(self) -> "Database":
+    def dry(self) -> Self:
         """Give the same tables with dummy rows, made from the catalogue alone; what they answer is free.
 
         It is made once, and closed with this one.
@@ -179,7 +179,7 @@ class Database:
             return self
         with self._lock:
             if self._dry is None:
-                self._dry = open_dry(self.catalogue)
+                self._dry = self._of_dummies(self.catalogue)
             return self._dry
 
     def left(self) -> list[Standing]:
@@ -203,13 +203,37 @@ class Database:
         self._engine.close()
         self._ledger.close()
 
-    def __enter__(self) -> "Database":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    # -- opening
+
+    @classmethod
+    def _of(cls, path: str | Path, *, dry: bool, key: str | None) -> Self:
+        if not isinstance(path, (str, Path)):
+            raise InputError(f"open takes the path of a catalogue, got {type(path).__name__}")
+        catalogue = load(path)
+        if dry:
+            return cls._of_dummies(catalogue)
+        ring = KeyRing(catalogue.folder / catalogue.place.keys)
+        used: KeyRing | Key = ring if key is None else ring.find(key)
+        ledger = open_ledger(catalogue.place, catalogue.folder)
+        there = bool(catalogue.tables)
+        engine = open_engine(catalogue.place, catalogue.folder, read_only=True) if there else _empty(catalogue)
+        return cls(catalogue, engine=engine, ledger=ledger, keys=used)
+
+    @classmethod
+    def _of_dummies(cls, catalogue: Catalogue) -> Self:
+        """Open dummy rows in place of the tables of a catalogue; nothing of it but the declarations is used."""
+        from errorfloor.service.dummy import KEY, dummy_engine
+
+        declared, engine = dummy_engine(catalogue)
+        return cls(declared, engine=engine, ledger=MemoryLedger(), keys=KEY, is_dry=True)
 
     # -- charge
 
@@ -266,14 +290,6 @@ def _is_declared(account: Account, table: Table) -> bool:
     return account.column in table.private if account.column else table.owner is not None
 
 
-def open_dry(catalogue: Catalogue) -> Database:
-    """Open dummy rows in place of the tables of a catalogue; nothing of it but the declarations is used."""
-    from errorfloor.service.dummy import KEY, dummy_engine
-
-    declared, engine = dummy_engine(catalogue)
-    return Database(declared, engine=engine, ledger=MemoryLedger(), keys=KEY, is_dry=True)
-
-
 def _empty(catalogue: Catalogue) -> Engine:
     """Give an engine for a catalogue of streams alone: nothing was registered, so there is no vault."""
     from errorfloor.service.dummy import dummy_engine
@@ -282,23 +298,10 @@ def _empty(catalogue: Catalogue) -> Engine:
 
 
 def open_database(path: str | Path = "errorfloor.toml", *, dry: bool = False, key: str | None = None) -> Database:
-    """Open the tables that a catalogue declares, with its vault, ledger and keys.
-
-    With ``dry``, dummy rows made from the catalogue alone stand in for the tables: neither vault, ledger, keys nor
-    sources are touched, or need to exist, and answers are free. ``key`` is the id of an older key in the key file: what
-    was answered with it is given again.
+    """Open the tables that a catalogue declares, with its vault, ledger and keys; see ``errorfloor.open``.
 
     >>> open_database("nowhere.toml")
     Traceback (most recent call last):
     errorfloor.errors.CatalogueError: there is no catalogue nowhere.toml: ...
     """
-    if not isinstance(path, (str, Path)):
-        raise InputError(f"open takes the path of a catalogue, got {type(path).__name__}")
-    catalogue = load(path)
-    if dry:
-        return open_dry(catalogue)
-    ring = KeyRing(catalogue.folder / catalogue.place.keys)
-    used: KeyRing | Key = ring if key is None else ring.find(key)
-    ledger = open_ledger(catalogue.place, catalogue.folder)
-    engine = open_engine(catalogue.place, catalogue.folder, read_only=True) if catalogue.tables else _empty(catalogue)
-    return Database(catalogue, engine=engine, ledger=ledger, keys=used)
+    return Database._of(path, dry=dry, key=key)
