@@ -1,14 +1,13 @@
 """What a policy promises holds for every value, at nodes and between them."""
 
-import json
 import math
 
 import numpy as np
 import pytest
 
 import errorfloor as ef
-from errorfloor.errors import IllPosedError, InputError, SupportError
-from errorfloor.policies import Cells, Integers, Policy, Weights, design_answer, from_dict
+from errorfloor.errors import ConvergenceError, IllPosedError, InputError, SupportError
+from errorfloor.policies import Cells, Integers, Policy, Weights, design_answer
 from errorfloor.policies.sphere import angles, largest_between, weights
 from errorfloor.support import Box, HalfLine, Interval
 from policies.conftest import WISHES
@@ -112,6 +111,25 @@ def test_bias_is_within_its_stated_bound(named, inside):
     assert policy.bias(s) == pytest.approx(policy.law(s) @ policy.cells.middle - s, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"average_loss": 0.02, "nodes": 8, "cells": 20},
+        {"average_loss": 0.1, "loss": "absolute", "nodes": 6, "cells": 12},
+        {"average_loss": 0.02, "objective": "worst", "nodes": 6, "cells": 40},
+        {"average_loss": 0.02, "weight": lambda s: 1 + 3 * s, "nodes": 6, "cells": 24},
+    ],
+)
+def test_average_loss_is_a_bound_on_coarse_grids_too(wish):
+    """Sums over nodes, or over a finer grid, miss what the law gains between them."""
+    policy = design_answer(LINE, LINE, **wish)
+    s = (np.arange(50_000) + 0.5) / 50_000
+    p = wish.get("weight", np.ones_like)(s)
+    found = float(policy.expected_loss(s) @ p / p.sum())
+    assert found <= policy.certificate.average_loss <= wish["average_loss"]
+    assert found > 0.99 * wish["average_loss"]
+
+
 def test_bound_between_nodes_is_not_an_estimate():
     """Coarse steps and laws far apart: the bound stays above the truth, whatever the cost."""
     rng = np.random.default_rng(8)
@@ -126,15 +144,6 @@ def test_bound_between_nodes_is_not_an_estimate():
         law = (a[:, None] * np.sqrt(laws[0]) + b[:, None] * np.sqrt(laws[1])) ** 2
         truth = (law * np.abs(y - t[:, None])).sum(axis=1).max()
         assert truth <= largest_between(laws, theta, costs)[0] <= truth * 1.35 + 0.05
-
-
-def test_serialised_policy_gives_the_same_draws(named):
-    _, policy = named
-    again = from_dict(json.loads(json.dumps(policy.to_dict())))
-    assert again == policy and again.certificate == policy.certificate
-    s = np.linspace(policy.values.low, policy.values.high, 5000)
-    assert (again.sample(s, rng=3) == policy.sample(s, rng=3)).all()
-    assert again.largest_information == policy.largest_information
 
 
 def test_what_is_stated_is_a_function_of_the_released_number(policies):
@@ -161,6 +170,38 @@ def test_floors_follow_from_the_supremum(policies):
     h = np.array([0.5, 2.0, 5.0])
     assert (policy.distinguish(h) <= direct.distinguish(h) + 1e-12).all()
     assert policy.distinguish(0.0) == 0.5
+
+
+def test_floor_takes_policies_as_it_takes_noises(policies):
+    policy, noise = policies["reading"], ef.design(Interval(-3, 3))
+    assert ef.floor(policy).worst_entry == policy.floor().worst_entry == policy.largest_information**-0.5
+    options = {"ranges": (0, 50), "spacing": 1.0, "evaluation_error": 0.1, "linear": False}
+    h = np.array([1.0, 4.0, 20.0])
+    one, same = ef.floor(policy, [[0.5, 0.25]], **options), policy.floor([[0.5, 0.25]], **options)
+    assert one.distinguish(h).tolist() == same.distinguish(h).tolist()
+    both = ef.floor([policy, noise], [[[1.0]], [[0.5]]])
+    assert both.worst_entry**-2 == pytest.approx(policy.largest_information + 0.25 * float(noise.information[0, 0]))
+    known = ef.floor(policy, side_information=[[2.0]])
+    assert known.worst_entry**-2 == pytest.approx(policy.largest_information + 2.0)
+
+
+def test_floor_refuses_what_has_none_or_no_jacobian(policies):
+    table = ef.design_counts(max_noise=2, variance=1.0, keep_zero=True)
+    with pytest.raises(InputError, match=r"a table for counts has a floor\(\) of its own"):
+        ef.floor(table)
+    with pytest.raises(InputError, match="jacobian is missing"):
+        ef.floor(ef.design(Interval(-1, 1)))
+    with pytest.raises(InputError, match="jacobian is missing"):
+        ef.floor([policies["reading"]] * 2)
+    with pytest.raises(InputError, match="one row for each of the 1 answers, got 2×1"):
+        ef.floor(policies["reading"], [[1.0], [2.0]])
+
+
+def test_a_constant_law_tells_nothing():
+    constant = Policy([0, 1], Cells.of_points([0, 1]), [[0.5, 0.5], [0.5, 0.5]])
+    floor = ef.floor(constant, [[1.0, 2.0]], ranges=(0, 1), evaluation_error=0.5)
+    assert floor.distinguish(1.0) == 0.5 and floor.worst_entry == math.inf
+    assert constant.explain().endswith("the information at most 0.")
 
 
 def test_two_values_are_told_apart_no_better_than_stated(policies):
@@ -190,8 +231,6 @@ def test_laws_that_are_none_are_refused():
         Policy([0, 1], points, [[1.0], [1.0]])
     with pytest.raises(InputError, match="do not overlap"):
         Cells([0.0, 0.5], [0.6, 1.0])
-    with pytest.raises(InputError, match="a policy is wanted, not a Cells"):
-        from_dict(points.to_dict())
 
 
 @pytest.mark.parametrize(
@@ -204,6 +243,10 @@ def test_laws_that_are_none_are_refused():
         ({"outputs": [0, 1], "max_loss": 0.2}, "cannot be met: at some value every allowed answer loses 0.25"),
         ({"outputs": Interval(0.5, 1), "max_loss": 0.2}, "cannot be met"),
         ({"outputs": [3.0], "max_loss": 0.2}, "only one answer is left"),
+        (
+            {"max_loss": 1e-9, "nodes": 8, "cells": 16},
+            "cannot be met on this grid: at some node every allowed cell loses",
+        ),
     ],
 )
 def test_degenerate_wishes_are_refused_in_the_words_of_the_theory(wish, message):
@@ -224,11 +267,65 @@ def test_degenerate_wishes_are_refused_in_the_words_of_the_theory(wish, message)
         ({"outputs": "all"}, "outputs must be an Interval, a HalfLine, Integers or a list of numbers"),
         ({"max_loss": -1}, "max_loss must be positive"),
         ({"weight": Weights.uniform(Interval(0, 0.5))}, "not all of the values"),
+        ({"weight": lambda s: "heavy"}, "weight must give a number for each value"),
+        ({"weight": lambda s: np.ones(3)}, "weight must give a number for each value"),
+        ({"weight": lambda s: 1 / 0}, "weight must give a number for each value of an array of them: division by zero"),
+        ({"loss": [[2.0]]}, "loss must be 'squared', 'absolute' or a factor"),
+        ({"nodes": 10**7}, "at most 2048 nodes and 8192 cells are solved for, got 10000000"),
+        ({"cells": 10**7}, "at most 2048 nodes and 8192 cells are solved for"),
     ],
 )
 def test_wishes_that_are_none_are_refused(wish, message):
     with pytest.raises(InputError, match=message):
         design_answer(**({"outputs": LINE, "values": LINE, "max_loss": 0.01} | wish))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"data": "box"}, "data must be an Interval or a Box of data, got str"),
+        ({"data": ef.Ball(2, 1.0)}, "data must be an Interval or a Box of data, got Ball"),
+        ({"data": Box([0] * 9, [1] * 9)}, "over at most 6 entries of data, got 9"),
+        ({"query": 3}, "query, gradient and weight must be functions"),
+        ({"query": lambda x: x}, "query must be a list of numbers"),
+        ({"gradient": lambda x: np.ones(3)}, "gradient must give finite numbers of shape"),
+        ({"gradient": lambda x: x * np.nan}, "gradient must give finite numbers of shape"),
+        ({"weight": lambda x: -np.ones(len(x))}, "weights not negative"),
+    ],
+)
+def test_queries_that_give_no_weights_are_refused(changed, message):
+    given = {"query": lambda x: x.sum(axis=1), "gradient": np.ones_like, "data": Box([0, 0], [1, 1])}
+    with pytest.raises(InputError, match=message):
+        Weights.of_query(**(given | changed))
+
+
+def test_too_fine_a_grid_is_refused_before_it_is_tried():
+    with pytest.raises(ConvergenceError, match="would take 158114 nodes and 316228 cells, above 2048 and 8192"):
+        design_answer(LINE, LINE, max_loss=1e-9)
+
+
+def test_scope_says_what_a_bound_takes_for_granted():
+    query = Weights.of_query(lambda x: x[:, 0] ** 2, lambda x: 2 * x, Interval(0, 2), lambda x: np.exp(-x[:, 0]))
+    policy = design_answer(Interval(0, 4), Interval(0, 4), average_loss=0.5, weight=query, nodes=8, cells=16)
+    taking = "taking its quality at the nodes and the weight as constant between nodes,"
+    assert policy.certificate.scope == f"every policy, {taking}"
+
+
+@pytest.mark.parametrize("objective", ["average", "worst"])
+def test_very_large_weights_of_quality_are_solved(objective):
+    policy = design_answer(LINE, LINE, loss_weight=1e10, nodes=8, cells=16, objective=objective)
+    assert policy.certificate.lower_bound >= 0
+    assert policy.certificate.average_loss < 2 * (1 / 16) ** 2
+
+
+def test_questions_to_a_policy_that_do_not_fit_are_refused(policies):
+    policy = policies["share"]
+    with pytest.raises(InputError, match=r"y and s must have shapes that fit, got \(3,\) and \(2,\)"):
+        policy.pdf([0.1, 0.2, 0.3], [0.1, 0.2])
+    with pytest.raises(InputError, match="values must be numbers"):
+        policy.pair("a", 1)
+    with pytest.raises(InputError, match="distance must be a number, got nan"):
+        policy.distinguish(math.nan)
 
 
 def test_outputs_without_any_answer_are_refused():

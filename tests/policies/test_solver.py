@@ -10,6 +10,11 @@ from errorfloor.policies.chain import Chain, Dual, Rows
 from errorfloor.policies.columns import Columns
 from errorfloor.policies.continuation import solve
 from errorfloor.policies.interior import solve_all
+from errorfloor.policies.layout import Layout
+from errorfloor.policies.links import Links
+from errorfloor.policies.multipliers import Multipliers
+from errorfloor.policies.newton import Newton
+from errorfloor.policies.segments import Segments
 from policies.referee import referee
 
 
@@ -125,9 +130,10 @@ def test_semidefinite_agrees_with_eigenvalues():
 def test_columns_give_the_inverse():
     rng = np.random.default_rng(6)
     n, width = 70, 3
-    links = rng.uniform(0, 1, (n - 1, width))
-    diagonal = np.append(links, np.zeros((1, width)), axis=0) + np.insert(links, 0, 0, axis=0) + 0.1
-    columns = Columns.factorise(diagonal, links)
+    links, slopes = rng.uniform(0, 1, (n - 1, width)), rng.uniform(0.5, 2, (n - 1, width))
+    excess = np.full((n, width), 0.1)
+    diagonal = np.append(links * slopes, np.zeros((1, width)), axis=0) + np.insert(links / slopes, 0, 0, axis=0) + 0.1
+    columns = Columns.factorise(excess, links, slopes)
     left, right = rng.normal(size=(2, n, width)), rng.normal(size=(1, n, width))
     joined = columns.joined(list(left), [columns.inverse_diagonal * right[0]])
     expected = np.zeros((2, n, n))
@@ -136,6 +142,63 @@ def test_columns_give_the_inverse():
         assert columns.inverse_diagonal[:, j] == pytest.approx(np.diag(inverse), rel=1e-10)
         expected += np.triu(left[:, :, j, None] * inverse * right[0, :, j])
     assert joined[:, :, 0, :] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 15, 17])
+@pytest.mark.parametrize("worst", [False, True])
+def test_segments_solve_for_the_multipliers_as_one_matrix_does(seed, worst):
+    """However a chain is cut, S⁻¹ is the inverse of B H⁻¹ Bᵀ + Θ, written out entry by entry."""
+    chain = random_chain(seed, worst)
+    layout = Layout(chain)
+    rng = np.random.default_rng(seed)
+    shape, steps = chain.allowed.shape, layout.linked.shape
+    passed = np.where(layout.linked, rng.uniform(-0.4, 0.4, (2, *steps)), 0.0)
+    links = Links(
+        rng.uniform(0.1, 1, shape),
+        np.where(layout.linked, rng.uniform(0, 5, steps), 0.0),
+        rng.uniform(0.5, 2, steps),
+        *passed,
+        np.where(layout.linked, rng.uniform(1, 9, steps), np.inf),
+    )
+    slack = np.where(layout.bounded, rng.uniform(0.01, 1, len(layout.bounded)), 0.0)
+    units = np.eye(len(slack))
+    nothing = np.zeros(shape)
+    newton = Newton(layout, Columns.factorise(links.excess, links.off, links.slope), links, slack, None, None, None)
+    S = np.stack([-layout.left_sides(*newton._improved(nothing, nothing, nothing[1:], unit)) for unit in units])
+    local = ~layout.bordering
+    expected = np.linalg.inv((S + np.diag(slack))[np.ix_(local, local)])
+    for length in (2, 3, shape[0]):
+        cut = Segments(shape[0], -(-(shape[0] + 1) // (length + 1)), length)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Segments, "of", lambda *_, cut=cut: cut)
+            found = Multipliers.factorise(layout, links, slack)
+        inverse = np.stack([found.solve(unit[local]) for unit in units[local]])
+        assert inverse == pytest.approx(expected, rel=1e-7, abs=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("nodes", [2, 31, 32, 33, 64, 65, 100, 1601])
+def test_segments_hold_every_node_once(nodes):
+    for cells in (1, 80, 500):
+        cut = Segments.of(nodes, cells)
+        assert cut.joined(cut.of_nodes(np.arange(nodes), -1)).tolist() == list(range(nodes))
+        assert cut.joined(cut.of_steps(np.arange(nodes - 1), -1), before=1).tolist() == list(range(nodes - 1))
+        assert (cut.count - 1) * (cut.length + 1) <= nodes < cut.count * (cut.length + 1)
+
+
+def test_work_of_a_step_is_linear_in_the_nodes():
+    """Numbers that the factors hold, and with them the work on each, grow as the nodes do."""
+
+    def numbers(nodes: int) -> int:
+        chain = shares(nodes, 24)
+        layout = Layout(chain)
+        links = Links(
+            np.ones(chain.allowed.shape), *(np.full(layout.linked.shape, x) for x in (1.0, 1.0, 0.0, 0.0, 1.0))
+        )
+        found = Multipliers.factorise(layout, links, np.where(layout.bounded, 1.0, 0.0))
+        parts = [factor.lower.size for factor in found.inner] + [block.size for block in found.felt]
+        return sum(parts) + sum(block.laws.lower.size + block.onward.size for block in found.separators)
+
+    assert numbers(1000) < 2.1 * numbers(500) < 4.4 * numbers(250)
 
 
 def test_nodes_without_neighbours_are_solved_too():

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,9 +14,21 @@ from errorfloor.noise.information import matrix_root
 from errorfloor.support import Box, Interval
 
 
+@runtime_checkable
+class Answering(Protocol):
+    """What knows its own floor by the largest information that an answer of it has: a policy."""
+
+    @property
+    def largest_information(self) -> float:
+        """The supremum of the information over all true values."""
+
+    def floor(self, jacobian: Any, **options: Any) -> Floor:
+        """The floor for one Jacobian."""
+
+
 def floor(
-    noise: Noise | Sequence[Noise],
-    jacobian: Any,
+    noise: Noise | Answering | Sequence[Noise | Answering],
+    jacobian: Any = None,
     *,
     ranges: Any = None,
     side_information: Any = None,
@@ -33,9 +45,10 @@ def floor(
     Parameters
     ----------
     noise
-        The noise added to the answer; a list of them for several independent answers.
+        The noise added to the answer, or the policy that gives it; a list of them for several independent answers.
     jacobian
-        The m×n derivatives of the answer (a list of such matrices for several).
+        The m×n derivatives of the answer, or of the value that a policy answers (a list of such matrices for several).
+        A single policy without one is about the value itself.
     ranges
         (low, high) for all entries, or one such pair an entry; needed by ``any_estimator`` and ``owner``.
     side_information
@@ -62,9 +75,17 @@ def floor(
     least 1.59 kWh; biased ones are not bound by this number. The answers depend on 1 of 10 directions of the data: no
     unbiased estimator of all entries exists.
     """
-    noises, jacobians = ([noise], [jacobian]) if isinstance(noise, Noise) else (noise, jacobian)
-    if not isinstance(noises, (list, tuple)) or not noises or not all(isinstance(item, Noise) for item in noises):
-        raise InputError("noise must be a noise, or a list of noises with a Jacobian each")
+    if jacobian is None and isinstance(noise, Answering):
+        jacobian = 1.0
+    noises, jacobians = ([noise], [jacobian]) if isinstance(noise, (Noise, Answering)) else (noise, jacobian)
+    known = isinstance(noises, (list, tuple)) and all(isinstance(item, (Noise, Answering)) for item in noises)
+    if not known or not noises:
+        raise InputError(
+            "noise must be a noise or a policy, or a list of them with a Jacobian each; a table for counts has a "
+            "floor() of its own"
+        )
+    if jacobian is None:
+        raise InputError("jacobian is missing: give the derivatives of the answer, 1.0 if it is the entry itself")
     if not isinstance(jacobians, (list, tuple)) or len(noises) != len(jacobians):
         given = len(jacobians) if isinstance(jacobians, (list, tuple)) else 1
         raise InputError(f"each noise needs a Jacobian, got {len(noises)} noises and {given} Jacobians")
@@ -74,8 +95,7 @@ def floor(
     total = combine(*(_one(*answer, linear) for answer in zip(noises, jacobians, errors, strict=True)))
     low, high = parsed_ranges(ranges, total.entries)
     if side_information is not None:
-        known = matrix_root(symmetric("side_information", side_information, total.entries))
-        total = replace(total, known=known)
+        total = replace(total, known=matrix_root(symmetric("side_information", side_information, total.entries)))
     return replace(total, low=low, high=high, spacing=_spacing(spacing, low, high))
 
 
@@ -116,7 +136,9 @@ def _same(one: Array | None, other: Array | None) -> bool:
     return (one is None and other is None) or (one is not None and other is not None and np.array_equal(one, other))
 
 
-def _one(noise: Noise, jacobian: Any, error: float, linear: bool) -> Floor:
+def _one(noise: Noise | Answering, jacobian: Any, error: float, linear: bool) -> Floor:
+    if not isinstance(noise, Noise):
+        return noise.floor(jacobian, evaluation_error=error, linear=linear)
     F = as_jacobian(jacobian, noise.dimension)
     if isinstance(noise, Flat):
         inner, across = noise.along(F)

@@ -138,7 +138,7 @@ def loss_of(loss: Any) -> Loss:
     """
     if isinstance(loss, str) and loss in ("squared", "absolute"):
         return Loss.parse(loss, 1)
-    if isinstance(loss, (str, Loss)) or callable(loss):
+    if isinstance(loss, (str, Loss)) or callable(loss) or np.ndim(loss):
         raise InputError(f"loss must be 'squared', 'absolute' or a factor for the squared loss, got {loss!r}")
     return Loss.parse([[positive("loss", loss)]], 1)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from errorfloor.checks import positive, whole
-from errorfloor.errors import ConvergenceError
+from errorfloor.errors import ConvergenceError, InputError
 from errorfloor.policies.designing import (
     CELLS_A_LENGTH,
     FEWEST_NODES,
@@ -90,7 +90,17 @@ def design_answer(
     if nodes is not None or cells is not None:
         steps = steps if nodes is None else whole("nodes", nodes, least=2)
         count = count if cells is None else whole("cells", cells, least=2)
+        if steps > MOST_NODES or count > MOST_CELLS:
+            raise InputError(
+                f"at most {MOST_NODES} nodes and {MOST_CELLS} cells are solved for, got {steps} and {count}: "
+                f"narrow the values, or allow more loss"
+            )
         return design_on(wish, Grid.of(wish, steps, count))
+    if steps > MOST_NODES or count > MOST_CELLS:
+        raise ConvergenceError(
+            f"laws change over a length of {wish.length:.3g}, and values as wide as {wish.values.width:g} would take "
+            f"{steps} nodes and {count} cells, above {MOST_NODES} and {MOST_CELLS}: narrow the values, or ask for less"
+        )
     before = None
     while steps <= MOST_NODES and count <= MOST_CELLS:
         policy = design_on(wish, Grid.of(wish, steps, count))

@@ -20,7 +20,6 @@ NODES_A_LENGTH, CELLS_A_LENGTH = 5, 10
 FEWEST_NODES, MOST_NODES, MOST_CELLS = 16, 2048, 8192
 MOST_ROUNDS = 12
 TOLERANCE = 1e-8  # of each chain problem: a blunter solution would use every cell a little
-PIECES = 16
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,14 @@ def design_on(wish: Wish, grid: Grid) -> Policy:
             "between two nodes no answer keeps y − s within the noise for all values: take more nodes and cells, or "
             "wider noise"
         )
+    if wish.max_loss is not None:
+        least = float(np.where(allowed, loss, np.inf).min(axis=1).max())
+        if wish.max_loss <= least:
+            raise IllPosedError(
+                f"max_loss {wish.max_loss:g} cannot be met on this grid: at some node every allowed cell loses "
+                f"{least:.6g} or more; take more cells, or allow more loss",
+                smallest=least,
+            )
     base = 4 / h**2 if wish.worst else 4 * harmonic / h
     cost = None if wish.loss_weight is None else wish.loss_weight * share[:, None] * loss
     bound = wish.max_loss if wish.max_loss is not None else wish.average_loss
@@ -101,14 +108,9 @@ def _policy(wish: Wish, grid: Grid, found: ChainSolution) -> Policy:
 
 def _reached(wish: Wish, policy: Policy) -> float:
     """The loss that is bounded: at every value, or on average."""
-    return _average_loss(wish, policy) if wish.max_loss is None else policy.largest_loss
-
-
-def _average_loss(wish: Wish, policy: Policy) -> float:
-    """Σ over a finer grid of weight × expected loss; the weights of hats on a convex loss err upwards."""
-    h = np.diff(policy.nodes)
-    fine = np.append((policy.nodes[:-1, None] + h[:, None] * np.arange(PIECES) / PIECES).ravel(), policy.nodes[-1])
-    return float(wish.weights.nodes(fine) @ policy.expected_loss(fine))
+    if wish.max_loss is not None:
+        return policy.largest_loss
+    return policy.largest_average_loss(wish.weights.nodes)
 
 
 def _certificate(
@@ -116,14 +118,14 @@ def _certificate(
 ) -> PolicyCertificate:
     mean, _ = wish.weights.steps(grid.nodes)
     average = float(mean * np.diff(grid.nodes) @ policy.information(grid.nodes[:-1] + np.diff(grid.nodes) / 2))
-    mean_loss = _average_loss(wish, policy)
+    mean_loss = policy.largest_average_loss(wish.weights.nodes)
     paid = 0.0 if wish.loss_weight is None else wish.loss_weight * mean_loss
     value = (policy.largest_information if wish.worst else average) + paid
     proved, scope = _proved(wish, grid, chain, found, aim)
     return PolicyCertificate(
         objective="worst" if wish.worst else "average",
         value=value,
-        lower_bound=float(min(proved, value)),
+        lower_bound=float(min(max(proved, 0.0), value)),  # neither information nor loss is negative
         scope=scope,
         average_information=average,
         largest_information=policy.largest_information,
@@ -144,10 +146,13 @@ def _proved(wish: Wish, grid: Grid, chain: Chain, found: ChainSolution, aim: Arr
         scope = "every policy"
     if wish.noise is not None:
         scope = "every policy on this grid"
-    elif wish.average_loss is not None or wish.loss_weight is not None:
-        scope += ", its quality taken at the nodes,"
+    taken = []
+    if wish.noise is None and (wish.average_loss is not None or wish.loss_weight is not None):
+        taken.append("its quality at the nodes")
     if not wish.weights.bounds_steps:
-        scope += ", the weight taken as constant between nodes,"
+        taken.append("the weight as constant between nodes")
+    if taken:
+        scope += f", taking {' and '.join(taken)},"
     bound = lower_bound(loose, dual)[0] - saved
     if wish.worst:
         if wish.loss_weight is None:

@@ -39,6 +39,19 @@ class Layout:
         ones = self.chain.allowed.astype(float)
         return [ones, *(ones * rows.coefficients for rows in self.chain.rows)]
 
+    @property
+    def shared(self) -> list[bool]:
+        """Which kinds of multipliers are a single one for all nodes."""
+        return [False, *(rows.shared for rows in self.chain.rows)]
+
+    @cached_property
+    def bordering(self) -> Array:
+        """Marks the multipliers that are shared, among all."""
+        marks = np.zeros(self.parts[-1].stop, dtype=bool)
+        for shared, part in zip(self.shared, self.parts[:-1], strict=True):
+            marks[part] = shared
+        return marks
+
     @cached_property
     def bounds(self) -> Array:
         """The right sides of all rows; steps have theirs in the worst step."""

@@ -21,6 +21,8 @@ from errorfloor.support import Interval
 from errorfloor.values import Value
 
 PIECES = 16  # of each step, where suprema between nodes are bounded
+NOTHING = 1e-300  # information below this is none
+SAME = 1e-9  # relative, what is stated and what is found again on another machine
 CHUNK = 4096  # values whose laws are written out together
 
 
@@ -53,6 +55,8 @@ class Policy(Value):
     certificate: PolicyCertificate | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.cells, Cells):
+            raise InputError(f"cells must be Cells, got {type(self.cells).__name__}")
         nodes, laws = vector("nodes", self.nodes), matrix("laws", self.laws)
         if nodes.size < 2 or not (np.diff(nodes) > 0).all():
             raise InputError("nodes must be two or more values in increasing order")
@@ -60,15 +64,33 @@ class Policy(Value):
             raise InputError(f"laws must have {nodes.size} rows and {self.cells.low.size} columns, got {laws.shape}")
         if (laws < 0).any() or not (np.abs(laws.sum(axis=1) - 1) < 1e-9).all():
             raise InputError("each row of laws must be probabilities that add up to 1")
+        if not isinstance(self.loss, (str, int, float)):
+            raise InputError(f"loss must be 'squared', 'absolute' or a number, got {self.loss!r}")
         loss_of(self.loss)
         share = np.full(nodes.size, 1 / nodes.size) if self.weights is None else vector("weights", self.weights)
-        if share.shape != nodes.shape or (share < 0).any():
-            raise InputError("weights must be one number for each node, not negative")
+        if share.shape != nodes.shape or (share < 0).any() or not share.any():
+            raise InputError("weights must be one number for each node, not negative and not all zero")
         total = np.array([math.fsum(row) for row in laws.tolist()])[:, None]
         off = np.abs(total - 1) > laws.shape[1] * 2.0**-52  # beyond rounding: what was scaled once is kept to the bit
         laws = np.where(off, laws / total, laws)  # what is stated is then what is drawn
         for name, value in (("nodes", nodes), ("laws", laws), ("weights", share)):
             object.__setattr__(self, name, value)
+        self._check_certificate()
+
+    def _check_certificate(self) -> None:
+        """What a certificate states must be what the laws have: a file may have been changed."""
+        known = self.certificate
+        if known is None:
+            return
+        if not isinstance(known, PolicyCertificate):
+            raise InputError(f"certificate must be a PolicyCertificate, got {type(known).__name__}")
+        for name in ("largest_information", "largest_loss"):
+            stated, own = getattr(known, name), getattr(self, name)
+            if not math.isclose(stated, own, rel_tol=SAME, abs_tol=1e-300):
+                what = name.replace("_", " ")
+                raise InputError(
+                    f"the certificate states a {what} of {stated:.6g}, but the laws have {own:.6g}: one was changed"
+                )
 
     # -- the law
 
@@ -103,7 +125,7 @@ class Policy(Value):
 
     def pdf(self, y: Any, s: Any) -> Any:
         """The density of the answer y at s; the probability of y where the answers are points."""
-        y, s = np.broadcast_arrays(numbers("y", y), numbers("s", s))
+        y, s = _together(y, s)
         cell, inside = self._cell(y)
         flat = self._at(s.ravel(), cell.ravel()).reshape(y.shape)
         size = 1.0 if self.cells.are_points else self.cells.width[cell]
@@ -111,7 +133,7 @@ class Policy(Value):
 
     def cdf(self, y: Any, s: Any) -> Any:
         """The probability of an answer ≤ y at s."""
-        y, s = np.broadcast_arrays(numbers("y", y), numbers("s", s))
+        y, s = _together(y, s)
         out = np.empty(y.size)
         for part in _chunks(y.size):
             law = self.law(s.ravel()[part])
@@ -189,11 +211,28 @@ class Policy(Value):
         down = self._largest(lambda s: s[:, None] - self.cells.middle).max()
         return float(max(up, down))
 
-    def _largest(self, cost: Any) -> Array:
+    def largest_average_loss(self, weights: Any) -> float:
+        """A proved upper bound on the mean of E[ℓ(y − s)|s] under weights of s.
+
+        ``weights`` gives for increasing values of s the weight of each, p(s) times a hat function: what the loss is on
+        average, if it is linear from one value to the next. It is at most its chord and a bend above.
+        """
         h = np.diff(self.nodes)
-        return sphere.largest_between(
-            self.laws, self._angles, [cost(self.nodes[:-1] + h * k / PIECES) for k in range(PIECES + 1)]
-        )
+        costs = self._pieces(lambda s: self.cells.mean_loss(loss_of(self.loss), s))
+        fine = np.append((self.nodes[:-1, None] + h[:, None] * np.arange(PIECES) / PIECES).ravel(), self.nodes[-1])
+        share = weights(fine)
+        ends = sphere.means(self.laws, self._angles, costs)
+        above = sphere.bends(self.laws, self._angles, costs).T.ravel()
+        chords = float(share[:-1] @ ends[:-1].T.ravel() + share[-1] * ends[-1, -1])
+        return (chords + float((share[:-1] + share[1:]) @ above)) * (1 + 1e-12)
+
+    def _largest(self, cost: Any) -> Array:
+        return sphere.largest_between(self.laws, self._angles, self._pieces(cost))
+
+    def _pieces(self, cost: Any) -> list[Array]:
+        """A cost at the ends of all pieces of the steps."""
+        h = np.diff(self.nodes)
+        return [cost(self.nodes[:-1] + h * k / PIECES) for k in range(PIECES + 1)]
 
     def possible(self, y: Any) -> tuple[Any, Any]:
         """The least and the greatest true value at which the released y can occur: a certain interval."""
@@ -252,11 +291,16 @@ class Policy(Value):
         >>> round(two.floor(ranges=(0, 1)).distinguish(1.0), 6)
         0.8
         """
-        return floor(Gaussian(1 / self.largest_information), jacobian, **options)
+        information = self.largest_information
+        if information < NOTHING:  # the same law everywhere, whatever moves or errs behind it
+            return floor(Gaussian(1.0), 0.0 * numbers("jacobian", jacobian), **options | {"evaluation_error": 0.0})
+        return floor(Gaussian(1 / information), jacobian, **options)
 
     def angle(self, distance: Any) -> Any:
         """The largest angle between the laws at two values at most ``distance`` apart, at most ½∫√I along the way."""
         h = np.abs(numbers("distance", distance))
+        if np.isnan(h).any():
+            raise InputError("distance must be a number, got nan")
         along = np.insert(np.cumsum(self._angles), 0, 0.0)
 
         def reached(s: Array) -> Array:
@@ -280,7 +324,7 @@ class Policy(Value):
         >>> round(two.pair(0.0, 1.0).total_variation, 6)
         0.6
         """
-        p, q = self.law(np.array([first, second], dtype=float))
+        p, q = self.law(numbers("values", [first, second]))
         both = np.where(p + q > 0, p + q, 1.0)
         return Pair(
             gap=abs(float(second) - float(first)),
@@ -301,9 +345,11 @@ class Policy(Value):
         said = (
             f"Answers to values in {self.nodes[0]:g} … {self.nodes[-1]:g}; whatever the value, the mean loss is at "
             f"most {self.largest_loss:.4g}, the bias at most {self.largest_bias:.3g} and the information at most "
-            f"{self.largest_information:.4g}, so that an unbiased estimate from one answer is off by "
-            f"{math.sqrt(1 / self.largest_information):.3g} or more"
+            f"{self.largest_information:.4g}"
         )
+        if self.largest_information >= NOTHING:
+            off = math.sqrt(1 / self.largest_information)
+            said += f", so that an unbiased estimate from one answer is off by {off:.3g} or more"
         return said + (f". {self.certificate.explain()}." if self.certificate else ".")
 
     def _cell(self, y: Array) -> tuple[Array, Array]:
@@ -315,6 +361,15 @@ class Policy(Value):
         step, t = self._place(s)
         a, b = sphere.weights(self._angles[step], t)
         return np.asarray((a * self._roots[step, cell] + b * self._roots[step + 1, cell]) ** 2)
+
+
+def _together(y: Any, s: Any) -> tuple[Array, Array]:
+    y, s = numbers("y", y), numbers("s", s)
+    try:
+        shape = np.broadcast_shapes(y.shape, s.shape)
+    except ValueError:
+        raise InputError(f"y and s must have shapes that fit, got {y.shape} and {s.shape}") from None
+    return np.broadcast_to(y, shape), np.broadcast_to(s, shape)
 
 
 def _chunks(count: int) -> list[slice]:

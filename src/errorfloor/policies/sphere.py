@@ -6,6 +6,7 @@ laws, p₀, p₁ and √(p₀p₁)/ρ, with weights α², β² and 2αβρ, ρ =
 """
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -60,12 +61,31 @@ def largest_between(laws: Array, angle: Array, costs: list[Array]) -> Array:
     """Bound from above, for each step, the largest mean cost on the way from one node to the next.
 
     ``costs[k]`` holds, for every step and cell, a cost that is convex in s at the share k/K of the way, k = 0 … K. On
-    each of the K pieces cost is at most its chord, so the mean is at most g(u) = (1 − u)⟨v, D v⟩ + u⟨v, D′ v⟩; g stays
-    below the larger of its ends by up to ⅛ sup|g″|. On a great circle ⟨v, D v⟩ = m + ϱ cos(2φ + …) with ϱ the half
-    difference of D's eigenvalues on the plane, so |g″| ≤ 4φ²max(ϱ_D, ϱ_D′) + 4φ ϱ_{D′−D}, φ the piece's angle.
+    each of the K pieces the mean is at most the larger of its ends and ``bends`` above it.
+    """
+    ends, above = means(laws, angle, costs), bends(laws, angle, costs)
+    return np.asarray((np.maximum(ends[:-1], ends[1:]) + above).max(axis=0) * (1 + 1e-12))
+
+
+def means(laws: Array, angle: Array, costs: list[Array]) -> Array:
+    """The mean cost at the shares k/K of the way along each step, (K + 1, steps)."""
+    roots, pieces = np.sqrt(laws), len(costs) - 1
+    found = []
+    for k, cost in enumerate(costs):
+        a, b = weights(angle, np.full_like(angle, k / pieces))
+        v = a[:, None] * roots[:-1] + b[:, None] * roots[1:]
+        found.append((cost * v**2).sum(axis=1))
+    return np.stack(found)
+
+
+def bends(laws: Array, angle: Array, costs: list[Array]) -> Array:
+    """Bound by how much the mean cost can rise above its chord on each of the K pieces of every step, (K, steps).
+
+    On a piece cost is at most its chord, so the mean is at most g(u) = (1 − u)⟨v, D v⟩ + u⟨v, D′ v⟩; g stays below its
+    own chord plus ⅛ sup|g″|. On a great circle ⟨v, D v⟩ = m + ϱ cos(2φ + …) with ϱ the half difference of D's
+    eigenvalues on the plane, so |g″| ≤ 4φ²max(ϱ_D, ϱ_D′) + 4φ ϱ_{D′−D}, φ the piece's angle.
     """
     roots = np.sqrt(laws)
-    pieces = len(costs) - 1
     first, second = roots[:-1], roots[1:]
     across = second - np.cos(angle)[:, None] * first
     length = np.sqrt((across**2).sum(axis=1))
@@ -77,15 +97,8 @@ def largest_between(laws: Array, angle: Array, costs: list[Array]) -> Array:
         mixed = (cost * first * across).sum(axis=1)
         return np.asarray(np.hypot((here - there) / 2, mixed))
 
-    def mean(k: int) -> Array:
-        a, b = weights(angle, np.full_like(angle, k / pieces))
-        v = a[:, None] * first + b[:, None] * second
-        return np.asarray((costs[k] * v**2).sum(axis=1))
-
-    phi = angle / pieces
-    ends, spreads = [mean(k) for k in range(pieces + 1)], [spread(cost) for cost in costs]
-    largest = np.zeros(len(angle))
-    for k in range(pieces):
-        bend = 4 * phi**2 * np.maximum(spreads[k], spreads[k + 1]) + 4 * phi * spread(costs[k + 1] - costs[k])
-        largest = np.maximum(largest, np.maximum(ends[k], ends[k + 1]) + bend / 8)
-    return largest * (1 + 1e-12)
+    phi = angle / (len(costs) - 1)
+    spreads = [spread(cost) for cost in costs]
+    turned = np.stack([np.maximum(one, other) for one, other in pairwise(spreads)])
+    moved = np.stack([spread(other - one) for one, other in pairwise(costs)])
+    return np.asarray((4 * phi**2 * turned + 4 * phi * moved) / 8)

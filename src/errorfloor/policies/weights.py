@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from errorfloor.checks import Array, vector
+from errorfloor.checks import Array, numbers, vector
 from errorfloor.errors import InputError
 from errorfloor.support import Box, Interval
 
 NODES, SHARES = np.polynomial.legendre.leggauss(6)
 QUADRATURE = 200_000  # points at which a query is evaluated
+MOST_ENTRIES = 6  # with eight points along each of them, a little more
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,11 @@ class Weights:
         """
 
         def checked(s: Array) -> Array:
-            found = np.broadcast_to(np.asarray(function(s), dtype=float), s.shape)
+            try:
+                with np.errstate(all="ignore"):  # what is not a number is refused below
+                    found = np.broadcast_to(np.asarray(function(s), dtype=float), s.shape)
+            except (TypeError, ValueError, ArithmeticError) as problem:
+                raise InputError(f"weight must give a number for each value of an array of them: {problem}") from None
             if not (np.isfinite(found) & (found > 0)).all():
                 raise InputError("weight must be a positive, finite number at every value: narrow the values instead")
             return found
@@ -64,13 +69,22 @@ class Weights:
         >>> both.values, both.nodes(np.array([0.0, 1.0, 2.0])).round(3).tolist()
         (Interval(low=0.0, high=2.0), [0.167, 0.666, 0.167])
         """
+        if not isinstance(data, (Interval, Box)):
+            raise InputError(f"data must be an Interval or a Box of data, got {type(data).__name__}")
+        if not callable(query) or not callable(gradient) or not (weight is None or callable(weight)):
+            raise InputError("query, gradient and weight must be functions of points of the data, (count, n)")
         low, high = data.bounding_box
+        if len(low) > MOST_ENTRIES:
+            raise InputError(f"weights are integrated over at most {MOST_ENTRIES} entries of data, got {len(low)}")
         side = max(8, int(QUADRATURE ** (1 / len(low))))
         axes = [a + (b - a) * (np.arange(side) + 0.5) / side for a, b in zip(low, high, strict=True)]
         x = np.stack([part.ravel() for part in np.meshgrid(*axes, indexing="ij")], axis=1)
         p = np.ones(len(x)) if weight is None else vector("weight", weight(x))
         s = vector("query", query(x))
-        slope = np.asarray(gradient(x), dtype=float).reshape(len(x), -1)
+        slope = numbers("gradient", gradient(x))
+        if slope.size != x.size or len(slope) != len(x) or not np.isfinite(slope).all():
+            raise InputError(f"gradient must give finite numbers of shape {x.shape}, as the points, got {slope.shape}")
+        slope = slope.reshape(x.shape)
         if len(s) != len(x) or len(p) != len(x) or not (p >= 0).all() or not p.any():
             raise InputError("query and weight must give one number for each point of the data, weights not negative")
         corners = np.stack([part.ravel() for part in np.meshgrid(*zip(low, high, strict=True))], axis=1)

@@ -17,9 +17,10 @@ from errorfloor.policies.counts.chain import Chain
 
 TOLERANCE = 1e-10  # of the objective, absolutely: the central path's own gap
 CAPPED_TOLERANCE = 1e-8  # where 1 − ρ is bounded, for the room t − 1 + ρ is known to 1e-16 only
-GROWTH = 15.0
-MOST_STEPS = 400
-CENTRED = 1e-8  # the squared Newton decrement at the end of each stage
+GROWTH, CAPPED_GROWTH = 15.0, 5.0  # of the sharpness; where 1 − ρ is bounded longer strides need many more steps
+MOST_STEPS = 600
+CENTRED = 1e-8  # the squared Newton decrement at the end …
+ON_THE_WAY = 1e-2  # … and of the stages before
 ROUNDING = 1e-3  # the squared decrement below which a step that does not help is blamed on rounding
 
 
@@ -53,7 +54,10 @@ class Objective:
 
 
 def solve(chain: Chain, objective: Objective, start: Array, tolerance: float | None = None) -> Solution:
-    """Follow the central path from a strictly feasible ``start`` to a gap of ``tolerance``; raise where it gets stuck.
+    """Follow the central path from a strictly feasible ``start`` to a gap of ``tolerance``, or as far as it goes.
+
+    Where it gets stuck its last point is given, which keeps all rules; how good that is, a lower bound from its
+    multipliers tells. Raises ``ConvergenceError`` where not even the path's first point is found.
 
     >>> from errorfloor.policies.counts.rules import CountRules
     >>> from errorfloor.policies.counts.tail import tail_row
@@ -67,11 +71,18 @@ def solve(chain: Chain, objective: Objective, start: Array, tolerance: float | N
         return path.solution(steps=0, sharpness=1.0)
     sharpness, steps = 10.0, 0
     last = path.terms / (tolerance or (CAPPED_TOLERANCE if path.capped else TOLERANCE))
+    reached: Solution | None = None
     while True:
-        steps += path.centre(sharpness, MOST_STEPS - steps)
+        try:
+            steps += path.centre(sharpness, MOST_STEPS - steps, CENTRED if sharpness >= last else ON_THE_WAY)
+        except ConvergenceError:
+            if reached is None:
+                raise
+            return reached
+        reached = path.solution(steps, sharpness)
         if sharpness >= last:
-            return path.solution(steps, sharpness)
-        sharpness = min(last, sharpness * GROWTH)
+            return reached
+        sharpness = min(last, sharpness * (CAPPED_GROWTH if path.capped else GROWTH))
 
 
 class _Path:
@@ -103,14 +114,14 @@ class _Path:
         )
         self.multipliers = np.zeros(len(self.b))
 
-    def centre(self, sharpness: float, most: int) -> int:
-        """Take Newton steps until the point is on the path."""
+    def centre(self, sharpness: float, most: int, centred: float) -> int:
+        """Take Newton steps until the point is on the path, to a squared decrement of ``centred``."""
         before = np.inf
         for step in range(most):
             direction, multipliers, decrement = self._newton(sharpness)
             self.multipliers = multipliers / sharpness
             moved = self._search(direction, multipliers, sharpness, decrement)
-            if decrement < CENTRED or (decrement < ROUNDING and not (moved and decrement < 0.5 * before)):
+            if decrement < centred or (decrement < ROUNDING and not (moved and decrement < 0.5 * before)):
                 return step + 1
             if not moved:
                 break
@@ -129,7 +140,7 @@ class _Path:
         if self.capped and self.unknowns:
             weight[self.links] = 1 / (sharpness * self._room())
         bound = float(self.cap) if self.moving_cap else None
-        return Solution(self.p, level, slope, np.maximum(price, 0.0), weight, bound, steps)
+        return Solution(self.p.copy(), level, slope, np.maximum(price, 0.0), weight, bound, steps)
 
     def _squares(self) -> Array:
         return np.bincount(self.chain.row_of, self.chain.noise**2 * self.p)

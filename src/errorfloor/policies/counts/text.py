@@ -113,7 +113,8 @@ def _about(comments: list[str]) -> dict[str, Any]:
 def _cell(line: dict[str, Any], number: int, exact: bool) -> tuple[int, int, Any]:
     try:
         i, j = int(line["i"]), int(line["j"])
-        value = (int(line["first_key"]), int(line["last_key"])) if exact else float(line["p"])
+        p = float(line["p"])
+        value = (int(line["first_key"]), int(line["last_key"]), p) if exact else p
     except (ValueError, TypeError):
         raise InputError(f"line {number} of the table does not hold the numbers that its columns promise") from None
     if not (0 <= i <= MOST_ROWS and j >= 0 and abs(j - i) <= MOST_NOISE):
@@ -136,9 +137,9 @@ def _weights(cells: dict[int, dict[int, Any]], exact: bool) -> tuple[tuple[int, 
     return tuple(rows)
 
 
-def _exact(i: int, row: dict[int, tuple[int, int]]) -> dict[int, int]:
+def _exact(i: int, row: dict[int, tuple[int, int, float]]) -> dict[int, int]:
     below = 0
-    for first, last in sorted(row.values()):
+    for first, last, _ in sorted(row.values()):
         if first != below or last < first:
             raise InputError(f"the keys of the true count {i} leave a gap or overlap at {below}")
         below = last + 1
@@ -147,7 +148,13 @@ def _exact(i: int, row: dict[int, tuple[int, int]]) -> dict[int, int]:
     ordered = sorted(row)
     if [row[v] for v in ordered] != sorted(row.values()):
         raise InputError(f"the keys of the true count {i} do not rise with the published count")
-    return {v: last - first + 1 for v, (first, last) in row.items()}
+    for v, (first, last, p) in row.items():
+        if not abs(p - (last - first + 1) / WHOLE) <= SUM:
+            raise InputError(
+                f"the line of the true count {i} published as {i + v} contradicts itself: its probability {p:g} is not "
+                f"that of its keys; leave out first_key and last_key to read the probabilities"
+            )
+    return {v: last - first + 1 for v, (first, last, _) in row.items()}
 
 
 def _rounded(i: int, row: dict[int, float]) -> dict[int, int]:

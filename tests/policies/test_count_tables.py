@@ -1,0 +1,46 @@
+"""Tables for counts with wide noise: found, or given as far as the solver came with an honest gap."""
+
+import numpy as np
+import pytest
+
+from errorfloor.errors import ConvergenceError, InputError
+from errorfloor.policies.counts import barrier, design_counts, from_text
+
+WIDE = {"max_noise": 16, "variance": 40.0, "keep_zero": True, "unbiased": False, "objective": "worst"}
+NARROW = {"max_noise": 4, "variance": 3.0, "keep_zero": False, "objective": "worst"}
+
+
+def test_wide_noise_has_its_least_supremum():
+    table = design_counts(**WIDE)
+    assert table.certificate.gap < 1e-4
+    energies = 8 * (1 - np.cos(table.angles))
+    assert table.certificate.lower_bound <= energies.max() == pytest.approx(table.certificate.value, rel=1e-12)
+    assert max(table.mean_square_at(i) for i in range(table.last + 1)) <= 40 + 1e-10
+
+
+def test_a_solver_that_gets_stuck_gives_what_it_has_and_says_how_good_it_is(monkeypatch):
+    best = design_counts(**NARROW).certificate
+    gaps = []
+    for steps in (30, 40, 50):
+        monkeypatch.setattr(barrier, "MOST_STEPS", steps)
+        stuck = design_counts(**NARROW).certificate  # a table is checked against its rules when it is made
+        assert stuck.lower_bound <= best.value and best.lower_bound <= stuck.value
+        gaps.append(stuck.gap)
+    assert 0.05 > gaps[0] > gaps[1] > gaps[2] > best.gap
+
+
+def test_no_table_is_given_without_any_point_or_with_a_large_gap(monkeypatch):
+    monkeypatch.setattr(barrier, "MOST_STEPS", 3)
+    with pytest.raises(ConvergenceError, match="was not found in 3 steps"):
+        design_counts(**NARROW)
+    monkeypatch.setattr(barrier, "MOST_STEPS", 20)
+    with pytest.raises(ConvergenceError, match=r"found to a gap of 0\.\d+ only, more than 0\.05"):
+        design_counts(**NARROW)
+
+
+def test_lines_that_contradict_themselves_are_refused():
+    lines = design_counts(max_noise=3, variance=2.0, keep_zero=True).to_text().splitlines()
+    first = lines[5].split(",")
+    changed = "\n".join([*lines[:5], ",".join([*first[:2], "0.125", *first[3:]]), *lines[6:]])
+    with pytest.raises(InputError, match=r"true count 1 published as 0 contradicts itself: its probability 0\.125"):
+        from_text(changed)
