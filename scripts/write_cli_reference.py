@@ -1,9 +1,10 @@
 """Write docs/reference/cli.md from the commands' own help, so that the two cannot differ."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from typer.testing import CliRunner
+
+from errorfloor.cli.app import app
 
 COMMANDS = (
     (),
@@ -38,15 +39,10 @@ TARGET = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 
 def help_of(command: tuple[str, ...]) -> str:
     """Give the help text of a command, a hundred columns wide and without colours."""
-    environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
-    shown = subprocess.run(
-        [sys.executable, "-m", "errorfloor", *command, "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=environment,
-    )
-    return "\n".join(line.rstrip() for line in shown.stdout.strip("\n").splitlines())
+    environment = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    shown = CliRunner().invoke(app, [*command, "--help"], prog_name="errorfloor", env=environment)
+    assert shown.exit_code == 0, shown.output
+    return "\n".join(line.rstrip() for line in shown.output.strip("\n").splitlines())
 
 
 def reference() -> str:

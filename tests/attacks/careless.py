@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import re
 import time
 from contextlib import contextmanager
 
@@ -9,10 +10,10 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.attacks import World
+from errorfloor.attacks import Population, Secret, World
 from errorfloor.catalogue import allowance
 from errorfloor.errors import RefusedError
-from errorfloor.noise import RaisedCosine
+from errorfloor.noise import RaisedCosine, Uniform
 from errorfloor.random import ReproducibleBits
 
 
@@ -33,8 +34,9 @@ class CarelessServer:
     """Answers with raised-cosine noise for a slope that it finds by moving the victim's number a little.
 
     ``flaw``: "no ledger" (nothing is ever spent), "fresh noise" (and asking again draws again), "shared noise" (one
-    draw for every question), "private price" (the price is reckoned from the rows), "slow" (large numbers take longer),
-    "no version" (noise follows the wording, whatever the rows are).
+    draw for every question), "merged labels" (noise follows the words of a question, not its digits and signs),
+    "jumps" (uniform noise, and nothing is ever spent), "private price" (the price is reckoned from the rows), "slow"
+    (large numbers take longer), "no version" (noise follows the wording, whatever the rows are).
     """
 
     def __init__(self, secret, value, flaw, seed):
@@ -64,13 +66,16 @@ class CarelessServer:
 
     def ask(self, sql, *, spend=None, max_error=None, analyst=None):
         if self.flaw == "slow" and self._value > sum(self.secret.values) / 2:
-            time.sleep(0.02)
+            time.sleep(0.01)
+        if "GROUP BY" in sql:
+            raise RefusedError("one cell at a time", reason="groups")
         truth = self._truth(sql)
         if max_error is None:
             information, _ = allowance(self.secret.private)
             max_error = math.pi * self._slope(sql) / math.sqrt(spend * information)
-        noise = RaisedCosine(-max_error, max_error)
-        words = {"shared noise": "", "fresh noise": None}.get(self.flaw, f"{sql} {spend}")
+        noise = Uniform(low=-max_error, high=max_error) if self.flaw == "jumps" else RaisedCosine(-max_error, max_error)
+        merged = re.sub(r"[^a-z]", "", sql.split("WHERE")[0].lower())
+        words = {"shared noise": "", "fresh noise": None, "merged labels": merged}.get(self.flaw, f"{sql} {spend}")
         self._asked += 1
         bits = ReproducibleBits(_number(f"{self.seed} {self._asked if words is None else words}"))
         if truth is None or not math.isfinite(truth):
@@ -106,13 +111,11 @@ class CarelessWorld(World):
         self.flaw = flaw
         self._seeds = np.random.default_rng(seed)
 
+        self.shadows = (lambda: (self._careless(0), self.secret)), (lambda: (self._careless(1), self.secret))
+
     @contextmanager
     def server(self, coin, **given):
         yield self._careless(coin)
-
-    @property
-    def shadows(self):
-        return (lambda: self._careless(0)), (lambda: self._careless(1))
 
     @contextmanager
     def updated(self, coin, folder, *, ledger, key):
@@ -120,3 +123,31 @@ class CarelessWorld(World):
 
     def _careless(self, coin):
         return CarelessServer(self.secret, self.secret.values[coin], self.flaw, seed=int(self._seeds.integers(2**40)))
+
+
+class OneNumber(CarelessServer):
+    """Knows one number and answers with multiples of it."""
+
+    def _truth(self, sql, value=None):
+        times = re.search(r"sum\((\d+) \*", sql)
+        return (self._value if value is None else value) * (int(times[1]) if times else 1)
+
+
+class CarelessPopulation(Population):
+    """Rows on a server that never refuses; or ("narrow") drawn from a narrower law than the one that is declared."""
+
+    def __init__(self, *given, flaw, seed=0):
+        self.flaw = flaw
+        super().__init__(*given, seed=seed)
+
+    def drawn(self, generator, count):
+        found = super().drawn(generator, count)
+        return (
+            [self.belief.mean + 0.1 * (value - self.belief.mean) for value in found] if self.flaw == "narrow" else found
+        )
+
+    @contextmanager
+    def turn(self, number):
+        truth, secret = self._truths[number], self._secret
+        victim = Secret(secret.table, secret.declared, secret.column, secret.rows, number, (truth - 1.0, truth + 1.0))
+        yield OneNumber(victim, truth, "no ledger", seed=number), victim, truth

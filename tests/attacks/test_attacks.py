@@ -1,13 +1,18 @@
 """No adversary beats a floor of a server with default settings; each of them beats a careless one."""
 
+from types import SimpleNamespace
+
+import pyarrow as pa
 import pytest
 from careless import CarelessWorld
 
 from errorfloor.attacks import (
     ChangedData,
+    Collisions,
     Collusion,
     Differencing,
     Evaluation,
+    Extremes,
     MaximumLikelihood,
     NewVersions,
     Oracles,
@@ -17,43 +22,36 @@ from errorfloor.attacks import (
     RestoredLedger,
     Timing,
     World,
+    attacks,
     judge,
 )
 from errorfloor.attacks.judgement import threshold
 from errorfloor.catalogue import Catalogue
+from errorfloor.errors import RefusedError
 from errorfloor.identity import Key
+from errorfloor.noise import RaisedCosine
+from errorfloor.random import ReproducibleBits
 
 KWH = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
 METERS = {"source": "-", "version": "1", "row_key": ["id"], "public": {"id": "whole"}, "private": {"kwh": KWH}}
 CATALOGUE = Catalogue(tables={"meters": METERS})
-RUNS = 48  # `errorfloor audit` and the benchmarks play 200
-ATTACKS = (
-    Repetition(),
-    Rephrasing(),
-    Collusion(),
-    MaximumLikelihood(),
-    Differencing(),
-    Reconstruction(prior=False),
-    Reconstruction(prior=True),
-    Oracles(),
-    Evaluation(),
-    RestoredLedger(),
-    NewVersions(),
-    ChangedData(),
-)
+RUNS = 24  # `errorfloor audit` and the benchmarks play 200
 WEAKNESSES = (
     (Repetition(times=40), "fresh noise"),
     (Rephrasing(), "fresh noise"),
     (Collusion(), "no ledger"),
     (MaximumLikelihood(), "no ledger"),
+    (Extremes(), "jumps"),
     (Differencing(), "shared noise"),
     (Reconstruction(prior=False), "fresh noise"),
     (Reconstruction(prior=True), "fresh noise"),
+    (Collisions(), "merged labels"),
     (Oracles(), "private price"),
     (Timing(), "slow"),
     (Evaluation(), "no ledger"),
     (ChangedData(), "no version"),
 )
+CERTAIN = ("rephrased questions", "differencing", "timing", "label collisions", "changed data")
 
 
 class FixedWorld(World):
@@ -66,33 +64,65 @@ class FixedWorld(World):
         return Key(id=f"{self.opened:016x}", created="2026-01-01", secret=self.opened.to_bytes(32, "big"))
 
 
-@pytest.fixture
-def world():
+@pytest.fixture(scope="module")
+def registered():
     with FixedWorld(CATALOGUE, "meters", "kwh") as made:
         yield made
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+@pytest.fixture
+def world(registered):
+    registered.opened = 0
+    return registered
+
+
+@pytest.mark.parametrize("attack", [one for one in attacks() if one.name != "timing"], ids=lambda attack: attack.name)
 def test_no_adversary_beats_the_floor(attack, world):
-    finding = judge(attack, world, runs=RUNS, seed=11, attacks=len(ATTACKS))
-    assert not finding.beaten, finding
-    assert finding.threshold <= RUNS  # it could have been
+    finding = judge(attack, world, runs=RUNS, seed=11)
+    least = threshold(RUNS, finding.promised, 1e-3)  # keys are fixed: what is found once is found always
+    assert finding.right < least <= RUNS, finding
 
 
 @pytest.mark.parametrize(("attack", "flaw"), WEAKNESSES, ids=lambda given: getattr(given, "name", given))
 def test_each_adversary_beats_a_careless_server(attack, flaw):
+    runs = 40 if attack.name in CERTAIN else 70
     with CarelessWorld(CATALOGUE, "meters", "kwh", flaw=flaw) as careless:
-        assert judge(attack, careless, runs=100, seed=5).beaten
+        assert judge(attack, careless, runs=runs, seed=5).beaten
+
+
+@pytest.mark.parametrize("coin", [0, 1])
+def test_cells_that_share_a_draw_give_the_victim_away(coin, world):
+    """A server that answers nothing but cells, all with one draw."""
+    secret = world.secret
+
+    class SharedCells:
+        def ask(self, sql, **wish):
+            if "GROUP BY" not in sql:
+                raise RefusedError("cells only", reason="groups")
+            noise = RaisedCosine(-30.0, 30.0)
+            shift = float(noise.sample(1, rng=ReproducibleBits(7))[0])
+            truths = {secret.victim: secret.values[coin], secret.neighbour: secret.known[secret.neighbour]}
+            rows = [{"id": secret.key(row)[0], "answer": round(value + shift, 1)} for row, value in truths.items()]
+            stated = {"outputs": [{"name": "answer", "noise": noise.to_dict(), "step": 0.1}]}
+            return SimpleNamespace(to_arrow=lambda: pa.Table.from_pylist(rows), to_dict=lambda: stated)
+
+    odds = Collisions().guess(SharedCells(), secret, world.shadows)
+    assert (odds > 100) if coin else (odds < -100)
+
+
+def test_every_adversary_has_a_set_up_that_it_beats():
+    here = {attack.name for attack, _ in WEAKNESSES}
+    assert {one.name for one in attacks()} - here == {RestoredLedger.name, NewVersions.name}  # in the next two tests
 
 
 def test_a_new_ledger_for_each_version_can_be_beaten(world):
-    assert judge(NewVersions(new_ledger=True), world, runs=24, seed=5).right >= 22
-    assert judge(NewVersions(), world, runs=24, seed=5).right <= 19
+    assert judge(NewVersions(new_ledger=True), world, runs=8, seed=5).right >= 7
+    assert judge(NewVersions(), world, runs=8, seed=5).right <= 6
 
 
 def test_an_anchor_that_is_restored_with_its_ledger_does_not_help(world):
-    assert judge(RestoredLedger(with_anchor=True), world, runs=8, seed=5).right >= 7
-    assert judge(RestoredLedger(), world, runs=8, seed=5).right <= 6  # the same keys
+    assert judge(RestoredLedger(with_anchor=True), world, runs=6, seed=5).right >= 5
+    assert judge(RestoredLedger(), world, runs=6, seed=5).right <= 3  # the same keys
 
 
 def test_the_threshold_is_the_binomial_tail():

@@ -6,10 +6,13 @@ import pytest
 from typer.testing import CliRunner
 
 from errorfloor import attacks
-from errorfloor.attacks import Audit, Finding
+from errorfloor.attacks import Audit, Check, Finding, ServerAudit
+from errorfloor.attacks.running_server import MOST_SPENT
 from errorfloor.cli.app import app
+from errorfloor.client.failures import RemoteError
 from errorfloor.errors import InputError
-from errorfloor.service.example import CATALOGUE
+from errorfloor.service.example import CATALOGUE, example_database
+from serving import served
 
 
 @pytest.fixture
@@ -31,6 +34,11 @@ def test_audit_plays_what_is_asked_for_and_leaves_nothing_behind(folder):
     assert [file.name for file in folder.iterdir()] == ["errorfloor.toml"]
 
 
+def test_too_few_runs_to_show_anything_are_named(folder):
+    shown = " ".join(run("--runs", "3", "--attack", "differencing").stdout.split())
+    assert "1 of them could not have: so few runs show nothing. Play 35 or more." in shown
+
+
 def test_an_unknown_attack_is_named_with_those_there_are(folder):
     found = run("--attack", "magic")
     assert isinstance(found.exception, InputError)
@@ -43,3 +51,90 @@ def test_a_beaten_floor_is_a_failure_in_words(folder, monkeypatch):
     shown = run()
     assert shown.exit_code == 1
     assert "1 of 1 attacks beat a floor: coin against meters.kwh" in shown.stdout
+
+
+def test_a_picture_is_written(folder):
+    shown = run("--runs", "2", "--attack", "differencing", "--attack", "smoothing", "--plot", "audit.png")
+    assert shown.exit_code == 0
+    assert (folder / "audit.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_real_server_is_started_attacked_over_http_and_stopped(folder):
+    (folder / "errorfloor.toml").write_text(CATALOGUE.replace("max_loss = 1e5", "max_loss = 2e4"))  # fewer trips
+    chosen = (
+        "differencing",
+        "colluding analysts",
+        "prices and refusals",
+        "posterior mean",
+        "smoothing",
+        "new versions",
+    )
+    shown = run("--serve", "--runs", "1", "--json", *(word for name in chosen for word in ("--attack", name)))
+    assert shown.exit_code == 0
+    found = json.loads(shown.stdout)
+    assert {place: [one["attack"] for one in here] for place, here in found["columns"].items()} == {
+        "meters.kwh": ["colluding analysts", "differencing", "prices and refusals", "posterior mean"],
+        "cars.position": ["smoothing"],
+    }
+    assert [one["attack"] for one in found["skipped"]] == ["new versions"]
+    assert [file.name for file in folder.iterdir()] == ["errorfloor.toml"]
+
+
+# -- a server that runs
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with example_database() as database, served(database, tmp_path_factory.mktemp("served")) as here:
+        yield here, database
+
+
+def test_a_running_server_is_tried_for_next_to_nothing(server):
+    here, database = server
+    shown = run("--url", here.url, "--token", here.tokens["analyst"], "--json")
+    assert shown.exit_code == 0, shown.output
+    found = json.loads(shown.stdout)
+    assert [one["check"] for one in found["checks"]] == [
+        "refusals",
+        "prices",
+        "repeated questions",
+        "rephrased questions",
+        "label collisions",
+        "shared noise",
+    ]
+    assert all(one["kept"] for one in found["checks"])
+    assert {one["attack"] for one in found["skipped"]} >= {"maximum likelihood", "restored ledger", "smoothing"}
+    (standing,) = database.left()
+    assert 0 < standing.used <= MOST_SPENT == found["most_spent"]
+
+
+def test_a_reader_cannot_spend_and_is_told_what_was_left_out(server):
+    here, database = server
+    before = database.left()[0].used
+    shown = run("--url", here.url, "--token", here.tokens["reader"])
+    assert shown.exit_code == 0
+    assert "not tried: repeated questions of meters.kwh: could not spend" in " ".join(shown.stdout.split())
+    assert "All 2 promises that could be tried were kept" in shown.stdout
+    assert database.left()[0].used == before
+
+
+def test_a_wrong_token_and_a_server_that_is_not_there_are_said(server):
+    wrong = run("--url", server[0].url, "--token", "ef_no_such")
+    assert isinstance(wrong.exception, RemoteError)
+    assert wrong.exception.code == "token"
+    nowhere = run("--url", "http://127.0.0.1:9", "--token", "ef_no_such")
+    assert isinstance(nowhere.exception, RemoteError)
+    assert "the server at http://127.0.0.1:9 cannot be reached" in str(nowhere.exception)
+
+
+def test_options_that_do_not_go_together_are_refused(folder):
+    assert "--url needs --token" in str(run("--url", "http://127.0.0.1:9").exception)
+    assert "--url takes --token and --json alone" in str(run("--url", "http://127.0.0.1:9", "--serve").exception)
+
+
+def test_a_broken_promise_of_a_running_server_is_a_failure_in_words(server, monkeypatch):
+    broken = Check("meters.kwh", "shared noise", False, "one draw for several")
+    monkeypatch.setattr(attacks, "audit_server", lambda *_, **__: ServerAudit((broken,), ()))
+    shown = run("--url", server[0].url, "--token", server[0].tokens["analyst"])
+    assert shown.exit_code == 1
+    assert "1 of 1 promises were broken: shared noise of meters.kwh" in shown.stdout

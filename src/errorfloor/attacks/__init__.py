@@ -1,39 +1,68 @@
 """Attacks: adversaries who see what an analyst sees and try to beat a floor.
 
-Each plays for one entry that has one of two values, all other entries known, with the whole allowance to spend, and
-guesses which. If it is right significantly more often than the two-point bound allows, a promise is broken.
+=====================  =====================================================================================
+``Attack``             chooses between two values of one entry, all others known, in a ``World``
+``PosteriorMean``      estimates an entry that was drawn from a prior, in a ``Population``
+``Smoothing``          estimates where an entity of a stream started, from all its ``Trips``
+``judge``, ``Finding``   plays many times; says how often it was right, and how often it may be
+``audit``, ``Audit``     all of them, for all that a catalogue declares, here or over HTTP
+``audit_server``       what can be tried on a server that already runs, without knowing its rows
+=====================  =====================================================================================
+
+Each has the whole allowance to spend. If it is right significantly more often than the promise allows, that is broken.
 """
 
 from errorfloor.attacks.attack import Attack
-from errorfloor.attacks.audit import Audit, attacks, audit
+from errorfloor.attacks.audit import Audit, attacks, audit, estimators
+from errorfloor.attacks.belief import Belief
+from errorfloor.attacks.collisions import Collisions
+from errorfloor.attacks.estimation import PosteriorMean
 from errorfloor.attacks.evaluation import Evaluation
 from errorfloor.attacks.groups import Differencing, Reconstruction
 from errorfloor.attacks.history import ChangedData, NewVersions, RestoredLedger
-from errorfloor.attacks.judgement import Finding, judge
-from errorfloor.attacks.repetition import Collusion, MaximumLikelihood, Repetition, Rephrasing
+from errorfloor.attacks.judgement import Finding, judge, judge_estimates
+from errorfloor.attacks.population import Population
+from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood, Repetition, Rephrasing
+from errorfloor.attacks.running_server import Check, ServerAudit, audit_server
 from errorfloor.attacks.secret import Secret
+from errorfloor.attacks.served import Served, ServedStreams
 from errorfloor.attacks.silence import Oracles, Timing
+from errorfloor.attacks.smoothing import Smoothing, Trips
 from errorfloor.attacks.world import World
 
 __all__ = [
     "Attack",
     "Audit",
+    "Belief",
     "ChangedData",
+    "Check",
+    "Collisions",
     "Collusion",
     "Differencing",
     "Evaluation",
+    "Extremes",
     "Finding",
     "MaximumLikelihood",
     "NewVersions",
     "Oracles",
+    "Population",
+    "PosteriorMean",
     "Reconstruction",
     "Repetition",
     "Rephrasing",
     "RestoredLedger",
     "Secret",
+    "Served",
+    "ServedStreams",
+    "ServerAudit",
+    "Smoothing",
     "Timing",
+    "Trips",
     "World",
     "attacks",
     "audit",
+    "audit_server",
+    "estimators",
     "judge",
+    "judge_estimates",
 ]

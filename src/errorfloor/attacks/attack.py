@@ -23,18 +23,21 @@ class Door(Protocol):
         """Answer a question."""
 
 
-Shadows = tuple[Callable[[], Door], Callable[[], Door]]
+Stage = tuple[Door, Secret]
+Shadows = tuple[Callable[[], Stage], Callable[[], Stage]]
 
 
 class Attack(ABC):
     """A strategy to learn which of two values the victim has.
 
     ``shadows`` open servers of the adversary's own that hold the table with the first and with the second value:
-    somebody who knows all other entries can set these up at home, and compare.
+    somebody who knows all other entries can set these up at home, and compare. An attack with ``by_analyst`` needs
+    nothing but an analyst's door; others have the custodian's files restored or replaced.
     """
 
     name: str
     tries: ClassVar[str]
+    by_analyst: ClassVar[bool] = True
 
     @abstractmethod
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
@@ -42,8 +45,8 @@ class Attack(ABC):
 
     def play(self, world: "World", coin: int) -> float:
         """Attack a fresh server on the copy that a coin chose, and give the odds as seen afterwards."""
-        with world.server(coin) as door:
-            return self.guess(door, world.secret, world.shadows)
+        with world.stage(coin) as (door, secret):
+            return self.guess(door, secret, world.shadows)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

@@ -1,39 +1,49 @@
 """An audit: every attack that applies to a catalogue, played against servers that hold generated rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from errorfloor.attacks.attack import Attack
+from errorfloor.attacks.collisions import Collisions
+from errorfloor.attacks.estimation import Ground, PosteriorMean
 from errorfloor.attacks.evaluation import Evaluation
 from errorfloor.attacks.groups import Differencing, Reconstruction
 from errorfloor.attacks.history import ChangedData, NewVersions, RestoredLedger
-from errorfloor.attacks.judgement import FALSE_ALARM, Finding, judge
-from errorfloor.attacks.repetition import Collusion, MaximumLikelihood, Repetition, Rephrasing
+from errorfloor.attacks.judgement import FALSE_ALARM, Finding, judge, runs_needed
+from errorfloor.attacks.population import Population
+from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood, Repetition, Rephrasing
+from errorfloor.attacks.served import Served, ServedStreams
 from errorfloor.attacks.silence import Oracles, Timing
+from errorfloor.attacks.smoothing import MOST_STEPS, Smoothing, Trips, too_long
 from errorfloor.attacks.world import World
 from errorfloor.catalogue import Catalogue
 from errorfloor.checks import whole
 from errorfloor.errors import InputError
 
 Progress = Callable[[str, float], None]
+Game = Callable[..., Finding]  # takes how many attacks are played in all
 
 
 def attacks() -> tuple[Attack, ...]:
-    """Give every adversary.
+    """Give every adversary who chooses between two values of an entry.
 
     >>> len(attacks())
-    13
+    15
     """
     return (
         Repetition(),
         Rephrasing(),
         Collusion(),
         MaximumLikelihood(),
+        Extremes(),
         Differencing(),
         Reconstruction(prior=False),
         Reconstruction(prior=True),
         Evaluation(),
+        Collisions(),
         Oracles(),
         Timing(),
         RestoredLedger(),
@@ -42,15 +52,34 @@ def attacks() -> tuple[Attack, ...]:
     )
 
 
+def estimators() -> tuple[PosteriorMean, ...]:
+    """Give every adversary who estimates an entry under a prior.
+
+    >>> [one.name for one in estimators()]
+    ['prior alone', 'posterior mean']
+    """
+    return PosteriorMean(answers=False), PosteriorMean()
+
+
+def names() -> tuple[str, ...]:
+    """Give the names of all adversaries, those of streams last.
+
+    >>> names()[-1]
+    'smoothing'
+    """
+    return *(one.name for one in attacks()), *(one.name for one in estimators()), Smoothing.name
+
+
 @dataclass(frozen=True)
 class Audit:
-    """What every attack found, column by column.
+    """What every attack found, column by column, and which were not played, with the reason.
 
     >>> Audit({}).beaten
     []
     """
 
     findings: dict[str, tuple[Finding, ...]]
+    skipped: tuple[tuple[str, str], ...] = ()
 
     @property
     def beaten(self) -> list[tuple[str, Finding]]:
@@ -60,7 +89,8 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain JSON types."""
         columns = {column: [one.to_dict() for one in found] for column, found in self.findings.items()}
-        return {"columns": columns, "beaten": len(self.beaten), "false_alarm": FALSE_ALARM}
+        skipped = [{"attack": attack, "why": why} for attack, why in self.skipped]
+        return {"columns": columns, "skipped": skipped, "beaten": len(self.beaten), "false_alarm": FALSE_ALARM}
 
     def explain(self) -> str:
         """Say it in sentences."""
@@ -68,10 +98,18 @@ class Audit:
         if self.beaten:
             won = ", ".join(f"{one.attack} against {column}" for column, one in self.beaten)
             return f"{len(self.beaten)} of {played} attacks beat a floor: {won}. Do not publish from this set-up."
+        found = [one for here in self.findings.values() for one in here]
+        hopeless = [one for one in found if one.threshold > one.runs]
+        if hopeless:
+            needed = max(runs_needed(one.promised, FALSE_ALARM / played) for one in hopeless)
+            return (
+                f"None of {played} attacks beat a floor, but {len(hopeless)} of them could not have: so few runs show "
+                f"nothing. Play {needed} or more."
+            )
         return (
-            f"None of {played} attacks beat a floor. Each played for one entry with one of two values, all others "
-            f"known and the whole allowance to spend, on generated rows; were every promise kept, an audit would find "
-            f"otherwise less than once in {1 / FALSE_ALARM:,.0f} times."
+            f"None of {played} attacks beat a floor. Each played for one entry, all others known and the whole "
+            f"allowance to spend, on generated rows; were every promise kept, an audit would find otherwise less than "
+            f"once in {1 / FALSE_ALARM:,.0f} times."
         )
 
 
@@ -81,9 +119,10 @@ def audit(
     runs: int = 200,
     seed: int = 1,
     only: Sequence[str] = (),
+    served: bool = False,
     progress: Progress | None = None,
 ) -> Audit:
-    """Attack every private column that a catalogue declares.
+    """Attack every private column and every private state of a stream that a catalogue declares.
 
     Rows are generated from the declarations, in a temporary place: no source, vault, key or ledger of the catalogue is
     touched and nothing is spent.
@@ -97,9 +136,12 @@ def audit(
     runs
         How often each attack is played, each time against a fresh server.
     seed
-        Of the coins; the servers' noise is always secret.
+        Of the coins and the drawn numbers; the servers' noise is always secret.
     only
         Names of attacks; all of them without it.
+    served
+        Start ``errorfloor serve`` on the generated rows and play over HTTP. Attacks that need more than an analyst's
+        door are then left out.
     progress
         Called with words and the share of the work that is done.
 
@@ -109,20 +151,53 @@ def audit(
     []
     """
     whole("runs", runs, least=1)
-    known = [one.name for one in attacks()]
-    if unknown := sorted(set(only) - set(known)):
-        raise InputError(f"there is no attack {unknown[0]!r}; there are: {', '.join(known)}")
-    chosen = [one for one in attacks() if not only or one.name in only]
-    columns = [(table, column) for table, declared in catalogue.tables.items() for column in declared.private]
-    if not columns:
+    if unknown := sorted(set(only) - set(names())):
+        raise InputError(f"there is no attack {unknown[0]!r}; there are: {', '.join(names())}")
+    if not any(table.private for table in catalogue.tables.values()) and not catalogue.streams:
         raise InputError("the catalogue declares no private column: there is nothing to attack")
-    found: dict[str, tuple[Finding, ...]] = {}
-    for place, (table, column) in enumerate(columns):
-        with World(catalogue, table, column) as world:
-            here = []
-            for number, one in enumerate(chosen):
-                if progress is not None:
-                    progress(f"{table}.{column}: {one.name}", (place + number / len(chosen)) / len(columns))
-                here.append(judge(one, world, runs=runs, seed=seed, attacks=len(chosen) * len(columns)))
-            found[f"{table}.{column}"] = tuple(here)
-    return Audit(found)
+    chosen, found = set(only or names()), dict[str, list[Finding]]()
+    long = too_long(catalogue) if Smoothing.name in chosen else list(catalogue.streams)
+    with ExitStack() as stack:
+        games = [game for game in _games(catalogue, runs, seed, served, long, stack) if game[1] in chosen]
+        for number, (place, name, game) in enumerate(games):
+            if progress is not None:
+                progress(f"{place}: {name}", number / len(games))
+            found.setdefault(place, []).append(game(attacks=len(games)))
+    skipped = tuple((name, why) for name, why in _skipped(catalogue, served, long) if name in chosen)
+    return Audit({place: tuple(here) for place, here in found.items()}, skipped)
+
+
+def _skipped(catalogue: Catalogue, served: bool, long: list[str]) -> Iterator[tuple[str, str]]:
+    """Give the attacks that do not apply, and why."""
+    for attack in attacks():
+        if served and not attack.by_analyst:
+            yield attack.name, "needs the custodian's files, and is played in process"
+    if not catalogue.streams:
+        yield Smoothing.name, "no stream is declared"
+    for stream in long:
+        yield Smoothing.name, f"trips of {stream} have more than {MOST_STEPS} steps"
+
+
+def _games(
+    catalogue: Catalogue, runs: int, seed: int, served: bool, long: list[str], stack: ExitStack
+) -> Iterator[tuple[str, str, Game]]:
+    """Give where each attack is played, its name, and how; nothing is opened before the first is played there."""
+    for table, declared in catalogue.tables.items():
+        for column in declared.private:
+            world: World
+            people: Ground
+            if served:
+                world = people = stack.enter_context(Served(catalogue, table, column, runs=runs, seed=seed))
+            else:
+                world = stack.enter_context(World(catalogue, table, column))
+                people = stack.enter_context(Population(catalogue, table, column, seed=seed))
+            for attack in attacks():
+                if attack.by_analyst or not served:
+                    yield f"{table}.{column}", attack.name, partial(judge, attack, world, runs=runs, seed=seed)
+            for estimator in estimators():
+                yield f"{table}.{column}", estimator.name, partial(estimator.play, people, runs=runs)
+    for stream in [name for name in catalogue.streams if name not in long]:
+        door = stack.enter_context(ServedStreams(catalogue)) if served else None
+        for state in catalogue.streams[stream].private:
+            trips = Trips(catalogue, stream, state, seed=seed, door=door)
+            yield f"{stream}.{state}", Smoothing.name, partial(Smoothing().play, trips, runs=runs)

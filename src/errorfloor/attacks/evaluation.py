@@ -21,13 +21,13 @@ class Evaluation(Attack):
     tries: ClassVar[str] = "asks for expressions whose rounding, overflow or missing value would give a bit away"
 
     def __init__(self) -> None:
-        self._home: dict[Secret, list[list[Any]]] = {}
+        self._home: dict[Shadows, list[list[Any]]] = {}
 
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
         """Compare every answer with those of the servers at home; where these differ widely, believe the nearer one."""
-        if secret not in self._home:
-            self._home[secret] = [_answers(open_one(), secret) for open_one in shadows]
-        here, (first, second) = _answers(door, secret), self._home[secret]
+        if shadows not in self._home:
+            self._home[shadows] = [_answers(*open_one()) for open_one in shadows]
+        here, (first, second) = _answers(door, secret), self._home[shadows]
         votes = 0.0
         for mine, one, two in zip(here, first, second, strict=True):
             if isinstance(mine, str) or isinstance(one, str) or isinstance(two, str):
@@ -46,7 +46,7 @@ def _answers(door: Door, secret: Secret) -> list[Any]:
     for sql in tricks(secret):
         answer = outcome(partial(door.ask, sql, spend=0.05))
         if isinstance(answer, str):
-            found.append(answer)
+            found.append(answer.replace(secret.table, "table"))
         else:
             found.append((answer.to_arrow()["answer"][0].as_py(), answer.max_error["answer"]))
     return found

@@ -9,7 +9,7 @@ from errorfloor.attacks.attack import Attack, Door, Shadows
 from errorfloor.attacks.likelihood import answered
 from errorfloor.attacks.secret import Secret
 
-MOST_ROWS = 8  # in a condition, so that statements stay short
+MOST_ROWS = 6  # in a condition, so that statements stay short
 
 
 @final
@@ -29,7 +29,7 @@ class Differencing(Attack):
         totals = []
         bound = None
         for rows in ([*others, secret.victim], others):
-            sql = f"SELECT sum({secret.column}) AS answer FROM {secret.table} WHERE {secret.condition(rows)}"
+            sql = secret.question(rows)
             answer = door.ask(sql, spend=0.45) if bound is None else door.ask(sql, max_error=bound)
             bound = answer.max_error["answer"]
             totals.append(answer.to_arrow()["answer"][0].as_py())
@@ -59,17 +59,15 @@ class Reconstruction(Attack):
         generator = np.random.default_rng(len(rows))
         groups = generator.random((60 * len(rows), len(rows))) < 0.5
         groups[:, 0] |= ~groups.any(axis=1)
-        statements = [
-            f"SELECT sum({secret.column}) AS answer FROM {secret.table} WHERE {secret.condition(rows[group].tolist())}"
-            for group in groups
-        ]
-        answers = list(answered(partial(door.ask, sql, spend=0.9 / len(rows)) for sql in statements))
+        share = 0.9 / len(rows)
+        asks = ((group, partial(door.ask, secret.question(rows[group].tolist()), spend=share)) for group in groups)
+        answers = list(answered(asks))
         if not answers:
             return 0.0
-        width = answers[0].max_error["answer"]
-        totals = np.array([answer.to_arrow()["answer"][0].as_py() for answer in answers])
+        width = answers[0][1].max_error["answer"]
+        totals = np.array([answer.to_arrow()["answer"][0].as_py() for _, answer in answers])
         low, high = float(secret.private.low), float(secret.private.high)
-        matrix = groups[: len(totals)].astype(float)
+        matrix = np.array([group for group, _ in answers], dtype=float)
         right = totals - matrix.sum(axis=1) * (low + high) / 2
         if self.prior:
             matrix = np.vstack([matrix, np.eye(len(rows)) * width / (high - low)])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, final
 
 from errorfloor.attacks.attack import Attack, Door, Shadows
-from errorfloor.attacks.likelihood import answered, log_odds
+from errorfloor.attacks.likelihood import evidence
 from errorfloor.attacks.secret import Secret
 from errorfloor.errors import ErrorFloorError
 from errorfloor.ledger import FileAnchor, MemoryLedger, SqlLedger
@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from errorfloor.attacks.world import World
 
 ROUNDS = 30
+REFUSED = 3  # in a row, and no more will come
 
 
 class _OwnNumber(Attack):
     """Spends nine tenths of the allowance on a multiple of the victim's own number, another one each turn."""
+
+    by_analyst: ClassVar[bool] = False
 
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
         """Weigh the answer about the number itself."""
@@ -27,12 +30,7 @@ class _OwnNumber(Attack):
 
     def ask(self, door: Door, secret: Secret, times: int) -> float:
         """Weigh the answer about so many times the number."""
-        sql = f"SELECT sum({times} * {secret.column}) AS answer FROM {secret.table} WHERE {secret.condition()}"
-        first, second = secret.values
-        return sum(
-            log_odds(answer, "answer", times * first, times * second)
-            for answer in answered([partial(door.ask, sql, spend=0.9)])
-        )
+        return evidence([(secret.truths(times), partial(door.ask, secret.question(times=times), spend=0.9))])
 
 
 @final
@@ -95,12 +93,14 @@ class NewVersions(_OwnNumber):
 
     def play(self, world: "World", coin: int) -> float:
         """Ask each version in turn until the allowance is spent, each round with another share of it."""
-        odds, key, ledger = 0.0, world.fresh_key(), MemoryLedger()
+        key, ledger, learnt = world.fresh_key(), MemoryLedger(), []
         for turn in range(ROUNDS):
             kept = MemoryLedger() if self._new_ledger else ledger
-            with world.server(coin, ledger=kept, key=key, version=turn % world.versions) as door:
-                odds += self.ask(door, world.secret, turn + 1)
-        return odds
+            with world.server(coin, ledger=kept, key=key, version_number=turn % world.versions) as door:
+                learnt.append(self.ask(door, world.secret, turn + 1))
+            if not any(learnt[-REFUSED:]) and turn >= REFUSED:
+                break
+        return sum(learnt)
 
 
 @final
@@ -115,6 +115,7 @@ class ChangedData(Attack):
 
     name = "changed data"
     tries: ClassVar[str] = "asks before and after the rows were changed under the same version, and subtracts"
+    by_analyst: ClassVar[bool] = False
 
     def play(self, world: "World", coin: int) -> float:
         """Ask, have the sources replaced and registered again, and ask again."""
@@ -131,5 +132,5 @@ class ChangedData(Attack):
 
 
 def _released(door: Door, secret: Secret) -> float:
-    sql = f"SELECT sum({secret.column}) AS answer FROM {secret.table} WHERE {secret.condition()}"
+    sql = secret.question()
     return float(door.ask(sql, spend=0.4).to_arrow()["answer"][0].as_py())

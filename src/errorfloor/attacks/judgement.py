@@ -1,24 +1,29 @@
 """Playing an attack many times, and saying whether a promise was broken."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from errorfloor.attacks.attack import Attack
+from errorfloor.attacks.belief import Belief
 from errorfloor.attacks.world import World
 from errorfloor.errors import ErrorFloorError
 
 FALSE_ALARM = 1e-6  # that any of an audit's attacks is said to win although every promise holds
+NORMAL = 1.959963984540054  # 95 % of a normal law is within so many deviations
 
 
 @dataclass(frozen=True)
 class Finding:
     """How an attack went: how often it was right, and how often it may be by the promise.
 
-    ``error`` is the root-mean-square error of its guess, ``floor`` what the promise says that it is at least: h²/4 for
-    a guess of the middle, and h²·(share of wrong guesses) for a guess of one of two values h apart.
+    Where it chose between two values, ``distance`` is how far apart they were; ``error`` is the root-mean-square error
+    of its choice, ``floor`` what the promise says that it is at least: √(distance²·share of wrong choices). Where it
+    estimated a number, ``errors`` has how far off it was each time, ``least`` the floor, and it was right when off by
+    less than half of ``distance``.
 
     >>> Finding("coin", "guess", runs=200, right=104, promised=0.6, distance=5.0, unit="kWh", threshold=158).beaten
     False
@@ -32,6 +37,8 @@ class Finding:
     distance: float
     unit: str
     threshold: int
+    errors: tuple[float, ...] = ()
+    least: float = 0.0
 
     @property
     def success(self) -> float:
@@ -46,12 +53,14 @@ class Finding:
     @property
     def error(self) -> float:
         """The root-mean-square error of the guess."""
+        if self.errors:
+            return math.sqrt(float(np.square(self.errors).mean()))
         return self.distance * math.sqrt(max(0.0, 1 - self.success))
 
     @property
     def floor(self) -> float:
         """The least root-mean-square error of such a guess that the promise allows."""
-        return self.distance * math.sqrt(1 - self.promised)
+        return self.least if self.errors else self.distance * math.sqrt(1 - self.promised)
 
     @property
     def ratio(self) -> float:
@@ -60,13 +69,19 @@ class Finding:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """A 95 % confidence interval of the ratio, exact for a share of successes."""
-        from scipy.stats import beta
+        """A 95 % confidence interval of the ratio: exact for a share of successes, from the spread for estimates."""
+        if self.errors:
+            squares = np.square(self.errors)
+            reach = NORMAL * float(squares.std()) / math.sqrt(self.runs)
+            ends = [float(squares.mean()) + sign * reach for sign in (-1, 1)]
+        else:
+            from scipy.stats import beta
 
-        right, wrong = self.right, self.runs - self.right
-        low = float(beta.ppf(0.025, right, wrong + 1)) if right > 0 else 0.0
-        high = float(beta.ppf(0.975, right + 1, wrong)) if wrong > 0 else 1.0
-        least, most = ((self.distance * math.sqrt(1 - share)) / self.floor for share in (high, low))
+            right, wrong = self.right, self.runs - self.right
+            low = float(beta.ppf(0.025, right, wrong + 1)) if right > 0 else 0.0
+            high = float(beta.ppf(0.975, right + 1, wrong)) if wrong > 0 else 1.0
+            ends = [self.distance**2 * (1 - share) for share in (high, low)]
+        least, most = (math.sqrt(max(0.0, end)) / self.floor for end in ends)
         return least, most
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,6 +89,7 @@ class Finding:
         return {
             "attack": self.attack,
             "tries": self.tries,
+            "kind": "estimate" if self.errors else "two values",
             "runs": self.runs,
             "success": self.success,
             "promised": self.promised,
@@ -120,6 +136,44 @@ def judge(attack: Attack, world: World, *, runs: int, seed: int, attacks: int = 
     )
 
 
+def judge_estimates(
+    name: str,
+    tries: str,
+    errors: Sequence[float],
+    belief: Belief,
+    *,
+    promise: tuple[float, float],
+    unit: str,
+    attacks: int = 1,
+) -> Finding:
+    """Judge estimates of numbers that were drawn from a belief, each about an entry of its own.
+
+    ``promise`` is the information A and evaluation error E that answers may give away; (0, 0) for estimates made
+    without any. Then the floor is the belief's own spread.
+
+    Guarantee: if the promise holds, the probability that the finding says ``beaten`` is at most FALSE_ALARM divided by
+    the number of ``attacks``: off by less than half the distance is a coin of known greatest bias.
+
+    >>> flat = Belief(np.arange(101.0), np.full(101, 1 / 101))
+    >>> judge_estimates("sees all", "looks", [0.0] * 100, flat, promise=(0.01, 0.0), unit="").beaten
+    True
+    """
+    steps = belief.telling(*promise)
+    distance, promised = steps * belief.spacing, 1 - belief.missed(steps, *promise)
+    return Finding(
+        attack=name,
+        tries=tries,
+        runs=len(errors),
+        right=sum(abs(error) < distance / 2 for error in errors),
+        promised=promised,
+        distance=distance,
+        unit=unit,
+        threshold=threshold(len(errors), promised, FALSE_ALARM / attacks),
+        errors=tuple(errors),
+        least=belief.floor(*promise) if promise[0] > 0 else belief.spread,
+    )
+
+
 def threshold(runs: int, promised: float, false_alarm: float) -> int:
     """Give the least number of right guesses that somebody who is right with the promised chance reaches too seldom.
 
@@ -130,3 +184,12 @@ def threshold(runs: int, promised: float, false_alarm: float) -> int:
 
     counts = np.arange(runs + 2)
     return int(counts[binom.sf(counts - 1, runs, promised) <= false_alarm][0])
+
+
+def runs_needed(promised: float, false_alarm: float) -> int:
+    """Give the least number of runs in which being right every time would be too seldom by chance.
+
+    >>> runs_needed(0.65, 1e-6), runs_needed(0.5, 0.5)
+    (33, 1)
+    """
+    return math.ceil(math.log(false_alarm) / math.log(promised))

@@ -1,54 +1,63 @@
-"""How strongly an answer speaks for one value against the other."""
+"""How strongly answers speak for one value against another."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from errorfloor.attacks.secret import Secret
-from errorfloor.errors import ErrorFloorError
-from errorfloor.noise import Noise, from_dict
+from errorfloor.checks import Array
+from errorfloor.errors import AllowanceError, ErrorFloorError
+from errorfloor.noise import from_dict
+
+About = TypeVar("About")
+SMALLEST = 1e-300  # probability that stands for none, so that logarithms stay finite
 
 
-def log_odds(answer: Any, output: str, first: float, second: float) -> float:
-    """Give log P(released | second) − log P(released | first) for the single cell of an output.
+def log_likelihoods(answer: Any, output: str, truths: Any) -> Array:
+    """Give log P(released | true answer) for the single cell of an output and several true answers.
 
-    ``first`` and ``second`` are the true answers under the two values. The released number is a point of a lattice, so
-    its probability is that of the noise within half a step: nothing that was released is thrown away.
+    The released number is a point of a lattice, so its probability is that of the noise within half a step: nothing
+    that was released is thrown away.
     """
     stated = next(one for one in answer.to_dict()["outputs"] if one["name"] == output)
     released = answer.to_arrow()[output][0].as_py()
     noise, step = from_dict(stated["noise"]), float(stated["step"])
-    one, two = (_mass(noise, released - truth, step) for truth in (first, second))
-    if one == two:
-        return 0.0
-    return math.log(max(two, 1e-300)) - math.log(max(one, 1e-300))
+    places = released - np.asarray(truths, dtype=float)
+    inside = noise.cdf(places + step / 2) - noise.cdf(places - step / 2)
+    mass = np.where(inside > 1e-9, inside, noise.pdf(places) * step)
+    return np.asarray(np.log(np.maximum(mass, SMALLEST)))
 
 
-def evidence(secret: Secret, asks: Iterable[Callable[[], Any]]) -> float:
-    """Add up what answers say whose truth is the victim's own number; a refused question says nothing."""
-    return sum(log_odds(answer, "answer", *secret.values) for answer in answered(asks))
+def log_odds(answer: Any, output: str, first: float, second: float) -> float:
+    """Give log P(released | second) − log P(released | first); ``first`` and ``second`` are the two true answers."""
+    one, two = log_likelihoods(answer, output, [first, second]).tolist()
+    return float(two - one)
 
 
-def answered(asks: Iterable[Callable[[], Any]]) -> Iterator[Any]:
-    """Ask one after the other and give the answers; when six in a row were refused, no more will come."""
-    refused = 0
-    for ask in asks:
+def evidence(asks: Iterable[tuple[tuple[float, float], Callable[[], Any]]]) -> float:
+    """Add up what answers say whose truth is one number or another; the same answer again says nothing new."""
+    seen: dict[tuple[float, ...], float] = {}
+    for truths, answer in answered(asks):
+        released = answer.to_arrow()["answer"][0].as_py()
+        seen[(*truths, released, answer.max_error["answer"])] = log_odds(answer, "answer", *truths)
+    return sum(seen.values())
+
+
+def answered(asks: Iterable[tuple[About, Callable[[], Any]]]) -> Iterator[tuple[About, Any]]:
+    """Ask one after the other; give the answers, each with what it is about.
+
+    When the allowance did not suffice three times in a row, no more will come.
+    """
+    short = 0
+    for about, ask in asks:
         try:
             answer = ask()
-        except ErrorFloorError:
-            refused += 1
-            if refused == 6:
+        except AllowanceError:
+            short += 1
+            if short == 3:
                 return
-            continue
-        refused = 0
-        yield answer
-
-
-def _mass(noise: Noise, place: float, step: float) -> float:
-    ends = np.array([place - step / 2, place + step / 2])
-    low, high = noise.cdf(ends)
-    if high - low > 1e-9:
-        return float(high - low)
-    return float(noise.pdf(np.array([place]))[0]) * step
+        except ErrorFloorError:
+            continue  # a question that is not answered; the next may be
+        else:
+            short = 0
+            yield about, answer

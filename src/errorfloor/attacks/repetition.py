@@ -1,11 +1,12 @@
 """Asking again and again: whatever is charged twice is noise twice, and whatever is free is the same noise."""
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import ClassVar, final
 
 from errorfloor.attacks.attack import Attack, Door, Shadows
-from errorfloor.attacks.likelihood import evidence
+from errorfloor.attacks.likelihood import answered, evidence
 from errorfloor.attacks.secret import Secret
 
 
@@ -25,7 +26,7 @@ class Repetition(Attack):
 
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
         """Take the mean of the answers for the truth."""
-        sql = f"SELECT sum({secret.column}) AS answer FROM {secret.table} WHERE {secret.condition()}"
+        sql = secret.question()
         answers = [door.ask(sql, spend=0.9) for _ in range(self.times)]
         mean = sum(one.to_arrow()["answer"][0].as_py() for one in answers) / self.times
         return float(mean) - (secret.values[0] + secret.values[1]) / 2
@@ -45,8 +46,8 @@ class Rephrasing(Attack):
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
         """Add the log-odds of all answers."""
         ways = list(self.ways(secret.column, secret.table, secret.condition()))
-        asks = [partial(door.ask, sql, spend=0.24 + 0.01 * turn) for turn in range(9) for sql in ways]
-        return evidence(secret, asks)
+        shares = [0.24 + 0.01 * turn for turn in range(9)]
+        return evidence((secret.values, partial(door.ask, sql, spend=share)) for share in shares for sql in ways)
 
     @staticmethod
     def ways(column: str, table: str, condition: str) -> Iterator[str]:
@@ -75,10 +76,11 @@ class Collusion(Attack):
     tries: ClassVar[str] = "eight analysts each spend what they can on the victim's number, and share what they read"
 
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
-        """Add the log-odds of all answers, each of another bound so that nothing is free."""
-        sql = f"SELECT sum({secret.column}) AS answer FROM {secret.table} WHERE {secret.condition()}"
-        asks = [partial(door.ask, sql, spend=0.3 - 0.001 * k, analyst=f"analyst {k % 8}") for k in range(96)]
-        return evidence(secret, asks)
+        """Add the log-odds of all answers, each about another multiple so that nothing is free."""
+        return evidence(
+            (secret.truths(k), partial(door.ask, secret.question(times=k), spend=0.3, analyst=f"analyst {k % 8}"))
+            for k in range(1, 97)
+        )
 
 
 @final
@@ -93,7 +95,33 @@ class MaximumLikelihood(Attack):
     tries: ClassVar[str] = "spends the whole allowance on the victim's number in slices and weighs every answer exactly"
 
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
-        """Add the log-odds of all answers."""
-        sql = f"SELECT sum({secret.column}) AS answer FROM {secret.table} WHERE {secret.condition()}"
-        slices = [0.09 + 0.0001 * k for k in range(11)] + [0.5 + 0.001 * k for k in range(60)]
-        return evidence(secret, [partial(door.ask, sql, spend=one) for one in slices])
+        """Add the log-odds of all answers, each about another multiple so that nothing is free."""
+        shares = [0.09] * 11 + [0.5] * 60
+        return evidence(
+            (secret.truths(k), partial(door.ask, secret.question(times=k), spend=share))
+            for k, share in enumerate(shares, 1)
+        )
+
+
+@final
+class Extremes(Attack):
+    """Puts together what is certain: the truth lies within every answer's bound, and noise that jumps fills its bounds.
+
+    >>> Extremes().name
+    'extremes'
+    """
+
+    name = "extremes"
+    tries: ClassVar[str] = (
+        "asks for the victim's number until refused, and takes the middle of what no answer rules out"
+    )
+
+    def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
+        """Take the middle of all certain intervals together."""
+        ends = [(-math.inf, math.inf)]
+        asks = ((k, partial(door.ask, secret.question(times=k), spend=0.3)) for k in range(1, 61))
+        for times, answer in answered(asks):
+            released, bound = answer.to_arrow()["answer"][0].as_py(), answer.max_error["answer"]
+            ends.append(((released - bound) / times, (released + bound) / times))
+        low, high = max(low for low, _ in ends), min(high for _, high in ends)
+        return 0.0 if math.isinf(low) else (low + high) / 2 - (secret.values[0] + secret.values[1]) / 2

@@ -42,14 +42,32 @@ class Secret:
         """The column's numbers, the victim's as if it were the first value."""
         return np.asarray(self.rows[self.column].to_numpy(zero_copy_only=False), dtype=np.float64)
 
+    @property
+    def neighbour(self) -> int:
+        """The first row with a number that is not the victim's."""
+        return next(row for row, value in enumerate(self.known) if row != self.victim and np.isfinite(value))
+
+    def key(self, row: int) -> tuple[Any, ...]:
+        """Give the key of a row."""
+        return tuple(self.rows[name][row].as_py() for name in self.declared.row_key)
+
     def condition(self, rows: list[int] | None = None) -> str:
         """Give a WHERE condition that picks rows by their keys; by default the victim's alone."""
         picked = [self.victim] if rows is None else rows
         each = [
-            " AND ".join(f"{name} = {literal(self.rows[name][row].as_py())}" for name in self.declared.row_key)
+            " AND ".join(f"{n} = {literal(v)}" for n, v in zip(self.declared.row_key, self.key(row), strict=True))
             for row in picked
         ]
         return " OR ".join(f"({one})" for one in each)
+
+    def question(self, rows: list[int] | None = None, *, times: int = 1) -> str:
+        """Give the question for the total of some rows, or a multiple of it; by default for the victim's own number."""
+        summed = self.column if times == 1 else f"{times} * {self.column}"
+        return f"SELECT sum({summed}) AS answer FROM {self.table} WHERE {self.condition(rows)}"
+
+    def truths(self, times: int = 1) -> tuple[float, float]:
+        """Give the true answers to that question for the victim's own number, under the first and the second value."""
+        return times * self.values[0], times * self.values[1]
 
 
 def literal(value: object) -> str:

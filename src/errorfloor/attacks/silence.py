@@ -25,13 +25,13 @@ class Oracles(Attack):
     tries: ClassVar[str] = "compares every price, refusal and message with servers at home that hold either value"
 
     def __init__(self) -> None:
-        self._home: dict[Secret, list[list[str]]] = {}
+        self._home: dict[Shadows, list[list[str]]] = {}
 
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
         """Say which server at home says the same, where they differ."""
-        if secret not in self._home:
-            self._home[secret] = [_said(open_one(), secret) for open_one in shadows]
-        first, second = self._home[secret]
+        if shadows not in self._home:
+            self._home[shadows] = [_said(*open_one()) for open_one in shadows]
+        first, second = self._home[shadows]
         if first == second:
             return 0.0
         here = _said(door, secret)
@@ -44,7 +44,8 @@ def _said(door: Door, secret: Secret) -> list[str]:
     asked = questions(secret)
     prices = [outcome(partial(door.price, sql, **wish)) for sql in asked for wish in wishes]
     answers = [outcome(partial(door.ask, sql, spend=0.01)) for sql in asked]
-    return [one if isinstance(one, str) else _text(one.to_dict()) for one in prices] + [_shape(one) for one in answers]
+    said = [one if isinstance(one, str) else _text(one.to_dict()) for one in prices] + [_shape(one) for one in answers]
+    return [one.replace(secret.table, "table") for one in said]
 
 
 def questions(secret: Secret) -> list[str]:
@@ -93,12 +94,12 @@ class Timing(Attack):
 
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
         """Say which server at home took more nearly as long; the least of several times is least disturbed."""
-        sql = f"SELECT sum({secret.column}) AS answer FROM {secret.table} WHERE {secret.condition()}"
-        here, first, second = (
-            min(_seconds(partial(one.ask, sql, spend=0.01 + 0.001 * k)) for k in range(self.times))
-            for one in (door, shadows[0](), shadows[1]())
-        )
+        here, first, second = (self._least(*one) for one in ((door, secret), shadows[0](), shadows[1]()))
         return float(abs(np.log(here / first)) - abs(np.log(here / second)))
+
+    def _least(self, door: Door, secret: Secret) -> float:
+        sql = secret.question()
+        return min(_seconds(partial(door.ask, sql, spend=0.01 + 0.001 * k)) for k in range(self.times))
 
 
 def _seconds(act: Callable[[], Any]) -> float:

@@ -11,12 +11,12 @@ from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from errorfloor.attacks.attack import Door, Shadows
+from errorfloor.attacks.attack import Door, Shadows, Stage
+from errorfloor.attacks.generated import registered, version, with_values
 from errorfloor.attacks.secret import Secret
-from errorfloor.catalogue import Catalogue, Place, PrivateColumn, Table, allowance
-from errorfloor.engines import open_engine
+from errorfloor.catalogue import Catalogue, PrivateColumn, allowance
+from errorfloor.engines import Engine, open_engine
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.floors.two_point import angle, success
 from errorfloor.identity import Key
@@ -40,8 +40,8 @@ class World:
     >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
     >>> meters = {"source": "-", "version": "1", "row_key": ["id"], "public": {"id": "whole"}, "private": {"kwh": kwh}}
     >>> with World(Catalogue(tables={"meters": meters}), "meters", "kwh") as world:
-    ...     with world.server(1) as door:
-    ...         answer = door.ask(f"SELECT sum(kwh) AS kwh FROM meters WHERE {world.secret.condition()}", spend=0.1)
+    ...     with world.stage(1) as (door, secret):
+    ...         answer = door.ask(f"SELECT sum(kwh) AS kwh FROM meters WHERE {secret.condition()}", spend=0.1)
     >>> world.secret.values, round(world.promised, 2)
     ((23.935, 26.065), 0.67)
     """
@@ -52,16 +52,16 @@ class World:
         declared = catalogue.tables.get(table)
         if declared is None or column not in declared.private:
             raise InputError(f"{table}.{column} is not a private column of the catalogue")
-        made = {name: dummy_rows(one) for name, one in catalogue.tables.items()} if rows is None else dict(rows)
-        if made[table].num_rows < 3:
-            raise InputError(f"attacks need a table of three rows or more, and {table} has {made[table].num_rows}")
-        values, victim = two_values(declared.private[column]), made[table].num_rows // 2
-        copies = [made | {table: _with_value(made[table], column, victim, value)} for value in values]
-        self.secret = Secret(table, declared, column, copies[0][table], victim, values)
+        self._catalogue = catalogue
+        self._rows = {name: dummy_rows(one) for name, one in catalogue.tables.items()} if rows is None else dict(rows)
+        made = self._rows[table]
+        if made.num_rows < 3:
+            raise InputError(f"attacks need a table of three rows or more, and {table} has {made.num_rows}")
+        values, victim = two_values(declared.private[column]), made.num_rows // 2
+        known = with_values(made, column, {victim: values[0]})
+        self.secret = Secret(table, declared, column, known, victim, values)
         self._stack = ExitStack()
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
-        self._catalogues = [_registered(catalogue, self._folder / str(n), one) for n, one in enumerate(copies)]
-        self._engines = [self._stack.enter_context(open_engine(c.place, c.folder)) for c in self._catalogues]
 
     versions = VERSIONS
 
@@ -72,31 +72,50 @@ class World:
         return float(success(angle(self.secret.distance, information, evaluation)))
 
     @contextmanager
+    def stage(self, coin: int) -> Iterator[Stage]:
+        """Open a fresh server on the copy that a coin chose, and say what is at stake there."""
+        with self.server(coin) as door:
+            yield door, self.secret
+
+    @contextmanager
     def server(
-        self, coin: int, *, ledger: Ledger | None = None, key: Key | None = None, version: int = 0
+        self, coin: int, *, ledger: Ledger | None = None, key: Key | None = None, version_number: int = 0
     ) -> Iterator[Door]:
         """Open a server on the copy that a coin chose; a fresh one unless a ledger and a key are given."""
-        table = self.secret.table
-        tables = dict(self._catalogues[coin].tables)
-        tables[table] = tables[table].model_copy(update={"version": _version(tables[table], version)})
-        catalogue = self._catalogues[coin].model_copy(update={"tables": tables})
-        yield Database(
-            catalogue, engine=self._engines[coin], ledger=ledger or MemoryLedger(), keys=key or self.fresh_key()
-        )
+        table, (declared, engine) = self.secret.table, self._copies[coin]
+        named = declared.tables[table].model_copy(update={"version": version(declared.tables[table], version_number)})
+        catalogue = declared.model_copy(update={"tables": declared.tables | {table: named}})
+        yield Database(catalogue, engine=engine, ledger=ledger or MemoryLedger(), keys=key or self.fresh_key())
 
     def fresh_key(self) -> Key:
         """Give a key that no other server has."""
         return Key.fresh()
 
-    @property
+    @cached_property
     def shadows(self) -> Shadows:
         """Servers of the adversary's own, one on each copy."""
         return self._shadow(0), self._shadow(1)
 
-    def _shadow(self, coin: int) -> Callable[[], Door]:
-        return lambda: Database(
-            self._catalogues[coin], engine=self._engines[coin], ledger=MemoryLedger(), keys=self.fresh_key()
-        )
+    def _shadow(self, coin: int) -> Callable[[], Stage]:
+        def opened() -> Stage:
+            catalogue, engine = self._copies[coin]
+            return Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=self.fresh_key()), self.secret
+
+        return opened
+
+    @cached_property
+    def _copies(self) -> list[tuple[Catalogue, Engine]]:
+        """The two copies, registered when they are first needed."""
+        found = []
+        for coin in range(2):
+            rows = self._rows | {self.secret.table: self.rows_with(self.secret.values[coin])}
+            made = registered(self._catalogue, self._folder / str(coin), rows, versions=VERSIONS)
+            found.append((made, self._stack.enter_context(open_engine(made.place, made.folder))))
+        return found
+
+    def rows_with(self, value: float) -> pa.Table:
+        """Give the attacked table with a value in the victim's cell."""
+        return with_values(self.secret.rows, self.secret.column, {self.secret.victim: value})
 
     @contextmanager
     def updated(self, coin: int, folder: Path, *, ledger: Ledger, key: Key) -> Iterator[Door]:
@@ -104,9 +123,12 @@ class World:
 
         Where registering is refused, what was registered before is served.
         """
-        for source in self._catalogues[coin].folder.glob("*.parquet"):
+        declared = self._copies[coin][0]
+        for source in declared.folder.glob("*.parquet"):
             shutil.copy(source, folder)
-        catalogue = self._catalogues[coin].model_copy(update={"folder": folder})
+        if not (folder / declared.place.snapshots).exists():
+            shutil.copy(declared.folder / declared.place.snapshots, folder)  # as it was registered before
+        catalogue = declared.model_copy(update={"folder": folder})
         with suppress(CatalogueError), open_engine(catalogue.place, folder, read_only=False) as engine:
             for name in catalogue.tables:
                 register(catalogue, name, engine=engine)
@@ -122,25 +144,6 @@ class World:
         self._stack.close()
 
 
-def _registered(catalogue: Catalogue, folder: Path, rows: Mapping[str, pa.Table]) -> Catalogue:
-    """Register every table, and the attacked ones in several versions of the same rows."""
-    folder.mkdir()
-    for name in catalogue.tables:
-        pq.write_table(rows[name], folder / f"{name}.parquet")
-    tables = {n: table.model_copy(update={"source": f"{n}.parquet"}) for n, table in catalogue.tables.items()}
-    copied = catalogue.model_copy(update={"tables": tables, "place": Place(), "folder": folder})
-    with open_engine(copied.place, folder, read_only=False) as engine:
-        for number in range(VERSIONS):
-            renamed = {n: t.model_copy(update={"version": _version(t, number)}) for n, t in tables.items()}
-            for name in tables:
-                register(copied.model_copy(update={"tables": renamed}), name, engine=engine)
-    return copied
-
-
-def _version(table: Table, number: int) -> str:
-    return f"{table.version} ({number})" if number else table.version
-
-
 def two_values(column: PrivateColumn) -> tuple[float, float]:
     """Give two values about the middle of the range whose laws are ANGLE apart when the allowance is spent.
 
@@ -153,9 +156,3 @@ def two_values(column: PrivateColumn) -> tuple[float, float]:
     steps = min(max(1, round(wanted / float(column.resolution))), high - low)
     first = low + (high - low - steps) // 2
     return float(first * column.resolution), float((first + steps) * column.resolution)
-
-
-def _with_value(rows: pa.Table, column: str, victim: int, value: float) -> pa.Table:
-    numbers = rows[column].to_pylist()
-    numbers[victim] = value
-    return rows.set_column(rows.column_names.index(column), column, pa.array(numbers, pa.float64()))

@@ -1,63 +1,131 @@
-"""``errorfloor audit``: adversaries against a catalogue's own declarations."""
+"""``errorfloor audit``: adversaries against a catalogue's own declarations, or against a server that runs."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.errors import InputError
+
+if TYPE_CHECKING:
+    from errorfloor.attacks import Audit, ServerAudit
 
 
 @app.command()
 def audit(
-    catalogue: Annotated[Path, typer.Argument(help="The catalogue to audit.")] = Path("errorfloor.toml"),
+    catalogue: Annotated[
+        Path | None, typer.Argument(help="The catalogue to audit; errorfloor.toml if none.", show_default=False)
+    ] = None,
     runs: Annotated[int, typer.Option(help="How often each attack is played.")] = 200,
     attack: Annotated[
         list[str] | None, typer.Option("--attack", help="An attack to play, by name; all of them if none.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the coins that choose the victim's value.")] = 1,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Start errorfloor serve on the generated rows and play over HTTP.")
+    ] = False,
+    url: Annotated[
+        str | None,
+        typer.Option(help="Instead of a catalogue, a server that runs: try what needs no knowledge of its rows."),
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option(envvar="ERRORFLOOR_TOKEN", help="With --url: an analyst's token.", show_envvar=True)
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture: audit.png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Let adversaries try to beat every declared floor, on generated rows; nothing of yours is touched or spent.
 
-    Each adversary sees what an analyst sees, knows every other entry, spends the whole allowance and guesses which of
-    two values one entry has. The exit code is 1 if any is right significantly more often than its floor allows.
-    """
-    from rich.progress import Progress
-    from rich.table import Table
+    Each adversary sees what an analyst sees, knows every other entry, spends the whole allowance and guesses one entry.
+    The exit code is 1 if any is right significantly more often than its floor allows.
 
+    With --url a running server is tried instead: same question, same answer; look-alikes apart; prices and refusals
+    that depend on public facts alone. That spends at most 1 % of any column's allowance.
+    """
+    if url is not None:
+        if catalogue is not None or serve or attack or plot is not None:
+            raise InputError("--url takes --token and --json alone: a catalogue, --serve, --attack, --plot are without")
+        _running(url, token, as_json)
+        return
     from errorfloor.attacks import audit as run_audit
     from errorfloor.catalogue import load
 
-    declared = load(catalogue)
-    with Progress(console=messages, transient=True) as bar:
-        task = bar.add_task("", total=1.0)
-        found = run_audit(
-            declared,
-            runs=runs,
-            seed=seed,
-            only=attack or (),
-            progress=lambda words, share: bar.update(task, description=words, completed=share),
-        )
+    declared = load(catalogue or Path("errorfloor.toml"))
+    with _progress() as progress:
+        found = run_audit(declared, runs=runs, seed=seed, only=attack or (), served=serve, progress=progress)
     if plot is not None:
         from errorfloor.plots import save
         from errorfloor.plots.attacks import findings
 
-        save(findings([one for here in found.findings.values() for one in here]), plot)
+        many = len(found.findings) > 1
+        rows = [
+            (f"{place}: {one.attack}" if many else one.attack, one)
+            for place, here in found.findings.items()
+            for one in here
+        ]
+        save(findings([one for _, one in rows], names=[name for name, _ in rows]), plot)
     if as_json:
         print_json(found.to_dict())
     else:
-        for column, here in found.findings.items():
-            table = Table("attack", "right", "allowed", "error / floor", title=f"{column}, {runs} runs each")
-            for one in here:
-                low, high = one.interval
-                verdict = f"{one.ratio:.2f} ({low:.2f} … {high:.2f}){'  BEATEN' if one.beaten else ''}"
-                table.add_row(one.attack, f"{one.success:.1%}", f"{one.promised:.1%}", verdict)
-            _print(table)
-        print(found.explain())
+        _print_findings(found)
     if found.beaten:
         raise typer.Exit(1)
+
+
+def _running(url: str, token: str | None, as_json: bool) -> None:
+    """Audit a server that already runs."""
+    from errorfloor.attacks import audit_server
+    from errorfloor.client import connect
+
+    if token is None:
+        raise InputError("--url needs --token: the text that errorfloor tokens create printed, for an analyst")
+    with connect(url, token=token) as door, _progress() as progress:
+        found = audit_server(door, progress=progress)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _print_checks(found)
+    if found.broken:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    from rich.progress import Progress
+
+    with Progress(console=messages, transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda words, share: bar.update(task, description=words, completed=share)
+
+
+def _print_findings(found: "Audit") -> None:
+    from rich.table import Table
+
+    for place, here in found.findings.items():
+        table = Table("attack", "right", "allowed", "error / floor", title=f"{place}, {here[0].runs} runs each")
+        for one in here:
+            low, high = one.interval
+            verdict = f"{one.ratio:.2f} ({low:.2f} … {high:.2f}){'  BEATEN' if one.beaten else ''}"
+            table.add_row(one.attack, f"{one.success:.1%}", f"{one.promised:.1%}", verdict)
+        _print(table)
+    for name, why in found.skipped:
+        print(f"not played: {name}: {why}")
+    print(found.explain())
+
+
+def _print_checks(found: "ServerAudit") -> None:
+    from rich.table import Table
+
+    table = Table("column", "promise", "", "seen")
+    for one in found.checks:
+        table.add_row(one.column, one.name, "kept" if one.kept else "BROKEN", one.seen)
+    _print(table)
+    for name, why in found.skipped:
+        print(f"not tried: {name}: {why}")
+    print(found.explain())
 
 
 def _print(table: object) -> None:

@@ -56,7 +56,7 @@ class CutNormal:
 
 
 def ziv_zakai_under(law: CutNormal, information: float, evaluation: float = 0.0) -> float:
-    """½∫h∫½[p + p′ − √((p + p′)² − 4pp′cos²a(h))] dx dh, p and p′ the prior at x and x + h: a mean square.
+    """½∫h∫½[p + p′ − √((p − p′)² + 4pp′sin²a(h))] dx dh, p and p′ the prior at x and x + h: a mean square.
 
     Guarantee: averaged under the prior, the mean-square error of any estimator that sees the answers is at least this;
     a(h) is the two-point angle, so that neither smoothness nor unbiasedness is needed. Values form a continuum.
@@ -71,11 +71,11 @@ def ziv_zakai_under(law: CutNormal, information: float, evaluation: float = 0.0)
         reach = min(width, max(0.0, (math.pi - 2 * math.sqrt(evaluation)) / math.sqrt(information)))
     h, h_weight = _pieces(0.0, reach)
     total = 0.0
-    cosine = np.cos(np.minimum(angle(h, information, evaluation), math.pi / 2))
-    for distance, weight, overlap in zip(h.tolist(), h_weight.tolist(), cosine.tolist(), strict=True):
+    sine = np.sin(np.minimum(angle(h, information, evaluation), math.pi / 2))
+    for distance, weight, apart in zip(h.tolist(), h_weight.tolist(), sine.tolist(), strict=True):
         x, x_weight = _pieces(law.low, law.high - distance)
         one, two = law.density(x), law.density(x + distance)
-        missed = one + two - np.sqrt((one + two) ** 2 - 4 * one * two * overlap**2)
+        missed = one + two - np.sqrt((one - two) ** 2 + 4 * one * two * apart**2)
         total += weight * distance * float((x_weight * missed).sum())
     return total / 4
 

@@ -1,0 +1,78 @@
+"""Guessing a number that was drawn from a known law: the best guess there is, with answers and without."""
+
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Protocol, final
+
+import numpy as np
+
+from errorfloor.attacks.attack import Door
+from errorfloor.attacks.belief import Belief
+from errorfloor.attacks.judgement import Finding, judge_estimates
+from errorfloor.attacks.likelihood import answered, log_likelihoods
+from errorfloor.attacks.secret import Secret
+from errorfloor.catalogue import PrivateColumn, allowance
+
+SLICES = (0.98, *[0.5] * 40)  # of the allowance, until nothing is left
+
+
+class Ground(Protocol):
+    """Turns, each with a door, which row is the victim, and its number, which was drawn from ``belief``."""
+
+    belief: Belief
+    private: PrivateColumn
+
+    @property
+    def size(self) -> int:
+        """How many turns can be played."""
+
+    def turn(self, number: int) -> AbstractContextManager[tuple[Door, Secret, float]]:
+        """Begin one."""
+
+
+@final
+class PosteriorMean:
+    """Spends the whole allowance on one number and weighs every answer by likelihood against the prior.
+
+    That is the best estimator on average under the prior. With ``answers`` off it guesses without asking.
+
+    >>> PosteriorMean(answers=False).name
+    'prior alone'
+    """
+
+    def __init__(self, *, answers: bool = True) -> None:
+        self._answers = answers
+        self.name = "posterior mean" if answers else "prior alone"
+        self.tries = (
+            "spends the whole allowance on a number and takes the posterior mean under the prior"
+            if answers
+            else "guesses the prior's mean without asking anything"
+        )
+
+    def estimate(self, door: Door, secret: Secret, belief: Belief) -> float:
+        """Guess the victim's number; each answer is about another multiple, so that none is free."""
+        seen = np.zeros(len(belief.values))
+        if self._answers:
+            asks = ((k, partial(door.ask, secret.question(times=k), spend=share)) for k, share in enumerate(SLICES, 1))
+            for times, answer in answered(asks):
+                seen += log_likelihoods(answer, "answer", times * belief.values)
+        return belief.weighed(seen)
+
+    def play(self, ground: Ground, *, runs: int, attacks: int = 1) -> Finding:
+        """Guess once in every turn, and judge the guesses; at most as many as there are rows to guess."""
+        errors = []
+        for number in range(min(runs, ground.size)):
+            with ground.turn(number) as (door, secret, truth):
+                errors.append(self.estimate(door, secret, ground.belief) - truth)
+        return judge_estimates(
+            self.name,
+            self.tries,
+            errors,
+            ground.belief,
+            promise=allowance(ground.private) if self._answers else (0.0, 0.0),
+            unit=ground.private.unit,
+            attacks=attacks,
+        )
+
+    def __repr__(self) -> str:
+        return f"PosteriorMean(answers={self._answers})"

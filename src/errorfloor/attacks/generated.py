@@ -1,0 +1,43 @@
+"""Generated tables, registered in a folder as a custodian registers real ones."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from errorfloor.catalogue import Catalogue, Place, Table
+from errorfloor.engines import open_engine
+from errorfloor.vault import register
+
+
+def registered(catalogue: Catalogue, folder: Path, rows: Mapping[str, pa.Table], *, versions: int = 1) -> Catalogue:
+    """Register the rows of every table in a new folder, in several versions that hold the same; give its catalogue."""
+    folder.mkdir()
+    for name in catalogue.tables:
+        pq.write_table(rows[name], folder / f"{name}.parquet")
+    tables = {n: table.model_copy(update={"source": f"{n}.parquet"}) for n, table in catalogue.tables.items()}
+    copied = catalogue.model_copy(update={"tables": tables, "place": Place(), "folder": folder})
+    with open_engine(copied.place, folder, read_only=False) as engine:
+        for number in range(versions):
+            renamed = {n: t.model_copy(update={"version": version(t, number)}) for n, t in tables.items()}
+            for name in tables:
+                register(copied.model_copy(update={"tables": renamed}), name, engine=engine)
+    return copied
+
+
+def version(table: Table, number: int) -> str:
+    """Give the name of a version; the first is the declared one."""
+    return f"{table.version} ({number})" if number else table.version
+
+
+def with_values(rows: pa.Table, column: str, values: Mapping[int, float]) -> pa.Table:
+    """Put values into some rows of a private column.
+
+    >>> with_values(pa.table({"kwh": [1.0, 2.0]}), "kwh", {1: 5.0})["kwh"].to_pylist()
+    [1.0, 5.0]
+    """
+    numbers = rows[column].to_pylist()
+    for place, value in values.items():
+        numbers[place] = value
+    return rows.set_column(rows.column_names.index(column), column, pa.array(numbers, pa.float64()))

@@ -1,0 +1,157 @@
+"""Estimates under a prior and smoothed trips stay above their floors; both win where a promise is not kept."""
+
+import math
+import tomllib
+
+import numpy as np
+import pytest
+from careless import CarelessPopulation
+
+from errorfloor.attacks import Belief, Finding, Population, PosteriorMean, Smoothing, Trips, judge_estimates, smoothing
+from errorfloor.catalogue import Catalogue, PrivateColumn, allowance
+from errorfloor.floors.prior import CutNormal, ziv_zakai_under
+from errorfloor.identity import Key
+from errorfloor.ledger import MemoryLedger
+from errorfloor.service.example import CATALOGUE
+from errorfloor.streams import Streams
+
+PRIOR = "\n[tables.meters.private.kwh.prior]\nmean = 10\ndeviation = 8\n"
+DECLARED = Catalogue.model_validate(tomllib.loads(CATALOGUE + PRIOR))
+KWH = DECLARED.tables["meters"].private["kwh"]
+
+
+class FixedPopulation(Population):
+    """Keys that follow from a counter: the same noise in every run of the tests."""
+
+    opened = 0
+
+    def fresh_key(self):
+        self.opened += 1
+        return Key(id=f"{self.opened:016x}", created="2026-01-01", secret=self.opened.to_bytes(32, "big"))
+
+
+def test_no_guess_under_the_prior_beats_its_floor_with_answers_or_without():
+    with FixedPopulation(DECLARED, "meters", "kwh", seed=3) as people:
+        blind, seeing = (PosteriorMean(answers=answers).play(people, runs=40) for answers in (False, True))
+    for finding in (blind, seeing):
+        assert not finding.beaten, finding
+        assert finding.threshold <= finding.runs  # it could have been
+        assert finding.interval[0] < finding.ratio < finding.interval[1]
+    assert blind.floor == pytest.approx(people.belief.spread)
+    assert seeing.floor == pytest.approx(people.belief.floor(*allowance(KWH)))
+    assert seeing.error < 0.7 * blind.error  # answers help
+    assert seeing.ratio > 1
+
+
+def test_the_posterior_mean_beats_a_server_that_never_refuses():
+    with CarelessPopulation(DECLARED, "meters", "kwh", flaw="no ledger") as people:
+        assert PosteriorMean().play(people, runs=40).beaten
+
+
+def test_a_prior_that_is_wider_than_the_truth_promises_too_much():
+    with CarelessPopulation(DECLARED, "meters", "kwh", flaw="narrow") as people:
+        assert PosteriorMean(answers=False).play(people, runs=40).beaten
+
+
+@pytest.mark.parametrize("information", [0.0, 0.02, 0.107])
+def test_the_floor_of_a_belief_is_that_of_the_law_it_stands_for(information):
+    law = CutNormal(mean=10.0, deviation=8.0, low=0.0, high=50.0)
+    assert Belief.of(KWH).floor(information, 0.0) == pytest.approx(ziv_zakai_under(law, information) ** 0.5, rel=0.01)
+
+
+def test_a_flat_belief_has_the_floor_of_the_lattice():
+    values, information = np.arange(40) * 0.5, 0.3
+    angles = np.minimum(0.5 * math.sqrt(information) * 0.5 * np.arange(1, 40), math.pi / 2)
+    k = np.arange(1, 40)
+    expected = (0.25 * (k - 0.5) * (1 - k / 40) * 0.5 * (1 - np.sin(angles))).sum()
+    assert Belief(values, np.full(40, 1 / 40)).floor(information, 0.0) ** 2 == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_hit_is_never_more_likely_than_for_the_best_guesser_of_two_values():
+    """Exhaustively: two values told apart by an angle; every rule that maps a binary observation to an estimate."""
+    belief, angle = Belief(np.array([0.0, 1.0]), np.array([0.3, 0.7])), 0.4
+    information = (2 * angle) ** 2
+    seen = 0.5 * (1 + math.sin(angle))  # a symmetric channel with affinity cos(angle)
+    best = 0.0
+    for when_zero in (0.0, 0.25, 0.75, 1.0):
+        for when_one in (0.0, 0.25, 0.75, 1.0):
+            hit = [seen * (abs(when_zero) < 0.5) + (1 - seen) * (abs(when_one) < 0.5)]
+            hit += [(1 - seen) * (abs(when_zero - 1) < 0.5) + seen * (abs(when_one - 1) < 0.5)]
+            best = max(best, float(belief.masses @ hit))
+    assert best <= 1 - belief.missed(1, information, 0.0) + 1e-12
+
+
+def test_an_undeclared_prior_is_flat_about_the_middle():
+    wide = PrivateColumn(range=(0, 10**6), resolution=1, floor=10)
+    belief = Belief.of(wide)
+    assert (belief.values[0], belief.values[-1]) == (500_000 - 150, 500_000 + 150)
+    assert len(set(belief.masses.tolist())) == 1
+
+
+def test_the_interval_of_an_estimate_follows_its_spread():
+    errors = tuple([1.0, 3.0] * 50)
+    found = Finding(
+        "a", "b", runs=100, right=50, promised=0.5, distance=4.0, unit="", threshold=90, errors=errors, least=2.0
+    )
+    reach = 1.959963984540054 * 4.0 / 10
+    assert found.ratio == pytest.approx(math.sqrt(5.0) / 2)
+    assert found.interval == pytest.approx((math.sqrt(5 - reach) / 2, math.sqrt(5 + reach) / 2))
+
+
+def test_estimates_that_are_too_good_are_found_and_honest_ones_are_not():
+    belief, generator = Belief.of(KWH), np.random.default_rng(1)
+    floor = belief.floor(0.05, 0.0)
+    for scale, beaten in ((0.1, True), (1.2, False)):
+        errors = (scale * floor * generator.standard_normal(200)).tolist()
+        assert judge_estimates("a", "b", errors, belief, promise=(0.05, 0.0), unit="").beaten is beaten
+
+
+# -- trips
+
+
+@pytest.fixture(scope="module")
+def fewer_trips():
+    """Cars whose allowance is spent with one trip, so that the tests are quick."""
+    cars = DECLARED.streams["cars"].model_copy(update={"max_loss": 9e3})
+    return DECLARED.model_copy(update={"streams": {"cars": cars}})
+
+
+def fixed_streams(catalogue):
+    key = Key(id="0" * 16, created="2026-01-01", secret=bytes(32))
+    return Streams(catalogue, ledger=MemoryLedger(), keys=(key,))
+
+
+class Renaming:
+    """A custodian who gives an entity a new name for each trip: every trip has an allowance of its own."""
+
+    def __init__(self, catalogue):
+        self.streams = fixed_streams(catalogue)
+
+    def answer(self, *, entity, trip, **push):
+        return self.streams.answer(entity=f"{entity} on {trip}", trip=trip, **push)
+
+
+def test_smoothing_beats_a_custodian_who_renames_entities(fewer_trips, monkeypatch):
+    monkeypatch.setattr(smoothing, "MOST_STEPS", 170)
+    trips = Trips(fewer_trips, "cars", "position", seed=1, door=Renaming(fewer_trips))
+    assert Smoothing().play(trips, runs=40).beaten
+
+
+def test_smoothing_does_not_beat_the_floor_of_a_start(fewer_trips):
+    trips = Trips(fewer_trips, "cars", "position", seed=1, door=fixed_streams(fewer_trips))
+    finding = Smoothing().play(trips, runs=40)
+    assert not finding.beaten, finding
+    assert finding.threshold <= 40
+    assert finding.ratio > 1
+
+
+def test_smoothing_uses_every_trip_that_is_allowed(fewer_trips):
+    trips = Trips(fewer_trips, "cars", "position", seed=1)
+    allowed = math.floor(1 / max(fixed_streams(fewer_trips).journal("cars").stream.share.values()))
+    assert trips.released("car", trips.start(3.0)).shape == (allowed, 10, 1)
+
+
+def test_a_smoother_that_knows_the_start_of_everything_else_is_near_it():
+    trips = Trips(DECLARED, "cars", "position", seed=1)
+    exact = np.broadcast_to(trips.plan.system.carry(trips.start(40.0)), (50, 10, 1))
+    assert trips.guessed(exact) == pytest.approx(40.0, abs=3.0)
