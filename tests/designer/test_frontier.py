@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import errorfloor as ef
-from errorfloor.designer import Frontier, tradeoff
+from errorfloor.designer import Frontier, numerical, tradeoff
 from errorfloor.errors import IllPosedError, InputError
 from errorfloor.noise import Gaussian
 
@@ -28,6 +28,22 @@ def test_information_falls_and_is_convex_in_the_loss():
     # the last point is where quality costs nothing any more
     free = ef.design(ef.Box([0, 0], [1, 1]), sensitivity=[[1.0, 0.6], [0.6, 1.0]])
     assert frontier.information[-1] == pytest.approx(free.certificate.value, rel=1e-9)
+
+
+def test_points_are_kept_on_disk_as_designs_are(tmp_path, monkeypatch):
+    monkeypatch.setenv("ERRORFLOOR_CACHE", str(tmp_path))
+    first = tradeoff(ef.Interval(-1, 1), max_losses=[0.05, 0.1])
+
+    def not_again(*arguments, **options):
+        raise AssertionError("solved again")
+
+    monkeypatch.setattr(numerical, "numerical_design", not_again)
+    second = tradeoff(ef.Interval(-1, 1), max_losses=[0.05, 0.1])
+    assert second.noises == first.noises
+    assert [noise.certificate for noise in second.noises] == [noise.certificate for noise in first.noises]
+    assert ef.design(ef.Interval(-1, 1), max_loss=0.05) == first[0]
+    with pytest.raises(AssertionError, match="solved again"):
+        tradeoff(ef.Interval(-1, 1), max_losses=[0.05, 0.07])
 
 
 def test_unbounded_supports_have_a_frontier_too():

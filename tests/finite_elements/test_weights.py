@@ -89,7 +89,6 @@ def test_progress_is_told_from_nothing_to_one():
         ((QUADRANGLE, [[1.0, 1.0], [1.0, 1.0]]), InputError, "positive definite"),
         ((QUADRANGLE, np.eye(3)), InputError, "2×2"),
         ((QUADRANGLE, np.eye(2), SQUARED, -1.0), InputError, "at least 0"),
-        ((QUADRANGLE, np.eye(2), Loss.parse(lambda w: 1.0, 2), 1.0), InputError, "needs an interval or a box"),
         (("a square", np.eye(2)), InputError, "must be a support"),
     ],
 )

@@ -98,10 +98,7 @@ def design(
         known = closed_form(problem)
         if known is not None:
             return known
-    # a loss that is a function has no content to be found by
-    named = problem.loss is None or problem.loss.function is None
-    question = problem.to_dict() if named else None
-    return _recalled(question, problem.value_of, lambda told: _computed(problem, told), progress)
+    return _recalled(problem.question, problem.value_of, lambda told: _computed(problem, told), progress)
 
 
 def _computed(problem: Problem, progress: Progress) -> Noise:

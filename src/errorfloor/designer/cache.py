@@ -18,7 +18,7 @@ from typing import Any
 from errorfloor.errors import ErrorFloorError
 from errorfloor.noise import Noise, from_dict
 
-VERSION = 1  # of the solvers: raise it when they give other noises for the same problem
+VERSION = 2  # of the solvers: raise it when they give other noises for the same problem
 SWITCH = "ERRORFLOOR_CACHE"
 
 

@@ -7,7 +7,9 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import Loss
-from errorfloor.support import Ball, Ellipsoid, Polygon, Support
+from errorfloor.support import Ball, Ellipsoid, Orthant, Polygon, Polytope, Support
+
+RESTARTS = 6  # of a search for the least value of a given loss
 
 
 def smallest_loss(support: Support, loss: Loss) -> float:
@@ -38,8 +40,6 @@ def smallest_loss(support: Support, loss: Loss) -> float:
 
 def _of_function(support: Support, loss: Loss) -> float:
     """Minimise a given convex function: by golden section on the line, else by a general minimiser from inside."""
-    from scipy.optimize import minimize
-
     if support.dimension == 1:
         from errorfloor.designer.one_axis import Line
         from errorfloor.designer.potential import Curve
@@ -47,11 +47,79 @@ def _of_function(support: Support, loss: Loss) -> float:
         (low,), (high,) = support.bounding_box
         place = Line(1.0, Curve(given=lambda x: np.asarray(loss(x[..., None]))), float(low), float(high)).bottom()
         return float(loss(np.array([place])))
-    low, high = support.bounding_box
-    start = np.where(np.isfinite(low) & np.isfinite(high), (low + high) / 2, np.clip(0.0, low, high))
+    return float(loss(least_place(support, loss)))
+
+
+def least_place(support: Support, loss: Loss) -> Array:
+    """Where a loss is about least on a support of several dimensions.
+
+    >>> from errorfloor.support import Ball
+    >>> least_place(Ball(2, 1.0), Loss(None, lambda w: ((w - 0.5) ** 2).sum(axis=-1))).round(3)
+    array([0.5, 0.5])
+    """
+    from scipy.optimize import minimize
+
+    start = _middle(support)
+    if not support.contains(start):
+        start = inner_point(support)
+
+    def known(w: Array) -> float:
+        value = float(loss(w)) if support.contains(w) else math.inf
+        return value if math.isfinite(value) else 1e300
+
     inside: dict[str, object] = {"type": "ineq", "fun": lambda w: _depth(support, w)}
-    found = minimize(lambda w: float(loss(w)), start, method="COBYLA", constraints=inside, tol=1e-9)
-    return min(float(found.fun), float(loss(start))) if _depth(support, found.x).min() > -1e-6 else float(loss(start))
+    found = minimize(lambda w: min(float(loss(w)), 1e300), start, method="COBYLA", constraints=inside, tol=1e-9)
+    best = np.asarray(found.x) if known(found.x) < known(start) else start
+    deep = inner_point(support)
+    for _ in range(RESTARTS):  # a linear model stalls where two pieces of the loss meet; a simplex creeps on
+        size = max(float(np.abs(best - start).max()), 1e-3 * (1 + float(np.abs(best).max())))
+        toward = np.where(deep >= best, 1.0, -1.0) * size
+        simplex = np.vstack([best, best + np.diag(toward)])
+        better = minimize(known, best, method="Nelder-Mead", options={"initial_simplex": simplex, "fatol": 1e-13})
+        improved = known(best) - float(better.fun)
+        if improved > 0:
+            best = np.asarray(better.x)
+        if improved <= 1e-12 * abs(float(better.fun)):
+            break
+    return best
+
+
+def inner_point(support: Support) -> Array:
+    """A point well inside a support.
+
+    >>> from errorfloor.support import Orthant
+    >>> inner_point(Orthant(2))
+    array([1., 1.])
+    """
+    if isinstance(support, Polytope):
+        return support.facets.center
+    if isinstance(support, Orthant):
+        return np.ones(support.dimension)
+    if isinstance(support, Polygon):
+        return _inside_polygon(support)
+    return _middle(support)
+
+
+def _middle(support: Support) -> Array:
+    """The middle of the box around a support, the origin or the point nearest to it where it is unbounded."""
+    low, high = support.bounding_box
+    bounded = np.isfinite(low) & np.isfinite(high)
+    point = np.clip(0.0, low, high)
+    point[bounded] = (low[bounded] + high[bounded]) / 2
+    return np.asarray(point)
+
+
+def _inside_polygon(polygon: Polygon) -> Array:
+    """The deepest point of a grid."""
+    low, high = polygon.bounding_box
+    axes = [np.linspace(a, b, 41)[1:-1] for a, b in zip(low, high, strict=True)]
+    points = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+    points = points[polygon.contains(points)]
+    start, step = polygon.vertices, np.roll(polygon.vertices, -1, axis=0) - polygon.vertices
+    offset = points[:, None] - start
+    share = np.clip((offset * step).sum(axis=2) / (step * step).sum(axis=1), 0, 1)
+    distance = np.linalg.norm(offset - share[..., None] * step, axis=2).min(axis=1, initial=np.inf)
+    return np.asarray(points[int(np.argmax(distance))] if len(points) else polygon.vertices.mean(axis=0))
 
 
 def _depth(support: Support, w: Array) -> Array:

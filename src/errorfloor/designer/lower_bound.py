@@ -24,6 +24,7 @@ from errorfloor.errors import ConvergenceError
 from errorfloor.noise.spectral_axis import Axis
 
 ROUNDING = 1e-12  # relative: what the arithmetic of a bound may be off by, at degree 20; it grows with the cube
+UNRESOLVED = 1e-9  # relative: what a kink of a given function may cost, inside the shortest piece that is cut
 MOST_STEPS = 60
 COARSE = {2: (14, 24, 40, 60), 3: (8, 12, 18), 4: (6, 9, 13)}
 
@@ -82,7 +83,8 @@ def on_the_line(line: Line, axis: Axis, c: Array) -> float | None:
     level = second_level(line, float(axis.breaks[0]), float(axis.breaks[-1]), R - shift, 1 / float(inverse[0]))
     if level is None or (level + shift) * beta <= 1:
         return None
-    return _rounded_down(bound(R, beta, level + shift), R, axis.degree) - shift
+    kinked = 0.0 if line.curve.given is None else UNRESOLVED * R
+    return _rounded_down(bound(R, beta, level + shift), R, axis.degree) - kinked - shift
 
 
 def on_the_box(

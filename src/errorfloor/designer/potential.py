@@ -9,6 +9,7 @@ from errorfloor.checks import Array
 from errorfloor.designer.corners import corners
 from errorfloor.errors import IllPosedError, InputError
 from errorfloor.noise import Loss
+from errorfloor.noise.spectral_axis import gauss, legendre
 from errorfloor.support import Ball, Ellipsoid, Support
 from errorfloor.support.base import is_diagonal
 
@@ -38,7 +39,12 @@ class Curve:
     def times(self, factor: float) -> "Curve":
         """Give the curve multiplied by a number."""
         given = self.given
-        product = None if given is None else lambda x: factor * np.asarray(given(x))
+
+        def scaled(x: Array) -> Array:
+            assert given is not None, "asked only of a given curve"
+            return _larger(factor, np.asarray(given(x)))
+
+        product = None if given is None else scaled
         return Curve(factor * self.square, factor * self.absolute, product, self.place)
 
     def lowered(self, place: float) -> tuple["Curve", float]:
@@ -103,7 +109,7 @@ class Potential:
         return Potential(
             tuple(curve.times(factor) for curve in self.curves),
             factor * self.coupling,
-            None if general is None else lambda x: factor * general(x),
+            None if general is None else lambda x: _larger(factor, general(x)),
             None if weight is None else factor * weight,
         )
 
@@ -124,6 +130,11 @@ class Potential:
         if self.weight is not None and self.coupling.any():
             return np.asarray(x**2 / np.linalg.inv(self.weight)[axis, axis])
         return self.curves[axis](x)
+
+
+def _larger(factor: float, values: Array) -> Array:
+    with np.errstate(over="ignore"):  # far out a steep loss is larger than any double
+        return factor * values
 
 
 def is_diagonal_matrix(matrix: Array) -> bool:
@@ -165,6 +176,28 @@ def check_convex(loss: Loss, support: Support) -> None:
                 f"loss must be convex, but half-way between {np.array2string(first[k], precision=4)} and "
                 f"{np.array2string(second[k], precision=4)} it lies above the mean of its values there"
             )
+
+
+def is_smooth(loss: Loss, support: Support) -> bool:
+    """Tell whether polynomials of degree 24 resolve a loss along segments through the support, from a fixed sequence.
+
+    >>> from errorfloor.support import Box
+    >>> square = Box([-1, -1], [1, 1])
+    >>> is_smooth(Loss(None, lambda w: np.exp(w).sum(axis=-1)), square)
+    True
+    >>> is_smooth(Loss(None, lambda w: np.abs(w).max(axis=-1)), square)
+    False
+    """
+    generator = np.random.default_rng(21)
+    low, high = (np.clip(end, -3.0, 3.0) if not support.is_bounded else end for end in support.bounding_box)
+    points = low + (high - low) * generator.random((2000, support.dimension))
+    points = points[np.atleast_1d(support.contains(points))]
+    nodes, weights = gauss(25)
+    ends = points[: 2 * (len(points) // 2)].reshape(2, -1, support.dimension)[:, :60]
+    places = ends[0][:, None] + (ends[1] - ends[0])[:, None] * ((nodes + 1) / 2)[:, None]
+    values = np.asarray(loss(places))
+    coefficients = np.abs((values * weights) @ legendre(nodes, 24))
+    return bool((coefficients[:, -3:].max(axis=1) <= 1e-7 * np.abs(values).max(axis=1)).all())
 
 
 def _extremes(support: Support) -> Array:

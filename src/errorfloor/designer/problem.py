@@ -62,6 +62,11 @@ class Problem:
             "max_loss": self.max_loss,
         }
 
+    @property
+    def question(self) -> dict[str, Any] | None:
+        """What its solution is found by on disk: a loss that is a function has no content to be found by."""
+        return self.to_dict() if self.loss is None or self.loss.function is None else None
+
     def value_of(self, noise: Noise) -> float:
         """The objective of a noise: Tr(K I_w), plus ϱ E ℓ(w) where a weight is given."""
         if isinstance(noise, Flat):

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.designer.feasibility import inner_point, least_place, smallest_loss
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.regular import solve_regular
 from errorfloor.errors import ConvergenceError, IllPosedError, InputError
 from errorfloor.noise import Certificate, Flat, Loss, Noise
-from errorfloor.support import Ball, Box, Ellipsoid, Interval, Orthant, Polygon, Polytope, Reals, Support
+from errorfloor.support import Ball, Box, Ellipsoid, Interval, Polygon, Polytope, Reals, Support
 
 WORDS = "K has rank {rank} of {m}: no density is optimal, and the noise lives on the best slice along the range of K"
 
@@ -134,6 +135,20 @@ def _ends(A: Array, b: Array, point: Array, v: Array) -> tuple[float, float]:
     return float(times[speed < 0].max(initial=-np.inf)), float(times[speed > 0].min(initial=np.inf))
 
 
+def _run_through(polygon: Polygon, point: Array, v: Array) -> tuple[float, float]:
+    """Where the line through an inner point of a polygon, convex or not, first leaves it on either side."""
+    starts, ends = polygon.vertices - point, np.roll(polygon.vertices, -1, axis=0) - point
+    normal = np.array([-v[1], v[0]])
+    one, two = starts @ normal, ends @ normal
+    hit = (one > 0) != (two > 0)
+    share = one[hit] / (one[hit] - two[hit])
+    where = ((1 - share)[:, None] * starts[hit] + share[:, None] * ends[hit]) @ v
+    low, high = where[where < 0].max(initial=-np.inf), where[where > 0].min(initial=np.inf)
+    if not np.isfinite([low, high]).all():
+        raise IllPosedError("the slice touches the polygon in a point only")
+    return float(low) * (1 - 1e-12), float(high) * (1 - 1e-12)
+
+
 def _chord_of_polygon(polygon: Polygon, v: Array) -> Slice:
     """The longest chord of a polygon, convex or not, passes through a corner."""
     best, shift, half = 0.0, polygon.vertices[0], 0.0
@@ -180,10 +195,8 @@ def _slice_at(support: Support, B: Array, point: Array, *, proved: bool) -> Slic
         )
         return Slice(B, point, inner, proved)
     if support.half_spaces is None:
-        raise InputError(
-            "a query with dependent answers on a polygon that is not convex, with a quality term, is beyond "
-            "the designer: ask for independent answers"
-        )
+        assert isinstance(support, Polygon), "only polygons need not be convex"
+        return Slice(B, point, Interval(*_run_through(support, point, B[:, 0])), proved)
     A, b = support.half_spaces
     rows = A @ B
     live = np.linalg.norm(rows, axis=1) > 1e-12
@@ -212,19 +225,30 @@ def _searched(problem: Problem, B: Array) -> Slice:
 
     support = problem.support
     across = np.linalg.svd(B.T)[2][B.shape[1] :]
-    start = _deep_point(support)
 
-    def cost(offset: Array) -> float:
-        point = start + offset @ across
+    def cost_at(point: Array) -> float:
         if not support.contains(point):
             return float("inf")
         try:
             inner = _on_slice(problem, _slice_at(support, B, point, proved=False))
+            bound, loss = inner.max_loss, inner.loss
+            if bound is not None and loss is not None and bound <= smallest_loss(inner.support, loss) * (1 + 1e-9):
+                return float("inf")
             noise, _, _ = numerical_design(inner, certify=False)
-        except InputError:  # too thin, or its loss cannot meet the bound
+        except (InputError, ConvergenceError):  # too thin, or its loss cannot meet the bound
             return float("inf")
         assert noise.certificate is not None, "every design carries its certificate"
         return noise.certificate.value
+
+    deep = inner_point(support)
+    starts = [deep]
+    if problem.loss is not None:  # the slice through the least loss may be the only kind that meets a tight bound
+        near = least_place(support, problem.loss)
+        starts += [near + share * (deep - near) for share in (0.3, 0.1, 0.03, 0.01)]
+    start = min(starts, key=cost_at)
+
+    def cost(offset: Array) -> float:
+        return cost_at(start + offset @ across)
 
     size = float(np.abs(start - np.mean(np.clip(support.bounding_box, -1e3, 1e3), axis=0)).max()) + 0.1
     simplex = np.vstack([np.zeros(len(across)), size * np.eye(len(across))])
@@ -237,14 +261,3 @@ def _searched(problem: Problem, B: Array) -> Slice:
     if not np.isfinite(found.fun):
         raise IllPosedError("no slice along the range of K was found on which the problem can be solved")
     return _slice_at(support, B, start + found.x @ across, proved=False)
-
-
-def _deep_point(support: Support) -> Array:
-    if isinstance(support, Polytope):
-        return support.facets.center
-    if isinstance(support, Orthant):
-        return np.ones(support.dimension)
-    if isinstance(support, Polygon) and support.is_convex:
-        return np.asarray(support.vertices.mean(axis=0))
-    low, high = support.bounding_box
-    return np.asarray((low + high) / 2)

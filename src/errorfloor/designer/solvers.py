@@ -8,6 +8,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.ground_state import GroundState, Progress
+from errorfloor.designer.potential import is_diagonal_matrix, is_smooth
 from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.noise import Loss
 from errorfloor.support import HalfLine, Interval, Polytope, Reals, Support
@@ -45,11 +46,15 @@ def solve(
             f"own coordinates"
         )
     form = product_coordinates(support)
-    if form is not None:
+    if form is not None and not (support.dimension in WIDE and _has_kinks_across(form[0], loss, support)):
         from errorfloor.designer import spectral
 
         found = spectral.ground_state(form, sensitivity, loss, loss_weight, **options)
         return _sharpened(found, support, sensitivity, loss, loss_weight) if certify else found
+    if support.dimension == 4 and support.half_spaces is not None:
+        from errorfloor.designer import four_dimensions
+
+        return four_dimensions.ground_state(support, sensitivity, loss, loss_weight, **options)
     if support.dimension == 4:
         from errorfloor.designer.inscribed import ground_state_inside
 
@@ -57,6 +62,15 @@ def solve(
     from errorfloor.designer import finite_elements
 
     return finite_elements.ground_state(support, sensitivity, loss, loss_weight, **options)
+
+
+def _has_kinks_across(N: Array, loss: Loss | None, support: Support) -> bool:
+    """Whether the loss has kinks that are not at fixed coordinates N w: polynomials in these would not resolve it."""
+    if loss is None or loss.weight is not None:
+        return False
+    if loss.is_absolute:
+        return not is_diagonal_matrix(np.linalg.inv(N))
+    return not is_smooth(loss, support)
 
 
 def _sharpened(

@@ -121,6 +121,8 @@ def ground_state(
     kind = "piecewise polynomials" if any(axis.pieces > 1 for axis in axes) else "polynomials"
     method = f"{kind} of degree {max(axis.degree for axis in axes)} on each axis; {how}"
     below = None if lower is None else (lower + problem.offset) * problem.energy
+    if below is not None and loss is not None and loss.function is not None and below > value * (1 + 1e-12):
+        below, method = None, f"{kind}; no lower bound: the rules do not resolve the given loss well enough"
     if below is not None and below > value * (1 + 1e-9):
         raise ConvergenceError(f"a lower bound {below:.12g} above the value {value:.12g}: rescale the data")
     below = None if below is None else min(below, value)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from errorfloor.errors import InputError
 from errorfloor.noise.base import Noise
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.information import congruence
+from errorfloor.noise.loss import Loss
 from errorfloor.random import Bits
 from errorfloor.support import Support
 
@@ -114,6 +115,12 @@ class LinearImage(Noise):
     def _sample(self, count: int, bits: Bits) -> Array:
         drawn: Array = self.base._sample(count, bits).reshape(count, self.dimension) @ self.matrix.T
         return drawn
+
+    def _expectation(self, loss: Loss) -> float:
+        def moved(z: Array) -> Any:
+            return loss((z[..., None] if self.dimension == 1 else z) @ self.matrix.T)
+
+        return self.base._expectation(Loss(None, moved))
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:
         return self.base._mean_absolute(self.matrix.T @ direction, offset)

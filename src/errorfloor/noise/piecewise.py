@@ -12,6 +12,8 @@ from errorfloor.checks import Array, matrix, vector, whole
 from errorfloor.errors import InputError
 from errorfloor.noise.base import Noise
 from errorfloor.noise.certificate import Certificate
+from errorfloor.noise.dirichlet_sampling import MixtureSampler
+from errorfloor.noise.loss import Loss
 from errorfloor.noise.piecewise_bernstein import differentiate, evaluate, mass_matrix, mean_of_basis, product
 from errorfloor.noise.piecewise_cells import (
     control_points,
@@ -22,12 +24,14 @@ from errorfloor.noise.piecewise_cells import (
     volumes,
 )
 from errorfloor.noise.piecewise_location import Locator
+from errorfloor.noise.piecewise_losses import loss_moments
 from errorfloor.noise.piecewise_quadrature import simplex_rule
 from errorfloor.noise.piecewise_sampling import Sampler
 from errorfloor.random import Bits
 from errorfloor.support import Support
 
 MOST_DEGREE = 12
+MANY = 4  # dimensions from which cells are not cut up for sampling
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,8 +193,9 @@ class Piecewise(Noise):
         return Locator.of(self._corners)
 
     @cached_property
-    def _sampler(self) -> Sampler:
-        return Sampler.of(self.vertices, self.cells, self.degree, self._local)
+    def _sampler(self) -> Sampler | MixtureSampler:
+        kind = Sampler if self.dimension < MANY else MixtureSampler
+        return kind.of(self.vertices, self.cells, self.degree, self._local)
 
     def _logpdf(self, w: Array) -> Array:
         flat = w.reshape(-1, self.dimension)
@@ -212,6 +217,11 @@ class Piecewise(Noise):
 
     def _sample(self, count: int, bits: Bits) -> Array:
         return self._sampler.draw(count, bits)
+
+    def _expectation(self, loss: Loss) -> float:
+        """∫ℓu², from the moments of ℓ on every cell."""
+        squared = product(self.dimension, self._local, self.degree, self._local, self.degree)
+        return float((squared * loss_moments(self._corners, 2 * self.degree, loss)).sum()) / self._mass
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:
         heights = self._corners @ direction + offset

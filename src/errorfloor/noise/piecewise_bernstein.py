@@ -44,14 +44,12 @@ def multinomial(alpha: tuple[int, ...]) -> int:
 @lru_cache(maxsize=64)
 def product_table(dimension: int, p: int, q: int) -> tuple[Array, Array]:
     """Positions (i, j) → k and factors of B_i B_j = factor · B_k, of degrees p, q and p + q."""
-    where = place(dimension, p + q)
-    left, right = exponents(dimension, p), exponents(dimension, q)
-    index = np.zeros((len(left), len(right)), dtype=np.intp)
-    factor = np.zeros(index.shape)
-    for (i, a), (j, b) in itertools.product(enumerate(left), enumerate(right)):
-        total = tuple(x + y for x, y in zip(a, b, strict=True))
-        index[i, j] = where[total]
-        factor[i, j] = multinomial(a) * multinomial(b) / multinomial(total)
+    left, right = np.array(exponents(dimension, p)), np.array(exponents(dimension, q))
+    base = (p + q + 1) ** np.arange(dimension, -1, -1)
+    whole = np.array(exponents(dimension, p + q)) @ base  # in falling order
+    index = len(whole) - 1 - np.searchsorted(whole[::-1], (left @ base)[:, None] + right @ base)
+    ways = [np.array([multinomial(a) for a in exponents(dimension, n)], dtype=object) for n in (p, q, p + q)]
+    factor = (np.multiply.outer(ways[0], ways[1]) / ways[2][index]).astype(float)  # of whole numbers, rounded once
     return index, factor
 
 
@@ -104,8 +102,8 @@ def product(dimension: int, left: Array, p: int, right: Array, q: int) -> Array:
     """The coefficients of a product, row by row; sums run in one fixed order, the same on every machine."""
     index, factor = product_table(dimension, p, q)
     out = np.zeros((*left.shape[:-1], len(exponents(dimension, p + q))))
-    for i, j in np.ndindex(*index.shape):
-        out[..., index[i, j]] += factor[i, j] * left[..., i] * right[..., j]
+    for i in range(len(index)):  # no place comes twice in a row of the table
+        out[..., index[i]] += factor[i] * left[..., i, None] * right
     return out
 
 

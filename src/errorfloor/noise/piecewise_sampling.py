@@ -125,11 +125,14 @@ def _subdivided(corners: Array, degree: int, coefficients: Array) -> tuple[Array
             return cell, part, values
         split = waste > 0.2 * waste.max()
         done = [(cell[~split], part[~split], values[~split])]
-        done += _halved(corners, degree, cell[split], part[split], values[split])
+        done += halved_parts(corners, degree, cell[split], part[split], values[split])
         cell, part, values = (np.concatenate(pieces) for pieces in zip(*done, strict=True))
 
 
-def _halved(corners: Array, degree: int, cell: Array, part: Array, values: Array) -> list[tuple[Array, Array, Array]]:
+def halved_parts(
+    corners: Array, degree: int, cell: Array, part: Array, values: Array
+) -> list[tuple[Array, Array, Array]]:
+    """Cut parts at the middle of their longest edge, in groups of one edge: cell, barycentric corners, coefficients."""
     m = corners.shape[2]
     first, second = np.triu_indices(m + 1, 1)
     where = np.einsum("pij,pjk->pik", part, corners[cell])

@@ -17,6 +17,7 @@ from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.loss import Loss
 from errorfloor.noise.spectral_axis import Axis, along, gauss, legendre
 from errorfloor.noise.spectral_cells import Staircase
+from errorfloor.noise.spectral_losses import mean_absolute, plane_rule
 from errorfloor.random import Bits
 from errorfloor.support import Support, product_of
 from errorfloor.support.box import Box
@@ -188,7 +189,15 @@ class Spectral(Noise):
             grid = np.stack(np.meshgrid(*points, indexing="ij"), axis=-1)
             return np.asarray(values**2 * loss(grid))
 
-        return self._integral(integrand, 1e-5)
+        if self.dimension > 2:
+            return self._integral(integrand, 1e-5)
+        try:
+            return self._integral(integrand, 1e-12, most=200_000)
+        except ConvergenceError:  # a loss with kinks is not for products of rules
+            points, weighted, error = plane_rule((self.axes[0], self.axes[1]), loss)
+        if not error <= 1e-6:
+            raise ConvergenceError("the mean of this loss was not found: it is not continuous, or not finite")
+        return float(weighted @ self._evaluate(points) ** 2)
 
     def _by_halving(self, function: Callable[[Array], Array]) -> float:
         """In one dimension: ∫f u², pieces halved until a rule on each agrees with the rules on its halves."""
@@ -214,11 +223,11 @@ class Spectral(Noise):
             a, b = (np.concatenate([x[~settled], y[~settled]]) for x, y in ((a, middle), (middle, b)))
         raise ConvergenceError("the mean of this loss was not found: it is not continuous, or not finite")
 
-    def _integral(self, integrand: Callable[[Array, list[Array]], Array], tolerance: float) -> float:
+    def _integral(self, integrand: Callable[[Array, list[Array]], Array], tolerance: float, most: float = 2e7) -> float:
         """Refine until two rules agree to 1e-12, or as far as memory allows; they must then agree to the tolerance."""
         previous, best = math.nan, math.inf
         for factor in (1, 2, 4, 8, 16, 32, 64):
-            if math.prod(factor * (a.degree + 4) * a.pieces for a in self.axes) > 2e7:
+            if math.prod(factor * (a.degree + 4) * a.pieces for a in self.axes) > most:
                 break
             rules = [a.rule_with(factor * (a.degree + 4)) for a in self.axes]
             values, weights = self._unit, np.ones(())
@@ -239,8 +248,10 @@ class Spectral(Noise):
         if moved.size == 0:
             return abs(offset)
         if moved.size > 1:
-            turned = Loss(None, lambda w: np.abs(w @ direction + offset))
-            return self._expectation(turned)
+            found, change = mean_absolute(self.axes, self._unit, direction, offset)
+            if change > 1e-5:
+                raise ConvergenceError("a mean under this noise was not found to a relative 1e-5: use samples")
+            return found
         i = int(moved[0])
         scale, axis, share = float(direction[i]), self.axes[i], self.marginal(i)
         turn = -offset / scale

@@ -1,7 +1,7 @@
 """Noise moved by a constant."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from errorfloor.checks import Array, vector
 from errorfloor.errors import InputError
 from errorfloor.noise.base import Noise
 from errorfloor.noise.certificate import Certificate
+from errorfloor.noise.loss import Loss
 from errorfloor.random import Bits
 from errorfloor.support import Support
 
@@ -106,6 +107,12 @@ class Translation(Noise):
     def _sample(self, count: int, bits: Bits) -> Array:
         drawn: Array = self.base._sample(count, bits).reshape(count, self.dimension) + self.shift
         return drawn
+
+    def _expectation(self, loss: Loss) -> float:
+        def moved(z: Array) -> Any:
+            return loss((z[..., None] if self.dimension == 1 else z) + self.shift)
+
+        return self.base._expectation(Loss(None, moved))
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:
         return self.base._mean_absolute(direction, offset + float(direction @ self.shift))

@@ -59,7 +59,7 @@ def ground_state(
     sensitivity
         K, positive definite.
     loss, loss_weight
-        ℓ, squared or absolute, and ϱ; both may be left out.
+        ℓ and ϱ; both may be left out. Of a given ℓ only that it is convex is used.
     tolerance
         About the relative error of the value at which refinement ends; in three dimensions 1e-6 at best.
     progress
@@ -97,8 +97,9 @@ def ground_state(
         value += weight * noise.expected_loss(loss)
     bound = solver.bound(weight, trial) if certify else None
     lower = None if bound is None else min(4 * bound.value, value)
+    without = "no lower bound is proved for this loss" if certify else "no lower bound was asked for"
     reference = "Rayleigh–Ritz; designer/finite_elements/lower_bound.proof.md"
-    return GroundState(noise, value, lower, _method(trial, bound), reference, memory=solver)
+    return GroundState(noise, value, lower, _method(trial, bound, without), reference, memory=solver)
 
 
 def _checked(support: Any, sensitivity: Any, loss: Loss | None, loss_weight: float) -> tuple[Isotropic, float]:
@@ -118,12 +119,12 @@ def _checked(support: Any, sensitivity: Any, loss: Loss | None, loss_weight: flo
     return Isotropic(support, K, loss), weight
 
 
-def _method(trial: Trial | BallTrial, bound: Bound | None) -> str:
+def _method(trial: Trial | BallTrial, bound: Bound | None, without: str) -> str:
     if isinstance(trial, Trial):
         how = f"finite elements of degree {trial.space.degree}, {len(trial.space.free)} unknowns"
     else:
         how = f"polynomials of degree {trial.degree} that vanish on the boundary"
-    return f"{how}; {bound.method}" if bound else how
+    return f"{how}; {bound.method}" if bound else f"{how}; {without}"
 
 
 def _solver(problem: Isotropic, start: GroundState | None) -> Any:

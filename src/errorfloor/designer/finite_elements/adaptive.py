@@ -12,7 +12,7 @@ from errorfloor.designer.finite_elements.eigen import least_pair
 from errorfloor.designer.finite_elements.flux import misfit
 from errorfloor.designer.finite_elements.mesh import Mesh
 from errorfloor.designer.finite_elements.problem import Isotropic
-from errorfloor.noise.piecewise_bernstein import product
+from errorfloor.noise.piecewise_bernstein import mass_matrix, product
 
 BULK = 0.9  # the share of the squared residual that is refined in one round
 MOST_UNKNOWNS = {2: 120_000, 3: 50_000}
@@ -29,11 +29,17 @@ class Trial:
     values: Array  # control values, zeros on the boundary included
     quotient: float
     residual: Array  # η², cell by cell
+    rough: Array | None = None  # ∫(E u)², cell by cell, where V is only known to within E
 
     @property
     def error(self) -> float:
         """η²/μ, about the relative error of μ and in general above it."""
-        return float(self.residual.sum()) / self.quotient
+        return float(self.measure.sum()) / self.quotient
+
+    @property
+    def measure(self) -> Array:
+        """What refinement is to lower, cell by cell."""
+        return self.residual if self.rough is None else self.residual + 4 * self.rough / self.quotient
 
 
 @dataclass(frozen=True)
@@ -42,10 +48,13 @@ class Discretisation:
 
     problem: Isotropic
     space: Space
+    interpolates: bool = False  # a given loss, instead of enclosing it
 
     @cached_property
     def potential(self) -> Array:
         """V at weight one, on each cell."""
+        if self.interpolates and self.problem.is_given:
+            return self.problem.interpolated(self.space.mesh)
         return self.problem.potential(self.space.mesh)
 
     @cached_property
@@ -68,13 +77,22 @@ class Discretisation:
             source = product(self.problem.dimension, difference, 2, local, space.degree)
             degree = space.degree + 2
         left = misfit(space.mesh, space.degree, local, source, degree)
-        return Trial(space, values, quotient, left.cells)
+        return Trial(space, values, quotient, left.cells, self._rough(weight, local))
+
+    def _rough(self, weight: float, local: Array) -> Array | None:
+        """∫(E u)² on each cell, E a bound of what V may be off by there."""
+        off = None if self.interpolates else self.problem.uncertainty(self.space.mesh)
+        if off is None or weight == 0:
+            return None
+        m, p = self.problem.dimension, self.space.degree
+        blurred = product(m, weight * off, 2, local, p)
+        return np.asarray(self.space.mesh.volumes * np.einsum("ci,ij,cj->c", blurred, mass_matrix(m, p + 2), blurred))
 
 
 def refine(trial: Trial) -> Mesh:
     """Cut the cells that hold most of the squared residual."""
-    order = np.argsort(-trial.residual)
-    enough = np.cumsum(trial.residual[order]) >= BULK * trial.residual.sum()
+    order = np.argsort(-trial.measure)
+    enough = np.cumsum(trial.measure[order]) >= BULK * trial.measure.sum()
     marked = np.zeros(len(order), dtype=bool)
     marked[order[: int(np.argmax(enough)) + 1]] = True
     return trial.space.mesh.refined(marked)

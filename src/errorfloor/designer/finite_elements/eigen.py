@@ -7,7 +7,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.errors import ConvergenceError
 
-DENSE = 40  # up to this size everything is computed at once
+DENSE = 300  # up to this size everything is computed at once
 
 
 def least_pair(form: Any, mass: Any, start: Array | None = None) -> tuple[float, Array]:

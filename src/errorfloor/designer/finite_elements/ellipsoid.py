@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.designer.finite_elements.adaptive import Trial
 from errorfloor.designer.finite_elements.lower_bound import ROUNDING, Bound, second_eigenvalue
 from errorfloor.designer.finite_elements.mesh import Mesh
 from errorfloor.designer.finite_elements.problem import Isotropic
@@ -19,7 +20,7 @@ from errorfloor.designer.finite_elements.region import Region, aligned
 from errorfloor.designer.finite_elements.solver import Solver
 from errorfloor.designer.ground_state import Progress
 from errorfloor.errors import ConvergenceError
-from errorfloor.noise import EllipsoidPolynomial
+from errorfloor.noise import EllipsoidPolynomial, Piecewise
 from errorfloor.noise.ball_polynomials import (
     ball_rule,
     basis_jets,
@@ -58,9 +59,18 @@ class EllipsoidSolver:
         directions, spread, _ = np.linalg.svd(half)
         self.frame, self.stretch = root @ directions, spread**2
         self._forms: dict[int, tuple[Array, Array | None]] = {}
+        self._steep = math.inf  # the least weight at which polynomials were found not to resolve the loss
 
-    def solve(self, weight: float, tolerance: float, progress: Progress) -> BallTrial:
-        """Raise the degree until the value does not change any more."""
+    def solve(self, weight: float, tolerance: float, progress: Progress) -> BallTrial | Trial:
+        """Raise the degree until the value does not change any more; for a steep loss use elements inside instead."""
+        if weight < self._steep:
+            found = self._by_polynomials(weight, tolerance, progress)
+            if found is not None:
+                return found
+            self._steep = weight
+        return self._inside.solve(weight, max(tolerance, 1e-6), progress)
+
+    def _by_polynomials(self, weight: float, tolerance: float, progress: Progress) -> BallTrial | None:
         steps = DEGREES[self.problem.dimension]
         trial = self._at_degree(weight, steps[0])
         for number, degree in enumerate(steps[1:], 1):
@@ -71,20 +81,24 @@ class EllipsoidSolver:
             if change <= tolerance:
                 progress("polynomials in an ellipsoid", 1.0)
                 return trial
+        if change > 1e-2 and weight > 0:
+            return None
         if change > 1e-2:
             raise ConvergenceError(
                 f"polynomials of degree {trial.degree} leave a relative change of {change:.2g}: the ellipsoid is too "
-                f"thin beside the query, or the loss too steep for them"
+                f"thin beside the query for them"
             )
         return trial
 
-    def noise(self, trial: BallTrial) -> EllipsoidPolynomial:
+    def noise(self, trial: BallTrial | Trial) -> EllipsoidPolynomial | Piecewise:
         """The noise whose density is the square of the trial function."""
+        if isinstance(trial, Trial):
+            return self._inside.noise(trial)
         return EllipsoidPolynomial(self.body, self.frame, trial.degree, trial.coefficients)
 
-    def bound(self, weight: float, trial: BallTrial) -> Bound:
+    def bound(self, weight: float, trial: BallTrial | Trial) -> Bound | None:
         """Prove a lower bound by Temple's inequality, or by elements on a polytope around the ellipsoid."""
-        if trial.residual is not None:
+        if isinstance(trial, BallTrial) and trial.residual is not None:
             if weight:
                 second, how = second_eigenvalue(self.problem, self._around, self._reach, weight, trial.quotient)
             else:  # among functions that are even in every coordinate, as the trial function is
@@ -97,9 +111,17 @@ class EllipsoidSolver:
                 if value > 0.9 * trial.quotient:
                     method = f"lower bound by Temple's inequality, {how} bounding the second eigenvalue"
                     return Bound(value * (1 - ROUNDING), method)
+        if self.problem.is_given and not np.isfinite(self.problem.least_potential(self._around)).all():
+            return None  # the loss is not known around the ellipsoid
         around = Solver(self.problem, Region(self._around, self._around))
         found = around.bound(weight, around.solve(weight, 1e-4, lambda what, share: None))
-        return Bound(found.value, f"{found.method}, on a polytope around the ellipsoid")
+        return None if found is None else Bound(found.value, f"{found.method}, on a polytope around the ellipsoid")
+
+    @cached_property
+    def _inside(self) -> Solver:
+        """Elements on a polytope inside the ellipsoid, where a steep loss keeps the noise away from its boundary."""
+        mesh = self._polytope(1 - 1e-9)
+        return Solver(self.problem, Region(mesh, mesh))
 
     def _reach(self, axes: Array) -> tuple[Array, Array]:
         middle = self.body.middle @ self.problem.inverse.T @ axes
@@ -133,7 +155,9 @@ class EllipsoidSolver:
             stiffness = self._gram(nodes, weights, degree, list(enumerate(self.stretch, 1)))
             if loss is None:
                 quality = None
-            elif loss.weight is not None:
+            elif loss.weight is not None or loss.function is not None:
+                if loss.function is not None:
+                    nodes, weights = ball_rule(m, degree + 24)
                 quality = self._gram(nodes, weights * loss(self._place(nodes).T) / 4, degree, [(0, 1.0)])
             else:
                 quality = sum(
@@ -186,14 +210,18 @@ class EllipsoidSolver:
     @cached_property
     def _around(self) -> Mesh:
         """A polytope around the ellipsoid, in isotropic coordinates."""
+        inner = math.cos(math.pi / SIDES) if self.problem.dimension == 2 else _sphere()[2]
+        return self._polytope(1 / (inner * (1 - 1e-9)))
+
+    def _polytope(self, size: float) -> Mesh:
+        """A polytope with its corners on the surface of the ellipsoid, times a factor."""
         if self.problem.dimension == 2:
             angle = 2 * math.pi * np.arange(SIDES) / SIDES
             surface = np.column_stack([np.cos(angle), np.sin(angle)])
             faces = np.column_stack([np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES])
-            inner = math.cos(math.pi / SIDES)
         else:
-            surface, faces, inner = _sphere()
-        points = np.vstack([np.zeros(self.problem.dimension), surface / (inner * (1 - 1e-9))])
+            surface, faces, _ = _sphere()
+        points = np.vstack([np.zeros(self.problem.dimension), surface * size])
         cells = np.column_stack([np.zeros(len(faces), dtype=int), faces + 1])
         placed = (self.body.middle + points @ self.frame.T) @ self.problem.inverse.T
         return aligned(self.problem, Mesh.of(placed, cells))

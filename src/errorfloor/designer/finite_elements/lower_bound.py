@@ -40,9 +40,21 @@ def from_residual(quotient: float, residual: float, second: float) -> float:
 
 
 def proved_bound(
-    problem: Isotropic, region: Region, reach: Reach, weight: float, quotient: float, residual: float
+    problem: Isotropic,
+    region: Region,
+    reach: Reach,
+    weight: float,
+    quotient: float,
+    residual: float,
+    rough: float = 0.0,
 ) -> Bound:
-    """Bound μ from below, given the square ``residual`` of a trial function's residual."""
+    """Bound μ from below, given the square ``residual`` of a trial function's residual.
+
+    ``rough`` is the square of what the potential that the residual was computed with may be off by, times the function.
+    """
+    if rough:
+        least = level_in_box(problem, 0.0, reach, CEILING * quotient, 0)
+        residual = (math.sqrt(residual) + 2 * math.sqrt(rough / least)) ** 2
     outside = weight * region.outside if weight else math.inf
     second, how = second_eigenvalue(problem, region.coarse, reach, weight, quotient, outside)
     direct = Bound(0.0, "")
@@ -77,8 +89,8 @@ def second_eigenvalue(
 
 
 def least_potential(problem: Isotropic, mesh: Mesh, weight: float) -> Array:
-    """A lower bound of V on each cell: the least Bernstein coefficient."""
-    return np.asarray((weight * problem.potential(mesh)).min(axis=1).clip(min=0.0))
+    """A lower bound of V ≥ 0 on each cell."""
+    return np.asarray((weight * problem.least_potential(mesh)).clip(min=0.0))
 
 
 def _resolved(problem: Isotropic, mesh: Mesh, weight: float, quotient: float, cells: float) -> Mesh:

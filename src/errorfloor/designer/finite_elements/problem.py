@@ -8,7 +8,6 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.finite_elements.mesh import Mesh
-from errorfloor.errors import InputError
 from errorfloor.noise import Loss
 from errorfloor.noise.piecewise_bernstein import exponents
 from errorfloor.support import Support
@@ -16,18 +15,12 @@ from errorfloor.support import Support
 
 @dataclass(frozen=True)
 class Isotropic:
-    """A support and a loss, seen in the coordinates that make K the identity."""
+    """A support and a loss less ``offset``, seen in the coordinates that make K the identity."""
 
     support: Support
     sensitivity: Array
     loss: Loss | None
-
-    def __post_init__(self) -> None:
-        if self.loss is not None and self.loss.function is not None:
-            raise InputError(
-                f"a loss given as a function needs an interval or a box; on a {type(self.support).__name__} it must be "
-                f"'squared', 'absolute' or a positive definite matrix"
-            )
+    offset: float = 0.0  # what a given loss is lowered by, so that it is nowhere negative
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -49,18 +42,66 @@ class Isotropic:
         """The number of coordinates."""
         return self.support.dimension
 
+    @property
+    def is_given(self) -> bool:
+        """Whether the loss is a function about which nothing is known but that it is convex."""
+        return self.loss is not None and self.loss.function is not None
+
     def potential(self, mesh: Mesh) -> Array:
-        """¼ℓ(Cz) on each cell, as Bernstein coefficients of degree two.
+        """¼ℓ(Cz) on each cell, as Bernstein coefficients of degree two; for a given loss half-way between its bounds.
 
         An absolute loss is linear on cells that no coordinate plane cuts, which is asked of the mesh.
         """
-        pairs = [[i for i, a in enumerate(alpha) for _ in range(a)] for alpha in exponents(self.dimension, 2)]
+        first, second = self._pairs
         if self.loss is None:
-            return np.zeros((len(mesh.cells), len(pairs)))
+            return np.zeros((len(mesh.cells), len(first)))
+        if self.is_given:
+            below, above = self._enclosed(mesh)
+            heights = (below + above) / 2
+            return np.asarray((heights[:, first] + heights[:, second]) / 2)
         corners = mesh.corners @ self.root.T
-        first, second = np.array(pairs).T
         if self.loss.weight is not None:
             polar = np.einsum("cik,kl,cil->ci", corners[:, first], self.loss.weight, corners[:, second])
             return np.asarray(polar / 4)
         heights = np.abs(corners).sum(axis=2)
         return np.asarray((heights[:, first] + heights[:, second]) / 8)
+
+    def interpolated(self, mesh: Mesh) -> Array:
+        """A quadratic through the values of ¼ℓ at corners and middles of edges, likewise; no bound of any kind."""
+        assert self.loss is not None, "asked only of a given loss"
+        first, second = self._pairs
+        corners = mesh.corners @ self.root.T
+        ends = np.asarray(self.loss(corners)) - self.offset
+        middles = np.asarray(self.loss((corners[:, first] + corners[:, second]) / 2)) - self.offset
+        return np.asarray((2 * middles - (ends[:, first] + ends[:, second]) / 2) / 4)
+
+    def uncertainty(self, mesh: Mesh) -> Array | None:
+        """How far ``potential`` may be from ¼ℓ on each cell, likewise; None where it is exact."""
+        if not self.is_given:
+            return None
+        first, second = self._pairs
+        below, above = self._enclosed(mesh)
+        heights = (above - below) / 2
+        return np.asarray((heights[:, first] + heights[:, second]) / 2)
+
+    def least_potential(self, mesh: Mesh) -> Array:
+        """A lower bound of ¼ℓ on each cell: the least Bernstein coefficient, or that of an affine function below."""
+        return np.asarray((self._enclosed(mesh)[0] if self.is_given else self.potential(mesh)).min(axis=1))
+
+    @property
+    def _pairs(self) -> Array:
+        pairs = [[i for i, a in enumerate(alpha) for _ in range(a)] for alpha in exponents(self.dimension, 2)]
+        return np.array(pairs).T
+
+    def _enclosed(self, mesh: Mesh) -> tuple[Array, Array]:
+        """Affine functions below and above a convex ¼ℓ on each cell, at its corners.
+
+        Above lies the one through the corners. With c the middle of a cell and y_i that of the face opposite to corner
+        v_i, c = (v_i + m y_i)/(m+1), and so ℓ(Σλ_i v_i) ≥ (m+1)ℓ(c) − mℓ(Σλ_i y_i) ≥ Σλ_i((m+1)ℓ(c) − mℓ(y_i)).
+        """
+        assert self.loss is not None, "asked only of a given loss"
+        m, corners = self.dimension, mesh.corners @ self.root.T
+        middle = corners.mean(axis=1)
+        opposite = ((m + 1) * middle[:, None] - corners) / m
+        lowest = (m + 1) * np.asarray(self.loss(middle))[:, None] - m * np.asarray(self.loss(opposite))
+        return (lowest - self.offset) / 4, (np.asarray(self.loss(corners)) - self.offset) / 4

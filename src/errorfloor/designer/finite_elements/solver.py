@@ -1,6 +1,9 @@
 """One support, query and loss: keeps its mesh and matrices, so that another weight of the loss is cheap."""
 
 import math
+from dataclasses import replace
+
+import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.finite_elements.adaptive import (
@@ -25,19 +28,28 @@ from errorfloor.support import Reals
 
 ROUGH = 1e-2  # the relative residual at which the extent of the ground state is known
 USEFUL = 1e-2  # a relative residual above this is no solution
+GIVEN = {2: 1e-5, 3: 1e-3}  # relative residuals that do for a given loss, which elements only know between bounds
 
 
 class Solver:
     """Adaptive finite elements for one region; the mesh only ever grows."""
 
     def __init__(self, problem: Isotropic, region: Region) -> None:
-        self.problem, self.region = problem, region
-        self._discretisation = Discretisation(problem, Space(region.fine, FIRST_DEGREE[problem.dimension]))
+        open_ended = problem.is_given and not problem.support.is_bounded  # no bound is proved: a fit will do
+        if problem.is_given:
+            raised = replace(problem, offset=0.0)
+            lowest = raised.interpolated(region.fine) if open_ended else raised.least_potential(region.fine)
+            problem = replace(problem, offset=4 * float(lowest.min()))
+        self.problem, self.region, self._interpolates = problem, region, open_ended
+        self._last = FIRST_DEGREE[problem.dimension] if problem.is_given else DEGREE[problem.dimension]
+        first = Space(region.fine, FIRST_DEGREE[problem.dimension])
+        self._discretisation = Discretisation(problem, first, self._interpolates)
         self._start: Array | None = None
 
     def solve(self, weight: float, tolerance: float, progress: Progress) -> Trial:
         """Refine until the residual is below the tolerance, or as far as memory should go."""
         first = None
+        tolerance = max(tolerance, GIVEN[self.problem.dimension]) if self.problem.is_given else tolerance
         while True:
             trial = self._discretisation.solve(weight, self._start)
             self._start = trial.values
@@ -45,23 +57,37 @@ class Solver:
             progress("finite elements", _share(first, trial.error, tolerance))
             if trial.error <= tolerance:
                 return trial
-            if trial.error <= FITS and trial.space.degree < DEGREE[self.problem.dimension]:
-                space = Space(trial.space.mesh, DEGREE[self.problem.dimension])
+            if trial.error <= FITS and trial.space.degree < self._last:
+                space = Space(trial.space.mesh, self._last)
             else:
                 space = Space(refine(trial), trial.space.degree)
-            if space.count > MOST_UNKNOWNS[self.problem.dimension]:
+            if space.count > MOST_UNKNOWNS[self.problem.dimension] // (4 if self.problem.is_given else 1):
                 if trial.error > USEFUL:
                     raise ConvergenceError(
                         f"finite elements reached a relative residual of {trial.error:.2g} with {trial.space.count} "
                         f"unknowns; the support is too thin or the loss too steep for them"
                     )
                 return trial
-            self._discretisation = Discretisation(self.problem, space)
+            self._discretisation = Discretisation(self.problem, space, self._interpolates)
 
-    def bound(self, weight: float, trial: Trial) -> Bound:
-        """Prove a lower bound."""
+    def bound(self, weight: float, trial: Trial) -> Bound | None:
+        """Prove a lower bound; of a given loss on an unbounded support nothing is known beyond where it is cut off."""
         residual = float(trial.residual.sum())
-        return proved_bound(self.problem, self.region, self._reach, weight, trial.quotient, residual)
+        if not self.problem.is_given or weight == 0:
+            return proved_bound(self.problem, self.region, self._reach, weight, trial.quotient, residual)
+        if not self.problem.support.is_bounded or trial.rough is None:
+            return None
+        lowered = weight * self.problem.offset / 4
+        quotient = self._own_quotient(weight, trial) - lowered
+        rough = float(trial.rough.sum())
+        found = proved_bound(self.problem, self.region, self._reach, weight, quotient, residual, rough)
+        return Bound(found.value + lowered, found.method)
+
+    def _own_quotient(self, weight: float, trial: Trial) -> float:
+        """The quotient with the loss itself, not what stands for it on the mesh."""
+        noise = self.noise(trial)
+        energy = float(np.trace(self.problem.sensitivity @ noise.information))
+        return (energy + weight * noise.expected_loss(self.problem.loss)) / 4
 
     def _reach(self, axes: Array) -> tuple[Array, Array]:
         """The reach of the support in isotropic coordinates."""
@@ -100,11 +126,12 @@ class TruncatedSolver:
         while True:
             solver = Solver(self.problem, truncated_region(self.problem, weight, guess))
             found = solver.solve(weight, ROUGH, lambda what, share: None).quotient
+            found += weight * solver.problem.offset / 4
             if found <= 1.02 * guess:
                 return solver
             guess = found
 
-    def bound(self, weight: float, trial: Trial) -> Bound:
+    def bound(self, weight: float, trial: Trial) -> Bound | None:
         """Prove a lower bound, for the whole support."""
         assert self._solver is not None, "a trial function comes from a solver"
         return self._solver.bound(weight, trial)
