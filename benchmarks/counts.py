@@ -2,20 +2,23 @@
 
 import numpy as np
 
-from benchmarks.stopwatch import side_by_side, table
+from benchmarks.report import Report
+from benchmarks.stopwatch import side_by_side
 from errorfloor.policies.counts import design_counts
 from errorfloor.policies.counts.tail import tail_row
 
 
-def main() -> None:
-    print("\nInformation against the table of greatest entropy, variance D/2 + 1/2, zeros kept")
+def main(report: Report) -> None:
+    rows = []
     for D in range(2, 9):
         options = {"max_noise": D, "variance": D / 2 + 0.5, "keep_zero": True}
         average, worst, widest = (design_counts(**options, objective=name) for name in ("average", "worst", "entropy"))
         added = (1 - np.cos(average.angles))[:-1].sum() / (1 - np.cos(widest.angles))[:-1].sum()
         supremum = worst.information() / widest.information()
         moved = average.information(10**6) / widest.information(10**6)
-        print(f"  ±{D}: sum {added:.4f}   supremum {supremum:.4f}   large counts {moved:.5f}")
+        rows.append([f"±{D}", f"{added:.4f}", f"{supremum:.4f}", f"{moved:.5f}"])
+    title = "Information against the table of greatest entropy, variance D/2 + 1/2, zeros kept"
+    report.rows(title, ["largest noise D", "sum", "supremum", "large counts"], rows)
 
     designs = {
         "±4": lambda: design_counts(max_noise=4, variance=3.0, keep_zero=True),
@@ -24,7 +27,7 @@ def main() -> None:
         "±4, Clarabel": lambda: by_clarabel(4, 3.0, 8),
         "±8, Clarabel": lambda: by_clarabel(8, 6.0, 16),
     }
-    table("A table for counts", side_by_side(designs, 3), "±4", unit="ms")
+    report.ratios("A table for counts", side_by_side(designs, 3), "±4", unit="ms")
 
     made = design_counts(max_noise=5, variance=3.0, keep_zero=True)
     size = 1_000_000
@@ -35,7 +38,7 @@ def main() -> None:
         "published by cell keys": lambda: made.publish(counts, keys),
         "sampled, secure bits": lambda: made.sample(counts),
     }
-    table("A million cells", side_by_side(draws, 5), "words alone", per=size, unit="ns")
+    report.ratios("A million cells", side_by_side(draws, 5), "words alone", per=size, unit="ns")
 
 
 def by_clarabel(D: int, V: float, length: int) -> float:
@@ -60,7 +63,3 @@ def by_clarabel(D: int, V: float, length: int) -> float:
     ]
     problem = cp.Problem(cp.Minimize(8 * (length - cp.sum(roots))), constraints)
     return float(problem.solve(solver=cp.CLARABEL))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,6 @@
 """Cost of computed designs: how time grows with the unknowns, and against plain linear elements at equal accuracy."""
 
 import os
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -9,7 +8,8 @@ import numpy as np
 os.environ.setdefault("ERRORFLOOR_CACHE", "off")
 
 import errorfloor as ef
-from benchmarks.stopwatch import side_by_side, table
+from benchmarks.report import Report
+from benchmarks.stopwatch import side_by_side
 from errorfloor.designer.potential import Potential
 from errorfloor.designer.tensor import Tensor
 from errorfloor.noise.spectral_axis import Axis
@@ -45,36 +45,38 @@ def linear_elements(levels: int, K: np.ndarray) -> float:
     return float(eigsh(A, 1, M, sigma=0, return_eigenvectors=False)[0])
 
 
-def main() -> None:
-    print("\nTime of the matrix-free eigen-solver against its unknowns, correlation ½")
+def main(report: Report) -> None:
+    rows, notes = [], []
     for m, degrees in DEGREES.items():
-        unknowns, seconds = [], []
-        for degree in degrees:
-            ground_state(m, degree)
-            start = time.perf_counter()
-            ground_state(m, degree)
-            seconds.append(time.perf_counter() - start)
-            unknowns.append((degree - 1) ** m)
-            print(
-                f"  {m} dimensions, {unknowns[-1]:>7,} unknowns   {seconds[-1]:>8.3f} s   "
-                f"{seconds[-1] / seconds[0]:>8.1f} × first"
-            )
+        times = side_by_side({f"{n}": lambda m=m, n=n: ground_state(m, n) for n in degrees}, 3)
+        unknowns, seconds = [(degree - 1) ** m for degree in degrees], list(times.values())
+        for count, taken in zip(unknowns, seconds, strict=True):
+            rows.append([f"{m} dimensions", f"{count:,}", taken / seconds[0]])
         exponent = np.polyfit(np.log(unknowns), np.log(seconds), 1)[0]
-        print(f"  {m} dimensions: time grows as unknowns^{exponent:.2f}")
+        notes.append(f"{m} dimensions: time grows as unknowns^{exponent:.2f}")
+    title = "Time of the matrix-free eigen-solver against its unknowns, correlation ½"
+    report.rows(title, ["", "unknowns", "× first"], rows)
+    for note in notes:
+        report.note(note)
 
     K = correlated(2)
     best = ground_state(2, 160)
-    print("\nUnit square, correlation ½: relative error against time")
-    for degree in (6, 8, 10, 14):
-        _line(f"polynomials of degree {degree}", lambda degree=degree: ground_state(2, degree), best)
-    for levels in (4, 6, 8, 9):
-        _line(f"linear elements, {2 * 4**levels:,} cells", lambda levels=levels: linear_elements(levels, K), best)
+    solvers: dict[str, Callable[[], float]] = {
+        f"polynomials of degree {degree}": lambda degree=degree: ground_state(2, degree) for degree in (6, 8, 10, 14)
+    } | {
+        f"linear elements, {2 * 4**levels:,} cells": lambda levels=levels: linear_elements(levels, K)
+        for levels in (4, 6, 8, 9)
+    }
+    times = side_by_side(solvers, 1)
+    first = next(iter(times.values()))
+    off = [[name, times[name] / first, f"{abs(solve() / best - 1):.1e}"] for name, solve in solvers.items()]
+    report.rows("Unit square, correlation ½: error against time", ["", "× first", "off by"], off)
     at_equal_accuracy = {
         "polynomials of degree 6": lambda: ground_state(2, 6),
         "scikit-fem P1, 131,072 cells": lambda: linear_elements(8, K),
     }
     times = side_by_side(at_equal_accuracy, 3)
-    table("The optimum on the square to 1e-4", times, "polynomials of degree 6", unit="ms")
+    report.ratios("The optimum on the square to 1e-4", times, "polynomials of degree 6", unit="ms")
 
     designs = {
         "interval, bounded loss": lambda: ef.design(ef.Interval(-1, 1), max_loss=0.05),
@@ -85,7 +87,7 @@ def main() -> None:
         ),
         "triangle, with proof": lambda: ef.design(ef.Polygon([[0, 0], [1, 0], [0, 1]])),
     }
-    table("A computed design", side_by_side(designs, 3), "interval, bounded loss", unit="ms")
+    report.ratios("A computed design", side_by_side(designs, 3), "interval, bounded loss", unit="ms")
 
     noise = ef.design(ef.Box([0, 0], [1, 1]), sensitivity=correlated(2))
     product = ef.design(ef.Box([0, 0], [1, 1]))
@@ -95,15 +97,4 @@ def main() -> None:
         "computed, one coordinate": lambda: line.sample(100_000, rng=1),
         "computed, two coordinates": lambda: noise.sample(100_000, rng=1),
     }
-    table("A draw", side_by_side(draws, 5), "product of raised cosines", per=100_000, unit="ns")
-
-
-def _line(name: str, compute: Callable[[], float], best: float) -> None:
-    compute()
-    start = time.perf_counter()
-    value = compute()
-    print(f"  {name:<34} {time.perf_counter() - start:>8.3f} s   off by {value / best - 1:>8.1e}")
-
-
-if __name__ == "__main__":
-    main()
+    report.ratios("A draw", side_by_side(draws, 5), "product of raised cosines", per=100_000, unit="ns")

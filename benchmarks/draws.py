@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from benchmarks.stopwatch import side_by_side, table
+from benchmarks.report import Report
+from benchmarks.stopwatch import side_by_side
 from errorfloor.noise import (
     Airy,
     BesselBall,
@@ -21,7 +22,7 @@ COUNT = 1_000_000
 BASE = "NumPy standard_normal"
 
 
-def main() -> None:
+def main(report: Report) -> None:
     generator = np.random.default_rng(1)
     cosine = RaisedCosine(-0.5, 0.5)
     noises = {
@@ -44,4 +45,4 @@ def main() -> None:
     tags = ReproducibleBits(1).words(2 * COUNT).reshape(COUNT, 2)
     actions |= {"raised cosine, sticky by row": lambda: cosine.sample(COUNT, rng=RowBits(bytes(32), tags))}
     actions |= {"Maxwell, sticky by row": lambda: noises["Maxwell"].sample(COUNT, rng=RowBits(bytes(32), tags))}
-    table(f"One draw, of {COUNT:,} at a time, secure bits", side_by_side(actions, 5), BASE, COUNT, "ns")
+    report.ratios(f"One draw, of {COUNT:,} at a time, secure bits", side_by_side(actions, 5), BASE, COUNT, "ns")

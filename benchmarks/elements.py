@@ -3,12 +3,14 @@
 import math
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import eigsh
 from skfem import Basis, ElementTetP1, ElementTriP1, MeshTet, MeshTri, condense
 from skfem.models.poisson import laplace, mass
 
+from benchmarks.report import Report
 from errorfloor.designer.finite_elements import ground_state
 from errorfloor.designer.finite_elements.assembly import Space
 from errorfloor.designer.finite_elements.eigen import least_pair
@@ -21,15 +23,16 @@ L_SHAPE = Polygon([[0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]])
 L_VALUE = 9.63972384402194
 KUHN = Mesh(np.array([[0.0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]), np.array([[0, 1, 2, 3]]))
 KUHN_VALUE = 14 * math.pi**2
+ALLOWED = 20.0  # seconds for a known ground state
 
 
-def main() -> None:
-    _known()
-    _against_linear()
-    _scaling()
+def main(report: Report) -> None:
+    _known(report)
+    _against_linear(report)
+    _scaling(report)
 
 
-def _known() -> None:
+def _known(report: Report) -> None:
     """Everything from scratch: mesh, solution, certificate."""
     known = {
         "equilateral triangle": (Polygon([[0, 0], [1, 0], [0.5, math.sqrt(3) / 2]]), 16 * math.pi**2 / 3),
@@ -38,13 +41,15 @@ def _known() -> None:
         "disc": (Ellipsoid(np.eye(2)), 2.404825557695773**2),
         "ball": (Ball(3, 1.0), math.pi**2),
     }
-    print("\nknown ground states: relative error, certified gap, seconds (20 allowed)")
+    rows = []
     for name, (support, exact) in known.items():
         seconds, found = _timed(lambda support=support: ground_state(support, np.eye(support.dimension)))
-        print(f"  {name:<28} {abs(found.value / 4 / exact - 1):>9.1e} {found.gap:>9.1e} {seconds:>7.2f} s")
+        rows.append([name, f"{abs(found.value / 4 / exact - 1):.1e}", f"{found.gap:.1e}", seconds / ALLOWED])
+    columns = ["", "relative error", "certified gap", f"share of the {ALLOWED:.0f} s allowed"]
+    report.rows("Known ground states, from nothing: mesh, solution, certificate", columns, rows)
 
 
-def _against_linear() -> None:
+def _against_linear(report: Report) -> None:
     """The same accuracy from linear elements on uniform meshes and from ours."""
     plane, space = MeshTri.init_lshaped(), MeshTet(KUHN.vertices.T.copy(), KUHN.cells.T.copy())
     coarse = bounded_region(Isotropic(L_SHAPE, np.eye(2), None)).coarse
@@ -52,15 +57,14 @@ def _against_linear() -> None:
         ("L-shape", L_VALUE, plane, ElementTriP1(), coarse, (5, 6, 7)),
         ("tetrahedron", KUHN_VALUE, space, ElementTetP1(), KUHN, (4, 5)),
     ):
-        print(f"\n{name}, against scikit-fem's linear elements on uniform meshes")
+        rows = []
         for level in levels:
             seconds, (value, unknowns) = _timed(lambda m=linear, e=element, k=level: _linear(m.refined(k), e))
             accuracy = value / exact - 1
             best = _cheapest(ours, exact, accuracy)
-            print(
-                f"  accuracy {accuracy:.1e}: linear {unknowns:>6} unknowns {seconds:.3f} s; degree {best[2]} "
-                f"{best[1]:>5} unknowns {best[0]:.3f} s; {seconds / best[0]:.1f} × faster"
-            )
+            rows.append([f"{accuracy:.1e}", f"{unknowns:,}", f"{best[1]:,} of degree {best[2]}", seconds / best[0]])
+        columns = ["accuracy", "linear unknowns", "unknowns here", "times as fast"]
+        report.rows(f"{name}, against scikit-fem's linear elements on uniform meshes", columns, rows)
 
 
 def _cheapest(mesh: Mesh, exact: float, accuracy: float) -> tuple[float, int, int]:
@@ -78,8 +82,9 @@ def _cheapest(mesh: Mesh, exact: float, accuracy: float) -> tuple[float, int, in
     return best
 
 
-def _scaling() -> None:
+def _scaling(report: Report) -> None:
     """One eigenvalue on uniform meshes: assembly and solution."""
+    rows = []
     for name, coarse, degree, steps in (
         ("plane, degree 6", bounded_region(Isotropic(L_SHAPE, np.eye(2), None)).coarse, 6, range(2, 7)),
         ("space, degree 3", KUHN, 3, range(6, 13, 2)),
@@ -91,11 +96,12 @@ def _scaling() -> None:
                 space = Space(mesh, degree)
                 points.append((len(space.free), _timed(lambda space=space: least_pair(space.stiffness, space.mass))[0]))
             mesh = mesh.refined()
-        _report(f"{name}: elements of the designer", points)
+        rows += _growth(f"{name}: elements of the designer", points)
     plane = [MeshTri.init_lshaped().refined(k) for k in range(4, 8)]
-    _report("plane: scikit-fem linear", [_linear_point(mesh, ElementTriP1()) for mesh in plane])
+    rows += _growth("plane: scikit-fem linear", [_linear_point(mesh, ElementTriP1()) for mesh in plane])
     space_meshes = [MeshTet(KUHN.vertices.T.copy(), KUHN.cells.T.copy()).refined(k) for k in range(3, 6)]
-    _report("space: scikit-fem linear", [_linear_point(mesh, ElementTetP1()) for mesh in space_meshes])
+    rows += _growth("space: scikit-fem linear", [_linear_point(mesh, ElementTetP1()) for mesh in space_meshes])
+    report.rows("Time grows like unknowns to the power of", ["", "unknowns", "power"], rows)
 
 
 def _linear_point(mesh: object, element: object) -> tuple[int, float]:
@@ -103,12 +109,10 @@ def _linear_point(mesh: object, element: object) -> tuple[int, float]:
     return unknowns, seconds
 
 
-def _report(name: str, points: list[tuple[int, float]]) -> None:
+def _growth(name: str, points: list[tuple[int, float]]) -> list[list[Any]]:
     unknowns, seconds = np.array(points).T
-    slope = np.polyfit(np.log(unknowns), np.log(seconds), 1)[0]
-    print(f"\n{name}: time grows like unknowns^{slope:.2f}")
-    for count, taken in points:
-        print(f"  {count:>8} unknowns {taken:>9.3f} s")
+    power = np.polyfit(np.log(unknowns), np.log(seconds), 1)[0]
+    return [[name, f"{unknowns[0]:,.0f} to {unknowns[-1]:,.0f}", float(power)]]
 
 
 def _linear(mesh: object, element: object) -> tuple[float, int]:
@@ -122,7 +126,3 @@ def _timed(action: Callable[[], object]) -> tuple[float, object]:
     start = time.perf_counter()
     result = action()
     return time.perf_counter() - start, result
-
-
-if __name__ == "__main__":
-    main()

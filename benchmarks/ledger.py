@@ -4,6 +4,7 @@ BENCH_KILLS=1000 and BENCH_RECORDS=1000000 say how many. SQLite and, where it is
 """
 
 import itertools
+import json
 import os
 import sqlite3
 import subprocess
@@ -17,7 +18,8 @@ from typing import Any
 
 from benchmarks.cluster import cluster, programs
 from benchmarks.kills import QUESTION, Readings
-from benchmarks.stopwatch import side_by_side, table
+from benchmarks.report import Report
+from benchmarks.stopwatch import side_by_side
 from errorfloor.ledger import Charge, Entry
 from errorfloor.service import Database
 from errorfloor.sql import parse
@@ -44,13 +46,22 @@ def at_length(module: str, *arguments: object) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
-def crashes() -> None:
-    print(f"\n{KILLS:,} kills while eight clients are answered, and 64 clients after the last hundredth")
+def crashes(report: Report) -> None:
+    kills, races = [], []
     for database in DATABASES:
         with place(database) as ledger, tempfile.TemporaryDirectory() as folder:
-            print(f"  {database}: {at_length('kills', folder, ledger, 1, KILLS)}")
+            found = json.loads(at_length("kills", folder, ledger, 1, KILLS))
+            kills.append([database, *(f"{found[name]:,}" for name in ("answers", "records")), str(len(found["wrong"]))])
+            assert not found["wrong"], found["wrong"]
         with place(database) as ledger, tempfile.TemporaryDirectory() as folder:
-            print(f"  {database}: {at_length('race', folder, ledger, 2, 32)}")
+            found = json.loads(at_length("race", folder, ledger, 2, 32))
+            races.append(
+                [database, *(str(found[name]) for name in ("answered", "charged", "refused")), f"{found['used']:.4f}"]
+            )
+    title = f"{KILLS:,} kills while eight clients are answered"
+    report.rows(title, ["", "answers received", "records", "found wrong"], kills)
+    title = "64 clients after the last hundredth of an allowance, each for a thousandth"
+    report.rows(title, ["", "answered", "charged", "refused", "share used in the end"], races)
 
 
 class Asked:
@@ -79,7 +90,7 @@ class Asked:
             self.database._ledger.charge(entries, {account: allowed}, prepared.terms)
 
 
-def history() -> None:
+def history(report: Report) -> None:
     for database in DATABASES:
         with ExitStack() as opened:
             actions: dict[str, Callable[[], object]] = {}
@@ -96,13 +107,13 @@ def history() -> None:
                 }.items():
                     actions[f"{name} after {size:,} records"] = act
             times = side_by_side(actions, 201)
-        table(f"A ledger on {database} that has a history", times, "ask after 10 records", unit="ms")
+        report.ratios(f"A ledger on {database} that has a history", times, "ask after 10 records", unit="ms")
         for name in ("price", "ask", "ask again", "simulate", "a page of history"):
             ratio = times[f"{name} after {RECORDS:,} records"] / times[f"{name} after 10 records"]
-            print(f"  {name}: {ratio:.2f} × after {RECORDS:,} records what it takes after 10")
+            report.note(f"{name}: {ratio:.2f} × after {RECORDS:,} records what it takes after 10")
 
 
-def latency() -> None:
+def latency(report: Report) -> None:
     """What an answer takes beside its unavoidable parts: reading the question, the bare query, one durable commit."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -127,7 +138,7 @@ def latency() -> None:
                 201,
             )
         times["all three"] = sum(times[part] for part in parts)
-        table("A small question with a durable charge on SQLite", times, "all three", unit="ms")
+        report.ratios("A small question with a durable charge on SQLite", times, "all three", unit="ms")
 
 
 def committing(file: Path) -> Callable[[], object]:
@@ -146,11 +157,7 @@ def committing(file: Path) -> Callable[[], object]:
     return commit
 
 
-def main() -> None:
-    latency()
-    history()
-    crashes()
-
-
-if __name__ == "__main__":
-    main()
+def main(report: Report) -> None:
+    latency(report)
+    history(report)
+    crashes(report)

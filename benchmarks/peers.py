@@ -2,16 +2,16 @@
 
 import json
 import subprocess
-import sys
-import venv
-from pathlib import Path
 
-from benchmarks.stopwatch import side_by_side, table
+from benchmarks.environments import python_for, reason, run
+from benchmarks.report import Report
+from benchmarks.stopwatch import side_by_side
 from errorfloor.noise import RaisedCosine
 
-HOME = Path(__file__).parents[1] / ".venv-peers"
 COUNT = 20_000
-OPENDP = f"""
+OURS = "raised cosine, secure bits"
+WANTED = ("opendp[polars]>=0.14,<0.17",)
+DRAWING = f"""
 import importlib.metadata, json, time
 import opendp.prelude as dp
 dp.enable_features("contrib")
@@ -27,16 +27,12 @@ print(json.dumps([importlib.metadata.version("opendp"), sorted(times)[2]]))
 """
 
 
-def main() -> None:
-    python = HOME / "bin" / "python"
-    if not python.exists():
-        venv.create(HOME, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--quiet", "opendp>=0.14,<0.16"], check=False)
-    shown = subprocess.run([python, "-c", OPENDP], capture_output=True, text=True)
-    if shown.returncode:
-        print(f"\nOpenDP could not be measured: {shown.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+def main(report: Report) -> None:
+    try:
+        version, seconds = json.loads(run([python_for("opendp", WANTED), "-c", DRAWING]))
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as problem:
+        report.note(f"OpenDP could not be measured: {reason(problem)}")
         return
-    version, seconds = json.loads(shown.stdout)
-    ours = side_by_side({"x": lambda: RaisedCosine(-0.5, 0.5).sample(1_000_000)}, 5)["x"] * COUNT / 1_000_000
-    rows = {"raised cosine, secure bits": ours, f"OpenDP {version} vector Laplace": seconds}
-    table("Hardened noise, one draw", rows, "raised cosine, secure bits", COUNT, "ns")
+    report.peers["OpenDP"] = version
+    ours = side_by_side({OURS: lambda: RaisedCosine(-0.5, 0.5).sample(1_000_000)}, 5)[OURS] * COUNT / 1_000_000
+    report.ratios("Hardened noise, one draw", {OURS: ours, "OpenDP, vector Laplace": seconds}, OURS, COUNT, "ns")

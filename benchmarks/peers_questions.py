@@ -1,27 +1,24 @@
 """The same question elsewhere: sum and mean of a private column by 100 public keys, each peer in its own environment.
 
 What is timed is the question alone: every peer has its table in memory, or where it wants it, before the clock starts.
-A peer gets the table in growing sizes and has two minutes for all of them, and as long to be installed; the sizes that
-it finished are shown. Accuracy is not compared: the others promise differential privacy.
+A peer gets the table in growing sizes and has two minutes for all of them; the sizes that it finished are shown.
+Accuracy is not compared: the others promise differential privacy.
 """
 
 import json
-import os
-import shutil
 import subprocess
-import sys
 import tempfile
-import venv
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchmarks import peers
+from benchmarks.environments import python_for, reason, run
 from benchmarks.questions import ROWS, Bench
-from benchmarks.stopwatch import side_by_side, table
+from benchmarks.report import Report
+from benchmarks.stopwatch import side_by_side
 from errorfloor.ledger import open_ledger
 
-HOME = Path(__file__).parents[1]
 SIZES = [size for size in (100_000, 1_000_000, 10_000_000) if size <= ROWS]
-PATIENCE = 120.0
 OURS = "errorfloor"
 
 OPENDP = """
@@ -113,35 +110,11 @@ for path in sys.argv[1:]:
 
 # name, package, what pip installs, script
 PEERS = (
-    ("OpenDP with Polars", "opendp", ("opendp[polars]>=0.14,<0.17",), OPENDP),
+    ("OpenDP with Polars", "opendp", peers.WANTED, OPENDP),
     ("SmartNoise SQL", "smartnoise-sql", ("smartnoise-sql>=1,<2", "pyarrow"), SMARTNOISE),
     ("Tumult Analytics on Spark", "tmlt.analytics", ("tmlt.analytics<1",), TUMULT),
     ("PipelineDP, local", "pipeline-dp", ("pipeline-dp<1", "pyarrow"), PIPELINEDP),
 )
-
-
-def python_for(package: str, wanted: tuple[str, ...]) -> str:
-    """Make a peer's environment, or find it; a half-made one is removed."""
-    home = HOME / f".venv-peers-{package}"
-    python = str(home / "bin" / "python")
-    if not home.exists():
-        free = {name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"}
-        try:
-            venv.create(home, with_pip=True)
-            (home / ".gitignore").write_text("*\n")
-            run([python, "-m", "pip", "install", "--quiet", *wanted], free)
-        except BaseException:
-            shutil.rmtree(home)
-            raise
-    return python
-
-
-def run(command: list[str], environment: dict[str, str] | None = None) -> str:
-    with tempfile.TemporaryDirectory() as elsewhere:  # some leave tables where they were started
-        done = subprocess.run(
-            command, check=True, capture_output=True, text=True, env=environment, timeout=PATIENCE, cwd=elsewhere
-        )
-    return done.stdout
 
 
 def ask(package: str, wanted: tuple[str, ...], script: str, files: Iterable[str]) -> tuple[str, str]:
@@ -149,10 +122,9 @@ def ask(package: str, wanted: tuple[str, ...], script: str, files: Iterable[str]
     code = HARNESS.replace("SCRIPT", script).replace("PACKAGE", package)
     try:
         return run([python_for(package, wanted), "-c", code, *files]), ""
-    except subprocess.TimeoutExpired as problem:
-        return (problem.stdout or b"").decode(), f"not finished after {PATIENCE:.0f} s"
-    except subprocess.CalledProcessError as problem:
-        return problem.stdout, (problem.stderr.strip().splitlines() or ["failed"])[-1]
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as problem:
+        shown = problem.stdout or ""
+        return shown if isinstance(shown, str) else shown.decode(), reason(problem)
 
 
 def ours(folder: Path, size: int) -> tuple[str, float]:
@@ -165,21 +137,20 @@ def ours(folder: Path, size: int) -> tuple[str, float]:
         return str(bench.source), side_by_side(action, 5)[OURS]
 
 
-def main() -> None:
+def main(report: Report) -> None:
+    unfinished = []
     with tempfile.TemporaryDirectory() as folder:
         measured = [ours(Path(folder) / str(size), size) for size in SIZES]
         rows = {file: {OURS: seconds} for file, seconds in measured}
         for name, package, wanted, script in PEERS:
-            shown, reason = ask(package, wanted, script, rows)
-            if reason:
-                print(f"\n{name}: {reason}", file=sys.stderr)
+            shown, why = ask(package, wanted, script, rows)
+            if why:
+                unfinished.append(f"{name}: {why}")
             for line in shown.splitlines():
                 if line.startswith("TAKEN "):
-                    file, seconds, version = json.loads(line.removeprefix("TAKEN "))
-                    rows[file][f"{name} {version}"] = seconds
+                    file, seconds, report.peers[name] = json.loads(line.removeprefix("TAKEN "))
+                    rows[file][name] = seconds
     for size, taken in zip(SIZES, rows.values(), strict=True):
-        table(f"{size:,} rows, sum and mean by 100 keys", taken, OURS)
-
-
-if __name__ == "__main__":
-    main()
+        report.ratios(f"{size:,} rows, sum and mean by 100 keys", taken, OURS)
+    for line in unfinished:
+        report.note(line)

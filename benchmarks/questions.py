@@ -17,7 +17,8 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from benchmarks.stopwatch import side_by_side, table
+from benchmarks.report import Report
+from benchmarks.stopwatch import side_by_side
 from errorfloor.catalogue import Catalogue
 from errorfloor.engines import open_engine
 from errorfloor.identity import KeyRing
@@ -93,10 +94,10 @@ class Bench:
         return {"sql": sql, "max_error": {"one": wide[first] * scale, "two": wide[second] * scale}}
 
 
-def large(folder: Path) -> None:
+def large(report: Report, folder: Path) -> None:
     bench = Bench(folder, ROWS)
     times = side_by_side({COPY: bench.copy, "errorfloor registers": bench.register}, 3)
-    table(f"Registering {ROWS:,} rows, per row", times, COPY, ROWS, "ns")
+    report.ratios(f"Registering {ROWS:,} rows, per row", times, COPY, ROWS, "ns")
     with bench.open(open_ledger(bench.catalogue.place, folder)) as database:
         actions = {
             BARE: bench.bare(),
@@ -104,10 +105,10 @@ def large(folder: Path) -> None:
             "ask, first time": lambda: bench.cold(database).ask(**bench.question()),
             "ask, with another error": lambda: database.ask(**bench.question()),
         }
-        table(f"{ROWS:,} rows, mean and variance by 100 keys", side_by_side(actions, 5), BARE)
+        report.ratios(f"{ROWS:,} rows, mean and variance by 100 keys", side_by_side(actions, 5), BARE)
 
 
-def small(folder: Path) -> None:
+def small(report: Report, folder: Path) -> None:
     bench = Bench(folder, 1000)
     bench.register()
     with bench.open(MemoryLedger()) as memory, bench.open(open_ledger(bench.catalogue.place, folder)) as durable:
@@ -116,9 +117,9 @@ def small(folder: Path) -> None:
             actions[f"price, {name}"] = lambda database=database: database.price(**bench.question())
             actions[f"ask, {name}"] = lambda database=database: database.ask(**bench.question())
         times = side_by_side(actions, 15)
-    table("1,000 rows, mean and variance by 100 keys", times, BARE, unit="ms")
-    for name in list(times)[2:]:
-        print(f"  {name} takes {1000 * (times[name] - times[BARE]):.1f} ms longer than {BARE}")
+    report.ratios("1,000 rows, mean and variance by 100 keys", times, BARE, unit="ms")
+    for name in (name for name in times if name.startswith("ask")):
+        report.note(f"{name}: beyond {BARE} it takes {(times[name] - times[BARE]) / times[SYNC]:.1f} × {SYNC}")
 
 
 def sync(file: Path) -> None:
@@ -129,7 +130,7 @@ def sync(file: Path) -> None:
         os.fsync(opened.fileno())
 
 
-def by_groups(folder: Path) -> None:
+def by_groups(report: Report, folder: Path) -> None:
     sizes = (100, 1000, 10_000)
     bench = Bench(folder, 100_000, sizes)
     bench.register()
@@ -140,13 +141,13 @@ def by_groups(folder: Path) -> None:
             actions[f"price, {n:,} groups"] = lambda n=n: bench.cold(database).price(**bench.question(n))
             actions[f"ask, {n:,} groups"] = lambda n=n: bench.cold(database).ask(**bench.question(n))
         times = side_by_side(actions, 5)
-    table("100,000 rows, public facts asked each time", times, f"{BARE}, 100 groups", unit="ms")
+    report.ratios("100,000 rows, public facts asked each time", times, f"{BARE}, 100 groups", unit="ms")
     for verb in ("price", "ask"):
         before, after = (times[f"{verb}, {n:,} groups"] for n in sizes[1:])
-        print(f"  {verb} grows as groups^{math.log10(after / before):.2f} from {sizes[1]:,} to {sizes[2]:,} groups")
+        report.note(f"{verb} grows as groups^{math.log10(after / before):.2f} from {sizes[1]:,} to {sizes[2]:,} groups")
 
 
-def by_history(folder: Path) -> None:
+def by_history(report: Report, folder: Path) -> None:
     sizes = (10, 1000, 100_000)
     bench = Bench(folder, 1000)
     bench.register()
@@ -160,7 +161,7 @@ def by_history(folder: Path) -> None:
             actions[f"price after {size:,} entries"] = lambda database=database: database.price(**bench.question())
             actions[f"ask after {size:,} entries"] = lambda database=database: database.ask(**bench.question())
         times = side_by_side(actions, 15)
-    table("1,000 rows, with a ledger on SQLite that has a history", times, "ask after 10 entries", unit="ms")
+    report.ratios("1,000 rows, with a ledger on SQLite that has a history", times, "ask after 10 entries", unit="ms")
 
 
 def fill(ledger: Ledger, database: Database, bench: Bench, size: int) -> None:
@@ -176,11 +177,7 @@ def fill(ledger: Ledger, database: Database, bench: Bench, size: int) -> None:
         ledger.charge(entries[start : start + 1000], prepared.allowances, prepared.terms)
 
 
-def main() -> None:
+def main(report: Report) -> None:
     for measure in (large, small, by_groups, by_history):
         with tempfile.TemporaryDirectory() as folder:
-            measure(Path(folder))
-
-
-if __name__ == "__main__":
-    main()
+            measure(report, Path(folder))

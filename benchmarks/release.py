@@ -14,7 +14,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from benchmarks.stopwatch import side_by_side, table
+from benchmarks.report import Report
+from benchmarks.stopwatch import side_by_side
 from errorfloor.bulk import release
 from errorfloor.identity import KeyRing
 from errorfloor.support import Interval
@@ -65,7 +66,7 @@ def memory(source: Path, target: Path, keys: Path) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def main() -> None:
+def main(report: Report) -> None:
     duckdb.sql("SET enable_progress_bar = false")
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
@@ -80,9 +81,9 @@ def main() -> None:
             if rows == ROWS:
                 actions[KEPT] = perturbing(ordered, out, keys, keep_order=True)
             times.append(side_by_side(actions, 3))
-        table(f"{ROWS:,} rows in the order of their key, Parquet to Parquet", times[-1], COPY, unit="s")
+        report.ratios(f"{ROWS:,} rows in the order of their key, Parquet to Parquet", times[-1], COPY, unit="s")
         exponent = np.polyfit(np.log(sizes), np.log([taken[RELEASE] for taken in times]), 1)[0]
-        print(f"  time grows as rows^{exponent:.2f}")
+        report.note(f"time grows as rows^{exponent:.2f}")
         shuffled = here / "shuffled.parquet"
         shuffle(ordered, shuffled)
         actions = {
@@ -91,6 +92,6 @@ def main() -> None:
             RELEASE: perturbing(shuffled, out, keys, keep_order=False),
             KEPT: perturbing(shuffled, out, keys, keep_order=True),
         }
-        table(f"{ROWS:,} rows in another order, Parquet to Parquet", side_by_side(actions, 3), COPY, unit="s")
-        for source in (ordered, shuffled):
-            print(f"  most memory of a process that releases {source.stem}: {memory(source, out, keys)} MiB")
+        report.ratios(f"{ROWS:,} rows in another order, Parquet to Parquet", side_by_side(actions, 3), COPY, unit="s")
+        for source, order in ((ordered, "in the order of their key"), (shuffled, "in another order")):
+            report.note(f"most memory of a process that releases rows {order}: {memory(source, out, keys)} MiB")

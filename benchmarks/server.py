@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from benchmarks.report import Report
 from errorfloor.service import open_database
 from errorfloor.sql import parse
 from fuzzing import fuzz
@@ -49,8 +50,8 @@ class Line:
         return said
 
 
-def latency(folder):
-    """Print p50 and p99 of a fresh question with its durable charge, and of the sum of its parts."""
+def latency(report, folder):
+    """p50 and p99 of a fresh question with its durable charge, and of the sum of its parts."""
     catalogue = write_pay(folder / "latency")
     server = start_server(catalogue, "--rate", "0", "--audit-log", folder / "audit.log")
     database = open_database(catalogue)
@@ -88,12 +89,13 @@ def latency(folder):
         server.stop()
     parts = list(actions)[:4]
     sums = [sum(each) for each in zip(*(taken[name] for name in parts), strict=True)]
-    print(f"\nLatency over HTTP, {ROUNDS} questions, each with its durable charge")
-    for name in [*parts, "sum of these", "ask, fresh", "ask, again"]:
-        values = sums if name == "sum of these" else taken[name]
-        p50, p99 = quantile(values, 0.5), quantile(values, 0.99)
-        ratio = f"{p50 / quantile(sums, 0.5):6.2f} × the sum at p50, {p99 / quantile(sums, 0.99):6.2f} × at p99"
-        print(f"  {name:<20} p50 {1e3 * p50:8.2f} ms   p99 {1e3 * p99:8.2f} ms   {ratio}")
+    taken["sum of these"] = sums
+    rows = [
+        [name, *(quantile(taken[name], share) / quantile(sums, share) for share in (0.5, 0.99))]
+        for name in [*parts, "sum of these", "ask, fresh", "ask, again"]
+    ]
+    title = f"Latency over HTTP, {ROUNDS} questions, each with its durable charge"
+    report.rows(title, ["", "p50, × the sum's", "p99, × the sum's"], rows)
 
 
 def quantile(values, share):
@@ -101,8 +103,8 @@ def quantile(values, share):
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-def throughput(folder):
-    """Print how many fresh questions a second 8 clients get answered, beside one client."""
+def throughput(report, folder):
+    """How many fresh questions a second 8 clients get answered, beside one client."""
     server = start_server(write_pay(folder / "throughput"), "--rate", "0", "--audit-log", folder / "audit.log")
 
     def client(start, count):
@@ -121,11 +123,11 @@ def throughput(folder):
         together = CLIENTS * EACH / (time.perf_counter() - begun)
     finally:
         server.stop()
-    print(f"\nThroughput of fresh questions: {CLIENTS} clients get {together / alone:.2f} × as many a second as one")
+    report.rows("Throughput of fresh questions", ["", "× one client"], [[f"{CLIENTS} clients", together / alone]])
 
 
-def timing(folder):
-    """Print whether the time of an answer depends on the private values: all at one end of the range, or the other."""
+def timing(report, folder):
+    """Whether the time of an answer depends on the private values: all at one end of the range, or the other."""
     databases = {
         name: open_database(write_pay(folder / name, wages=[value] * 120))
         for name, value in (("low", 0.0), ("high", 1e9))
@@ -139,10 +141,11 @@ def timing(folder):
     for database in databases.values():
         database.close()
     ratio = statistics.median(taken["high"][50:]) / statistics.median(taken["low"][50:])
-    print(f"\nTime of an answer, private values all at the upper end / all at the lower end: {ratio:.3f}")
+    row = ["all private values at the upper end", f"{ratio:.3f}"]
+    report.rows("Time of an answer", ["", "× all at the lower end"], [row])
 
 
-def search(folder, count=FUZZED):
+def search(report, folder, count=FUZZED):
     """Send requests at random; say what was found that should never be."""
     found, statuses, lock = [], {}, threading.Lock()
     log = folder / "server.log"
@@ -167,12 +170,13 @@ def search(folder, count=FUZZED):
     handler.close()
     if holds_canary(written) or "Traceback" in written:
         found.append("in a log or a metric")
-    print(f"\n{sum(statuses.values()):,} requests at random: {dict(sorted(statuses.items()))}")
-    print(f"  failures of the server, tracebacks, private values: {len(found)} {found[:3] or ''}")
+    title = f"{sum(statuses.values()):,} requests at random, by the status of the reply"
+    report.rows(title, ["status", "replies"], [[str(status), f"{n:,}"] for status, n in sorted(statuses.items())])
+    report.note(f"failures of the server, tracebacks, private values: {len(found)} {found[:3] or ''}")
     assert not found
 
 
-def described(folder, examples=EXAMPLES):
+def described(report, folder, examples=EXAMPLES):
     """Run schemathesis over the OpenAPI description, all phases and checks."""
     import subprocess
 
@@ -186,19 +190,15 @@ def described(folder, examples=EXAMPLES):
         options += ["--generation-database", "none", "--warnings", "off"]
         done = subprocess.run([*command, *options], cwd=folder, capture_output=True, text=True)
     told = [line.strip() for line in done.stdout.splitlines() if "generated," in line or "Failures" in line]
-    print(f"\nschemathesis: {'nothing found' if done.returncode == 0 else done.stdout}; {' '.join(told)}")
+    report.note(f"schemathesis: {'nothing found' if done.returncode == 0 else done.stdout}; {' '.join(told)}")
     assert done.returncode == 0
 
 
-def main():
+def main(report: Report) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        latency(folder)
-        throughput(folder)
-        timing(folder)
-        search(folder)
-        described(folder)
-
-
-if __name__ == "__main__":
-    main()
+        latency(report, folder)
+        throughput(report, folder)
+        timing(report, folder)
+        search(report, folder)
+        described(report, folder)

@@ -4,7 +4,8 @@ import os
 
 import numpy as np
 
-from benchmarks.stopwatch import side_by_side, table
+from benchmarks.report import Report
+from benchmarks.stopwatch import side_by_side
 from errorfloor.catalogue import PrivateColumn
 from errorfloor.dynamics import LinearSystem
 from errorfloor.identity import Key
@@ -35,7 +36,7 @@ def stream_of(A: object, C: object) -> Stream:
     return Stream(plan, name="cars", states={names[0]: place}, keys=Key.fresh(), ledger=MemoryLedger())
 
 
-def compare(title: str, A: object, C: object) -> None:
+def compare(report: Report, title: str, A: object, C: object) -> None:
     stream = stream_of(A, C)
     step, seen = np.array(A).T.copy(), np.array(C).T.copy()
     fleet = stream.trips(list(range(ENTITIES)), ["one"] * ENTITIES)
@@ -62,10 +63,10 @@ def compare(title: str, A: object, C: object) -> None:
             trips.answer(measured)
 
     times = side_by_side({PRODUCTS: products, TURNED: turned, STREAM: answered}, 3)
-    table(f"{title}: {ENTITIES:,} entities × {STEPS:,} steps", times, PRODUCTS)
+    report.ratios(f"{title}: {ENTITIES:,} entities × {STEPS:,} steps", times, PRODUCTS)
 
 
-def gramians() -> None:
+def gramians(report: Report) -> None:
     horizon = 100_000
     A, C = dense(10, 2)
 
@@ -80,18 +81,20 @@ def gramians() -> None:
         _ = LinearSystem(A, C, horizon).gramian_root
 
     times = side_by_side({"stacked rows, one QR": stacking, "errorfloor, by blocks": blocks}, 3)
-    table(f"Gramian of {horizon:,} steps, 10 states", times, "stacked rows, one QR", unit="ms")
+    report.ratios(f"Gramian of {horizon:,} steps, 10 states", times, "stacked rows, one QR", unit="ms")
 
 
-def main() -> None:
-    compare("Car in the plane, 4 states", CAR, SEEN)
-    compare("Dense system, 4 states", *dense(4, 2))
-    compare("Dense system, 10 states", *dense(10, 2))
-    gramians()
+def main(report: Report) -> None:
+    compare(report, "Car in the plane, 4 states", CAR, SEEN)
+    compare(report, "Dense system, 4 states", *dense(4, 2))
+    compare(report, "Dense system, 10 states", *dense(10, 2))
+    gramians(report)
     figure = per_step_excess([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000])
-    print("\nNoise drawn anew at every step tells so many times as much as one draw, at equal quality (vehicle)")
     line = figure.axes[0].lines[0]
-    for horizon, times in zip(line.get_xdata(), line.get_ydata(), strict=True):
-        print(f"  horizon {int(horizon):>5}   {times:>8.1f} ×")
+    rows = [
+        [f"{int(horizon)}", float(times)] for horizon, times in zip(line.get_xdata(), line.get_ydata(), strict=True)
+    ]
+    title = "Information of noise drawn anew at every step, at equal quality (vehicle)"
+    report.rows(title, ["horizon", "× that of one draw"], rows)
     if folder := os.environ.get("BENCH_PICTURES"):
         print(f"  picture: {save(figure, f'{folder}/per_step_excess.png')}")

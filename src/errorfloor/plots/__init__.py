@@ -7,6 +7,7 @@ from errorfloor.errors import InputError
 from errorfloor.plots.answers import allowances, certain_intervals
 from errorfloor.plots.attacks import declines, findings
 from errorfloor.plots.canvas import canvas
+from errorfloor.plots.comparison import equal_usefulness, slopes
 from errorfloor.plots.counts import compare_counts, count_table
 from errorfloor.plots.densities import at_equal_quality, at_equal_width, compare, density
 from errorfloor.plots.policies import policy
@@ -25,6 +26,7 @@ __all__ = [
     "declines",
     "density",
     "distinguishability",
+    "equal_usefulness",
     "findings",
     "floor_against_answers",
     "frontier",
@@ -32,6 +34,7 @@ __all__ = [
     "per_step_excess",
     "policy",
     "save",
+    "slopes",
     "tradeoff",
     "trajectories",
 ]
