@@ -3,13 +3,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check docs bench clean
 
 help:
 	@echo "make demo    answer questions about a generated table of meter readings"
 	@echo "make test    all tests"
 	@echo "make check   lint, types, import contract, docs"
+	@echo "make docs    the documentation as a site, in build/site; needs no network to read"
 	@echo "make bench   measurements, as ratios"
 	@echo "make clean   remove what the others made"
 
@@ -24,7 +26,12 @@ check: $(VENV)/.dev-ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/mkdocs build --strict
 	$(BIN)/pytest tests/repo
+
+docs: $(VENV)/.dev-ready
+	$(BIN)/mkdocs build --strict
+	@echo "open build/site/index.html"
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks

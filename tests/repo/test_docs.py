@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import errorfloor as ef
+from errorfloor.catalogue.columns import Declaration
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -23,7 +24,8 @@ def page_id(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_examples_in_pages_run(page):
+def test_examples_in_pages_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS)
     assert failed == 0
 
@@ -39,10 +41,26 @@ def test_readme_has_an_example():
     assert (ROOT / "README.md").read_text().count(">>> ") >= 8
 
 
-def test_command_line_reference_is_current():
-    spec = importlib.util.spec_from_file_location("write_cli_reference", ROOT / "scripts" / "write_cli_reference.py")
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def test_configuration_reference_is_current_and_complete():
+    module = script("write_configuration_reference")  # a word without a sentence stops it
+    assert module.TARGET.read_text() == module.reference(), "run scripts/write_configuration_reference.py"
+    declared = [kind for kind, _, _ in module.SECTIONS.values()]
+    assert {kind.__name__ for kind in subclasses(Declaration)} == {kind.__name__ for kind in declared}
+
+
+def subclasses(kind):
+    return [one for below in kind.__subclasses__() for one in (below, *subclasses(below))]
+
+
+def test_command_line_reference_is_current():
+    module = script("write_cli_reference")
     assert module.TARGET.read_text() == module.reference(), "run scripts/write_cli_reference.py"
     from errorfloor.cli.app import app
 

@@ -1,0 +1,237 @@
+"""Write docs/reference/configuration.md from the catalogue's own models and the server's settings.
+
+Which words there are, their types, limits and defaults come from the code; what each means is said here, and a word
+without a sentence, or a sentence without a word, stops the script.
+"""
+
+from dataclasses import fields
+from fractions import Fraction
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from errorfloor.catalogue.columns import Declaration, Prior, PrivateColumn, PublicColumn
+from errorfloor.catalogue.model import Catalogue, Owner, Place, Quota, Table
+from errorfloor.catalogue.systems import Rows
+from errorfloor.catalogue.trajectories import Trajectories
+from errorfloor.designer.cache import SWITCH
+from errorfloor.server.settings import Settings
+
+TARGET = Path(__file__).parents[1] / "docs" / "reference" / "configuration.md"
+NOT_WRITTEN = {"folder"}  # where the catalogue was read from: known, not declared
+EXAMPLE = """\
+[place]
+engine = "duckdb"
+
+[quota]
+analyst = 0.25
+
+[tables.meters]
+source = "meters.parquet"
+version = "2013"
+row_key = ["household", "day"]
+public = { household = "text", day = "date", area = { type = "number", resolution = 0.5, unit = "m²" } }
+owner = { column = "household", floor = 0.2 }
+
+[tables.meters.private.kwh]
+range = [0, 50]
+resolution = 0.001
+floor = 2.0
+unit = "kWh"
+prior = { mean = 10, deviation = 8 }
+"""
+SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
+    "The file": (
+        Catalogue,
+        "What stands at the top. A table's name and a stream's are yours; they differ in more than capital letters.",
+        {
+            "place": "where things are kept",
+            "quota": "shares of every allowance for analysts and periods",
+            "tables": "a section for each table; may be empty where there are streams",
+            "streams": "a section for each stream of trajectories",
+        },
+    ),
+    "[place]": (
+        Place,
+        "Paths are relative to the catalogue.",
+        {
+            "engine": "where snapshots are kept and questions are computed",
+            "snapshots": "a DuckDB file, `postgresql://user@host/database`, or a folder for Spark",
+            "ledger": "what has been spent: a SQLite file, or `postgresql://user@host/database`",
+            "keys": "the secrets that noise follows from, for its owner's eyes only",
+            "anchor": "a file that remembers the ledger's end; after `!`, a command that does",
+        },
+    ),
+    "[quota]": (
+        Quota,
+        "Each is a share of every allowance. Universal time; weeks begin on Monday. May be changed at any time.",
+        {
+            "analyst": "what one analyst may use, ever",
+            "day": "what all together may use in a day",
+            "week": "in a week",
+            "month": "in a month",
+            "analyst_day": "what one analyst may use in a day",
+            "analyst_week": "in a week",
+            "analyst_month": "in a month",
+        },
+    ),
+    "[tables.NAME]": (
+        Table,
+        "A table without private columns is public, and others can be joined to it on its row key.",
+        {
+            "source": "a .parquet or .csv file, a folder of Parquet files, `file.duckdb::table`, or `schema.table`",
+            "version": "a name for this state of the data; another whenever they change",
+            "row_key": "public columns that together name each row once",
+            "private": "a section for each private number",
+            "public": "the columns that everybody may know, row by row; what is not declared is never read",
+            "owner": "whose numbers they are, if one owner has several",
+            "account_by": "public columns each of whose values has an account of its own; fixed by the first question",
+        },
+    ),
+    "[tables.NAME.owner]": (
+        Owner,
+        "",
+        {
+            "column": "the public column that names the owner",
+            "floor": "the share of guesses, at even odds, in which anybody must be wrong who tells two histories apart",
+        },
+    ),
+    "[tables.NAME.public.COLUMN]": (
+        PublicColumn,
+        'A type alone may be written short: `tariff = "text"`.',
+        {
+            "type": "what the column holds; `whole` is a whole number, `moment` a date with a time, `flag` yes or no",
+            "resolution": "numbers are kept as whole multiples of it; needed for `number`, and for nothing else",
+            "unit": "for words and tables",
+        },
+    ),
+    "[tables.NAME.private.COLUMN]": (
+        PrivateColumn,
+        "Also for the private states of a stream, without `nulls`, `impute` and `prior`.",
+        {
+            "range": "values outside are clamped to it; from what is known of such data, never from these",
+            "resolution": "values are kept as whole multiples of it; the ends of the range are such multiples",
+            "floor": "the root-mean-square error that any estimate of an entry has at least, worst case over the "
+            "range; below the range over √12",
+            "unit": "for words and tables",
+            "nulls": "a null stops the registration; or which rows are null is no secret; or a constant is put there",
+            "impute": "that constant",
+            "distance": "the example in words: how well two values so far apart can be told; else a tenth of the range",
+            "prior": "what everybody may be assumed to believe beforehand: a normal law cut to the range",
+        },
+    ),
+    "[tables.NAME.private.COLUMN.prior]": (
+        Prior,
+        "",
+        {"mean": "the mean of that law", "deviation": "its standard deviation"},
+    ),
+    "[streams.NAME]": (
+        Trajectories,
+        "x[k+1] = A x[k], of which C x[k] is measured. Either a system and its quality, or a plan.",
+        {
+            "A": "the matrix of the system",
+            "C": "what is measured",
+            "horizon": "the number of the last step of a trip",
+            "states": "the names of the states, in the order of A",
+            "plan": "a JSON file with a plan, in place of the system and its quality",
+            "private": "a section for each private state: its floor is for the start of a trip",
+            "public": "states that are released exactly",
+            "max_loss": "the mean of Σ|noise|² over a trip, at most",
+            "loss_weight": "or its price",
+            "bound": "or a bound on the noise of each number at every step; one, or one for each output",
+            "method": "with `bound`: the best of simple shapes, or (up to three states) the best of all",
+            "deviation": "independent noise on every answer besides; one, or one for each step",
+            "step": "answers are multiples of it",
+        },
+    ),
+}
+
+
+def reference() -> str:
+    """Give the whole page."""
+    parts = [
+        "# Configuration",
+        "Two places: the catalogue, a file that says what is declared of the data, and the settings of the server, "
+        "which are options of its command. This page is written by `scripts/write_configuration_reference.py`.",
+        "## The catalogue",
+        "`errorfloor.toml`, in TOML. `errorfloor init` drafts it with every word explained; [how to "
+        "choose](../how-to-declare.md). Numbers are read exactly as they are written. A word that is not listed here "
+        "is refused, with the nearest that is.",
+        f"```toml\n{EXAMPLE}```",
+    ]
+    for title, (model, text, words) in SECTIONS.items():
+        named = set(model.model_fields) - NOT_WRITTEN
+        assert named == set(words), f"{title}: {sorted(named ^ set(words))} in the model or here, not in both"
+        parts.append(f"### {f'`{title}`' if title.startswith('[') else title}")
+        if text:
+            parts.append(text)
+        rows = [_row(name, model.model_fields[name], words[name]) for name in model.model_fields if name in words]
+        parts.append("\n".join(["| word | type | default | |", "|---|---|---|---|", *rows]))
+    parts += [
+        "## The server",
+        "Each setting is an option of `errorfloor serve`; none is read from anywhere else.",
+        "\n".join(
+            ["| option | type | default | limits | |", "|---|---|---|---|---|", *map(_setting, fields(Settings))]
+        ),
+        "## The environment",
+        f"| variable | |\n|---|---|\n| `{SWITCH}` | the folder in which designs of noise are kept to be found again; "
+        "`off` keeps none. Nothing private is in it. |",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(name: str, field: FieldInfo, words: str) -> str:
+    if field.is_required():
+        default = "**needed**"
+    elif field.default in (None, (), "") or isinstance(field.default, Declaration) or field.default_factory:
+        default = ""
+    else:
+        default = f"`{field.default}`"
+    return f"| `{name}` | {_type(field.annotation)}{_limits(field)} | {default} | {words.replace('|', chr(92) + '|')} |"
+
+
+def _type(kind: Any) -> str:
+    """Say a type in words."""
+    if get_origin(kind) is Annotated:
+        return _type(get_args(kind)[0])
+    if kind == Rows:
+        return "matrix"
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join(dict.fromkeys(_type(one) for one in get_args(kind) if one is not NoneType))
+    if get_origin(kind) is Literal:
+        return ", ".join(f"`{one}`" for one in get_args(kind))
+    if get_origin(kind) is tuple:
+        inner = get_args(kind)
+        return f"list of {_type(inner[0])}s" if Ellipsis in inner else f"list of {len(inner)} numbers"
+    if get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, Declaration)):
+        return "section"
+    return {str: "text", float: "number", Fraction: "number", int: "whole number", bool: "yes or no", Path: "file"}[
+        kind
+    ]
+
+
+def _limits(field: FieldInfo) -> str:
+    signs = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
+    found = [*field.metadata]
+    for one in get_args(field.annotation):  # Share | None carries its limits inside
+        found += [inner for part in getattr(one, "__metadata__", ()) for inner in getattr(part, "metadata", ())]
+    said = [f"{sign} {getattr(one, word):g}" for one in found for word, sign in signs.items() if hasattr(one, word)]
+    return f" {', '.join(said)}" if said else ""
+
+
+def _setting(one: Any) -> str:
+    least, most = one.metadata["least"], one.metadata["most"]
+    limits = (
+        " … ".join("" if end is None else f"{end:.12g}" for end in (least, most))
+        if (least, most) != (None, None)
+        else ""
+    )
+    default = "" if one.default in (None, False) else f"`{one.default}`"
+    option = f"`--{one.name.replace('_', '-')}`"
+    return f"| {option} | {_type(one.type)} | {default} | {limits.strip()} | {one.metadata['help']} |"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(reference())
