@@ -59,3 +59,9 @@ def test_more_information_lowers_the_floor():
 def test_a_prior_far_from_the_range_is_refused():
     with pytest.raises(InputError, match="next to nothing on 0 … 50"):
         ziv_zakai_under(CutNormal(mean=1000.0, deviation=1.0, low=0.0, high=50.0), 0.0)
+
+
+def test_a_nearly_flat_prior_without_answers_leaves_what_the_range_does():
+    """Written with a difference of squares, the root would be of a negative number."""
+    law = CutNormal(mean=25.0, deviation=1e5, low=0.0, high=50.0)
+    assert ziv_zakai_under(law, 0.0) == pytest.approx(50.0**2 / 12, rel=1e-6)
