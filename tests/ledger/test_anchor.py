@@ -274,3 +274,25 @@ def test_a_command_that_fails_is_named(tmp_path):
         open_ledger(Place(anchor="! "), tmp_path)
     with pytest.raises(LedgerError, match="does not hold the head"):
         CommandAnchor("echo hello", tmp_path).read()
+
+
+def test_a_charge_is_anchored_when_its_call_returns_whoever_else_charges(sqlite_place):
+    anchor = FileAnchor(sqlite_place.anchor)
+    with sqlite_place.open() as ledger, ThreadPoolExecutor(8) as threads:
+
+        def follows(number):
+            charge(ledger, number)
+            kept = anchor.read()
+            return kept.sequence >= ledger.found([f"{number:064x}"])[f"{number:064x}"].sequence
+
+        assert all(threads.map(follows, range(1, 81)))
+
+
+def test_a_head_is_anchored_though_another_thread_forgot_it(sqlite_place):
+    """Two threads that note the newest head at once may leave the older one noted."""
+    with sqlite_place.open() as ledger:
+        charge(ledger, 1)
+        anchor = FileAnchor(sqlite_place.anchor)
+        ledger._newest = head(0)
+        ledger._keep(anchor, Head(2, "ab" * 32))
+        assert anchor.read() == Head(2, "ab" * 32)

@@ -115,16 +115,16 @@ class Ledger(ABC):
         if self._anchor is None or kept == head:
             yield decision.settlement
             return
-        self._newest = max(self._newest, head, key=lambda one: one.sequence)
-        pending = self._anchoring.submit(self._keep_newest, self._anchor)
+        self._newest = _newer(self._newest, head)
+        pending = self._anchoring.submit(self._keep, self._anchor, head)
         try:
             yield decision.settlement
         finally:
             pending.result()
 
-    def _keep_newest(self, anchor: Anchor) -> None:
-        """Anchor the newest head that is durable by now: those who wait behind this find theirs kept already."""
-        anchor.advance(self._newest)
+    def _keep(self, anchor: Anchor, head: Head) -> None:
+        """Anchor a head, or a newer one that is durable by now: those who wait behind this find theirs kept already."""
+        anchor.advance(_newer(self._newest, head))
 
     def preview(self, entries: Sequence[Entry], quotas: Quotas = NO_QUOTAS) -> Settlement:
         """Say which entries are not free, and how their accounts and quotas stand now; nothing is written."""
@@ -227,6 +227,10 @@ class Ledger(ABC):
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _newer(one: Head, other: Head) -> Head:
+    return one if one.sequence > other.sequence else other
 
 
 def _now() -> str:
