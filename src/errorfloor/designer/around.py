@@ -31,6 +31,7 @@ ROUNDING = 1e-10
 def bound_around(support: Support, sensitivity: Array, loss: Loss | None, weight: float) -> tuple[float | None, str]:
     """Give a number below J + ϱQ of every noise on a convex set with flat faces, or None, and how it was found.
 
+    >>> from errorfloor.support import Polytope
     >>> simplex = Polytope(vertices=np.vstack([np.zeros(4), np.eye(4)]))
     >>> found, how = bound_around(simplex, np.eye(4), None, 0.0)
     >>> round(found, 1), how

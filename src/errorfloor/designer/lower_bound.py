@@ -83,8 +83,9 @@ def on_the_line(line: Line, axis: Axis, c: Array) -> float | None:
     level = second_level(line, float(axis.breaks[0]), float(axis.breaks[-1]), R - shift, 1 / float(inverse[0]))
     if level is None or (level + shift) * beta <= 1:
         return None
-    kinked = 0.0 if line.curve.given is None else UNRESOLVED * R
-    return _rounded_down(bound(R, beta, level + shift), R, axis.degree) - kinked - shift
+    pieces = np.diff(axis.breaks)
+    kinked = line.curve.given is not None and pieces.min() < 1e-3 * pieces.sum()
+    return _rounded_down(bound(R, beta, level + shift), R, axis.degree) - UNRESOLVED * R * kinked - shift
 
 
 def on_the_box(
