@@ -306,6 +306,23 @@ def test_a_vault_that_was_made_anew_is_not_the_version_that_was_charged(tmp_path
         database.ask(AVERAGE, max_error=0.5)
 
 
+def test_a_floor_may_rise_once_it_was_charged_and_not_fall(tmp_path):
+    """What was said to hold for all answers must not be undone by a word in the catalogue."""
+    folder, ledger = tmp_path / "town", MemoryLedger()
+    write_town(folder)
+    with open_town(folder, ledger=ledger) as database:
+        floor = database.catalogue.tables["meters"].private["kwh"].floor
+        database.ask(AVERAGE, max_error=0.5)
+    renamed(folder, f"floor = {floor:g}", f"floor = {floor / 2:g}")
+    with open_town(folder, ledger=ledger) as database:
+        with pytest.raises(CatalogueError, match=rf"meters.kwh floor was {floor:g} when .* A floor may rise"):
+            database.ask(AVERAGE, max_error=0.4)
+        assert len(database.history()) == 1
+    renamed(folder, f"floor = {floor / 2:g}", f"floor = {floor * 1.5:g}")
+    with open_town(folder, ledger=ledger) as database:
+        assert database.ask(AVERAGE, max_error=0.4).fresh == (True,)
+
+
 def test_a_row_cannot_move_to_another_account_in_a_new_version(tmp_path):
     folder = tmp_path / "town"
     write_town(folder)

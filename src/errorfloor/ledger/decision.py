@@ -151,6 +151,14 @@ def _check_terms(
                     f"made anew, and its noise must not be drawn for other data. Declare a new version and register it",
                     table=table,
                 )
+            if set(old) == {"floor"}:
+                if new["floor"] >= old["floor"]:
+                    continue
+                raise CatalogueError(
+                    f"the {table} was {old['floor']:g} when it was first charged, and that was promised; the catalogue "
+                    f"now says {new['floor']:g}. A floor may rise, and must not fall: declare it as it was",
+                    table=table,
+                )
             changed = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
             raise CatalogueError(
                 f"the accounts of {table} were opened with {_listed(old, changed)}; the catalogue now says "

@@ -151,13 +151,17 @@ def _check_names(question: Question) -> None:
 def terms_of(name: str, table: Table, accounts: Iterable[Account], snapshots: Iterable[Snapshot]) -> dict[str, JSON]:
     """Say what must never change, as the ledger keeps it.
 
-    What the accounts of a table and of the columns that are charged mean; and which snapshot a version is: its noise
-    belongs to that snapshot, and is never drawn for another.
+    What the accounts of a table and of the columns that are charged mean; the floors that were promised, which may
+    rise and not fall; and which snapshot a version is: its noise belongs to that snapshot, and is never drawn for
+    another.
     """
     divided = [[column, table.public[column].type] for column in table.account_by]
     fixed: dict[str, JSON] = {name: {"account_by": divided, "owner": table.owner.column if table.owner else None}}
     for column in sorted({account.column for account in accounts if account.column}):
         fixed[f"{name}.{column}"] = {"unit": table.private[column].unit}
+        fixed[f"{name}.{column} floor"] = {"floor": table.private[column].floor}
+    if table.owner is not None:
+        fixed[f"{name}.owner floor"] = {"floor": table.owner.floor}
     for one in snapshots:
         fixed[f"{name}.{one.table_name}@{one.version}"] = {"snapshot": one.identity}
     return fixed
