@@ -48,8 +48,10 @@ class Threads:
             self._done(None)
             raise DoorError(503, "stopping", "the server is being stopped: try again") from None
         future.add_done_callback(self._done)
+        waited = asyncio.wrap_future(future)
+        waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # none of it is left to be logged
         try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), self._time_limit)
+            return await asyncio.wait_for(asyncio.shield(waited), self._time_limit)
         except TimeoutError:
             future.cancel()  # if it has not begun
             raise DoorError(
