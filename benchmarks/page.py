@@ -8,7 +8,7 @@ from benchmarks.report import Report, Table
 TARGET = Path(__file__).parents[1] / "docs" / "performance.md"
 OPENING = """# Measurements
 
-Ratios, not times: whatever is compared was measured in one run, alternately, on one machine. `make bench` measures and
+Ratios, not times: whatever is compared was measured in one run on one machine. `make bench` measures and
 writes this page; `python -m benchmarks {example}` repeats sections of it. Peers run in environments of their own.
 *Load* is how many processes wanted to run when a section was done; more than there are cores make it rough."""
 

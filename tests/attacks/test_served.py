@@ -4,9 +4,9 @@ import tomllib
 
 import pytest
 
-from errorfloor.attacks.process import _address, written
+from errorfloor.attacks.process import _address, server_process, written
 from errorfloor.catalogue import Catalogue
-from errorfloor.errors import ErrorFloorError
+from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.service.demo_table import CATALOGUE as DEMO
 from errorfloor.service.example import CATALOGUE as EXAMPLE
 
@@ -35,3 +35,12 @@ def test_a_server_that_does_not_start_says_why(tmp_path):
     log.write_text("first\nerrorfloor: port 8470 is in use\n")
     with pytest.raises(ErrorFloorError, match="errorfloor serve did not start: errorfloor: port 8470 is in use"):
         _address(iter([]), log)
+
+
+def test_the_files_of_a_custodian_are_never_replaced(tmp_path):
+    (tmp_path / "errorfloor.toml").write_text(EXAMPLE)
+    (tmp_path / "keys.json").write_text("a secret")
+    declared = Catalogue.model_validate({**tomllib.loads(EXAMPLE), "folder": tmp_path})
+    with pytest.raises(InputError, match="no audit wrote"), server_process(declared):
+        pass
+    assert (tmp_path / "keys.json").read_text() == "a secret"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from errorfloor.catalogue import Catalogue
-from errorfloor.errors import ErrorFloorError
+from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.identity import KeyRing
 from errorfloor.server.tokens import Role, TokenFile
 
@@ -30,12 +30,14 @@ def server_process(catalogue: Catalogue) -> Iterator["AnalystDoor"]:
 
     Settings are the default ones, but for the rate of requests, which only slows adversaries down.
     """
-    folder = catalogue.folder
+    folder, text = catalogue.folder, written(catalogue)
+    if (folder / FILE).exists() and (folder / FILE).read_text() != text:
+        raise InputError(f"{folder} holds a catalogue that no audit wrote: its keys and ledger are not replaced")
     for pattern in LEFT_BEHIND:
         for file in folder.glob(pattern):
             file.unlink()
     KeyRing.create(folder / "keys.json")
-    (folder / FILE).write_text(written(catalogue))
+    (folder / FILE).write_text(text)
     known = TokenFile(folder / "tokens.json")
     tokens = {f"analyst {k}": known.create(f"analyst-{k}", Role.ANALYST)[1] for k in range(ANALYSTS)}
     tokens["owner"] = known.create("owner", Role.OWNER)[1]
