@@ -165,7 +165,7 @@ def test_what_cannot_be_sent_is_refused_here(both, bad):
 
 def test_unknown_token_and_absent_server_are_said_clearly(both):
     _, _, server = both
-    with pytest.raises(RemoteError, match="this needs a token") as refused:
+    with pytest.raises(RemoteError, match="does not know this token") as refused:
         connect(server.url, token="ef_x_y")
     assert (refused.value.code, refused.value.fields["status"]) == ("token", 401)
     with pytest.raises(RemoteError, match="cannot be reached"):

@@ -185,6 +185,60 @@ def test_duckdb_reader_reaches_no_other_file(duckdb_place):
         engine.query(f"SELECT * FROM read_csv('{duckdb_place.folder / 't.csv'}')")
 
 
+HEAD = "person,site,pay\n"
+LINES = [f"p{number},north,{SECRET}" for number in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([*LINES, "p9,north"], "line 7 has 2 fields, and the first line names 3 columns"),
+        ([LINES[0], f"p9,north,{SECRET},5", *LINES], "line 3 has 4 fields, and the first line names 3 columns"),
+    ],
+)
+def test_a_csv_line_that_does_not_fit_is_named_and_not_quoted(engine_place, lines, words):
+    (engine_place.folder / "pay.csv").write_text(HEAD + "\n".join(lines) + "\n")
+    with (
+        opened(engine_place, read_only=False) as engine,
+        pytest.raises(CatalogueError, match=rf"pay\.csv: {words}: mend it") as told,
+        engine.reading("pay.csv") as source,
+    ):
+        engine.query(f"SELECT person, pay FROM {source.relation}")
+    assert SECRET not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", r"pay\.csv is empty: the first line of a CSV names its columns"),
+        (b"\n\n", r"pay\.csv has an empty first line"),
+        (b"pay,site,pay\n1,2,3\n", "names columns 1 and 3 alike: rename one"),
+        (b"person,site\np1,north,3\np2,north,3\n", "line 2 has 3 fields, and the first line names 2 columns"),
+        (HEAD.encode() + b'p1,"north,3\n', "line 2 has a quotation mark that is not closed"),
+        (HEAD.encode() + "p1,süd,3\n".encode("latin-1"), "line 2 is not text in UTF-8"),
+        ("père,site\n".encode("latin-1"), "line 1 is not text in UTF-8"),
+    ],
+)
+def test_a_csv_file_that_duckdb_would_misread_is_refused(duckdb_place, content, words):
+    (duckdb_place.folder / "pay.csv").write_bytes(content)
+    with (
+        opened(duckdb_place, read_only=False) as engine,
+        pytest.raises(CatalogueError, match=words),
+        engine.reading("pay.csv") as source,
+    ):
+        engine.query(f"SELECT * FROM {source.relation}")
+
+
+def test_a_failure_that_no_line_of_a_csv_file_explains_stays_the_engines(duckdb_place):
+    (duckdb_place.folder / "pay.csv").write_text(HEAD + "\n".join(LINES))
+    with (
+        opened(duckdb_place, read_only=False) as engine,
+        pytest.raises(EngineError, match="could not answer a query"),
+        engine.reading("pay.csv") as source,
+    ):
+        engine.query(f"SELECT CAST(site AS INTEGER) AS n FROM {source.relation}")
+
+
 def test_table_of_another_duckdb_file_is_a_source(duckdb_place):
     with open_engine(Place(snapshots="other.duckdb"), duckdb_place.folder, read_only=False) as other:
         other.create("numbers", ROWS)

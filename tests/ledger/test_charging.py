@@ -137,6 +137,43 @@ def test_several_tables_have_their_own_terms(ledger):
         ledger.charge([entry(3)], allow(9.0), {"wages": {"account_by": ["year"]}})
 
 
+def _with_floor(floor):
+    return {**TERMS, "meters.kwh floor": {"floor": floor}}
+
+
+def test_a_floor_rises_and_never_falls_below_the_highest_that_was_promised(ledger):
+    for name, floor in ((1, 2.0), (2, 3.0)):
+        assert ledger.charge([entry(name)], allow(9.0), _with_floor(floor)) == [True]
+    for lower in (2.0, 2.999):
+        with pytest.raises(CatalogueError, match=r"kwh floor was 3 when it was charged, .* must not fall"):
+            ledger.charge([entry(3)], allow(9.0), _with_floor(lower))
+    assert ledger.charge([entry(2)], allow(9.0), _with_floor(4.0)) == [False]  # nothing is charged: nothing is promised
+    assert ledger.charge([entry(3)], allow(9.0), _with_floor(3.0)) == [True]
+    assert [record.terms for record in ledger.entries()] == [
+        _with_floor(2.0),
+        {"meters.kwh floor": {"floor": 3.0}},
+        {},
+    ]
+    assert ledger.verify().terms["meters.kwh floor"] == '{"floor":3.0}'
+
+
+def test_a_floor_raised_by_another_process_holds_for_one_that_runs(ledger_place):
+    with ledger_place.open() as old, ledger_place.open() as new:
+        old.charge([entry(1)], allow(9.0), _with_floor(2.0))
+        new.charge([entry(2)], allow(9.0), _with_floor(3.0))
+        with pytest.raises(CatalogueError, match="kwh floor was 3"):
+            old.charge([entry(3)], allow(9.0), _with_floor(2.0))
+        assert old.spent([KWH])[KWH].information == 2.0
+
+
+def test_terms_have_names_as_long_as_tables_columns_and_versions(ledger):
+    table, column = "t" * 63, "c" * 200
+    account = Account(table, column, "")
+    terms = {table: {"account_by": []}, f"{table}.{column} floor": {"floor": 1.0}, f"{table}.{table}@{'v' * 300}": {}}
+    assert ledger.charge([entry(1, {account: Charge(1.0, 0.0)})], {account: Charge(1.0, 0.0)}, terms) == [True]
+    assert set(ledger.verify().terms) == set(terms)
+
+
 def test_an_account_without_an_allowance_cannot_be_charged(ledger):
     with pytest.raises(CatalogueError, match=r"meters\.kwh has no allowance"):
         ledger.charge([entry(1)], {}, TERMS)

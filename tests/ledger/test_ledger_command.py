@@ -76,11 +76,11 @@ def folder(tmp_path):
 
 def test_show_says_what_each_account_has_spent_and_of_how_much(folder, shown):
     amount, _ = catalogue.allowance(catalogue.load(folder / "errorfloor.toml").tables["meters"].private["kwh"])
-    of_kwh = f"information {amount / 4:.4g} of {amount:.4g} (25.0%), evaluation 2.5e-07 of 1e-06 (25.0%)"
+    of_kwh = f"information {amount / 4:.4g} of {amount:.4g} (25 %), evaluation 2.5e-07 of 1e-06 (25 %)"
     lines = shown(folder, "show").splitlines()
     assert lines == [
         "2 records, 3 accounts",
-        "the owners of meters: information 0.5 of 1.656 (30.2%)",
+        "the owners of meters: information 0.5 of 1.656 (30.2 %)",
         f'meters.kwh for ["standard"]: {of_kwh}',
         "wages.pay: information 3, evaluation 0",
     ]

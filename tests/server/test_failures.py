@@ -5,7 +5,9 @@ import json
 import pytest
 
 from errorfloor.errors import EngineError
+from errorfloor.server import Role, TokenFile
 from errorfloor.server.gate import HEADERS
+from serving import served
 
 ASK = {"sql": "SELECT avg(wage) AS mean FROM pay", "max_error": 1e6}
 
@@ -34,6 +36,63 @@ def test_no_token_and_unknown_tokens_are_sent_away(server):
         reply = nobody.get("/v1/tables", headers=headers)
         shape(reply, 401, "token")
         assert reply.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_an_unknown_token_is_told_from_a_missing_one_and_not_from_a_revoked_one(server, database, tmp_path):
+    nobody = server.client(None)
+
+    def said(**headers):
+        return nobody.get("/v1/tables", headers=headers).json()["error"]["message"]
+
+    assert "needs a token" in said() == said(Authorization="Bearer") == said(Authorization="Basic eDp5")
+    tokens = TokenFile(None)
+    token, text = tokens.create("anna", Role.READER)
+    tokens.revoke(token.id)
+    with served(database, tmp_path, tokens=tokens) as here:
+        revoked = here.client(None).get("/v1/tables", headers={"Authorization": f"Bearer {text}"})
+    unknown = said(Authorization="Bearer ef_x_y")
+    assert "does not know this token" in unknown
+    assert revoked.json()["error"]["message"] == unknown
+    assert "sign in again" in said(Cookie=f"errorfloor={text}")
+
+
+@pytest.mark.parametrize(
+    ("given", "where", "words"),
+    [
+        ({"max_error": 0}, "max_error", "must be a number above 0, such as 0.5, or one for each output by name"),
+        ({"max_error": -1}, "max_error", "got -1"),
+        ({"max_error": "fifty"}, "max_error", 'got "fifty"'),
+        ({"max_error": "50"}, "max_error", 'got "50"'),
+        ({"max_error": True}, "max_error", "got true"),
+        ({"max_error": {"mean": -1}}, "max_error.mean", "must be a number above 0, such as 0.5, got -1"),
+        ({"max_eror": 5}, "max_eror", "did you mean max_error?"),
+        ({"surprise": 4711}, "surprise", "there are sql, max_error, spend, support, max_loss, dry, charge"),
+        ({"spend": 2}, "spend", "above 0 and at most 1, such as 0.05, got 2"),
+        ({"support": {"kind": "Interval", "low": 0, "hihg": 1, "high": 1}}, "support.hihg", "did you mean high?"),
+        ({"support": {"kind": "Interval", "low": "a", "high": 1}}, "support.low", 'must be a number, got "a"'),
+        ({"support": {"kind": "Ball"}}, "support", "a kind among 'Interval', 'HalfLine'"),
+        ({"sql": ""}, "sql", 'must be a question as text, such as "SELECT'),
+    ],
+)
+def test_a_wrong_field_is_told_once_in_our_words(analyst, given, where, words):
+    reply = analyst.post("/v1/ask", json={"sql": ASK["sql"], **given})
+    problem = shape(reply, 422, "input")
+    assert [one["where"] for one in problem["fields"]["problems"]] == [where]
+    assert problem["message"].startswith(f"{where} ")
+    assert words in problem["message"]
+    for foreign in ("Input should", "constrained", "not permitted", "4711"):
+        assert foreign not in problem["message"]
+
+
+def test_a_body_that_is_no_object_is_told_so_and_not_repeated(analyst):
+    def said(content):
+        reply = analyst.post("/v1/ask", content=content, headers={"Content-Type": "application/json"})
+        return shape(reply, 422, "input")["message"]
+
+    assert said(b"[4711.5]") == "the body must be a JSON object, got a list"
+    assert said(b"") == "the body is empty: send a JSON object"
+    assert said(b"{").startswith("the body is not JSON")
+    assert said(b'{"max_error": 1}').startswith("sql is missing: give a question")
 
 
 @pytest.mark.parametrize(

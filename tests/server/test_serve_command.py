@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from errorfloor.cli.app import app
+from errorfloor.cli.serve import _announce
 from errorfloor.client import connect
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.server import Settings
@@ -99,6 +100,31 @@ def self_signed():
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
     )
     return builder.sign(key, hashes.SHA256()), key
+
+
+def test_once_there_are_tokens_it_says_where_to_sign_in(tmp_path, capsys):
+    settings = Settings(tokens=tmp_path / "tokens.json")
+    _announce(tmp_path / "errorfloor.toml", settings, None, False, False)
+    said = capsys.readouterr().err
+    assert "http://127.0.0.1:8470/login" in said
+    assert f"tokens create --file {settings.tokens} --name NAME --role owner" in said
+    _announce(tmp_path / "errorfloor.toml", settings, None, True, False)
+    said = capsys.readouterr().err
+    assert "http://127.0.0.1:8470/login" in said
+    assert "--role owner" not in said
+
+
+def test_a_second_token_of_one_name_is_told_with_the_first(tmp_path):
+    def made():
+        arguments = ["tokens", "create", "--name", "ada", "--file", str(tmp_path / "tokens.json")]
+        done = CliRunner(env={"COLUMNS": "200"}).invoke(app, arguments, catch_exceptions=False)
+        return done.stdout.strip(), done.stderr
+
+    text, first = made()
+    assert "sign in with it at /login of the server (http://127.0.0.1:8470/login" in first
+    assert "another token" not in first
+    identity = text.split("_")[1]
+    assert f"ada has another token, {identity} (analyst, made " in made()[1]
 
 
 def test_tokens_by_command(tmp_path):

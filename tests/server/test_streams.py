@@ -222,9 +222,9 @@ def test_allowance_is_never_exceeded_and_begun_trips_go_on(cars):
         ({"measurement": [1e12]}, 422, "at most 5.36871e+08 in size"),
         ({"measurement": []}, 422, "measurement must be a list of 1 number"),
         ({"entity": "a\nb"}, 422, "entity must be a text of 1 to 200 printable signs"),
-        ({"trip": ""}, 422, "trip: String should have at least 1 character"),
-        ({"step": -1}, 422, "greater than or equal to 0"),
-        ({"speed": 1}, 422, "Extra inputs"),
+        ({"trip": ""}, 422, "trip must be text that is not empty, got"),
+        ({"step": -1}, 422, "step must be at least 0, got -1"),
+        ({"speed": 1}, 422, "speed is no field that is known here"),
     ],
 )
 def test_what_cannot_be_answered_is_refused_and_charges_nothing(cars, change, status, words):

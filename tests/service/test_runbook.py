@@ -68,8 +68,8 @@ def test_backup_and_restore(command, tmp_path):
     lost = command("ask", AVERAGE, "--max-error", "20", code=1)
     assert "the ledger has 0 records, its anchor" in lost.stderr
     assert "errorfloor ledger restore" in lost.stderr
-    assert command("ledger", "restore", "--from", "ledger.jsonl").stdout == "restored 1 records\n"
-    assert command("ledger", "verify").stdout.startswith("1 records")
+    assert command("ledger", "restore", "--from", "ledger.jsonl").stdout == "restored 1 record\n"
+    assert command("ledger", "verify").stdout.startswith("1 record and")
     assert asked(command) == (before, False, used)
 
 
@@ -91,7 +91,7 @@ def test_a_key_that_is_lost_and_found(command, tmp_path):
     lost = command("ask", AVERAGE, "--max-error", "20", code=1)
     assert "there is no key file" in lost.stderr
     assert "errorfloor keys create" in lost.stderr
-    assert command("ledger", "verify").stdout.startswith("1 records")  # the ledger needs no key
+    assert command("ledger", "verify").stdout.startswith("1 record and")  # the ledger needs no key
     command("keys", "create", "--file", "keys.json")
     after, fresh, used_after = asked(command)
     assert fresh
@@ -107,8 +107,8 @@ def test_moving_to_postgresql(command, tmp_path, postgresql_place):
     catalogue = tmp_path / "errorfloor.toml"
     on_sqlite = catalogue.read_text()
     catalogue.write_text(f'[place]\nledger = "{postgresql_place.place.snapshots}"\n{on_sqlite}')
-    assert command("ledger", "restore", "--from", "ledger.jsonl").stdout == "restored 1 records\n"
-    assert command("ledger", "verify").stdout.startswith("1 records")
+    assert command("ledger", "restore", "--from", "ledger.jsonl").stdout == "restored 1 record\n"
+    assert command("ledger", "verify").stdout.startswith("1 record and")
     assert asked(command) == (before, False, used)
     asked(command, "30")
     catalogue.write_text(on_sqlite)
@@ -120,7 +120,7 @@ def test_quotas_are_shown_with_what_is_used_of_them(command, tmp_path):
     catalogue.write_text(f"[quota]\nanalyst = 0.5\nmonth = 0.9\n{catalogue.read_text()}")
     asked(command, "20", "--analyst", "ada")
     lines = command("ledger", "show").stdout.splitlines()
-    assert lines[0] == "1 records, 2 accounts"
+    assert lines[0] == "1 record, 2 accounts"
     assert [line.partition(":")[0].partition(" of ")[2] for line in lines[3:]][:2] == [
         "analyst ada of the owners of meters",
         "month " + lines[4].partition("month ")[2].partition(":")[0],

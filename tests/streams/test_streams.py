@@ -231,6 +231,19 @@ def test_terms_of_a_stream_stay_as_they_were():
         in_memory(ledger=ledger, states=feet).trip("car 7", "tuesday")
 
 
+def test_a_floor_of_a_stream_may_rise_and_not_fall():
+    ledger = MemoryLedger()
+    in_memory(ledger=ledger).trip("car 7", "monday")
+    floor = place().floor
+    lower = {"east": place().model_copy(update={"floor": floor / 2}), "north": place()}
+    with pytest.raises(CatalogueError, match=rf"east floor was {floor:g} when it was charged"):
+        in_memory(ledger=ledger, states=lower).trip("car 7", "tuesday")
+    higher = {"east": place().model_copy(update={"floor": 1.01 * floor}), "north": place()}
+    in_memory(ledger=ledger, states=higher).trip("car 8", "monday")
+    with pytest.raises(CatalogueError, match="must not fall"):
+        in_memory(ledger=ledger).trip("car 8", "tuesday")
+
+
 def test_mistakes_are_named():
     plan = vehicle(9).protect(max_loss=1e5, protect=["east", "north"])
     cases = [

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -176,6 +177,27 @@ def test_two_names_for_one_source_are_refused(engine_place):
     renamed = Catalogue(place=engine_place.place, tables={"renamed": one}, folder=engine_place.folder)
     with pytest.raises(CatalogueError, match="same source as table meters"):
         register(engine_place, renamed, "renamed")
+
+
+def test_a_further_table_costs_no_more_questions_to_the_engine_than_the_second(duckdb_place, monkeypatch):
+    """Time is proportional to the number of tables only if none asks for each of the others."""
+    write(duckdb_place)
+    rows = (duckdb_place.folder / "meters.parquet").read_bytes()
+    one = declare(duckdb_place).tables["meters"]
+    tables = {f"meters_{k}": one.model_copy(update={"source": f"meters_{k}.parquet"}) for k in range(12)}
+    for table in tables.values():
+        (duckdb_place.folder / table.source).write_bytes(rows)
+    catalogue = declare(duckdb_place).model_copy(update={"tables": tables})
+    asked, counts = [], []
+    with open_engine(duckdb_place.place, duckdb_place.folder, read_only=False) as engine:
+        query, identify = engine.query, engine.identify
+        monkeypatch.setattr(engine, "query", lambda sql: asked.append(sql) or query(sql))
+        monkeypatch.setattr(engine, "identify", lambda source: asked.append(source) or identify(source))
+        for name in tables:
+            vault.register(catalogue, name, engine=engine)
+            counts.append(len(asked))
+    steps = [after - before for before, after in pairwise(counts)]
+    assert len(set(steps)) == 1, steps
 
 
 def test_folder_of_files_is_a_source_and_its_files_are_not_another(engine_place):

@@ -4,6 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
+from functools import cache, cached_property
 from types import TracebackType
 from typing import Any, ClassVar, Self, final
 
@@ -59,6 +60,16 @@ class Engine(ABC):
     @abstractmethod
     def recall(self, name: str) -> str | None:
         """Give the note of a table, None if there is no such table."""
+
+    def recall_all(self) -> dict[str, str]:
+        """Give the notes of all tables that are kept, by name."""
+        return {name: self.recall(name) or "" for name in self.known()}
+
+    @final
+    @cached_property
+    def identified(self) -> Callable[[str], str]:
+        """``identify``, but each source once only: for comparing a source with all others, again and again."""
+        return cache(self.identify)
 
     @abstractmethod
     def _make(self, name: str, select_sql: str, note: Callable[[str], str]) -> None: ...

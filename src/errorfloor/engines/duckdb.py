@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections import OrderedDict, deque
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, final
 
 import duckdb
 
+from errorfloor.engines.csv_lines import explained, names_in
 from errorfloor.engines.dialects import DuckDBDialect
 from errorfloor.engines.failures import attempt
 from errorfloor.engines.sources import Source, find_file, finer_than_microseconds, kind_of
@@ -17,6 +19,9 @@ from errorfloor.errors import CatalogueError, EngineError
 
 SETTINGS: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 READER = {**SETTINGS, "enable_external_access": False}  # a question can reach nothing but the file itself
+ROW_GROUP = 122_880  # rows that DuckDB gives one thread at the least
+MOST_KEPT = 64  # statements that a reader need not read again
+LONGEST_KEPT = 10_000  # characters of such a statement
 CSV = "header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"', nullstr = ''"
 
 
@@ -37,6 +42,7 @@ class DuckDBEngine(TransactionalEngine):
         self._folder = folder
         self._read_only = read_only
         self._recalled: dict[str, str | None] = {}
+        self._readers: deque[_Reader] = deque()  # those that nobody uses now
         self._umask = None if read_only else os.umask(0o077)  # the file, its log and what spills are for its owner
         try:
             self._connection = _connect(path, read_only=read_only)
@@ -50,10 +56,18 @@ class DuckDBEngine(TransactionalEngine):
                 engine="duckdb",
                 kind="permissions",
             )
-        if not read_only:
+        if read_only:
+            self._use_threads()
+        else:
             # a Parquet file's least and greatest number leave out NaN, and DuckDB would conclude that there is none
             self.execute("SET disabled_optimizers = 'statistics_propagation'")
             self.execute(f"CREATE TABLE IF NOT EXISTS {self.notes} (name VARCHAR PRIMARY KEY, note VARCHAR NOT NULL)")
+
+    def _use_threads(self) -> None:
+        """Use no more threads than the largest table keeps busy: the others would be woken to find nothing to do."""
+        found = self.query("SELECT current_setting('threads') AS now, max(estimated_size) AS rows FROM duckdb_tables()")
+        now, rows = (found.column(name)[0].as_py() for name in ("now", "rows"))
+        self._connection.execute(f"SET threads = {min(int(now), 1 + (rows or 0) // ROW_GROUP)}")
 
     def recall(self, name: str) -> str | None:
         """Read the table of notes; once only for a reader, since no one can write to a file while it is read."""
@@ -65,8 +79,15 @@ class DuckDBEngine(TransactionalEngine):
 
     def query(self, sql: str) -> Any:
         """Ask on a connection of its own, so that threads do not meet; a writer stays in its transaction."""
-        connection = self._connection.cursor if self._read_only else lambda: self._connection
-        return attempt(self.name, "answer a query", lambda: connection().sql(sql).to_arrow_table())
+        if not self._read_only:
+            return attempt(self.name, "answer a query", lambda: self._connection.sql(sql).to_arrow_table())
+        try:
+            reader = self._readers.pop()
+        except IndexError:
+            reader = _Reader(self._connection.cursor())
+        found = attempt(self.name, "answer a query", lambda: reader.query(sql))
+        self._readers.append(reader)  # one that failed is not used again
+        return found
 
     def execute(self, sql: str) -> None:
         """Run it on the connection."""
@@ -74,6 +95,8 @@ class DuckDBEngine(TransactionalEngine):
 
     def close(self) -> None:
         """Close the file."""
+        while self._readers:
+            self._readers.pop().close()
         self._connection.close()
         self._restore_umask()
 
@@ -95,7 +118,11 @@ class DuckDBEngine(TransactionalEngine):
         if file is not None:
             location = self.dialect.literal(str(file.path) if file.textual else file.parquet)
             reader = f"read_csv({location}, {CSV})" if file.textual else f"read_parquet({location})"
-            yield self._described(reader, textual=file.textual)
+            with explained(file.lines):
+                opened = self._described(reader, textual=file.textual)
+                if file.textual and len(opened.kinds) != len(names_in(file.path)):
+                    raise EngineError(f"duckdb could not find the names of the columns of {file.path}", engine="duckdb")
+                yield opened
             return
         where = (self._folder / path).resolve()
         if not mark or not where.exists():
@@ -126,6 +153,32 @@ class DuckDBEngine(TransactionalEngine):
         if cut:  # a cast would round
             relation = f"(SELECT * REPLACE ({', '.join(cut)}) FROM {relation})"
         return Source(relation, {field.name: kind_of(field.type) for field in schema}, textual)
+
+
+class _Reader:
+    """A connection that keeps the statements it has read; they run as often as they are asked for.
+
+    Nobody can change a file while it is open for reading, so that what a statement means does not change either.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._kept: OrderedDict[str, Any] = OrderedDict()
+
+    def query(self, sql: str) -> Any:
+        """Run a statement."""
+        relation = self._kept.pop(sql, None)
+        if relation is None:
+            relation = self._connection.sql(sql)
+        if len(sql) <= LONGEST_KEPT:
+            self._kept[sql] = relation
+            if len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return relation.to_arrow_table()
+
+    def close(self) -> None:
+        self._kept.clear()
+        self._connection.close()
 
 
 def _connect(path: Path, *, read_only: bool) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, final
 
 from adbc_driver_postgresql import dbapi
 
+from errorfloor.engines.csv_lines import explained
 from errorfloor.engines.dialects import PostgreSQLDialect
 from errorfloor.engines.failures import attempt
 from errorfloor.engines.sources import File, Kind, Source, arrow_files, file_path, find_file, kind_of
@@ -100,8 +101,9 @@ class PostgreSQLEngine(TransactionalEngine):
             )
             return
         try:
-            kinds = attempt(self.name, "read the source", lambda: self._copy(file, columns))
-            yield Source(COPY, kinds, file.textual)
+            with explained(file.lines):
+                kinds = attempt(self.name, "read the source", lambda: self._copy(file, columns))
+                yield Source(COPY, kinds, file.textual)
         finally:
             self.execute(f"DROP TABLE IF EXISTS {COPY}")
 

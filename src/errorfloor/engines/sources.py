@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from errorfloor.engines.csv_lines import names_in
 from errorfloor.errors import CatalogueError
 
 Kind = Literal["text", "whole", "number", "decimal", "date", "moment", "flag", "other"]
@@ -39,6 +40,11 @@ class File:
         """The path for a reader of Parquet that takes patterns."""
         return str(self.path / "*.parquet") if self.path.is_dir() else str(self.path)
 
+    @property
+    def lines(self) -> Path | None:
+        """The path of a CSV file, whose lines can be looked through; None for any other."""
+        return self.path if self.textual else None
+
 
 def find_file(source: str, folder: Path) -> File | None:
     """Find a declared file; None if the declaration does not look like one.
@@ -49,7 +55,7 @@ def find_file(source: str, folder: Path) -> File | None:
     Raises
     ------
     CatalogueError
-        If it is not there, or has a name that engines would take for a pattern.
+        If it is not there, or has a name that engines would take for a pattern, or is a CSV file without names.
     """
     path = file_path(source, folder)
     if path is None:
@@ -57,7 +63,10 @@ def find_file(source: str, folder: Path) -> File | None:
     if not path.exists():
         raise CatalogueError(f"source {source!r}: there is no such file in {folder.resolve()}", source=source)
     check_path(path)
-    return File(path, path.suffix == ".csv")
+    textual = path.suffix == ".csv"
+    if textual:
+        names_in(path)
+    return File(path, textual)
 
 
 def file_path(source: str, folder: Path) -> Path | None:
@@ -105,17 +114,12 @@ def finer_than_microseconds(schema: Any) -> list[str]:
 
 def arrow_files(file: File) -> Any:
     """Open a file for reading with Arrow, as a dataset; a CSV file has texts only, and an empty one is NULL."""
-    import csv
-
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
     from pyarrow import dataset
 
     if not file.textual:
         return dataset.dataset(file.path, format="parquet")
-    with file.path.open(newline="", encoding="utf-8-sig") as lines:
-        names = next(csv.reader(lines), [])
-    options = arrow_csv.ConvertOptions(
-        column_types={name: pa.string() for name in names}, null_values=[""], strings_can_be_null=True
-    )
+    texts = {name: pa.string() for name in names_in(file.path)}
+    options = arrow_csv.ConvertOptions(column_types=texts, null_values=[""], strings_can_be_null=True)
     return dataset.dataset(file.path, format=dataset.CsvFileFormat(convert_options=options))

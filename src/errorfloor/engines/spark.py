@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, final
 
 from errorfloor.engines.base import Engine
+from errorfloor.engines.csv_lines import explained
 from errorfloor.engines.dialects import SparkDialect
 from errorfloor.engines.failures import attempt
 from errorfloor.engines.sources import (
@@ -75,7 +76,8 @@ class SparkEngine(Engine):
         try:
             schema = self.query(f"SELECT * FROM {view} LIMIT 0").schema
             kinds = {field.name: kind_of(field.type) for field in schema}
-            yield Source(view, kinds, file is not None and file.textual)
+            with explained(None if file is None else file.lines):
+                yield Source(view, kinds, file is not None and file.textual)
         finally:
             self._session.catalog.dropTempView(view)
 
@@ -123,7 +125,8 @@ class SparkEngine(Engine):
                 source=source,
             )
         if file.textual:
-            rows = self._session.read.csv(_uri(file.path), header=True, quote='"', escape='"', multiLine=True)
+            how = {"header": True, "quote": '"', "escape": '"', "multiLine": True}
+            rows = self._session.read.csv(_uri(file.path), mode="FAILFAST", **how)
             return rows.selectExpr(*(f"nullif({quoted(name)}, '') AS {quoted(name)}" for name in rows.columns))
         rows = self._session.read.parquet(_uri(file.path))
         longs = finer_than_microseconds(arrow_files(file).schema)

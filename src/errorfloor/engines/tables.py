@@ -37,6 +37,13 @@ class TransactionalEngine(Engine):
         found = self.query(f"SELECT note FROM {self.notes} WHERE name = {self.dialect.literal(name)}").column("note")
         return str(found[0]) if len(found) else None
 
+    def recall_all(self) -> dict[str, str]:
+        """Read the whole table of notes at once."""
+        if not self._is_noted():
+            return {}
+        found = self.query(f"SELECT name, note FROM {self.notes} ORDER BY name").to_pydict()
+        return dict(zip(found["name"], found["note"], strict=True))
+
     def _make(self, name: str, select_sql: str, note: Callable[[str], str]) -> None:
         relation = self.relation(name)
         self.execute("BEGIN")

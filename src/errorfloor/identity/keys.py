@@ -16,6 +16,7 @@ from errorfloor.errors import InputError, KeyFileError
 from errorfloor.identity.labels import Label
 
 FORMAT = 1
+BESIDE = ("ledger.sqlite", "ledger.anchor", "{}.releases")  # what usually lies beside a key file that was used
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,33 @@ class KeyRing:
         return fresh
 
 
+def used_with(path: Path) -> Path | None:
+    """Give a file that shows that a key of this file was used: what is known of answers or releases beside it.
+
+    >>> used_with(Path("nowhere/keys.json")) is None
+    True
+    """
+    beside = (path.with_name(name.format(path.name)) for name in BESIDE)
+    return next((file for file in beside if file.exists()), None)
+
+
+def missing(path: Path) -> str:
+    """Say what to do about a key file that is not there: a lost one is restored, and only a first one is made.
+
+    >>> missing(Path("nowhere/keys.json"))
+    'there is no key file nowhere/keys.json: make one with errorfloor keys create --file nowhere/keys.json; ...'
+    """
+    make = f"errorfloor keys create --file {path}"
+    found = used_with(path)
+    if found is None:
+        return f"there is no key file {path}: make one with {make}; if there was one, put its backup back instead"
+    return (
+        f"there is no key file {path}, and {found} shows that there was one: put the backup of the key file back. A "
+        f"new key is new noise, so that what was answered before would be drawn, and charged, once more; only if there "
+        f"is no backup: {make}"
+    )
+
+
 def _content(keys: list[Key]) -> bytes:
     entries = [{"id": key.id, "created": key.created, "secret": key.secret.hex()} for key in keys]
     return (json.dumps({"format": FORMAT, "keys": entries}, indent=2) + "\n").encode()
@@ -139,7 +167,7 @@ def _read(path: Path) -> list[Key]:
         mode = path.stat().st_mode
         text = path.read_text()
     except FileNotFoundError:
-        raise KeyFileError(f"there is no key file {path}: make one with errorfloor keys create --file {path}") from None
+        raise KeyFileError(missing(path)) from None
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "it is not text"
         raise KeyFileError(f"cannot read the key file {path}: {reason}") from None

@@ -20,6 +20,19 @@ LENGTH = struct.Struct(">Q")
 Part = None | bool | int | float | str | bytes | Decimal | datetime.date | datetime.datetime | tuple["Part", ...]
 
 
+class Encoded(bytes):
+    """Parts in a row that were encoded before, so that it is not done again with every label that begins like them.
+
+    >>> Label("answer", (Encoded.of(("a", 1)), 2.0)).encoded == Label("answer", ("a", 1, 2.0)).encoded
+    True
+    """
+
+    @classmethod
+    def of(cls, parts: tuple[Part, ...]) -> "Encoded":
+        """Encode parts."""
+        return cls(b"".join(map(encode, parts)))
+
+
 @dataclass(frozen=True)
 class Label:
     """A purpose and its parts.
@@ -54,6 +67,8 @@ def encode(part: Part) -> bytes:
         kind, content = b"s", part.encode("utf-8", "surrogatepass")  # type: ignore[union-attr]
     elif exact is tuple:
         kind, content = b"t", b"".join(map(encode, part))  # type: ignore[arg-type]
+    elif exact is Encoded:
+        return part  # type: ignore[return-value]
     else:
         kind, content = _content(part)
     return kind + LENGTH.pack(len(content)) + content

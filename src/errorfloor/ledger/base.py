@@ -35,7 +35,7 @@ class Ledger(ABC):
         self._anchor = anchor
         self._anchoring = ThreadPoolExecutor(1, "errorfloor-anchor")
         self._newest = EMPTY  # of the heads to be anchored
-        self._terms: dict[str, str] = {}  # those read so far; they never change
+        self._held: tuple[Head, dict[str, str]] = EMPTY, {}  # a head, and terms as they were read there
 
     @abstractmethod
     def _read(self, work: Callable[[Book], Result]) -> Result:
@@ -100,18 +100,18 @@ class Ledger(ABC):
         """
         kept = self._kept()  # before the transaction, whose view of the ledger can then only be newer
 
-        def work(book: Book) -> tuple[Decision, Head]:
+        def work(book: Book) -> tuple[Decision, Head, dict[str, str]]:
             self._check(book, kept)
-            decision = decide(
-                book, entries, allowances, terms, time=_now(), quotas=quotas, held=self._terms, spend=spend
-            )
+            read_at, read = self._held
+            held = dict(read) if read_at == book.head() else {}  # another process may have raised a floor since
+            decision = decide(book, entries, allowances, terms, time=_now(), quotas=quotas, held=held, spend=spend)
             if decision.records:
                 book.append(decision.records, decision.totals, decision.terms)
-                return decision, decision.records[-1].head
-            return decision, decision.before
+                return decision, decision.records[-1].head, held | decision.terms
+            return decision, decision.before, held
 
-        decision, head = self._write(work) if spend else self._read(work)
-        self._terms |= decision.terms
+        decision, head, held = self._write(work) if spend else self._read(work)
+        self._held = head, held
         if self._anchor is None or kept == head:
             yield decision.settlement
             return

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from errorfloor.errors import AllowanceError, CatalogueError, InputError
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.entry import JSON, Entry, account_name, canonical, check_charge
+from errorfloor.ledger.entry import JSON, Entry, account_name, canonical, check_charge, rises
 from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.record import Head, Record
 from errorfloor.ledger.total import Total, round_down, round_up
@@ -62,7 +62,7 @@ def decide(
 ) -> Decision:
     """Decide on a call, reading the book and changing nothing. With ``spend`` off, whatever is not free is refused.
 
-    ``held`` are terms that were read before: what was once fixed stays, so they are not read again.
+    ``held`` are terms that were read before and still stand, so that they are not read again; others are added to it.
 
     Guarantee: if every account's total was at most its allowance, it still is once the decision is written. Time never
     goes back: a clock that was set back opens no earlier day, week or month.
@@ -133,7 +133,7 @@ def _tables(entries: Iterable[Entry]) -> set[str]:
 def _check_terms(
     book: Book, entries: Sequence[Entry], terms: Mapping[str, object], held: dict[str, str]
 ) -> dict[str, str]:
-    """Compare terms with those that hold; give the texts of those that are new."""
+    """Compare terms with those that hold; give the texts of those that are new, and of floors that rise."""
     tables = _tables(entries)
     missing = sorted(tables - set(terms))
     if missing:
@@ -142,6 +142,7 @@ def _check_terms(
     unread = [name for name in given if name not in held]
     if unread:
         held |= book.terms(unread)
+    risen = set()
     for table in sorted(given.keys() & held.keys()):
         if held[table] != given[table]:
             old, new = json.loads(held[table]), json.loads(given[table])
@@ -152,11 +153,12 @@ def _check_terms(
                     table=table,
                 )
             if set(old) == {"floor"}:
-                if new["floor"] >= old["floor"]:
+                if rises(old, new):
+                    risen.add(table)
                     continue
                 raise CatalogueError(
-                    f"the {table} was {old['floor']:g} when it was first charged, and that was promised; the catalogue "
-                    f"now says {new['floor']:g}. A floor may rise, and must not fall: declare it as it was",
+                    f"the {table} was {old['floor']:g} when it was charged, and that was promised; the catalogue now "
+                    f"says {new['floor']:g}. A floor may rise, and must not fall: declare it as it was",
                     table=table,
                 )
             changed = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
@@ -167,7 +169,7 @@ def _check_terms(
                 held=old,
                 given=new,
             )
-    return {table: text for table, text in given.items() if table not in held}
+    return {table: text for table, text in given.items() if table not in held or table in risen}
 
 
 def _listed(terms: Mapping[str, JSON], names: Sequence[str]) -> str:

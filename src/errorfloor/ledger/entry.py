@@ -77,6 +77,15 @@ def _plain(name: str, value: object) -> Any:
             )
 
 
+def rises(old: Mapping[str, Any], new: Any) -> bool:
+    """Say whether terms are a floor that rises: the only ones that may change once they were charged under.
+
+    >>> rises({"floor": 2.0}, {"floor": 2.5}), rises({"floor": 2.0}, {"floor": 1.5}), rises({"unit": "m"}, {})
+    (True, False, False)
+    """
+    return set(old) == set(new) == {"floor"} and old["floor"] < new["floor"]
+
+
 def account_name(account: Account) -> str:
     """Name an account in words.
 

@@ -3,9 +3,20 @@
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, cast, final
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, select
+from sqlalchemy import (
+    ClauseElement,
+    ColumnElement,
+    Connection,
+    CursorResult,
+    Dialect,
+    Row,
+    bindparam,
+    func,
+    select,
+)
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import tables
@@ -18,11 +29,38 @@ from errorfloor.pricing.accounts import Account
 CHUNK = 500  # keys in one statement
 
 
+class Compiled:
+    """A statement that is put into words once for each kind of database.
+
+    Whoever charges waits for these, and SQLAlchemy's own way from a statement to the driver is several times as long.
+    """
+
+    def __init__(self, statement: ClauseElement) -> None:
+        self._statement = statement
+        self._texts: dict[str, tuple[str, list[str] | None]] = {}
+
+    def run(self, connection: Connection, **values: Any) -> CursorResult[Any]:
+        """Run it with values for its parameters."""
+        return self.run_all(connection, [values])
+
+    def run_all(self, connection: Connection, rows: list[dict[str, Any]]) -> CursorResult[Any]:
+        """Run it for every row of values."""
+        text, order = self._words(connection.dialect)
+        given = rows if order is None else [tuple(row[name] for name in order) for row in rows]
+        return connection.exec_driver_sql(text, given if len(given) > 1 else given[0])
+
+    def _words(self, dialect: Dialect) -> tuple[str, list[str] | None]:
+        if dialect.name not in self._texts:
+            compiled = cast(SQLCompiler, self._statement.compile(dialect=dialect))
+            self._texts[dialect.name] = str(compiled), compiled.positiontup
+        return self._texts[dialect.name]
+
+
 class Lookup:
     """Statements that find rows by a key, made once: for one key and for many."""
 
     def __init__(self, key: ColumnElement[str], *columns: ColumnElement[Any]) -> None:
-        self.one = select(*columns).where(key == bindparam("wanted"))
+        self.one = Compiled(select(*columns).where(key == bindparam("wanted")))
         self.many = select(*columns).where(key.in_(bindparam("wanted", expanding=True)))
 
 
@@ -31,13 +69,13 @@ FOUND = Lookup(tables.entries.c.label, *tables.entries.c)
 ACCOUNTS = Lookup(tables.accounts.c.key, *tables.accounts.c)
 TERMS = Lookup(tables.terms.c.table_name, *tables.terms.c)
 HASH = select(tables.entries.c.hash).where(tables.entries.c.sequence == bindparam("sequence"))
-LAST = (
-    select(tables.entries.c.sequence, tables.entries.c.hash, tables.entries.c.time)
-    .order_by(tables.entries.c.sequence.desc())
-    .limit(1)
+LAST = Compiled(
+    select(tables.entries.c.sequence, tables.entries.c.hash, tables.entries.c.time).where(
+        tables.entries.c.sequence == select(func.max(tables.entries.c.sequence)).scalar_subquery()
+    )
 )
-INSERT = tables.entries.insert()
-UPDATE = (
+INSERT = Compiled(tables.entries.insert())
+UPDATE = Compiled(
     tables.accounts.update()
     .where(tables.accounts.c.key == bindparam("found"))
     .values(information=bindparam("information"), evaluation=bindparam("evaluation"))
@@ -56,7 +94,7 @@ class SqlBook(Book):
     def tail(self) -> tuple[Head, str]:
         """Where the ledger stands, and the time of its last record."""
         if self._tail is None:
-            row = self._connection.execute(LAST).one_or_none()
+            row = LAST.run(self._connection).one_or_none()
             self._tail = (EMPTY, "") if row is None else (Head(row.sequence, row.hash), row.time)
         return self._tail
 
@@ -114,10 +152,11 @@ class SqlBook(Book):
     def append(self, records: Sequence[Record], totals: Mapping[Account, Total], terms: Mapping[str, str]) -> None:
         """Write records, the new totals of the accounts that they charge, and the terms that they fix."""
         if records:
-            self._connection.execute(INSERT, [_row(record) for record in records])
+            INSERT.run_all(self._connection, [_row(record) for record in records])
             self._tail = records[-1].head, records[-1].time
         if terms:
             rows = [{"table_name": table, "terms": text} for table, text in terms.items()]
+            self._connection.execute(tables.terms.delete().where(tables.terms.c.table_name.in_(terms)))
             self._connection.execute(tables.terms.insert(), rows)
         keys = {account_key(account): account for account in totals}
         self.totals([account for key, account in keys.items() if key not in self._there])
@@ -127,13 +166,13 @@ class SqlBook(Book):
             self._connection.execute(tables.accounts.insert(), new)
             self._there |= {row["key"]: True for row in new}
         if old:
-            self._connection.execute(UPDATE, old)
+            UPDATE.run_all(self._connection, old)
 
     def _rows(self, lookup: Lookup, wanted: Collection[str]) -> Iterator[Row[Any]]:
         """Give the rows with those keys, a chunk of keys at a time."""
         keys = list(wanted)
         if len(keys) == 1:
-            yield from self._connection.execute(lookup.one, {"wanted": keys[0]})
+            yield from lookup.one.run(self._connection, wanted=keys[0])
             return
         for start in range(0, len(keys), CHUNK):
             yield from self._connection.execute(lookup.many, {"wanted": keys[start : start + CHUNK]})

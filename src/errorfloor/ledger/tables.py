@@ -18,7 +18,7 @@ from sqlalchemy.schema import CreateSchema
 
 from errorfloor.errors import LedgerError
 
-VERSION = 2
+VERSION = 3
 SCHEMA = "errorfloor"  # on PostgreSQL; SQLite has a file of its own for the ledger
 
 metadata = MetaData()
@@ -54,7 +54,7 @@ by_holder = Index("ledger_accounts_by_holder", accounts.c.holder, accounts.c.tab
 terms = Table(
     "ledger_terms",
     metadata,
-    Column("table_name", String(63), primary_key=True),
+    Column("table_name", Text, primary_key=True),
     Column("terms", Text, nullable=False),
 )
 
@@ -102,4 +102,10 @@ def _add_holders(connection: Connection) -> None:
     by_holder.create(connection)
 
 
-STEPS = {1: _add_holders}
+def _lengthen_terms(connection: Connection) -> None:
+    """From version 2 to 3: terms are kept of columns, floors and snapshots too, whose names are longer."""
+    if connection.dialect.name == "postgresql":  # SQLite sets no limit
+        connection.execute(text(f"ALTER TABLE {SCHEMA}.ledger_terms ALTER COLUMN table_name TYPE TEXT"))
+
+
+STEPS = {1: _add_holders, 2: _lengthen_terms}

@@ -78,7 +78,7 @@ def create_app(database: Database, *, tokens: TokenFile, settings: Settings, clo
         redirect_slashes=False,
         lifespan=life,
     )
-    for routes in (health, questions, accounts, designs, streams):
+    for routes in (questions, health, accounts, designs, streams):  # looked through in this order
         app.include_router(routes(door))
     app.include_router(sessions(authentication))
     app.include_router(pages(database, authentication.caller))

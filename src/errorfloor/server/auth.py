@@ -63,12 +63,7 @@ class Authentication:
             if token is None:
                 host = request.client.host if request.client else "unknown"
                 self._rates.take(f"from {host}")
-                raise DoorError(
-                    401,
-                    "token",
-                    "this needs a token: send Authorization: Bearer TOKEN (errorfloor tokens create makes one)",
-                    headers={"WWW-Authenticate": 'Bearer realm="errorfloor"'},
-                )
+                raise DoorError(401, "token", _why(request), headers={"WWW-Authenticate": 'Bearer realm="errorfloor"'})
             visit = visit_of(request.scope)
             visit.who, visit.role = token.name, token.role.value
             self._rates.take(token.id)
@@ -83,10 +78,12 @@ class Authentication:
 
         return required
 
-    def posting(self, role: Role) -> Callable[[Request, Token], Awaitable[Token]]:
+    def posting(self, role: Role) -> Callable[[Request, Credentials], Awaitable[Token]]:
         """Give the same for requests with a body, which must be JSON."""
+        let_in = self.require(role)
 
-        async def required(request: Request, token: Annotated[Token, Depends(self.require(role))]) -> Token:
+        async def required(request: Request, credentials: Credentials) -> Token:
+            token = await let_in(request, credentials)
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
                 raise DoorError(415, "media-type", "the body must be JSON: send Content-Type: application/json")
@@ -105,3 +102,16 @@ class Authentication:
     def sign_out(self, response: Response) -> None:
         """Take the cookie away."""
         response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+
+
+def _why(request: Request) -> str:
+    """Say what is the matter with a request from nobody who is known; whether its token ever was one is not told."""
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and text.strip():
+        return (
+            "this server does not know this token: it is mistyped, revoked or another server's; errorfloor tokens list "
+            "shows whose there are, errorfloor tokens create makes one"
+        )
+    if not scheme and COOKIE in request.cookies:
+        return "this server no longer knows the token that you signed in with: sign in again, at /login"
+    return "this needs a token: send Authorization: Bearer TOKEN (errorfloor tokens create makes one)"

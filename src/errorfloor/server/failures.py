@@ -9,9 +9,11 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from errorfloor.errors import ErrorFloorError
+from errorfloor.server.mistakes import mistakes
 from errorfloor.server.replies import JSON, body_of
 from errorfloor.server.visit import visit_of
 
@@ -86,9 +88,8 @@ def install(app: FastAPI) -> None:
     async def invalid(request: Request, problem: Exception) -> Response:
         assert isinstance(problem, RequestValidationError)
         visit_of(request.scope).code = "input"
-        found = [{"where": _where(one["loc"]), "problem": str(one["msg"])[:300]} for one in problem.errors()[:10]]
-        text = "; ".join(f"{one['where']}: {one['problem']}" for one in found)
-        return failure(422, "input", f"the request cannot be used: {text}", {"problems": found})
+        found = mistakes(problem.errors(), problem.body, _model(request))
+        return failure(422, "input", "; ".join(one["problem"] for one in found), {"problems": found})
 
     async def of_http(request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
@@ -108,8 +109,11 @@ def _allowed(request: Request) -> dict[str, str]:
     return {} if described is None else {"Allow": ", ".join(sorted(method.upper() for method in described))}
 
 
-def _where(place: tuple[Any, ...]) -> str:
-    return ".".join(str(part)[:100] for part in place if part != "body") or "body"
+def _model(request: Request) -> type[BaseModel] | None:
+    """Give what the body of a request to this address should look like."""
+    field = getattr(request.scope.get("route"), "body_field", None)
+    wanted = None if field is None else field.field_info.annotation
+    return wanted if isinstance(wanted, type) and issubclass(wanted, BaseModel) else None
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ import time
 from collections.abc import MutableMapping
 from typing import Any
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from errorfloor.server.audit import Audit
@@ -19,7 +19,7 @@ from errorfloor.server.metrics import Metrics
 from errorfloor.server.settings import Settings
 from errorfloor.server.visit import KEY, Visit
 
-HEADERS = {
+HEADERS = {  # of every response that does not say otherwise itself
     "Content-Security-Policy": (
         "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
@@ -28,7 +28,10 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
 }
+PLAIN = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+TLS = (b"strict-transport-security", b"max-age=31536000")
 WITHOUT_BODY = ("GET", "HEAD", "OPTIONS", "TRACE")
 
 
@@ -116,13 +119,12 @@ class Gate:
 
 
 def _dress(message: Message, visit: Visit, scope: Scope) -> None:
-    headers = MutableHeaders(scope=message)
-    for name, value in HEADERS.items():
-        headers.setdefault(name, value)
-    headers.setdefault("Cache-Control", "no-store")
-    headers["X-Request-Id"] = visit.id
-    if scope["scheme"] == "https":
-        headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+    headers = message["headers"] = list(message.get("headers", ()))
+    said = {name.lower() for name, _ in headers}
+    headers += [pair for pair in PLAIN if pair[0] not in said]
+    if scope["scheme"] == "https" and TLS[0] not in said:
+        headers.append(TLS)
+    headers.append((b"x-request-id", visit.id.encode()))
 
 
 def _route(scope: MutableMapping[str, Any]) -> str:

@@ -32,10 +32,8 @@ class Keys:
         self._used: OrderedDict[bytes, bytes] = OrderedDict()
         self._lock = threading.Lock()
 
-    def check(self, token: str, key: str | None, content: bytes) -> None:
+    def check(self, token: str, key: str, content: bytes) -> None:
         """Refuse a key that was used with another content."""
-        if key is None:
-            return
         if not TEXT.fullmatch(key):
             raise InputError("an Idempotency-Key is made of 1 to 200 printable ASCII characters without spaces")
         name = hashlib.sha256(f"{token} {key}".encode()).digest()

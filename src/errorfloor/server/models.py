@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from errorfloor.server.supports import AnswerShape
 
 SQL = "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff"
-Bound = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Bound = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]  # neither true nor "50" is a bound
 
 
 class Wanted(BaseModel):
@@ -71,8 +71,8 @@ class Failure(BaseModel):
                 {
                     "error": {
                         "code": "input",
-                        "message": "max_error must be positive, got -1.0",
-                        "fields": {"max_error": -1.0},
+                        "message": "dry must be true or false, got 5",
+                        "fields": {"problems": [{"where": "dry", "problem": "dry must be true or false, got 5"}]},
                     }
                 }
             ]

@@ -30,6 +30,47 @@ def questions(door: Door) -> APIRouter:
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
     Poster = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
 
+    @routes.post(
+        "/ask",
+        responses={
+            200: {"model": AnswerReply, "content": {ARROW: {"schema": {"type": "string", "format": "binary"}}}},
+            **failures(400, 403, 409, 413, 415, 422),
+        },
+        summary="Ask",
+    )
+    async def ask(
+        request: Request,
+        token: Poster,
+        asked: Asked,
+        idempotency_key: Annotated[
+            str | None, Header(max_length=200, description="Refused (409) if it was used for another question.")
+        ] = None,
+    ) -> Response:
+        """Charge, then answer. The same question again has the same answer and is free.
+
+        A reader gets what was charged before; an analyst and an owner may spend. With `Accept:
+        application/vnd.apache.arrow.stream` the table comes as Arrow, the rest in its schema's metadata.
+        """
+        _check_length(door, asked.sql)
+        if idempotency_key is not None:
+            door.keys.check(token.id, idempotency_key, asked.model_dump_json().encode())
+        wish = asked.wish()
+        visit = visit_of(request.scope)
+
+        def work() -> Response:
+            spends = asked.charge and token.role.covers(Role.ANALYST)
+            answer = door.tables(asked.dry).ask(asked.sql, **wish, analyst=analyst_of(token), charge=spends)
+            if not asked.dry:
+                visit.facts |= charged_facts(answer)
+                door.metrics.answer(answer.fresh)
+            facts = stated(answer)
+            table = answer.to_arrow()
+            if wants_arrow(request.headers.get("accept")):
+                return as_arrow(table, facts)
+            return as_json(facts | released_rows(table))
+
+        return await door.threads.run(work)
+
     @routes.get("/tables", responses={200: {"model": TablesReply}, **failures(422)}, summary="What is declared")
     async def tables(_: Reader, dry: Dry = False) -> Response:
         """Names, units, ranges and floors of the declared tables; nothing that depends on a private value."""
@@ -55,47 +96,6 @@ def questions(door: Door) -> APIRouter:
 
         def work() -> Response:
             return as_json(stated(door.tables(wanted.dry).price(wanted.sql, **wish, analyst=analyst)))
-
-        return await door.threads.run(work)
-
-    @routes.post(
-        "/ask",
-        responses={
-            200: {"model": AnswerReply, "content": {ARROW: {"schema": {"type": "string", "format": "binary"}}}},
-            **failures(400, 403, 409, 413, 415, 422),
-        },
-        summary="Ask",
-    )
-    async def ask(
-        request: Request,
-        token: Poster,
-        asked: Asked,
-        accept: Annotated[str | None, Header(include_in_schema=False)] = None,
-        idempotency_key: Annotated[
-            str | None, Header(max_length=200, description="Refused (409) if it was used for another question.")
-        ] = None,
-    ) -> Response:
-        """Charge, then answer. The same question again has the same answer and is free.
-
-        A reader gets what was charged before; an analyst and an owner may spend. With `Accept:
-        application/vnd.apache.arrow.stream` the table comes as Arrow, the rest in its schema's metadata.
-        """
-        _check_length(door, asked.sql)
-        door.keys.check(token.id, idempotency_key, asked.model_dump_json().encode())
-        wish = asked.wish()
-        visit = visit_of(request.scope)
-
-        def work() -> Response:
-            spends = asked.charge and token.role.covers(Role.ANALYST)
-            answer = door.tables(asked.dry).ask(asked.sql, **wish, analyst=analyst_of(token), charge=spends)
-            if not asked.dry:
-                visit.facts |= charged_facts(answer)
-                door.metrics.answer(answer.fresh)
-            facts = stated(answer)
-            table = answer.to_arrow()
-            if wants_arrow(accept):
-                return as_arrow(table, facts)
-            return as_json(facts | released_rows(table))
 
         return await door.threads.run(work)
 

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import TypeVar
 
 from errorfloor.server.failures import DoorError
@@ -42,16 +43,23 @@ class Threads:
                     503, "busy", "too many questions are waiting already: try again", headers={"Retry-After": "1"}
                 )
             self._under_way += 1
+        loop = asyncio.get_running_loop()
+        told: asyncio.Future[Result] = loop.create_future()
         try:
             future = self._pool.submit(work)
         except RuntimeError:  # the pool is closed
-            self._done(None)
+            self._count_one_less()
             raise DoorError(503, "stopping", "the server is being stopped: try again") from None
-        future.add_done_callback(self._done)
-        waited = asyncio.wrap_future(future)
-        waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # none of it is left to be logged
+
+        def done(future: "Future[Result]") -> None:
+            self._count_one_less()
+            with suppress(RuntimeError):  # the loop is closed, and nobody waits
+                loop.call_soon_threadsafe(_tell, future, told)
+
+        future.add_done_callback(done)
         try:
-            return await asyncio.wait_for(asyncio.shield(waited), self._time_limit)
+            async with asyncio.timeout(self._time_limit):
+                return await told
         except TimeoutError:
             future.cancel()  # if it has not begun
             raise DoorError(
@@ -66,6 +74,18 @@ class Threads:
         """Let what has begun come to its end."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _done(self, _: "Future[Result] | None") -> None:
+    def _count_one_less(self) -> None:
         with self._lock:
             self._under_way -= 1
+
+
+def _tell(future: "Future[Result]", told: "asyncio.Future[Result]") -> None:
+    """Pass on what became of the work, if somebody still waits for it."""
+    if told.done():
+        return
+    if future.cancelled():
+        told.cancel()
+    elif (problem := future.exception()) is not None:
+        told.set_exception(problem)
+    else:
+        told.set_result(future.result())

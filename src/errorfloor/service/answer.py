@@ -10,13 +10,12 @@ import pyarrow as pa
 
 from errorfloor.errors import MissingExtraError
 from errorfloor.floors import Floor
-from errorfloor.floors.two_point import angle, success
-from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.pricing import Account, Charge
 from errorfloor.service.advice import advice
+from errorfloor.service.cells import CellFacts
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quota import QuotaStanding
-from errorfloor.service.standing import Standing, entry_floor, stored_distance
+from errorfloor.service.standing import Standing
 from errorfloor.service.table import text_table
 from errorfloor.sql.plan import is_private
 
@@ -144,48 +143,16 @@ class Answer(Price):
 
     def cells(self) -> list[dict[str, Any]]:
         """Give, for each released row, its keys and for each output all that is stated of that cell."""
-        shown = [o for o in self.prepared.outputs if o.output.name in self.prepared.question.selected]
-        rows = self.table.to_pylist()
+        selected, keys = self.prepared.question.selected, [key.name for key in self.prepared.question.keys]
+        shown = [(one.output.name, CellFacts(self.prepared, one)) for one in self.prepared.outputs]
+        shown = [(name, facts) for name, facts in shown if name in selected]
         return [
             {
-                "keys": {key.name: row[key.name] for key in self.prepared.question.keys if key.name in row},
-                "outputs": {one.output.name: self._cell(one, row, place) for one in shown},
+                "keys": {key: row[key] for key in keys if key in row},
+                "outputs": {name: facts.of(row, place) for name, facts in shown},
             }
-            for row, place in zip(rows, self.places, strict=True)
+            for row, place in zip(self.table.to_pylist(), self.places, strict=True)
         ]
-
-    def _cell(self, one: PreparedOutput, row: dict[str, Any], group: int) -> dict[str, Any]:
-        name = one.output.name
-        if one.added is None or row[name] is None:
-            return {"answer": row[name], "exact": one.added is None, "unit": one.output.unit}
-        bounded = self.prepared.bounds.outputs[self.prepared.outputs.index(one)]
-        information, error = one.added.information, float(bounded.error[group])
-        cell = {
-            "answer": row[name],
-            "exact": False,
-            "unit": one.output.unit,
-            "certain_interval": [row[f"{name}_low"], row[f"{name}_high"]],
-            "standard_error": one.added.standard_error,
-            "bias": one.added.bias,
-            "centred": row[name] - one.added.bias,
-            "entries": {},
-        }
-        for column, slopes in bounded.slopes.items():
-            declared = self.prepared.table.private[column]
-            charge = Charge(information * float(slopes[group].max()) ** 2, information * error**2)
-            told = success(angle(stored_distance(declared), charge.information, charge.evaluation))
-            cell["entries"][column] = {
-                "distance": declared.example,
-                "told_apart_in_100": float(times_in_hundred(float(told))),
-                "floor": float(rounded_down(entry_floor(declared, charge))),
-            }
-        owners = self.prepared.bounds.owners
-        if owners is not None:
-            most = int(owners.count[owners.group == group].max(initial=0))
-            moved = most * float(bounded.owner[group]) + 2 * error
-            told = success(angle(1.0, information * moved**2))
-            cell["owner"] = {"told_apart_in_100": float(times_in_hundred(float(told)))}
-        return cell
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain JSON types."""
@@ -235,7 +202,7 @@ def _output(one: PreparedOutput) -> dict[str, Any]:
     plain: dict[str, Any] = {"name": one.output.name, "unit": one.output.unit, "exact": added is None}
     if added is not None:
         plain |= {
-            "noise": added.noise.law,
+            "noise": added.described,
             "step": added.lattice.step,
             "low": added.low,
             "high": None if math.isinf(added.high) else added.high,

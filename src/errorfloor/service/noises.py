@@ -5,13 +5,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from errorfloor.checks import positive, real
 from errorfloor.designer import design
 from errorfloor.errors import InputError, RefusedError
-from errorfloor.noise import Noise
+from errorfloor.noise import Noise, RaisedCosine
 from errorfloor.noise.lattice import Lattice
 from errorfloor.noise.translation import Translation
 from errorfloor.support import HalfLine, Interval
@@ -39,25 +39,30 @@ class Added:
     high: float
     offset: float = 0.0
 
-    @property
+    @cached_property
     def information(self) -> float:
         """The noise's own information about a shift."""
         return float(self.noise.information[0, 0])
 
-    @property
+    @cached_property
     def bias(self) -> float:
         """The mean of what is added; exactly 0 where the bounds are symmetric."""
         return 0.0 if self.low == -self.high else self.offset + float(self.noise.mean[0])
 
-    @property
+    @cached_property
     def standard_error(self) -> float:
         """The noise's standard deviation."""
         return math.sqrt(float(self.noise.covariance[0, 0]))
 
-    @property
+    @cached_property
+    def described(self) -> dict[str, Any]:
+        """The noise's law, as plain JSON types."""
+        return self.noise.law
+
+    @cached_property
     def law(self) -> str:
         """What decides the released number besides the key, the question and the group."""
-        return json.dumps({"noise": self.noise.law, "offset": self.offset, "step": self.lattice.step}, sort_keys=True)
+        return json.dumps({"noise": self.described, "offset": self.offset, "step": self.lattice.step}, sort_keys=True)
 
 
 @lru_cache(maxsize=4096)  # questions come with round bounds, again and again
@@ -79,7 +84,7 @@ def within(low: float, high: float, *, evaluation_error: float) -> Added:
         raise InputError(f"an interval of width {width:g} must lie nearer to 0 than {MOST_OFFSET:g} times that")
     # what rounding puts between the ends and offset ± width/2 is far below the lattice's margin
     inside = lattice.inside(-width / 2 + evaluation_error, width / 2 - evaluation_error)
-    return Added(design(Interval(*inside)), lattice, low, high, offset)
+    return Added(RaisedCosine(*inside), lattice, low, high, offset)
 
 
 def above_the_truth(max_loss: float, *, evaluation_error: float) -> Added:

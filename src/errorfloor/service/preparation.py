@@ -7,7 +7,7 @@ from errorfloor import catalogue as declared
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
-from errorfloor.identity import Label, Part
+from errorfloor.identity import Encoded, Label
 from errorfloor.ledger.entry import JSON
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, bounds, charges
 from errorfloor.service.noises import Added, Wish, bound_for, within
@@ -61,8 +61,9 @@ class Plan:
     bounds: Bounds
     sums: tuple[tuple[Monomial, Condition], ...]
     statement: str
-    functions: tuple[tuple[Part, ...], ...]
+    functions: tuple[Encoded, ...]
     private: tuple[int, ...]  # which outputs private values are used in
+    allowances: Mapping[Account, Charge]  # of every account that it may be charged to
 
     @property
     def size(self) -> int:
@@ -108,7 +109,11 @@ def _plan(text: str, catalogue: Catalogue, engine: Engine, known: Known) -> Plan
     statement = scan(question, snapshots, sums, bounded.layout, engine.dialect)
     functions = tuple(function_of(question, output, bounded.layout) for output in question.outputs)
     private = tuple(index for index, output in enumerate(question.outputs) if is_private(output.formula))
-    return Plan(question, catalogue.tables[question.table], snapshots, bounded, sums, statement, functions, private)
+    table = catalogue.tables[question.table]
+    charged = [account for index in private for account in _unit_charges(bounded, index)]
+    owners = [Account(question.table, "", "")] if table.owner is not None else []
+    limits = allowances_of(table, charged + owners)
+    return Plan(question, table, snapshots, bounded, sums, statement, functions, private, limits)
 
 
 def prepare(text: str, wish: Wish, catalogue: Catalogue, engine: Engine, known: Known) -> Prepared:
@@ -116,23 +121,26 @@ def prepare(text: str, wish: Wish, catalogue: Catalogue, engine: Engine, known: 
     plan = known.plan(text, catalogue, engine)
     question, table, bounded, private = plan.question, plan.table, plan.bounds, plan.private
     outputs = []
-    allowances: dict[Account, Charge] = {}
     for index, output in enumerate(question.outputs):
         if index not in private or not bounded.outputs[index].defined.any():
             outputs.append(PreparedOutput(output, None, None, {}))
             continue
         error = _evaluation_error(bounded, index)
         if wish.spend is not None:
-            unit_charges = charges(bounded, index, 1.0)
-            limits = allowances_of(table, unit_charges)
-            bound = bound_for(_affordable(unit_charges, limits, wish.spend / len(private)), error)
+            affordable = _affordable(_unit_charges(bounded, index), plan.allowances, wish.spend / len(private))
+            bound = bound_for(affordable, error)
             added = within(-bound, bound, evaluation_error=error)
         else:
             added = wish.added(output.name, error)
         cost = charges(bounded, index, added.information)
-        allowances |= allowances_of(table, cost)
         outputs.append(PreparedOutput(output, added, label_of(plan.functions[index], added), cost))
-    return Prepared(question, table, plan.snapshots, bounded, tuple(outputs), allowances, plan.sums, plan.statement)
+    limits, sums, statement = plan.allowances, plan.sums, plan.statement
+    return Prepared(question, table, plan.snapshots, bounded, tuple(outputs), limits, sums, statement)
+
+
+def _unit_charges(bounded: Bounds, index: int) -> dict[Account, Charge]:
+    """Give what an output would cost with noise of information 1; nothing if it has no value anywhere."""
+    return charges(bounded, index, 1.0) if bounded.outputs[index].defined.any() else {}
 
 
 def _check_names(question: Question) -> None:

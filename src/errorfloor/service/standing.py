@@ -113,6 +113,10 @@ class Standing:
 
     def explain(self) -> str:
         """Say it in sentences."""
+        return self._said
+
+    @cached_property
+    def _said(self) -> str:
         parts = f"{percent(self.used)}, of which {percent(self.used_by_this)} by this"
         used = f"Used of the allowance of {self.name}: {parts}."
         times = times_in_hundred(self.told_apart)

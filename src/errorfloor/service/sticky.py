@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.identity import Key, Label, Part, encode
+from errorfloor.identity import Encoded, Key, Label, Part, encode
 from errorfloor.random import RowBits
 from errorfloor.service.noises import Added
 from errorfloor.sql.layout import Layout
@@ -16,7 +16,7 @@ from errorfloor.sql.plan import Call, Output, Question, walk
 ARITHMETIC = 1  # the version of how values and noise are computed; a change of it is a change of every answer
 
 
-def function_of(question: Question, output: Output, layout: Layout) -> tuple[Part, ...]:
+def function_of(question: Question, output: Output, layout: Layout) -> Encoded:
     """Give what decides the exact value of one output, as parts of a label.
 
     How the columns are named, ordered and cut off afterwards is no part of it. Nor are the other outputs, except that
@@ -24,12 +24,12 @@ def function_of(question: Question, output: Output, layout: Layout) -> tuple[Par
     """
     calls = {node.encoded: layout.bits[node] for node in walk(output.formula) if isinstance(node, Call)}
     bits = tuple(bits for _, bits in sorted(calls.items()))
-    return (ARITHMETIC, *question.function_of(output), bits)
+    return Encoded.of((ARITHMETIC, *question.function_of(output), bits))
 
 
-def label_of(function: tuple[Part, ...], added: Added) -> Label:
+def label_of(function: Encoded, added: Added) -> Label:
     """Give the label of one output: equal labels are the same function of the same snapshots, with the same noise."""
-    return Label("answer", (*function, added.law))
+    return Label("answer", (function, added.law))
 
 
 def release_id(key: Key, label: Label) -> str:

@@ -200,7 +200,10 @@ class Stream:
 
     def _terms(self) -> dict[str, object]:
         fixed: dict[str, object] = {self.name: {"account_by": [["entity", "name"]], "owner": None}}
-        return fixed | {f"{self.name}.{state}": {"unit": column.unit} for state, column in self.states.items()}
+        for state, column in self.states.items():
+            fixed[f"{self.name}.{state}"] = {"unit": column.unit}
+            fixed[f"{self.name}.{state} floor"] = {"floor": column.floor}
+        return fixed
 
     # -- what is checked once
 

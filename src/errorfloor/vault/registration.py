@@ -131,9 +131,12 @@ def _converting(table_name: str, work: Callable[[], None]) -> None:
 def _check_source_is_its_own(catalogue: Catalogue, table_name: str, engine: Engine) -> None:
     """Accounts belong to the data: under two names the same numbers would have two allowances."""
     source = engine.identify(catalogue.tables[table_name].source)
-    sources = [(name, engine.identify(table.source)) for name, table in catalogue.tables.items()]
+    sources = [(name, engine.identified(table.source)) for name, table in catalogue.tables.items()]
     sources += [(note["table"], note["source"]) for note in notes(engine).values()]
-    others = sorted(name for name, other in sources if name != table_name and _overlap(source, other))
+    inside, around = f"{source}/", _around(source)  # a folder's files belong to it
+    others = sorted(
+        name for name, other in sources if name != table_name and (other in around or other.startswith(inside))
+    )
     if others:
         raise CatalogueError(
             f"table {table_name} has the same source as table {others[0]}: accounts belong to the data, so a source "
@@ -143,9 +146,9 @@ def _check_source_is_its_own(catalogue: Catalogue, table_name: str, engine: Engi
         )
 
 
-def _overlap(source: str, other: str) -> bool:
-    """Tell whether two sources are the same, or one is a folder with the other in it."""
-    return source == other or source.startswith(f"{other}/") or other.startswith(f"{source}/")
+def _around(source: str) -> set[str]:
+    """Give a source and every folder that it lies in."""
+    return {source, *(source[:place] for place, letter in enumerate(source) if letter == "/")}
 
 
 def _facts(table_name: str, table: Table, relation: str, engine: Engine) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from errorfloor.catalogue.model import Catalogue, Table
@@ -92,12 +93,13 @@ def is_current(found: Snapshot, engine: Engine) -> bool:
     ['found', 'engine']
     """
     note = engine.recall(name_of(found.table_name, found.version))
-    return note is not None and _identity(note) == found.identity
+    return note is not None and _facts(note)["identity"] == found.identity
 
 
-@lru_cache(maxsize=256)
-def _identity(note: str) -> str:
-    return str(json.loads(note)["identity"])
+@lru_cache(maxsize=4096)
+def _facts(note: str) -> Mapping[str, Any]:
+    """Read a note; many are read again with every registration and every question."""
+    return MappingProxyType(json.loads(note))
 
 
 def declared(catalogue: Catalogue, table_name: str) -> Table:
@@ -113,7 +115,6 @@ def name_of(table_name: str, version: str) -> str:
     return "s_" + hashlib.sha256(json.dumps([table_name, version]).encode()).hexdigest()[:40]
 
 
-def notes(engine: Engine) -> dict[str, dict[str, Any]]:
+def notes(engine: Engine) -> dict[str, Mapping[str, Any]]:
     """Give what is known of every snapshot that the engine keeps."""
-    found = {name: engine.recall(name) or "" for name in engine.known() if name.startswith("s_")}
-    return {name: json.loads(text) for name, text in found.items()}
+    return {name: _facts(text) for name, text in engine.recall_all().items() if name.startswith("s_")}

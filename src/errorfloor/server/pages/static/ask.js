@@ -18,6 +18,7 @@ const area = byId("sql");
 const wish = new WishForm(changed);
 let words = vocabulary([]);
 let priced = null; // the request whose price is shown
+let answered = null; // the request whose answer is shown
 let latest = 0; // replies that come late are dropped
 let touched = false; // once somebody writes, nothing is written for them
 
@@ -64,8 +65,18 @@ function applied(bound) {
   price();
 }
 
+/** Take an answer away once another question is priced: it must not stand under what is said of that one. */
+function forgetAnswer(asked) {
+  if (answered === null || answered === JSON.stringify(asked)) return;
+  answered = null;
+  byId("answer-card").hidden = true;
+  show(byId("answer"));
+}
+
 function price() {
   let asked = body();
+  forgetAnswer(asked);
+  priced = null;
   return working(byId("price"), async () => {
     if (!asked.sql) return refusal("No question yet", "Write a question in SQL, such as SELECT avg(…) FROM …");
     show(byId("price"), element("p", { class: "soft" }, "Pricing …"));
@@ -100,6 +111,7 @@ function ask(dry) {
   return working(place, async () => {
     if (!asked.sql) return refusal("No question yet", "Write a question in SQL, such as SELECT avg(…) FROM …");
     card.hidden = false;
+    answered = JSON.stringify(body());
     show(place, element("p", { class: "soft" }, dry ? "Trying on dummy rows …" : "Asking …"));
     const answer = await post("/v1/ask", asked, dry ? {} : { "Idempotency-Key": idempotencyKey() });
     wish.learn(answer.outputs);

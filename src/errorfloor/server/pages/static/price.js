@@ -4,23 +4,25 @@ import { offBy } from "./answer.js";
 import { chargedBars } from "./bars.js";
 import { post } from "./door.js";
 import { element, refusal } from "./elements.js";
-import { amount, digits, whole, withUnit } from "./numbers.js";
+import { digits, percent, whole, withUnit } from "./numbers.js";
 
 /** The largest share of an allowance that this would take; quotas are shares of these. */
 export function largestShare(price) {
   return Math.max(0, ...price.accounts.map((account) => account.used_by_this));
 }
 
+/** What would be certain and what it would use; what would be refused has no price, only what it would take. */
 export function priceShown(price) {
   const share = largestShare(price);
   const noisy = price.outputs.filter((output) => !output.exact);
+  const figure = element(
+    "p",
+    { class: "figure number" },
+    element("strong", {}, share > 0 ? percent(share) : "free"),
+    element("span", { class: "soft" }, scarcest(share, noisy.length > 0)),
+  );
   return [
-    element(
-      "p",
-      { class: "figure number" },
-      element("strong", {}, share > 0 ? amount(share).replace(" of", "") : "free"),
-      element("span", { class: "soft" }, scarcest(share, noisy.length > 0)),
-    ),
+    price.affordable ? figure : null,
     element(
       "dl",
       { class: "facts" },
@@ -38,7 +40,7 @@ export function priceShown(price) {
 }
 
 function scarcest(share, noisy) {
-  if (share > 0) return share < 10 ? "of the scarcest allowance" : "the scarcest allowance";
+  if (share > 0) return "of the scarcest allowance";
   return noisy ? "answered before" : "public facts only";
 }
 
