@@ -215,6 +215,7 @@ def test_a_csv_line_that_does_not_fit_is_named_and_not_quoted(engine_place, line
         (b"pay,site,pay\n1,2,3\n", "names columns 1 and 3 alike: rename one"),
         (b"person,site\np1,north,3\np2,north,3\n", "line 2 has 3 fields, and the first line names 2 columns"),
         (HEAD.encode() + b'p1,"north,3\n', "line 2 has a quotation mark that is not closed"),
+        (b"person,pay\r\n" + b"p1,3\r\n" * 9 + b"p2,3\n", "line 11 ends with LF, and the first one with CR LF"),
         (HEAD.encode() + "p1,süd,3\n".encode("latin-1"), "line 2 is not text in UTF-8"),
         ("père,site\n".encode("latin-1"), "line 1 is not text in UTF-8"),
     ],

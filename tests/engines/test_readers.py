@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from errorfloor.engines import duckdb as room
+from errorfloor.engines import open_engine
 from errorfloor.engines.duckdb import DuckDBEngine
 from errorfloor.errors import EngineError
 
@@ -57,3 +58,28 @@ def test_a_closed_file_can_be_written_again(tmp_path):
         engine.query("SELECT count(*) AS n FROM numbers")
     with DuckDBEngine(path, tmp_path, read_only=False) as engine:
         engine.execute("DROP TABLE numbers")
+
+
+def test_readers_of_postgresql_survive_a_server_that_drops_them(postgresql_place):
+    import psycopg
+
+    place, folder = postgresql_place.place, postgresql_place.folder
+    ended = (
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = %s"
+    )
+    with (
+        open_engine(place, folder, read_only=True) as engine,
+        psycopg.connect(place.snapshots, autocommit=True) as owner,
+    ):
+        name = owner.execute("SELECT current_database()").fetchone()[0]
+        with ThreadPoolExecutor(4) as pool:
+            slow = "SELECT count(*) AS n FROM generate_series(1, 200000)"
+            assert [found.to_pylist() for found in pool.map(engine.query, [slow] * 8)] == [[{"n": 200000}]] * 8
+        for _ in range(2):
+            assert owner.execute(ended, [name]).fetchone()[0] >= 1
+            assert engine.query("SELECT 7 AS n").to_pylist() == [{"n": 7}]
+        with pytest.raises(EngineError, match="22012"):  # what a statement itself gets wrong is not tried again
+            engine.query("SELECT 1 / 0 AS n")
+        with pytest.raises(EngineError, match="25006"):  # a connection made anew only reads, too
+            engine.query("CREATE TABLE written (n INTEGER)")
+        assert engine.query("SELECT 8 AS n").to_pylist() == [{"n": 8}]

@@ -51,8 +51,14 @@ def fault(path: Path) -> str | None:
     ...     fault(file)
     'line 3 has 1 field, and the first line names 2 columns'
     """
+    mixed = None
     with path.open("rb") as binary:
         for number, line in enumerate(binary, start=1):
+            if number == 1:
+                windows = line.endswith(b"\r\n")
+            elif mixed is None and line.endswith(b"\n") and line.endswith(b"\r\n") != windows:
+                ends = ("LF", "CR LF") if windows else ("CR LF", "LF")
+                mixed = f"line {number} ends with {ends[0]}, and the first one with {ends[1]}"
             try:
                 line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
@@ -69,7 +75,7 @@ def fault(path: Path) -> str | None:
                 start = rows.line_num + 1
         except csv.Error:
             return f"line {start} has a quotation mark that is not closed, or not doubled inside a text"
-    return None
+    return mixed
 
 
 @contextmanager

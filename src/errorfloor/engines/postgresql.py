@@ -1,6 +1,7 @@
 """PostgreSQL through ADBC: results arrive as Arrow, files leave as Arrow."""
 
 import threading
+from collections import deque
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ from errorfloor.errors import CatalogueError, EngineError
 
 WRITER_LOCK = 0x6572726F72  # a number that stands for "somebody registers"; any would do
 COPY = "pg_temp.errorfloor_source"
+SETTINGS = ("SET TimeZone = 'UTC'", "SET client_min_messages = error")
+READER = "SET default_transaction_read_only = on"
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("text", "varchar", "bpchar", "name", "uuid"), "text"),
     **dict.fromkeys(("int2", "int4", "int8"), "whole"),
@@ -41,42 +44,65 @@ class PostgreSQLEngine(TransactionalEngine):
 
     def __init__(self, url: str, folder: Path, *, read_only: bool) -> None:
         self._folder = folder
+        self._url = url
+        self._settings = [*SETTINGS, *([READER] if read_only else [])]
         self._alone = threading.RLock()  # a connection carries one statement at a time
-        reached = "be reached: is the server running, and place.snapshots its URL?"
-        self._connection = attempt(self.name, reached, lambda: dbapi.connect(url, autocommit=True))
-        try:
-            self.execute("SET TimeZone = 'UTC'")
-            self.execute("SET client_min_messages = error")
-            if read_only:
-                self.execute("SET default_transaction_read_only = on")
-            else:
+        self._connection = self._connect()
+        self._readers = deque([self._connection]) if read_only else None  # connections that nobody uses now
+        if not read_only:
+            try:
                 self._prepare()
-        except EngineError:
-            self.close()
-            raise
+            except EngineError:
+                self.close()
+                raise
 
     def query(self, sql: str) -> Any:
-        """Fetch the result as the server's binary copy."""
+        """Fetch the result as the server's binary copy.
 
-        def fetch() -> Any:
-            with self._alone, self._connection.cursor() as cursor:
-                cursor.execute(sql)
-                return cursor.fetch_arrow_table()
-
-        return attempt(self.name, "answer a query", fetch)
+        Readers ask on connections of their own, so that one does not wait for another; one that broke, as it does when
+        the server is started anew, is replaced. A writer stays in its transaction.
+        """
+        if self._readers is None:
+            with self._alone:
+                return attempt(self.name, "answer a query", lambda: _fetched(self._connection, sql))
+        try:
+            connection = self._readers.pop()
+        except IndexError:
+            connection = self._connect()
+        try:
+            found = attempt(self.name, "answer a query", lambda: _fetched(connection, sql))
+        except EngineError:
+            if _works(connection):
+                self._readers.append(connection)
+                raise
+            connection.close()
+            connection = self._connect()
+            found = attempt(self.name, "answer a query", lambda: _fetched(connection, sql))
+        self._readers.append(connection)
+        return found
 
     def execute(self, sql: str) -> None:
         """Run it on the connection."""
-
-        def run() -> None:
-            with self._alone, self._connection.cursor() as cursor:
-                cursor.execute(sql)
-
-        attempt(self.name, "carry out a statement", run)
+        with self._alone:
+            attempt(self.name, "carry out a statement", lambda: _run(self._connection, sql))
 
     def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
+        """Close the connections."""
+        if self._readers is None:
+            self._connection.close()
+        while self._readers:
+            self._readers.pop().close()
+
+    def _connect(self) -> Any:
+        reached = "be reached: is the server running, and place.snapshots its URL?"
+        connection = attempt(self.name, reached, lambda: dbapi.connect(self._url, autocommit=True))
+        try:
+            for setting in self._settings:
+                attempt(self.name, "carry out a statement", lambda: _run(connection, setting))  # noqa: B023 (at once)
+        except EngineError:
+            connection.close()
+            raise
+        return connection
 
     def identify(self, source: str) -> str:
         """Resolve a path; ``public`` is the schema unless another is named."""
@@ -158,3 +184,23 @@ class PostgreSQLEngine(TransactionalEngine):
                 batches = files.scanner(columns=taken).to_reader()
                 cursor.adbc_ingest(COPY.partition(".")[2], batches, mode="create", temporary=True)
         return {field.name: kind_of(field.type) for field in files.schema}
+
+
+def _fetched(connection: Any, sql: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetch_arrow_table()
+
+
+def _run(connection: Any, sql: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+
+
+def _works(connection: Any) -> bool:
+    """Say whether a connection still reaches the server."""
+    try:
+        _fetched(connection, "SELECT 1 AS one")
+    except Exception:
+        return False
+    return True
