@@ -1,12 +1,14 @@
 """The server: latency and throughput beside the sum of their parts, then a long search for what it should never do.
 
 Parts and whole are measured alternately in one run: an empty request, the parse, the bare engine query, one durable
-commit of SQLite. The long searches are requests at random with a canary among the private values, and schemathesis.
+commit of SQLite. The long searches are requests at random with a canary among the private values (BENCH_REQUESTS=100000
+says how many), and schemathesis.
 """
 
 import http.client
 import json
 import logging
+import os
 import sqlite3
 import statistics
 import sys
@@ -26,7 +28,7 @@ from serving import holds_canary, served, start_server, write_pay
 
 TEAMS = "SELECT team, avg(wage) AS mean FROM pay GROUP BY team"
 ROUNDS, CLIENTS, EACH = 1000, 8, 60
-FUZZED, EXAMPLES = 100_000, 200
+FUZZED, EXAMPLES = int(os.environ.get("BENCH_REQUESTS", "100000")), 200
 
 
 class Line:

@@ -33,10 +33,11 @@ class CarelessAnswer:
 class CarelessServer:
     """Answers with raised-cosine noise for a slope that it finds by moving the victim's number a little.
 
-    ``flaw``: "no ledger" (nothing is ever spent), "fresh noise" (and asking again draws again), "shared noise" (one
-    draw for every question), "merged labels" (noise follows the words of a question, not its digits and signs),
-    "jumps" (uniform noise, and nothing is ever spent), "private price" (the price is reckoned from the rows), "slow"
-    (large numbers take longer), "no version" (noise follows the wording, whatever the rows are).
+    ``flaw``: "no ledger" (nothing is ever spent), "fresh noise" (and asking again draws again), "cheap" (noise tells
+    ten times what it should, and nothing is ever spent), "shared noise" (one draw for every question), "merged labels"
+    (noise follows the words of a question, not its digits and signs), "jumps" (uniform noise, and nothing is ever
+    spent), "private price" (the price is reckoned from the rows), "slow" (large numbers take longer), "no version"
+    (noise follows the wording, whatever the rows are).
     """
 
     def __init__(self, secret, value, flaw, seed):
@@ -72,7 +73,8 @@ class CarelessServer:
         truth = self._truth(sql)
         if max_error is None:
             information, _ = allowance(self.secret.private)
-            max_error = math.pi * self._slope(sql) / math.sqrt(spend * information)
+            told = 10 * spend if self.flaw == "cheap" else spend
+            max_error = math.pi * self._slope(sql) / math.sqrt(told * information)
         noise = Uniform(low=-max_error, high=max_error) if self.flaw == "jumps" else RaisedCosine(-max_error, max_error)
         merged = re.sub(r"[^a-z]", "", sql.split("WHERE")[0].lower())
         words = {"shared noise": "", "fresh noise": None, "merged labels": merged}.get(self.flaw, f"{sql} {spend}")

@@ -22,6 +22,21 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+OWNED = (
+    CATALOGUE.replace('["household"]', '["household", "day"]\nowner = { column = "household", floor = 0.2 }')
+    .replace("public = {", "public = { day = 'whole',", 1)
+    .replace("max_loss = 1e5", "max_loss = 9e3")
+)
+
+
+def attacks_named(*names):
+    return [word for name in names for word in ("--attack", name)]
+
+
+def errors(found):
+    return [one["error"] for here in found["columns"].values() for one in here]
+
+
 def run(*arguments):
     return CliRunner().invoke(app, ["audit", *arguments])
 
@@ -32,6 +47,34 @@ def test_audit_plays_what_is_asked_for_and_leaves_nothing_behind(folder):
     (finding,) = json.loads(shown.stdout)["columns"]["meters.kwh"]
     assert (finding["attack"], finding["runs"], finding["beaten"]) == ("differencing", 2, False)
     assert [file.name for file in folder.iterdir()] == ["errorfloor.toml"]
+
+
+def test_the_same_seed_finds_the_same_again_whatever_else_is_played(folder):
+    (folder / "errorfloor.toml").write_text(OWNED)
+    chosen = ("differencing", "restored ledger", "an owner's total", "posterior mean", "smoothing")
+    first, again, alone, other = (
+        json.loads(run("--runs", "2", "--json", "--seed", seed, *attacks_named(*names)).stdout)
+        for seed, names in (("5", chosen), ("5", chosen), ("5", chosen[1:3]), ("6", chosen[3:]))
+    )
+    assert first == again
+    assert first["seed"] == 5
+    assert [one["attack"] for here in first["columns"].values() for one in here] == [
+        "differencing",
+        "restored ledger",
+        "posterior mean",
+        "an owner's total",
+        "smoothing",
+    ]
+    kept = {place: [one for one in here if one["attack"] in chosen[1:3]] for place, here in first["columns"].items()}
+    assert {place: here for place, here in kept.items() if here} == alone["columns"]
+    assert not set(errors(other)) & set(errors(first))
+
+
+def test_a_seed_is_drawn_and_said_if_none_is_given(folder):
+    seeds = {json.loads(run("--runs", "1", "--attack", "prior alone", "--json").stdout)["seed"] for _ in range(3)}
+    assert len(seeds) > 1
+    shown = run("--runs", "1", "--attack", "prior alone", "--seed", "77")
+    assert "The same again: --seed 77." in " ".join(shown.stdout.split())
 
 
 def test_too_few_runs_to_show_anything_are_named(folder):
@@ -67,16 +110,16 @@ def test_a_real_server_is_started_attacked_over_http_and_stopped(folder):
         "prices and refusals",
         "posterior mean",
         "smoothing",
-        "new versions",
+        "an owner's total",
     )
-    shown = run("--serve", "--runs", "1", "--json", *(word for name in chosen for word in ("--attack", name)))
+    shown = run("--serve", "--runs", "1", "--json", *attacks_named(*chosen))
     assert shown.exit_code == 0
     found = json.loads(shown.stdout)
     assert {place: [one["attack"] for one in here] for place, here in found["columns"].items()} == {
         "meters.kwh": ["colluding analysts", "differencing", "prices and refusals", "posterior mean"],
         "cars.position": ["smoothing"],
     }
-    assert [one["attack"] for one in found["skipped"]] == ["new versions"]
+    assert found["skipped"] == [{"attack": "an owner's total", "why": "no owner is declared"}]
     assert [file.name for file in folder.iterdir()] == ["errorfloor.toml"]
 
 

@@ -1,7 +1,7 @@
 """Attacks: adversaries who see what an analyst sees and try to beat a floor.
 
 =====================  =====================================================================================
-``Attack``             chooses between two values of one entry, all others known, in a ``World``
+``Attack``             chooses between two values of one entry, or two histories of one owner, in a ``World``
 ``PosteriorMean``      estimates an entry that was drawn from a prior, in a ``Population``
 ``Smoothing``          estimates where an entity of a stream started, from all its ``Trips``
 ``judge``, ``Finding``   plays many times; says how often it was right, and how often it may be
@@ -13,7 +13,7 @@ Each has the whole allowance to spend. If it is right significantly more often t
 """
 
 from errorfloor.attacks.attack import Attack
-from errorfloor.attacks.audit import Audit, attacks, audit, estimators
+from errorfloor.attacks.audit import Audit, attacks, audit, estimators, owner_attacks
 from errorfloor.attacks.belief import Belief
 from errorfloor.attacks.collisions import Collisions
 from errorfloor.attacks.estimation import PosteriorMean
@@ -21,6 +21,8 @@ from errorfloor.attacks.evaluation import Evaluation
 from errorfloor.attacks.groups import Differencing, Reconstruction
 from errorfloor.attacks.history import ChangedData, NewVersions, RestoredLedger
 from errorfloor.attacks.judgement import Finding, judge, judge_estimates
+from errorfloor.attacks.owner_secret import OwnerSecret
+from errorfloor.attacks.owners import OwnerRows, OwnerTotal
 from errorfloor.attacks.population import Population
 from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood, Repetition, Rephrasing
 from errorfloor.attacks.running_server import Check, ServerAudit, audit_server
@@ -45,6 +47,9 @@ __all__ = [
     "MaximumLikelihood",
     "NewVersions",
     "Oracles",
+    "OwnerRows",
+    "OwnerSecret",
+    "OwnerTotal",
     "Population",
     "PosteriorMean",
     "Reconstruction",
@@ -65,4 +70,5 @@ __all__ = [
     "estimators",
     "judge",
     "judge_estimates",
+    "owner_attacks",
 ]

@@ -1,13 +1,14 @@
 """An adversary: sees what an analyst sees, spends what an analyst may spend, and guesses."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from errorfloor.attacks.secret import Secret
 from errorfloor.errors import ErrorFloorError
 
 if TYPE_CHECKING:
+    from errorfloor.attacks.custody import Custody
     from errorfloor.attacks.world import World
 
 
@@ -32,7 +33,7 @@ class Attack(ABC):
 
     ``shadows`` open servers of the adversary's own that hold the table with the first and with the second value:
     somebody who knows all other entries can set these up at home, and compare. An attack with ``by_analyst`` needs
-    nothing but an analyst's door; others have the custodian's files restored or replaced.
+    nothing but an analyst's door.
     """
 
     name: str
@@ -50,6 +51,20 @@ class Attack(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+class CustodianAttack(Attack):
+    """An attack that has the custodian's files restored or replaced.
+
+    Where ``begins_alike``, every run begins with the first value, and the coin decides what it becomes.
+    """
+
+    by_analyst: ClassVar[bool] = False
+    begins_alike: ClassVar[bool] = False
+
+    @abstractmethod
+    def play_together(self, custody: "Custody", coins: Sequence[int]) -> list[float]:
+        """Play once for each coin against servers that follow each other on one folder, and give the odds."""
 
 
 def outcome(act: Callable[[], Any]) -> Any:

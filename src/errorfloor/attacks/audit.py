@@ -1,5 +1,6 @@
 """An audit: every attack that applies to a catalogue, played against servers that hold generated rows."""
 
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from errorfloor.attacks.evaluation import Evaluation
 from errorfloor.attacks.groups import Differencing, Reconstruction
 from errorfloor.attacks.history import ChangedData, NewVersions, RestoredLedger
 from errorfloor.attacks.judgement import FALSE_ALARM, Finding, judge, runs_needed
+from errorfloor.attacks.owners import OwnerRows, OwnerTotal
 from errorfloor.attacks.population import Population
 from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood, Repetition, Rephrasing
 from errorfloor.attacks.served import Served, ServedStreams
@@ -52,6 +54,15 @@ def attacks() -> tuple[Attack, ...]:
     )
 
 
+def owner_attacks() -> tuple[Attack, ...]:
+    """Give every adversary who chooses between two histories of an owner.
+
+    >>> [one.name for one in owner_attacks()]
+    ["an owner's total", "an owner's rows"]
+    """
+    return OwnerTotal(), OwnerRows()
+
+
 def estimators() -> tuple[PosteriorMean, ...]:
     """Give every adversary who estimates an entry under a prior.
 
@@ -67,12 +78,15 @@ def names() -> tuple[str, ...]:
     >>> names()[-1]
     'smoothing'
     """
-    return *(one.name for one in attacks()), *(one.name for one in estimators()), Smoothing.name
+    players: tuple[Attack | PosteriorMean, ...] = (*attacks(), *owner_attacks(), *estimators())
+    return *(one.name for one in players), Smoothing.name
 
 
 @dataclass(frozen=True)
 class Audit:
     """What every attack found, column by column, and which were not played, with the reason.
+
+    ``seed`` is what coins, drawn numbers and keys followed from.
 
     >>> Audit({}).beaten
     []
@@ -80,6 +94,7 @@ class Audit:
 
     findings: dict[str, tuple[Finding, ...]]
     skipped: tuple[tuple[str, str], ...] = ()
+    seed: int | None = None
 
     @property
     def beaten(self) -> list[tuple[str, Finding]]:
@@ -90,7 +105,8 @@ class Audit:
         """Give it as plain JSON types."""
         columns = {column: [one.to_dict() for one in found] for column, found in self.findings.items()}
         skipped = [{"attack": attack, "why": why} for attack, why in self.skipped]
-        return {"columns": columns, "skipped": skipped, "beaten": len(self.beaten), "false_alarm": FALSE_ALARM}
+        counted = {"beaten": len(self.beaten), "false_alarm": FALSE_ALARM, "seed": self.seed}
+        return {"columns": columns, "skipped": skipped, **counted}
 
     def explain(self) -> str:
         """Say it in sentences."""
@@ -107,9 +123,9 @@ class Audit:
                 f"nothing. Play {needed} or more."
             )
         return (
-            f"None of {played} attacks beat a floor. Each played for one entry, all others known and the whole "
-            f"allowance to spend, on generated rows; were every promise kept, an audit would find otherwise less than "
-            f"once in {1 / FALSE_ALARM:,.0f} times."
+            f"None of {played} attacks beat a floor. Each played for one entry or one owner, all others known and the "
+            f"whole allowance to spend, on generated rows; were every promise kept, an audit would find otherwise less "
+            f"than once in {1 / FALSE_ALARM:,.0f} times."
         )
 
 
@@ -117,7 +133,7 @@ def audit(
     catalogue: Catalogue,
     *,
     runs: int = 200,
-    seed: int = 1,
+    seed: int | None = None,
     only: Sequence[str] = (),
     served: bool = False,
     progress: Progress | None = None,
@@ -136,12 +152,12 @@ def audit(
     runs
         How often each attack is played, each time against a fresh server.
     seed
-        Of the coins and the drawn numbers; the servers' noise is always secret.
+        Of the coins, the drawn numbers and, in process, the noise: with the same seed the same is found again, but for
+        timing. One is drawn if none is given. It has no part in anything but generated rows.
     only
         Names of attacks; all of them without it.
     served
-        Start ``errorfloor serve`` on the generated rows and play over HTTP. Attacks that need more than an analyst's
-        door are then left out.
+        Start ``errorfloor serve`` on the generated rows and play over HTTP.
     progress
         Called with words and the share of the work that is done.
 
@@ -151,6 +167,7 @@ def audit(
     []
     """
     whole("runs", runs, least=1)
+    seed = secrets.randbelow(2**32) if seed is None else whole("seed", seed, least=0)
     if unknown := sorted(set(only) - set(names())):
         raise InputError(f"there is no attack {unknown[0]!r}; there are: {', '.join(names())}")
     if not any(table.private for table in catalogue.tables.values()) and not catalogue.streams:
@@ -163,15 +180,15 @@ def audit(
             if progress is not None:
                 progress(f"{place}: {name}", number / len(games))
             found.setdefault(place, []).append(game(attacks=len(games)))
-    skipped = tuple((name, why) for name, why in _skipped(catalogue, served, long) if name in chosen)
-    return Audit({place: tuple(here) for place, here in found.items()}, skipped)
+    skipped = tuple((name, why) for name, why in _skipped(catalogue, long) if name in chosen)
+    return Audit({place: tuple(here) for place, here in found.items()}, skipped, seed)
 
 
-def _skipped(catalogue: Catalogue, served: bool, long: list[str]) -> Iterator[tuple[str, str]]:
+def _skipped(catalogue: Catalogue, long: list[str]) -> Iterator[tuple[str, str]]:
     """Give the attacks that do not apply, and why."""
-    for attack in attacks():
-        if served and not attack.by_analyst:
-            yield attack.name, "needs the custodian's files, and is played in process"
+    if all(table.owner is None for table in catalogue.tables.values()):
+        for attack in owner_attacks():
+            yield attack.name, "no owner is declared"
     if not catalogue.streams:
         yield Smoothing.name, "no stream is declared"
     for stream in long:
@@ -189,13 +206,20 @@ def _games(
             if served:
                 world = people = stack.enter_context(Served(catalogue, table, column, runs=runs, seed=seed))
             else:
-                world = stack.enter_context(World(catalogue, table, column))
+                world = stack.enter_context(World(catalogue, table, column, seed=seed))
                 people = stack.enter_context(Population(catalogue, table, column, seed=seed))
             for attack in attacks():
-                if attack.by_analyst or not served:
-                    yield f"{table}.{column}", attack.name, partial(judge, attack, world, runs=runs, seed=seed)
+                yield f"{table}.{column}", attack.name, partial(judge, attack, world, runs=runs, seed=seed)
             for estimator in estimators():
                 yield f"{table}.{column}", estimator.name, partial(estimator.play, people, runs=runs)
+        if declared.owner is not None:
+            world = stack.enter_context(
+                Served(catalogue, table, None, runs=runs, seed=seed)
+                if served
+                else World(catalogue, table, None, seed=seed)
+            )
+            for attack in owner_attacks():
+                yield f"owners of {table}", attack.name, partial(judge, attack, world, runs=runs, seed=seed)
     for stream in [name for name in catalogue.streams if name not in long]:
         door = stack.enter_context(ServedStreams(catalogue)) if served else None
         for state in catalogue.streams[stream].private:

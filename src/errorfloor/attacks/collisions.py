@@ -1,4 +1,8 @@
-"""Questions that look alike and are not: where two of them shared a label they would share noise, which cancels."""
+"""Questions that look alike and are not, and questions that are alike and do not look so: where labels may go wrong.
+
+Two questions that shared a label wrongly would share noise, which cancels. Two wordings of one question share it
+rightly, and the second is free, or each of them is charged.
+"""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar, final
@@ -70,6 +74,41 @@ def lookalikes(secret: Secret) -> Iterator[tuple[str, str, Truths]]:
         yield asked[0], asked[1], ((slopes[0] * one, slopes[0] * two), (slopes[1] * one, slopes[1] * two))
     total, mean = (f"SELECT {each}({column}) AS answer FROM {secret.table} WHERE {pair}" for each in ("sum", "avg"))
     yield total, mean, ((one + other, two + other), ((one + other) / 2, (two + other) / 2))
+
+
+def rewordings(secret: Secret) -> Iterator[tuple[str, str, str]]:
+    """Give pairs of wordings of one question for the victim's own number: what differs, and both.
+
+    Guarantee wanted of a server: the second is free and has the first one's answer, or it is charged as any other.
+    """
+    column, table, own = secret.column, secret.table, secret.condition()
+    key = secret.declared.row_key[0]
+    plain = f"SELECT sum({column}) AS answer FROM {table} WHERE {own}"
+    yield "the output's name", plain, plain.replace("AS answer", "AS x")
+    yield "the table's name", plain, f"SELECT sum(m.{column}) AS answer FROM {table} AS m WHERE {own}"
+    yield "capitals and spaces", plain, f"select  SUM( {column} )  As answer\nfrom {table} where ({own})"
+    there = f"{key} IS NOT NULL"
+    both = [f"SELECT sum({column}) AS answer FROM {table} WHERE " + each for each in _orders(f"({own})", there, "AND")]
+    yield "the order of a conjunction", both[0], both[1]
+    never = f"{key} IS NULL"
+    either = [f"SELECT sum({column}) AS answer FROM {table} WHERE " + each for each in _orders(f"({own})", never, "OR")]
+    yield "the order of a disjunction", either[0], either[1]
+    grouped = f"SELECT {key}, sum({column}) AS answer FROM {table} WHERE {own} GROUP BY {key}"
+    yield (
+        "the order of the outputs",
+        grouped,
+        grouped.replace(f"{key}, sum({column}) AS answer", f"sum({column}) AS answer, {key}", 1),
+    )
+    yield "a group's name", grouped, grouped.replace(f"SELECT {key},", f"SELECT {key} AS k,", 1)
+    yield "the order of the rows", grouped, f"{grouped} ORDER BY {key} DESC LIMIT 9"
+    other = next((name for name in secret.declared.public if name != key), None)
+    if other is not None:
+        selected = f"SELECT {key}, {other}, sum({column}) AS answer FROM {table} WHERE {own} GROUP BY "
+        yield "the order of the groups", f"{selected}{key}, {other}", f"{selected}{other}, {key}"
+
+
+def _orders(one: str, two: str, word: str) -> tuple[str, str]:
+    return f"{one} {word} {two}", f"{two} {word} {one}"
 
 
 def _fits(difference: float, truths: Truths, step: float) -> float:

@@ -2,27 +2,29 @@
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, final
 
-from errorfloor.attacks.attack import Attack, Door, Shadows
+import numpy as np
+
+from errorfloor.attacks.attack import CustodianAttack, Door, Shadows
 from errorfloor.attacks.likelihood import evidence
 from errorfloor.attacks.secret import Secret
 from errorfloor.errors import ErrorFloorError
 from errorfloor.ledger import FileAnchor, MemoryLedger, SqlLedger
 
 if TYPE_CHECKING:
+    from errorfloor.attacks.custody import Custody
     from errorfloor.attacks.world import World
 
 ROUNDS = 30
 REFUSED = 3  # in a row, and no more will come
 
 
-class _OwnNumber(Attack):
+class _OwnNumber(CustodianAttack):
     """Spends nine tenths of the allowance on a multiple of the victim's own number, another one each turn."""
-
-    by_analyst: ClassVar[bool] = False
 
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
         """Weigh the answer about the number itself."""
@@ -69,6 +71,21 @@ class RestoredLedger(_OwnNumber):
                 _copy(backup, folder, self._copied)
         return odds
 
+    def play_together(self, custody: "Custody", coins: Sequence[int]) -> list[float]:
+        """Do the same with all runs on one ledger."""
+        odds = np.zeros(len(coins))
+        with custody.server():
+            pass  # makes the ledger
+        custody.back_up()
+        for turn in range(ROUNDS):
+            try:
+                with custody.server() as stages:
+                    odds += [self.ask(door, secret, turn + 1) for door, secret in stages]
+            except ErrorFloorError:
+                break
+            custody.put_back(with_anchor=self._copied == "*")
+        return [float(each) for each in odds]
+
 
 def _copy(source: Path, target: Path, what: str) -> None:
     for file in source.glob(what):
@@ -102,9 +119,19 @@ class NewVersions(_OwnNumber):
                 break
         return sum(learnt)
 
+    def play_together(self, custody: "Custody", coins: Sequence[int]) -> list[float]:
+        """Do the same with all runs at once."""
+        learnt: list[list[float]] = []
+        for turn in range(ROUNDS):
+            with custody.server(turn % custody.versions) as stages:
+                learnt.append([self.ask(door, secret, turn + 1) for door, secret in stages])
+            if turn >= REFUSED and not any(map(any, learnt[-REFUSED:])):
+                break
+        return [sum(each) for each in zip(*learnt, strict=True)]
+
 
 @final
-class ChangedData(Attack):
+class ChangedData(CustodianAttack):
     """Asks before and after an update that kept the version's name: the same noise twice would show the change.
 
     The victim's number goes from the first value to the one that the coin chose.
@@ -115,7 +142,7 @@ class ChangedData(Attack):
 
     name = "changed data"
     tries: ClassVar[str] = "asks before and after the rows were changed under the same version, and subtracts"
-    by_analyst: ClassVar[bool] = False
+    begins_alike: ClassVar[bool] = True
 
     def play(self, world: "World", coin: int) -> float:
         """Ask, have the sources replaced and registered again, and ask again."""
@@ -125,6 +152,17 @@ class ChangedData(Attack):
                 with world.updated(copy, Path(name), ledger=ledger, key=key) as door:
                     released.append(_released(door, world.secret))
         return abs(released[1] - released[0]) - world.secret.distance / 2
+
+    def play_together(self, custody: "Custody", coins: Sequence[int]) -> list[float]:
+        """Do the same with all runs at once."""
+        released = []
+        for turn in range(2):
+            if turn:
+                custody.update(coins)
+            with custody.server() as stages:
+                released.append([_released(door, secret) for door, secret in stages])
+        distance = custody.secrets[0].distance
+        return [abs(after - before) - distance / 2 for before, after in zip(*released, strict=True)]
 
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
         """Say nothing: one server that never changes shows nothing of a change."""

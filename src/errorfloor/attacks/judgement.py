@@ -10,7 +10,6 @@ import numpy as np
 from errorfloor.attacks.attack import Attack
 from errorfloor.attacks.belief import Belief
 from errorfloor.attacks.world import World
-from errorfloor.errors import ErrorFloorError
 
 FALSE_ALARM = 1e-6  # that any of an audit's attacks is said to win although every promise holds
 NORMAL = 1.959963984540054  # 95 % of a normal law is within so many deviations
@@ -118,21 +117,19 @@ def judge(attack: Attack, world: World, *, runs: int, seed: int, attacks: int = 
     3
     """
     secret, right = world.secret, 0
-    for coin, tie in np.random.default_rng(seed).integers(0, 2, (runs, 2)).tolist():
-        try:
-            odds = attack.play(world, coin)
-        except ErrorFloorError:
-            odds = 0.0  # the server would have none of it
+    world.begin(attack.name)
+    coins, ties = np.random.default_rng(seed).integers(0, 2, (runs, 2)).T.tolist()
+    for coin, tie, odds in zip(coins, ties, world.played(attack, coins), strict=True):
         right += (tie if odds == 0 else int(odds > 0)) == coin
     return Finding(
         attack=attack.name,
         tries=attack.tries,
         runs=runs,
         right=right,
-        promised=world.promised,
+        promised=secret.promised,
         distance=secret.distance,
         unit=secret.private.unit,
-        threshold=threshold(runs, world.promised, FALSE_ALARM / attacks),
+        threshold=threshold(runs, secret.promised, FALSE_ALARM / attacks),
     )
 
 

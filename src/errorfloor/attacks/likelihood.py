@@ -13,14 +13,14 @@ About = TypeVar("About")
 SMALLEST = 1e-300  # probability that stands for none, so that logarithms stay finite
 
 
-def log_likelihoods(answer: Any, output: str, truths: Any) -> Array:
-    """Give log P(released | true answer) for the single cell of an output and several true answers.
+def log_likelihoods(answer: Any, output: str, truths: Any, *, cell: int = 0) -> Array:
+    """Give log P(released | true answer) for one cell of an output, the first if none is named, and several truths.
 
     The released number is a point of a lattice, so its probability is that of the noise within half a step: nothing
     that was released is thrown away.
     """
     stated = next(one for one in answer.to_dict()["outputs"] if one["name"] == output)
-    released = answer.to_arrow()[output][0].as_py()
+    released = answer.to_arrow()[output][cell].as_py()
     noise, step = from_dict(stated["noise"]), float(stated["step"])
     places = released - np.asarray(truths, dtype=float)
     inside = noise.cdf(places + step / 2) - noise.cdf(places - step / 2)
@@ -28,9 +28,9 @@ def log_likelihoods(answer: Any, output: str, truths: Any) -> Array:
     return np.asarray(np.log(np.maximum(mass, SMALLEST)))
 
 
-def log_odds(answer: Any, output: str, first: float, second: float) -> float:
+def log_odds(answer: Any, output: str, first: float, second: float, *, cell: int = 0) -> float:
     """Give log P(released | second) − log P(released | first); ``first`` and ``second`` are the two true answers."""
-    one, two = log_likelihoods(answer, output, [first, second]).tolist()
+    one, two = log_likelihoods(answer, output, [first, second], cell=cell).tolist()
     return float(two - one)
 
 
@@ -38,8 +38,9 @@ def evidence(asks: Iterable[tuple[tuple[float, float], Callable[[], Any]]]) -> f
     """Add up what answers say whose truth is one number or another; the same answer again says nothing new."""
     seen: dict[tuple[float, ...], float] = {}
     for truths, answer in answered(asks):
-        released = answer.to_arrow()["answer"][0].as_py()
-        seen[(*truths, released, answer.max_error["answer"])] = log_odds(answer, "answer", *truths)
+        ((output, bound),) = answer.max_error.items()
+        released = answer.to_arrow()[output][0].as_py()
+        seen[(*truths, released, bound)] = log_odds(answer, output, *truths)
     return sum(seen.values())
 
 

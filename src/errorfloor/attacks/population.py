@@ -14,10 +14,10 @@ import numpy as np
 from errorfloor.attacks.attack import Door
 from errorfloor.attacks.belief import Belief
 from errorfloor.attacks.generated import registered, with_values
+from errorfloor.attacks.keys import SeededKeys
 from errorfloor.attacks.secret import Secret
 from errorfloor.catalogue import Catalogue
 from errorfloor.engines import Engine, open_engine
-from errorfloor.identity import Key
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service import Database
 from errorfloor.service.dummy import dummy_rows
@@ -26,7 +26,7 @@ from errorfloor.service.dummy import dummy_rows
 class Population:
     """A declared table in which every entry of one private column was drawn from a belief.
 
-    Each turn is about another row, on a fresh server. Use it as a context manager.
+    Each turn is about another row, on a fresh server whose key follows from the ``seed``. Use it as a context manager.
 
     >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "prior": {"mean": 10, "deviation": 8}}
     >>> meters = {"source": "-", "version": "1", "row_key": ["id"], "public": {"id": "whole"}, "private": {"kwh": kwh}}
@@ -43,7 +43,7 @@ class Population:
         self._truths = self.drawn(np.random.default_rng(seed), rows[table].num_rows)
         rows[table] = with_values(rows[table], column, dict(enumerate(self._truths)))
         self._secret = Secret(table, catalogue.tables[table], column, rows[table], 0, (0.0, 0.0))
-        self._catalogue, self._rows, self._stack = catalogue, rows, ExitStack()
+        self._catalogue, self._rows, self._stack, self._seed = catalogue, rows, ExitStack(), seed
 
     def drawn(self, generator: np.random.Generator, count: int) -> list[float]:
         """Draw the column's numbers."""
@@ -59,12 +59,9 @@ class Population:
     def turn(self, number: int) -> Iterator[tuple[Door, Secret, float]]:
         """Open a fresh server; give it with the row that is the victim, and its number."""
         catalogue, engine = self._opened
-        door = Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=self.fresh_key())
+        key = SeededKeys(self._seed, f"{self._secret.table} {self._secret.column} turn {number}").next()
+        door = Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=key)
         yield door, replace(self._secret, victim=number), self._truths[number]
-
-    def fresh_key(self) -> Key:
-        """Give a key that no other server has."""
-        return Key.fresh()
 
     @cached_property
     def _opened(self) -> tuple[Catalogue, Engine]:

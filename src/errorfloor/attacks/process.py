@@ -5,12 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from errorfloor.attacks.generated import GENERATED
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.identity import KeyRing
@@ -20,28 +22,31 @@ if TYPE_CHECKING:
     from errorfloor.client import RemoteDatabase
 
 FILE = "errorfloor.toml"
-ANALYSTS = 8
+PEOPLE = 8  # who have a token in each of two roles
 LEFT_BEHIND = ("ledger*", "keys.json", "tokens.json")  # what a server's life adds to its folder
 
 
 @contextmanager
-def server_process(catalogue: Catalogue) -> Iterator["AnalystDoor"]:
-    """Serve what lies registered in a catalogue's folder, with a new key, ledger and tokens, on a free port.
+def server_process(catalogue: Catalogue, *, anew: bool = True) -> Iterator["AnalystDoor"]:
+    """Serve what lies registered in a generated folder, on a free port, with new tokens, and a new key and ledger.
 
-    Settings are the default ones, but for the rate of requests, which only slows adversaries down.
+    Unless ``anew``, the key and the ledger that lie there stay.
+
+    Settings are the default ones, but for the port and for the log of requests, which nobody would read.
     """
-    folder, text = catalogue.folder, written(catalogue)
-    if (folder / FILE).exists() and (folder / FILE).read_text() != text:
-        raise InputError(f"{folder} holds a catalogue that no audit wrote: its keys and ledger are not replaced")
-    for pattern in LEFT_BEHIND:
+    folder = catalogue.folder
+    if not (folder / GENERATED).exists():
+        raise InputError(f"{folder} is a folder that no audit made: its keys and ledger are not replaced")
+    for pattern in LEFT_BEHIND if anew else LEFT_BEHIND[-1:]:
         for file in folder.glob(pattern):
             file.unlink()
-    KeyRing.create(folder / "keys.json")
-    (folder / FILE).write_text(text)
+    if not (folder / "keys.json").exists():
+        KeyRing.create(folder / "keys.json")
+    (folder / FILE).write_text(written(catalogue))
     known = TokenFile(folder / "tokens.json")
-    tokens = {f"analyst {k}": known.create(f"analyst-{k}", Role.ANALYST)[1] for k in range(ANALYSTS)}
-    tokens["owner"] = known.create("owner", Role.OWNER)[1]
-    command = [sys.executable, "-m", "errorfloor", "serve", str(folder / FILE), "--port", "0", "--json", "--rate", "0"]
+    people = [(role, number) for role in (Role.ANALYST, Role.OWNER) for number in range(PEOPLE)]
+    tokens = {f"{role.value} {number}": known.create(f"{role.value}-{number}", role)[1] for role, number in people}
+    command = [sys.executable, "-m", "errorfloor", "serve", str(folder / FILE), "--port", "0", "--json"]
     with (folder / "server.log").open("w") as log:
         process = subprocess.Popen(
             [*command, "--audit-log", os.devnull],
@@ -72,19 +77,42 @@ def _address(said: Iterator[str], log: Path) -> str:
 
 
 class AnalystDoor:
-    """The doors of several analysts and of the owner to one server; each is opened when it is first used."""
+    """The doors of several analysts and owners to one server; each is opened when it is first used.
+
+    A server answers only so many requests a second for one token. Whoever is told to wait lets the next one ask.
+    """
 
     def __init__(self, url: str, tokens: Mapping[str, str]) -> None:
-        self._url, self._tokens = url, tokens
+        self._url, self._tokens, self._people = url, tokens, list(tokens)
         self._open: dict[str, RemoteDatabase] = {}
 
     def price(self, sql: str, **wish: Any) -> Any:
         """Say what an answer would state and cost."""
-        return self.of("analyst 0").price(sql, **wish)
+        return self._by("analyst", lambda door: door.price(sql, **wish))
 
-    def ask(self, sql: str, *, analyst: str = "analyst 0", **wish: Any) -> Any:
-        """Answer a question of an analyst's."""
-        return self.of(analyst).ask(sql, **wish)
+    def ask(self, sql: str, *, analyst: str = "analyst", **wish: Any) -> Any:
+        """Answer a question of one analyst's, or of any."""
+        return self._by(analyst, lambda door: door.ask(sql, **wish))
+
+    def answer(self, stream: str, **push: Any) -> Any:
+        """Release the measurement of one step of a trip, which an owner pushes."""
+        return self._by("owner", lambda door: door.answer(stream, **push))
+
+    def _by(self, who: str, act: Callable[["RemoteDatabase"], Any]) -> Any:
+        """Do something as one of those whose name begins so; the one who was let in last goes first."""
+        from errorfloor.client.failures import RemoteError
+
+        while True:
+            for name in [name for name in self._people if name.startswith(who)]:
+                try:
+                    return act(self.of(name))
+                except RemoteError as problem:
+                    if problem.code != "rate":
+                        raise
+                    wait = float(str(problem.fields["wait"]))
+                    self._people.remove(name)
+                    self._people.append(name)
+            time.sleep(wait)
 
     def of(self, name: str) -> "RemoteDatabase":
         """Give one person's door."""

@@ -6,6 +6,7 @@ from functools import partial
 from typing import ClassVar, final
 
 from errorfloor.attacks.attack import Attack, Door, Shadows
+from errorfloor.attacks.collisions import rewordings
 from errorfloor.attacks.likelihood import answered, evidence
 from errorfloor.attacks.secret import Secret
 
@@ -46,8 +47,9 @@ class Rephrasing(Attack):
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
         """Add the log-odds of all answers."""
         ways = list(self.ways(secret.column, secret.table, secret.condition()))
-        shares = [0.24 + 0.01 * turn for turn in range(9)]
-        return evidence((secret.values, partial(door.ask, sql, spend=share)) for share in shares for sql in ways)
+        pairs = [wording for _, *pair in rewordings(secret) for wording in pair]
+        asked = [(0.12, sql) for sql in pairs] + [(0.24 + 0.01 * turn, sql) for turn in range(9) for sql in ways]
+        return evidence((secret.values, partial(door.ask, sql, spend=share)) for share, sql in asked)
 
     @staticmethod
     def ways(column: str, table: str, condition: str) -> Iterator[str]:

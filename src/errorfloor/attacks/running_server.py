@@ -205,11 +205,11 @@ SPENDING = (
 
 def _not_here() -> Iterator[tuple[str, str]]:
     """Say what was not tried, and why."""
-    from errorfloor.attacks.audit import attacks, estimators
+    from errorfloor.attacks.audit import attacks, estimators, owner_attacks
     from errorfloor.attacks.smoothing import Smoothing
 
     done = {name for name, _ in (*FREE, *SPENDING)}
-    for one in attacks():
+    for one in (*attacks(), *owner_attacks()):
         if one.name not in done and one.name != "prices and refusals":
             yield one.name, KNOWN_ROWS if one.by_analyst else "needs the custodian's files: audit the catalogue instead"
     for estimator in estimators():

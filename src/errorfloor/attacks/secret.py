@@ -1,13 +1,18 @@
 """What is at stake in an attack: one entry that has one of two values, all others being known."""
 
 import datetime
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.catalogue import PrivateColumn, Table
+from errorfloor.attacks.generated import with_values
+from errorfloor.catalogue import PrivateColumn, Table, allowance
+from errorfloor.floors.two_point import angle, success
+
+ANGLE = 0.35  # between the two laws when the whole allowance is spent: right at most 67 times in 100 by the promise
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +41,15 @@ class Secret:
     def distance(self) -> float:
         """How far apart the two values are."""
         return self.values[1] - self.values[0]
+
+    @property
+    def promised(self) -> float:
+        """How often anybody may be right at most, when the whole allowance is spent."""
+        return float(success(angle(self.distance, *allowance(self.private))))
+
+    def rows_with(self, coin: int) -> pa.Table:
+        """Give the table with the first or the second value in the victim's cell."""
+        return with_values(self.rows, self.column, {self.victim: self.values[coin]})
 
     @property
     def known(self) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -68,6 +82,26 @@ class Secret:
     def truths(self, times: int = 1) -> tuple[float, float]:
         """Give the true answers to that question for the victim's own number, under the first and the second value."""
         return times * self.values[0], times * self.values[1]
+
+
+def entry_at_stake(table: str, declared: Table, column: str, rows: pa.Table) -> Secret:
+    """Put the entry of a private column in the middle row at stake."""
+    values, victim = two_values(declared.private[column]), rows.num_rows // 2
+    return Secret(table, declared, column, with_values(rows, column, {victim: values[0]}), victim, values)
+
+
+def two_values(column: PrivateColumn) -> tuple[float, float]:
+    """Give two values about the middle of the range whose laws are ANGLE apart when the allowance is spent.
+
+    >>> two_values(PrivateColumn(range=(0, 50), resolution=0.001, floor=2.0, unit="kWh"))
+    (23.935, 26.065)
+    """
+    information, evaluation = allowance(column)
+    wanted = (2 * ANGLE - 2 * math.sqrt(evaluation)) / math.sqrt(information)
+    low, high = column.steps
+    steps = min(max(1, round(wanted / float(column.resolution))), high - low)
+    first = low + (high - low - steps) // 2
+    return float(first * column.resolution), float((first + steps) * column.resolution)
 
 
 def literal(value: object) -> str:

@@ -1,7 +1,7 @@
 """Attacks over HTTP: a real server on generated rows, with a fresh table for every run."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -10,17 +10,20 @@ from typing import Any, final
 
 import numpy as np
 
-from errorfloor.attacks.attack import Door, Shadows, Stage
+from errorfloor.attacks.attack import Attack, CustodianAttack, Door, Shadows, Stage
 from errorfloor.attacks.belief import Belief
+from errorfloor.attacks.custody import Custody
 from errorfloor.attacks.generated import registered, with_values
 from errorfloor.attacks.process import AnalystDoor, server_process
 from errorfloor.attacks.secret import Secret
-from errorfloor.attacks.world import World
+from errorfloor.attacks.world import VERSIONS, World
 from errorfloor.catalogue import Catalogue
 from errorfloor.service.dummy import dummy_rows
 
+KINDS = ("first", "second")  # of copies, by the value or history that they hold
+EACH_RUN = 2  # copies of a kind that a run may use: its own, and one at home to compare with
 ROWS = 60  # of the attacked table, so that many copies are registered quickly
-FEWEST, TABLES = 5, 20  # copies with either value, and with drawn ones, before the server is started anew
+FEWEST, TABLES = 5, 100  # copies with either value, and with drawn ones, before the server is started anew
 
 
 @final
@@ -28,16 +31,16 @@ class Served(World):
     """A server process whose catalogue has many copies of the attacked table, each with accounts of its own.
 
     Every run takes another copy. When all were used the server is started anew, with another key and an empty ledger.
-    Use it as a context manager; the first run starts the server.
+    Use it as a context manager; the first run starts the server. Without a ``column`` an owner is attacked.
 
     >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
     >>> meters = {"source": "-", "version": "1", "row_key": ["id"], "public": {"id": "whole"}, "private": {"kwh": kwh}}
     >>> with Served(Catalogue(tables={"meters": meters}), "meters", "kwh", runs=200, seed=1) as served:
     ...     served.size
-    1200
+    6000
     """
 
-    def __init__(self, catalogue: Catalogue, table: str, column: str, *, runs: int, seed: int) -> None:
+    def __init__(self, catalogue: Catalogue, table: str, column: str | None, *, runs: int, seed: int) -> None:
         rows = {name: dummy_rows(one) for name, one in catalogue.tables.items()}
         rows[table] = rows[table].slice(0, ROWS)
         super().__init__(catalogue, table, column, rows)
@@ -54,9 +57,20 @@ class Served(World):
         """How many entries were drawn, each of which can be estimated once."""
         return self._tables * len(self._truths[0])
 
+    def played(self, attack: Attack, coins: Sequence[int]) -> Iterable[float]:
+        """Play an attack once for each coin; all at once if it needs the custodian's files."""
+        if not isinstance(attack, CustodianAttack):
+            return super().played(attack, coins)
+        with tempfile.TemporaryDirectory() as folder:
+            held = [0] * len(coins) if attack.begins_alike else coins
+            custody = Custody(self._catalogue, self.secret, held, Path(folder), versions=VERSIONS)
+            return attack.play_together(custody, coins)
+
     @contextmanager
     def stage(self, coin: int) -> Iterator[Stage]:
         """Give the server's door, and what is at stake in a table of its own with the value that a coin chose."""
+        if any(len(self._left(kind)) < EACH_RUN for kind in KINDS):
+            self._door = None  # started anew now rather than in the middle of the run
         yield self._take(coin)
 
     @cached_property
@@ -73,8 +87,14 @@ class Served(World):
         yield door, replace(self.secret, table=name, victim=row), self._truths[table][row]
 
     def _take(self, coin: int) -> Stage:
-        door, name = self._fresh([self._name(("first", "second")[coin], k) for k in range(self._tables)])
+        door, name = self._fresh(self._names(KINDS[coin]))
         return door, replace(self.secret, table=name)
+
+    def _names(self, kind: str) -> list[str]:
+        return [self._name(kind, number) for number in range(self._tables)]
+
+    def _left(self, kind: str) -> list[str]:
+        return [name for name in self._names(kind) if name not in self._used]
 
     def _fresh(self, names: list[str]) -> tuple[Door, str]:
         """Give a table among these that nobody has asked for; where there is none, start the server anew."""
@@ -94,8 +114,8 @@ class Served(World):
         """The catalogue of all copies, registered."""
         rows, secret = dict(self._rows), self.secret
         for number in range(self._tables):
-            for kind, value in zip(("first", "second"), secret.values, strict=True):
-                rows[self._name(kind, number)] = self.rows_with(value)
+            for coin, kind in enumerate(KINDS):
+                rows[self._name(kind, number)] = secret.rows_with(coin)
             drawn = dict(enumerate(self._truths[number]))
             rows[self._name("drawn", number)] = with_values(secret.rows, secret.column, drawn)
         tables = {name: self._catalogue.tables.get(name, secret.declared) for name in rows}
@@ -121,14 +141,14 @@ class ServedStreams:
         self._stack = ExitStack()
 
     @cached_property
-    def _owner(self) -> Any:
+    def _door(self) -> AnalystDoor:
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
         made = registered(self.catalogue, folder / "served", {})
-        return self._stack.enter_context(server_process(made)).of("owner")
+        return self._stack.enter_context(server_process(made))
 
     def answer(self, **push: Any) -> Any:
         """Release the measurement of one step of a trip."""
-        return self._owner.answer(push.pop("stream"), **push)
+        return self._door.answer(**push)
 
     def __enter__(self) -> "ServedStreams":
         return self

@@ -7,11 +7,11 @@ import numpy as np
 
 from errorfloor.attacks.belief import Belief
 from errorfloor.attacks.judgement import Finding, judge_estimates
+from errorfloor.attacks.keys import SeededKeys
 from errorfloor.catalogue import Catalogue, allowance
 from errorfloor.checks import Array
 from errorfloor.dynamics.smoother import smooth
 from errorfloor.errors import AllowanceError
-from errorfloor.identity import Key
 from errorfloor.ledger import MemoryLedger
 from errorfloor.streams import Streams
 
@@ -27,9 +27,9 @@ class Pushing(Protocol):
         """Release the measurement of one step of a trip."""
 
 
-def declared_streams(catalogue: Catalogue) -> Streams:
-    """Open the streams that a catalogue declares, on a ledger and with a key that are forgotten."""
-    return Streams(catalogue, ledger=MemoryLedger(), keys=(Key.fresh(),))
+def declared_streams(catalogue: Catalogue, seed: int | None = None) -> Streams:
+    """Open the streams that a catalogue declares, on a ledger that is forgotten; the key follows from a seed."""
+    return Streams(catalogue, ledger=MemoryLedger(), keys=(SeededKeys(seed, "streams").next(),))
 
 
 def too_long(catalogue: Catalogue) -> list[str]:
@@ -59,7 +59,7 @@ class Trips:
     def __init__(
         self, catalogue: Catalogue, stream: str, state: str, *, seed: int, door: Pushing | None = None
     ) -> None:
-        streams = declared_streams(catalogue)
+        streams = declared_streams(catalogue, seed)
         self.name, self.declared = stream, catalogue.streams[stream]
         self.plan = streams.journal(stream).stream.plan
         self.private = self.declared.private[state]

@@ -1,9 +1,8 @@
 """Where attacks are tried: servers that hold a generated table, in which one entry has one of two values."""
 
-import math
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -12,13 +11,14 @@ from typing import Self
 
 import pyarrow as pa
 
-from errorfloor.attacks.attack import Door, Shadows, Stage
-from errorfloor.attacks.generated import registered, version, with_values
-from errorfloor.attacks.secret import Secret
-from errorfloor.catalogue import Catalogue, PrivateColumn, allowance
+from errorfloor.attacks.attack import Attack, Door, Shadows, Stage
+from errorfloor.attacks.generated import registered, version
+from errorfloor.attacks.keys import SeededKeys
+from errorfloor.attacks.owner_secret import owner_at_stake
+from errorfloor.attacks.secret import Secret, entry_at_stake
+from errorfloor.catalogue import Catalogue
 from errorfloor.engines import Engine, open_engine
-from errorfloor.errors import CatalogueError, InputError
-from errorfloor.floors.two_point import angle, success
+from errorfloor.errors import CatalogueError, ErrorFloorError, InputError
 from errorfloor.identity import Key
 from errorfloor.ledger import Ledger, MemoryLedger
 from errorfloor.service import Database
@@ -26,7 +26,6 @@ from errorfloor.service.dummy import dummy_rows
 from errorfloor.vault import register
 
 VERSIONS = 3
-ANGLE = 0.35  # between the two laws when the whole allowance is spent: right at most 67 times in 100 by the promise
 
 
 class World:
@@ -35,41 +34,55 @@ class World:
     Every ``server`` is fresh: it has a key of its own and nothing has been spent. The two values are as far apart as
     makes the promise worth testing. Use it as a context manager.
 
-    ``rows`` of each table are dummy ones unless they are given.
+    ``rows`` of each table are dummy ones unless they are given. Keys follow from a ``seed``, if there is one. Without a
+    ``column`` the copies differ in all that belongs to one owner.
 
     >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
     >>> meters = {"source": "-", "version": "1", "row_key": ["id"], "public": {"id": "whole"}, "private": {"kwh": kwh}}
     >>> with World(Catalogue(tables={"meters": meters}), "meters", "kwh") as world:
     ...     with world.stage(1) as (door, secret):
     ...         answer = door.ask(f"SELECT sum(kwh) AS kwh FROM meters WHERE {secret.condition()}", spend=0.1)
-    >>> world.secret.values, round(world.promised, 2)
+    >>> world.secret.values, round(world.secret.promised, 2)
     ((23.935, 26.065), 0.67)
     """
 
     def __init__(
-        self, catalogue: Catalogue, table: str, column: str, rows: Mapping[str, pa.Table] | None = None
+        self,
+        catalogue: Catalogue,
+        table: str,
+        column: str | None,
+        rows: Mapping[str, pa.Table] | None = None,
+        *,
+        seed: int | None = None,
     ) -> None:
         declared = catalogue.tables.get(table)
-        if declared is None or column not in declared.private:
+        if declared is None or (column is not None and column not in declared.private):
             raise InputError(f"{table}.{column} is not a private column of the catalogue")
         self._catalogue = catalogue
         self._rows = {name: dummy_rows(one) for name, one in catalogue.tables.items()} if rows is None else dict(rows)
         made = self._rows[table]
         if made.num_rows < 3:
             raise InputError(f"attacks need a table of three rows or more, and {table} has {made.num_rows}")
-        values, victim = two_values(declared.private[column]), made.num_rows // 2
-        known = with_values(made, column, {victim: values[0]})
-        self.secret = Secret(table, declared, column, known, victim, values)
+        self.secret: Secret = (
+            owner_at_stake(table, declared, made) if column is None else entry_at_stake(table, declared, column, made)
+        )
+        self._seed, self._keys = seed, SeededKeys(seed, "")
         self._stack = ExitStack()
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
 
     versions = VERSIONS
 
-    @cached_property
-    def promised(self) -> float:
-        """How often anybody may be right at most, when the whole allowance is spent."""
-        information, evaluation = allowance(self.secret.private)
-        return float(success(angle(self.secret.distance, information, evaluation)))
+    def begin(self, attack: str) -> None:
+        """Start the row of keys anew for an attack: what it finds does not depend on others that were played before."""
+        self._keys = SeededKeys(self._seed, f"{self.secret.table} {self.secret.column} {attack}")
+
+    def played(self, attack: Attack, coins: Sequence[int]) -> Iterable[float]:
+        """Play an attack once for each coin; give the odds as seen afterwards, 0 if a server will have none of it."""
+        for coin in coins:
+            try:
+                yield attack.play(self, coin)
+            except ErrorFloorError:
+                yield 0.0
 
     @contextmanager
     def stage(self, coin: int) -> Iterator[Stage]:
@@ -89,7 +102,7 @@ class World:
 
     def fresh_key(self) -> Key:
         """Give a key that no other server has."""
-        return Key.fresh()
+        return self._keys.next()
 
     @cached_property
     def shadows(self) -> Shadows:
@@ -108,14 +121,10 @@ class World:
         """The two copies, registered when they are first needed."""
         found = []
         for coin in range(2):
-            rows = self._rows | {self.secret.table: self.rows_with(self.secret.values[coin])}
+            rows = self._rows | {self.secret.table: self.secret.rows_with(coin)}
             made = registered(self._catalogue, self._folder / str(coin), rows, versions=VERSIONS)
             found.append((made, self._stack.enter_context(open_engine(made.place, made.folder))))
         return found
-
-    def rows_with(self, value: float) -> pa.Table:
-        """Give the attacked table with a value in the victim's cell."""
-        return with_values(self.secret.rows, self.secret.column, {self.secret.victim: value})
 
     @contextmanager
     def updated(self, coin: int, folder: Path, *, ledger: Ledger, key: Key) -> Iterator[Door]:
@@ -142,17 +151,3 @@ class World:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
-
-
-def two_values(column: PrivateColumn) -> tuple[float, float]:
-    """Give two values about the middle of the range whose laws are ANGLE apart when the allowance is spent.
-
-    >>> two_values(PrivateColumn(range=(0, 50), resolution=0.001, floor=2.0, unit="kWh"))
-    (23.935, 26.065)
-    """
-    information, evaluation = allowance(column)
-    wanted = (2 * ANGLE - 2 * math.sqrt(evaluation)) / math.sqrt(information)
-    low, high = column.steps
-    steps = min(max(1, round(wanted / float(column.resolution))), high - low)
-    first = low + (high - low - steps) // 2
-    return float(first * column.resolution), float((first + steps) * column.resolution)

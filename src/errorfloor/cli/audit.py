@@ -23,7 +23,14 @@ def audit(
     attack: Annotated[
         list[str] | None, typer.Option("--attack", help="An attack to play, by name; all of them if none.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the coins that choose the victim's value.")] = 1,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Of coins, drawn numbers and the noise on generated rows: the same finds the same again, but for "
+            "timing and --serve. One is drawn if none is given.",
+            show_default=False,
+        ),
+    ] = None,
     serve: Annotated[
         bool, typer.Option("--serve", help="Start errorfloor serve on the generated rows and play over HTTP.")
     ] = False,
@@ -114,6 +121,8 @@ def _print_findings(found: "Audit") -> None:
     for name, why in found.skipped:
         print(f"not played: {name}: {why}")
     print(found.explain())
+    if found.seed is not None:
+        print(f"The same again: --seed {found.seed}.")
 
 
 def _print_checks(found: "ServerAudit") -> None:

@@ -1,0 +1,70 @@
+"""All that belongs to one owner at stake: every number at one end of its range, or every number at the other."""
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from errorfloor.attacks.generated import with_values
+from errorfloor.attacks.secret import Secret, literal
+from errorfloor.catalogue import Table, owner_allowance
+from errorfloor.errors import InputError
+from errorfloor.floors.two_point import angle, success
+
+
+@dataclass(frozen=True, eq=False)
+class OwnerSecret(Secret):
+    """The rows of one owner, who has one of two histories at even odds; all other owners' rows are known.
+
+    The histories are as far apart as the declared ranges allow, in every private column. ``values`` are the totals of
+    ``column`` over the owner's rows under the first and the second one.
+
+    >>> OwnerSecret.__annotations__["mine"]
+    tuple[int, ...]
+    """
+
+    mine: tuple[int, ...]
+
+    @property
+    def promised(self) -> float:
+        """How often anybody may be right at most, when the whole allowance of the owner is spent."""
+        assert self.declared.owner is not None
+        return float(success(angle(1.0, *owner_allowance(self.declared.owner))))
+
+    def rows_with(self, coin: int) -> pa.Table:
+        """Give the table with the first or the second history."""
+        found = self.rows
+        for name in self.declared.private:
+            found = with_values(found, name, dict.fromkeys(self.mine, self.ends(name)[coin]))
+        return found
+
+    def ends(self, column: str) -> tuple[float, float]:
+        """Give the least and the greatest number that a private column keeps."""
+        private = self.declared.private[column]
+        low, high = private.steps
+        return float(low * private.resolution), float(high * private.resolution)
+
+    def condition(self, rows: list[int] | None = None) -> str:
+        """Give a WHERE condition that picks rows by their keys; by default all of the owner's."""
+        if rows is not None:
+            return super().condition(rows)
+        assert self.declared.owner is not None
+        name = self.declared.owner.column
+        return f"{name} = {literal(self.rows[name][self.victim].as_py())}"
+
+    def question_by_row(self, times: int) -> str:
+        """Give the question for a multiple of each of the owner's numbers, a cell for each."""
+        keys = ", ".join(self.declared.row_key)
+        return f"{self.question(times=times).replace('SELECT', f'SELECT {keys},', 1)} GROUP BY {keys}"
+
+
+def owner_at_stake(table: str, declared: Table, rows: pa.Table) -> OwnerSecret:
+    """Put the owner of the middle row at stake."""
+    if declared.owner is None:
+        raise InputError(f"{table} declares no owner whose history could be told")
+    column, victim = next(iter(declared.private)), rows.num_rows // 2
+    owners = rows[declared.owner.column].to_pylist()
+    mine = tuple(row for row, owner in enumerate(owners) if owner == owners[victim])
+    secret = OwnerSecret(table, declared, column, rows, victim, (0.0, 0.0), mine)
+    low, high = secret.ends(column)
+    totals = len(mine) * low, len(mine) * high
+    return replace(secret, rows=secret.rows_with(0), values=totals)
