@@ -144,6 +144,11 @@ def test_the_advice_of_a_refusal_is_enough_and_not_much_more(town):
     assert publish(town, "same.parquet", columns={"kwh": ef.Interval(0, float(high))}).fresh == (False,)
 
 
+def test_how_much_wider_is_written_without_an_exponent(town):
+    with pytest.raises(AllowanceError, match=r"at least \d{4,} times as wide \(kwh 0 … [\d.]+\)"):
+        publish(town, columns={"kwh": ef.Interval(0, 1e-3)})
+
+
 def test_a_floor_that_was_raised_leaves_only_what_was_released_before(town):
     publish(town)
     file = town / "errorfloor.toml"

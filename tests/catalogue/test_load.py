@@ -224,6 +224,24 @@ def test_all_mistakes_are_listed_at_once_in_the_order_of_the_file(write):
     assert message.count("\n") == 6
 
 
+def test_a_number_in_quotes_is_refused_and_written_as_it_should_be(write):
+    found, _ = problems(write(change("floor = 2.0", 'floor = "500"')))
+    assert found == {"tables.meters.private.kwh.floor": "must be a number without quotes, got '500': write floor = 500"}
+    found, _ = problems(write(change("floor = 2.0", 'floor = "2 kWh"')))
+    assert found == {"tables.meters.private.kwh.floor": "must be a number without quotes, got '2 kWh'"}
+    found, _ = problems(write(change("range = [0, 50]", 'range = [0, "1 000"]')))
+    assert found["tables.meters.private.kwh.range"].endswith("got '1 000': write 1000")
+
+
+@pytest.mark.parametrize(
+    ("usual", "ours"),
+    [("integer", "whole"), ("BIGINT", "whole"), ("varchar", "text"), ("timestamp", "moment"), ("boolean", "flag")],
+)
+def test_a_type_by_its_name_elsewhere_is_told_by_ours(write, usual, ours):
+    found, _ = problems(write(change('rooms = "whole"', f'rooms = "{usual}"')))
+    assert found["tables.meters.public.rooms.type"].endswith(f"got '{usual}': did you mean {ours}?")
+
+
 def test_what_is_left_to_choose_is_named(write):
     text = change("range = [0, 50]", 'range = "choose"').replace("floor = 2.0", 'floor = "choose"')
     found, _ = problems(write(text.replace('row_key = ["household", "day"]', 'row_key = "choose"')))
@@ -245,6 +263,9 @@ def test_a_password_in_an_address_is_never_quoted(write):
 def test_a_missing_file_says_how_to_make_one(tmp_path):
     with pytest.raises(CatalogueError, match=r"there is no catalogue .*none.toml: make one with errorfloor init"):
         load(tmp_path / "none.toml")
+    (tmp_path / "errorfloor.toml").touch()
+    with pytest.raises(CatalogueError, match=r"there is no catalogue .*tml: did you mean .*/errorfloor\.toml\?"):
+        load(tmp_path / "errorfloor.tml")
 
 
 @pytest.mark.parametrize(

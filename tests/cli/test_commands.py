@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import errorfloor as ef
+from errorfloor.cli.app import command, counted
 
 
 def run(*arguments, cwd=None):
@@ -18,8 +19,8 @@ def run(*arguments, cwd=None):
 def test_help_names_every_command():
     shown = run("--help")
     assert shown.returncode == 0
-    for command in ("demo", "design", "paper"):
-        assert command in shown.stdout
+    for name in ("demo", "design", "paper"):
+        assert name in shown.stdout
 
 
 def test_version():
@@ -134,6 +135,42 @@ def test_a_missing_extra_prints_its_install_command():
     assert "pip install 'errorfloor[plots]'" in shown.stderr
 
 
+def test_a_hint_names_the_command_as_it_was_typed(monkeypatch, tmp_path):
+    script = tmp_path / "my env" / "bin" / "errorfloor"
+    script.parent.mkdir(parents=True)
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(script), "demo"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert command() == f"'{script}'"
+    monkeypatch.setenv("PATH", str(script.parent))
+    assert command() == "errorfloor"
+    monkeypatch.setattr(sys, "argv", ["/somewhere/errorfloor/__main__.py"])
+    assert command().endswith(" -m errorfloor")
+
+
+def test_one_is_counted_as_one():
+    assert [counted(number, "record") for number in (0, 1, 2, 1000)] == [
+        "0 records", "1 record", "2 records", "1,000 records",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("beside", ["ledger.sqlite", "ledger.anchor", "keys.json.releases"])
+def test_a_lost_key_file_is_to_be_restored_and_not_made_anew(tmp_path, beside):
+    first = run("keys", "list", "--file", "keys.json", cwd=tmp_path)
+    assert "there is no key file keys.json: make one with errorfloor keys create" in first.stderr
+    (tmp_path / beside).touch()
+    lost = run("keys", "list", "--file", "keys.json", cwd=tmp_path)
+    assert f"{beside} shows that there was one: put the backup of the key file back" in lost.stderr
+    assert "drawn, and charged, once more" in lost.stderr
+    again = run("init", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "no key was made" in again.stderr
+    assert not (tmp_path / "keys.json").exists()
+    made = run("keys", "create", "--file", "keys.json", cwd=tmp_path)
+    assert f"{beside} was used with another key" in made.stderr
+
+
 def test_keys_are_made_listed_and_rotated(tmp_path):
     file = str(tmp_path / "keys.json")
     made = json.loads(run("keys", "create", "--file", file, "--json").stdout)["id"]
@@ -174,7 +211,7 @@ def test_release_from_the_shell(tmp_path):
         (["--column", "kw", "--noise", "0..1"], "no column kw: did you mean kwh"),
         (["--column", "kwh", "--noise", "0..1", "--noise", "0..2"], "--noise is given 2 times for 1 columns"),
         (["--column", "kwh", "--noise", "0..1", "--step", "2"], "leaves no room for noise"),
-        (["--column", "kwh", "--noise", "0..1", "--range", "5"], "cannot read '5'"),
+        (["--column", "kwh", "--noise", "0..1", "--range", "5"], "a range has two ends, such as 0..50; got '5'"),
     ],
 )
 def test_mistakes_in_a_release_are_named(tmp_path, extra, message):

@@ -66,10 +66,35 @@ def test_no_value_reaches_the_catalogue_or_the_messages(here):
 def test_an_existing_catalogue_is_replaced_only_by_force(here):
     (here / "errorfloor.toml").write_text("mine")
     assert isinstance(problem(), InputError)
-    assert "exists already: replace it with --force" in str(problem())
+    assert "exists already: name another file with --output, or replace it with --force" in str(problem())
     assert (here / "errorfloor.toml").read_text() == "mine"
     assert init("--source", "meters.parquet", "--force").exit_code == 0
     assert "[tables.meters]" in (here / "errorfloor.toml").read_text()
+
+
+def test_a_catalogue_without_a_table_gives_way_to_one_with_a_table(here):
+    bare = init()
+    assert "name a table next: errorfloor init --source FILE" in bare.stdout
+    assert isinstance(problem(), InputError)  # a second bare one would change nothing
+    assert init("--source", "meters.parquet").exit_code == 0
+    assert "[tables.meters]" in (here / "errorfloor.toml").read_text()
+    assert isinstance(problem("--source", "meters.parquet"), InputError)
+
+
+def test_a_unit_is_proposed_only_where_a_name_tells_one(here):
+    (here / "staff.csv").write_text("person,monthly_pay,score\na,1.5,2.5\n")
+    init("--source", "staff.csv", "--source", "meters.parquet")
+    text = (here / "errorfloor.toml").read_text()
+    units = [line for line in text.splitlines() if line.startswith("# unit = ")]
+    assert units == ['# unit = "EUR"', '# unit = "…"  # such as "kWh", "EUR" or "days"', '# unit = "kWh"']
+
+
+def test_a_csv_file_with_a_short_line_or_nothing_in_it_is_refused_by_line(here):
+    (here / "m.csv").write_text(f"id,kwh\n1,{SECRET}\n2\n")
+    assert "m.csv: line 3 has 1 field, and the first line names 2 columns" in str(problem("--source", "m.csv"))
+    (here / "m.csv").write_text("")
+    assert "m.csv is empty" in str(problem("--source", "m.csv"))
+    assert not (here / "errorfloor.toml").exists()
 
 
 def test_an_existing_key_file_is_kept(here):

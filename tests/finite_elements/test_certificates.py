@@ -92,6 +92,16 @@ def test_inertia_counts_the_eigenvalues_below():
         assert number_below(space.stiffness, space.mass, (levels[k] + levels[k + 1]) / 2) == k + 1
 
 
+def test_a_thin_cell_does_not_keep_eigenvalues_from_being_counted():
+    side = math.pi
+    corners = np.array([[0, 0], [side, 0], [side, side], [0, side], [side / 2, 2e-4]])
+    thin = Mesh.of(corners, np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])).refined_to(0.4)
+    assert (thin.volumes / thin.diameters**2).min() < 1e-4
+    for which, level in enumerate([2, 5]):
+        assert 0.8 * level < eigenvalue_bound(thin, np.zeros(len(thin.cells)), which) < level
+    assert lies_above(thin, np.zeros(len(thin.cells)), 1, 4.0)
+
+
 def test_residual_bound_holds_for_random_operators_and_trial_vectors():
     generator = np.random.default_rng(3)
     for _ in range(300):
@@ -120,6 +130,25 @@ def test_balanced_flux_bounds_the_residual_seen_by_a_richer_space():
         left = form @ vector[rich.free] - trial.quotient * (rich.mass @ vector[rich.free])
         seen = float(left @ np.linalg.solve(form.toarray(), left))
         assert seen <= trial.residual.sum() <= 30 * seen
+
+
+def test_a_given_loss_adds_no_more_to_the_residual_than_is_allowed_for():
+    K, weight = np.array([[1.0, 0.6], [0.6, 2.0]]), 25.0
+    exact = Isotropic(PENTAGON, K, Loss.parse("squared", 2))
+    given = Isotropic(PENTAGON, K, Loss(None, lambda w: (w**2).sum(axis=-1)))
+    mesh = bounded_region(exact).coarse.refined()
+    trial = Discretisation(given, Space(mesh, 6)).solve(weight)
+    rich = Space(mesh, 8)
+    vector = np.zeros(rich.count)
+    vector[rich.numbers] = _raised(trial.values[trial.space.numbers], 6, 8)
+    u = vector[rich.free]
+    form = rich.stiffness + weight * rich.weighted_mass(exact.potential(mesh))
+    quotient = float(u @ (form @ u)) / float(u @ (rich.mass @ u))
+    left = form @ u - quotient * (rich.mass @ u)
+    seen = math.sqrt(float(left @ np.linalg.solve(form.toarray(), left)))
+    least = level_in_box(given, 0.0, reach_of(mesh.vertices), math.inf, 0)
+    allowed = math.sqrt(trial.residual.sum()) + 2 * math.sqrt(trial.rough.sum() / least)
+    assert math.sqrt(trial.residual.sum()) < seen <= allowed  # without the second term it would not be enough
 
 
 def _raised(local, low, high):

@@ -119,12 +119,30 @@ def test_question_about_a_private_value_is_refused_in_place_with_what_to_ask(vis
     expect(page.locator("#to-ask")).to_be_disabled()
 
 
+def test_no_older_answer_or_price_stands_beside_a_refusal(visit):
+    page = visit("analyst", "/ask")
+    write(page, BY_TARIFF, 0.5)
+    price(page)
+    ask(page)
+    price(page)
+    expect(page.locator("#answer table")).to_be_visible()  # of the question that is written there
+    write(page, "SELECT avg(kwh) FROM meters WHERE kwh > 20", 0.5)
+    page.click("#to-price")
+    expect(page.locator("#price .refusal h3")).to_have_text("This cannot be asked")
+    expect(page.locator("#answer-card")).to_be_hidden()
+    expect(page.locator("#stale")).to_be_hidden()
+
+
 def test_advised_bound_is_applied_by_one_click_and_then_affordable(visit, site):
     page = visit("analyst", "/ask")
     write(page, "SELECT household, avg(kwh) AS mean FROM meters GROUP BY household", 0.5)
     before = spent(site)
     page.click("#to-price")
     expect(page.locator("#price .refusal h3")).to_have_text("Would be refused: a floor would break")
+    broken = page.locator("#price .account", has_text="would take").first
+    expect(broken).to_contain_text("could be told apart")  # no floor is stated of what would break it
+    expect(broken).not_to_contain_text("by declaration")
+    expect(page.locator("#price .figure")).to_have_count(0)
     expect(page.locator("#to-ask")).to_be_disabled()
     advised = re.search(r"± ([\d.]+)", plain(page.inner_text("#use-advice"))).group(1)
     page.click("#use-advice")
@@ -178,11 +196,12 @@ def test_each_output_may_have_a_bound_of_its_own_unit(visit, site):
     page = visit("analyst", "/ask")
     sql = "SELECT avg(kwh) AS mean, var_samp(kwh) AS variance FROM meters"
     write(page, sql, 3)
-    price(page)
+    page.click("#to-price")
+    expect(page.locator("#price dl")).to_contain_text("3 kWh²")
     page.check("#each")
     expect(page.locator("#wish-bounds .with-unit")).to_have_text(["kWh", "kWh²"])
     page.fill("#bound-1", "80")
-    price(page)
+    page.click("#to-price")
     expect(page.locator("#price dl")).to_contain_text("80 kWh²")
     page.click("#to-try")
     expect(page.locator("#answer .chart")).to_have_count(2)

@@ -1,6 +1,7 @@
 """Ledger: what is used, what was asked, and what can still be asked."""
 
 import math
+import re
 
 from playwright.sync_api import expect
 
@@ -51,6 +52,9 @@ def test_history_is_paginated_and_shows_labels_to_the_owner_only(visit, site):
     page.click("#earlier")
     expect(page.locator("#later")).to_be_enabled()
     assert page.locator("#history td[data-title=label]").count() == 20
+    assert re.fullmatch(
+        r"\d{4}-\d\d-\d\d \d\d:\d\d", page.locator("#history td[data-title='time, UTC']").first.inner_text()
+    )
     reader = visit("reader", "/ledger")
     expect(reader.locator("#history tbody tr")).to_have_count(20)
     assert reader.locator("#history td[data-title=label]").count() == 0

@@ -142,6 +142,18 @@ def test_picture_has_floors_curves_and_entropies_of_every_group(by_mean_square, 
     assert len(figure.axes[1].lines) == len(by_mean_square)
 
 
+def test_picture_can_be_read_where_it_is_390_pixels_wide(by_mean_square):
+    figure = plots.equal_usefulness({"the same mean-square error, 1": list(by_mean_square.values())})
+    figure.canvas.draw()
+    width = figure.get_size_inches()[0]
+    texts = [text for axes in figure.axes for text in (axes.xaxis.label, *axes.get_yticklabels(), *axes.texts)]
+    assert min(text.get_fontsize() for text in texts if text.get_text()) * 390 / (72 * width) >= 9  # pixels
+    for axes in figure.axes:
+        for text in (axes.xaxis.label, axes._right_title):
+            assert text.get_window_extent().x1 <= width * figure.dpi + 1
+            assert text.get_window_extent().x0 >= 0
+
+
 @pytest.mark.parametrize("noises", [{}, {"plane": Gaussian(np.eye(2))}, {"text": "Laplace"}, [Laplace(1.0)]])
 def test_only_noises_on_the_line_are_compared(noises):
     with pytest.raises(InputError, match="noises"):

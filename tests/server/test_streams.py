@@ -225,6 +225,7 @@ def test_allowance_is_never_exceeded_and_begun_trips_go_on(cars):
         ({"trip": ""}, 422, "trip must be text that is not empty, got"),
         ({"step": -1}, 422, "step must be at least 0, got -1"),
         ({"speed": 1}, 422, "speed is no field that is known here"),
+        ({"measurement": "4711.5"}, 422, "measurement must be a list of at most 100 numbers, got something else"),
     ],
 )
 def test_what_cannot_be_answered_is_refused_and_charges_nothing(cars, change, status, words):

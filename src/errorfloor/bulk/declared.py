@@ -228,9 +228,10 @@ def _wider_noise(wanted: Wanted, columns: Sequence[ReleasedColumn], factor: floa
     scale = rounded_up(1 / math.sqrt(factor))
     while not all(_fits(column, wanted, scale, factor * (1 - 1e-9)) for column in columns):
         scale = rounded_up(scale * 1.001)
-    wider = [f"{one.name} {_wider(one, scale).low:g} … {_wider(one, scale).high:g}" for one in columns if _bounded(one)]
+    ends = {one.name: _wider(one, scale) for one in columns if _bounded(one)}
+    wider = [f"{name} {end.low:.15g} … {end.high:.15g}" for name, end in ends.items()]
     here = f" ({', '.join(wider)})" if wider else ""
-    return f"noise at least {scale:g} times as wide{here}"
+    return f"noise at least {scale:.15g} times as wide{here}"  # 1130 and not 1.13e+03
 
 
 def _fits(column: ReleasedColumn, wanted: Wanted, scale: float, factor: float) -> bool:

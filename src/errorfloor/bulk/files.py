@@ -53,7 +53,7 @@ def check_target(outlet: TableFile, sources: Iterable[Path], *, overwrite: bool)
     if not outlet.path.parent.is_dir():
         raise InputError(f"there is no folder {outlet.path.parent} to write to")
     if outlet.path.is_dir() or (not overwrite and outlet.exists()):
-        raise InputError(f"{outlet.path} exists already: choose another name, or overwrite it")
+        raise InputError(f"{outlet.path} exists already: choose another name, or allow it with overwrite (--overwrite)")
 
 
 class Inlet(Protocol):

@@ -90,7 +90,7 @@ COLUMN = """
 range = "choose"  # such as [0, 50]
 resolution = "choose"  # such as {resolution}
 floor = "choose"  # such as 2.0
-# unit = "kWh"
+# unit = {unit}
 # nulls = "public"
 # distance = 5
 # prior = {{ mean = 10, deviation = 8 }}
@@ -99,9 +99,24 @@ floor = "choose"  # such as 2.0
 NO_TABLE = """
 
 # No table yet. Name its file or table, and errorfloor init drafts this part from its columns:
-#     errorfloor init --source meters.parquet --force
+#     errorfloor init --source meters.parquet
 [tables]
 """
+
+UNITS = {  # and words in names of columns that tell them
+    "kWh": {"kwh", "energy", "consumption"},
+    "kW": {"kw", "power", "load"},
+    "EUR": {"eur", "euro", "pay", "wage", "wages", "salary", "income", "cost", "costs", "price", "rent", "amount"},
+    "USD": {"usd", "dollars"},
+    "GBP": {"gbp", "pounds"},
+    "CHF": {"chf"},
+    "kg": {"kg", "weight"},
+    "km": {"km"},
+    "days": {"days"},
+    "h": {"hours"},
+    "min": {"minutes"},
+    "°C": {"celsius", "temperature"},
+}
 
 
 @dataclass(frozen=True)
@@ -188,8 +203,20 @@ def _table(schema: Schema) -> str:
     if numbers:
         text += OWNER.format(name=schema.name, column=_quoted((others or ["household"])[0]))
     for name, kind in numbers.items():
-        text += COLUMN.format(table=schema.name, column=name, resolution="1" if kind == "whole" else "0.001")
+        resolution = "1" if kind == "whole" else "0.001"
+        text += COLUMN.format(table=schema.name, column=name, resolution=resolution, unit=_unit(name))
     return text
+
+
+def _unit(column: str) -> str:
+    """Propose a unit where the name of a column tells one, and otherwise leave a gap.
+
+    >>> _unit("kwh"), _unit("monthly_pay"), _unit("score")
+    ('"kWh"', '"EUR"', '"…"  # such as "kWh", "EUR" or "days"')
+    """
+    words = set(re.split(r"[^a-z]+", column.lower()))
+    found = next((unit for unit, names in UNITS.items() if words & names), None)
+    return _quoted(found) if found is not None else '"…"  # such as "kWh", "EUR" or "days"'
 
 
 def _public(kind: PublicType | None) -> str:

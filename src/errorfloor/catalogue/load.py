@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from errorfloor.catalogue.mistakes import explain
 from errorfloor.catalogue.model import Catalogue
+from errorfloor.catalogue.near import nearest
 from errorfloor.errors import CatalogueError
 
 MOST_BYTES = 1 << 20
@@ -57,7 +58,10 @@ def _text(file: Path) -> str:
             raise CatalogueError(f"{file} is larger than {MOST_BYTES >> 20} MB: is it a catalogue?")
         return file.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise CatalogueError(f"there is no catalogue {file}: make one with errorfloor init --output {file}") from None
+        meant = nearest(file.name, [one.name for one in file.parent.glob("*.toml")])
+        make = f"make one with errorfloor init --source TABLE --output {file}"
+        do = make if meant is None else f"did you mean {file.with_name(meant)}?"
+        raise CatalogueError(f"there is no catalogue {file}: {do}") from None
     except UnicodeDecodeError:
         raise CatalogueError(f"{file} is not text in UTF-8: is it a catalogue?") from None
     except OSError as problem:

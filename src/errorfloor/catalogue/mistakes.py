@@ -15,6 +15,7 @@ from errorfloor.catalogue.model import (
     mistakes_in_table_names,
 )
 from errorfloor.catalogue.near import near, nearest
+from errorfloor.catalogue.numbers import written
 from errorfloor.catalogue.trajectories import Trajectories
 
 Found = tuple[str, str]
@@ -34,6 +35,14 @@ WRITE = {  # what a word that is missing, or still to be chosen, may look like
     "deviation": "deviation = 8.0",
     "tables": "at least [tables]",
     "private": "a section [streams.cars.private.position] with its range, resolution and floor",
+}
+
+ELSEWHERE = {  # what other systems call the types of public columns
+    **dict.fromkeys(("integer", "int", "bigint", "smallint", "int64", "int32", "long"), "whole"),
+    **dict.fromkeys(("float", "double", "real", "decimal", "numeric", "float64"), "number"),
+    **dict.fromkeys(("string", "varchar", "str", "char", "character", "category"), "text"),
+    **dict.fromkeys(("datetime", "timestamp", "time", "timestamptz"), "moment"),
+    **dict.fromkeys(("bool", "boolean", "bit"), "flag"),
 }
 
 
@@ -79,9 +88,18 @@ def _in_words(place: tuple[str, ...], error: Mapping[str, Any]) -> list[Found]:
         return [(where, _unknown(word, _model(place[:-1])))]
     if kind == "literal_error":
         choices = [str(value) for value in get_args(_model(place[:-1]).model_fields[word].annotation)]
-        suggestion = near(given, choices) if isinstance(given, str) else ""
+        suggestion = _suggested(given, choices) if isinstance(given, str) else ""
         return [(where, f"must be one of {', '.join(choices)}, got {_shown(place, given)}{suggestion}")]
+    if kind == "value_error" and isinstance(given, str) and (meant := written(given)) is not None:
+        write = meant if isinstance(error["loc"][-1], int) else f"{word} = {meant}"
+        return [(where, f"must be a number without quotes, got {_shown(place, given)}: write {write}")]
     return [(where, f"{_rule(kind, context, cause)}, got {_shown(place, given)}")]
+
+
+def _suggested(given: str, choices: list[str]) -> str:
+    """Ask whether a near choice was meant, or the one that is called so elsewhere."""
+    usual = ELSEWHERE.get(given.strip().lower())
+    return f": did you mean {usual}?" if usual in choices else near(given, choices)
 
 
 def _rule(kind: str, context: Mapping[str, Any], cause: object) -> str:

@@ -30,12 +30,24 @@ def exact(value: Any) -> Fraction:
 
 
 def double(value: Any) -> float:
-    """Read a number for which double precision will do.
+    """Read a number for which double precision will do; a text is none, since nothing needs to be written so.
 
-    >>> double("2.5")
+    >>> double(2.5)
     2.5
     """
+    if isinstance(value, str):
+        raise ValueError("must be a number without quotes")
     return float(exact(value))
+
+
+def written(text: str) -> str | None:
+    """Give the number that a text in quotes was perhaps meant to be, as a file writes it; a comma can mean two things.
+
+    >>> written("500"), written("1 000.50"), written("1,000"), written("much")
+    ('500', '1000.5', None, None)
+    """
+    plain = "".join(text.split())
+    return f"{float(plain):.12g}" if len(plain) <= 40 and "/" not in plain and WRITTEN.fullmatch(plain) else None
 
 
 Exact = Annotated[Fraction, BeforeValidator(exact)]

@@ -1,6 +1,8 @@
 """The commands, and what they share: messages, JSON, exit codes."""
 
 import json
+import shlex
+import shutil
 import signal
 import sys
 from importlib import import_module
@@ -44,6 +46,26 @@ def run() -> None:
 def print_json(value: Any) -> None:
     """Print a JSON object on stdout."""
     print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def counted(number: int, thing: str) -> str:
+    """Write how many there are.
+
+    >>> counted(1, "record"), counted(2000, "record")
+    ('1 record', '2,000 records')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def command() -> str:
+    """Give what this command is called as it can be typed here, where its folder may not be searched for commands."""
+    given = Path(sys.argv[0])
+    if given.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m errorfloor"
+    found = shutil.which("errorfloor")
+    if given.name != "errorfloor" or (found is not None and Path(found).resolve() == given.resolve()):
+        return "errorfloor"
+    return shlex.quote(str(given))
 
 
 def parse_json(name: str, text: str | None) -> Any:

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from errorfloor.cli.app import AsJson, Output, app, messages, print_json
+from errorfloor.cli.app import AsJson, Output, app, command, messages, print_json
 from errorfloor.errors import ErrorFloorError
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ def demo(
         return
     for path in pictures:
         messages.print(f"wrote {path}")
-    messages.print(f"ask more: errorfloor ask --catalogue {catalogue} --max-error 0.5 'SELECT avg(kwh) FROM meters'")
+    more = f"{command()} ask --catalogue {catalogue} --max-error 0.5 'SELECT avg(kwh) FROM meters'"
+    messages.print(f"ask more: {more}", highlight=False, markup=False, soft_wrap=True)
 
 
 def prepare_demo(output: Path) -> Path:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.cli.app import AsJson, app, command, messages, print_json
 from errorfloor.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,22 +44,39 @@ def init(
     from errorfloor.catalogue import draft
 
     place = _place(engine, snapshots)
-    if output.exists() and not force:
-        raise InputError(f"{output} exists already: replace it with --force, or name another file with --output")
+    replace = force or (bool(source) and _is_bare(output))
+    if output.exists() and not replace:
+        raise InputError(
+            f"{output} exists already: name another file with --output, or replace it with --force, which loses what "
+            f"is declared there"
+        )
     folder = output.resolve().parent
     folder.mkdir(parents=True, exist_ok=True)
     schemas = [_schema(given, folder, place) for given in source or []]
     text = draft(schemas, place)
-    _write(output, text, 0o600 if place.engine == "postgresql" else 0o666, force)
+    _write(output, text, 0o600 if place.engine == "postgresql" else 0o666, replace)
     key = _make_key(folder / place.keys) if keys else None
-    to_choose = sum(' = "choose"' in line for line in text.splitlines())
+    to_choose = sum(' = "choose"' in line for line in text.splitlines() if not line.startswith("#"))
     if as_json:
         tables = {schema.name: schema.source for schema in schemas}
         print_json({"catalogue": str(output), "tables": tables, "to_choose": to_choose, "key": key})
         return
     print(f"wrote {output}: {', '.join(schema.name for schema in schemas) or 'no table yet'}")
     if schemas:
-        print(f'choose what is left open ("choose", {to_choose} times); then errorfloor register --catalogue {output}')
+        print(f'choose what is left open ("choose", {to_choose} times); then {command()} register --catalogue {output}')
+    else:
+        print(f"name a table next: {command()} init --source FILE --output {output}")
+
+
+def _is_bare(output: Path) -> bool:
+    """Tell whether a catalogue is one that was written without a table, and left as it was."""
+    from errorfloor.catalogue import draft
+
+    try:
+        text = output.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return any(text == draft([], _place(engine, where or None)) for engine, where in ENGINES.items() if where)
 
 
 def _place(engine: str, snapshots: str | None) -> "Place":
@@ -134,9 +151,13 @@ def _write(output: Path, text: str, mode: int, force: bool) -> None:
 def _make_key(path: Path) -> str | None:
     """Make the key file if there is none, and give the id of a key that was made."""
     from errorfloor.identity import KeyRing
+    from errorfloor.identity.keys import missing, used_with
 
     if path.exists():
         messages.print(f"using the key file {path}, which is there already", highlight=False, soft_wrap=True)
+        return None
+    if used_with(path) is not None:
+        messages.print(f"no key was made: {missing(path)}", highlight=False, markup=False, soft_wrap=True)
         return None
     ring = KeyRing.create(path)
     messages.print(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from errorfloor.cli.app import AsJson, app, print_json
+from errorfloor.cli.app import AsJson, app, messages, print_json
 
 keys = typer.Typer(help="Make, rotate and list keys; secrets are never shown.", no_args_is_help=True)
 app.add_typer(keys, name="keys")
@@ -17,9 +17,19 @@ File = Annotated[Path, typer.Option("--file", help="The key file; only its owner
 def create(file: File, as_json: AsJson = False) -> None:
     """Make a key file with one fresh key; an existing file is never overwritten."""
     from errorfloor.identity import KeyRing
+    from errorfloor.identity.keys import used_with
 
+    used = used_with(file)
     ring = KeyRing.create(file)
     _show(ring.current.id, f"made {file} with key {ring.current.id}; back it up, and keep it from others", as_json)
+    if used is not None:
+        messages.print(
+            f"{used} was used with another key: what was answered with that is now drawn, and charged, once more. If a "
+            f"backup of the other key file turns up, put it back in place of this one",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 @keys.command()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def show(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
         of_quotas = [_row(*row) | {"holder": json.loads(row[0].holder)} for row in quotas]
         print_json({"records": head.sequence, "hash": head.hash, "accounts": plain, "quotas": of_quotas})
         return
-    print(f"{head.sequence} records, {len(accounts)} accounts")
+    print(f"{counted(head.sequence, 'record')}, {counted(len(accounts), 'account')}")
     for account, charge, allowed in (*accounts, *quotas):
         print(f"{account_name(account)}: {_words(charge, allowed)}")
 
@@ -77,7 +77,8 @@ def verify(
     if as_json:
         print_json({"records": replay.head.sequence, "hash": replay.head.hash, "accounts": len(replay.totals)})
     else:
-        print(f"{replay.head.sequence} records and the sums of {len(replay.totals)} accounts are as they were written")
+        records, accounts = counted(replay.head.sequence, "record"), counted(len(replay.totals), "account")
+        print(f"{records} and the sums of {accounts} are as they were written")
 
 
 @ledger.command("checkpoint")
@@ -122,7 +123,7 @@ def restore(
     if as_json:
         print_json({"records": head.sequence, "hash": head.hash})
     else:
-        print(f"restored {head.sequence} records")
+        print(f"restored {counted(head.sequence, 'record')}")
 
 
 def _open(catalogue: Path, accept: bool = False) -> "tuple[Catalogue, SqlLedger]":
@@ -190,11 +191,13 @@ def _row(account: "Account", charge: "Charge", allowed: "Charge | None") -> dict
 
 
 def _words(charge: "Charge", allowed: "Charge | None") -> str:
+    from errorfloor.service.standing import percent
+
     words = []
     for name in ("information", "evaluation"):
         spent, limit = getattr(charge, name), getattr(allowed, name, None)
         if limit:
-            words.append(f"{name} {spent:.4g} of {limit:.4g} ({spent / limit:.1%})")
+            words.append(f"{name} {spent:.4g} of {limit:.4g} ({percent(spent / limit)})")
         elif spent or limit is None:
             words.append(f"{name} {spent:.4g}")
     return ", ".join(words)

@@ -1,7 +1,10 @@
 """``errorfloor price`` and ``errorfloor ask``: questions in SQL."""
 
+import math
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +15,7 @@ from errorfloor.errors import InputError
 
 if TYPE_CHECKING:
     from errorfloor.service import Answer
+    from errorfloor.support import HalfLine, Interval
 
 CatalogueFile = Annotated[Path, typer.Option("--catalogue", "-c", help="The catalogue that declares the tables.")]
 Question = Annotated[
@@ -61,7 +65,7 @@ def price(
     """Say what an answer would state and cost; nothing is charged, and no private column is read."""
     from errorfloor.service import open_database
 
-    with open_database(catalogue, dry=dry, key=key) as database:
+    with open_database(catalogue, dry=dry, key=key) as database, _in_options():
         say = database.simulate if left else database.price
         said = say(_text(question), analyst=analyst, **_wish(max_error, spend, noise, max_loss))
     if as_json:
@@ -97,7 +101,7 @@ def ask(
 
     if output is not None:
         _writer(output, overwrite)  # a wrong name is refused before anything is charged
-    with open_database(catalogue, dry=dry, key=key) as database:
+    with open_database(catalogue, dry=dry, key=key) as database, _in_options():
         answer = database.ask(_text(question), analyst=analyst, **_wish(max_error, spend, noise, max_loss))
     if output is not None:
         _write(answer, output)
@@ -108,6 +112,20 @@ def ask(
     messages.print(f"\n{answer.explain()}", soft_wrap=True, markup=False, highlight=False)
 
 
+@contextmanager
+def _in_options() -> Iterator[None]:
+    """Say of a question without any bound which options there are; counts alone need none."""
+    try:
+        yield
+    except InputError as problem:
+        if not str(problem).startswith("give one of max_error, spend and support, got none"):
+            raise
+        raise InputError(
+            "give one of --max-error, --spend and --noise, got none: say how far off an answer may be, such as "
+            "--max-error 0.5"
+        ) from None
+
+
 def _text(question: str) -> str:
     return sys.stdin.read() if question == "-" else question
 
@@ -115,11 +133,16 @@ def _text(question: str) -> str:
 def _wish(
     max_error: list[str] | None, spend: float | None, noise: str | None, max_loss: float | None
 ) -> dict[str, Any]:
-    from errorfloor.cli.supports import parse_support
-
     wish: dict[str, Any] = {"max_error": None, "spend": spend, "support": None, "max_loss": max_loss}
-    if noise is not None:
-        wish["support"] = parse_support(noise)
+    options = {"--max-error": max_error or None, "--spend": spend, "--noise": noise}
+    given = [option for option, value in options.items() if value is not None]
+    if len(given) > 1:
+        raise InputError(f"give one of --max-error, --spend and --noise, got {' and '.join(given)}")
+    if spend is not None and not 0 < spend <= 1:
+        raise InputError(
+            f"--spend is a share of the whole allowance, above 0 and at most 1, such as 0.05 for 5 %; got {spend:g}"
+        )
+    wish["support"] = _noise(noise, max_loss)
     if max_error:
         if len(max_error) == 1 and "=" not in max_error[0]:
             wish["max_error"] = _number(max_error[0])
@@ -133,11 +156,31 @@ def _wish(
     return wish
 
 
+def _noise(text: str | None, max_loss: float | None) -> "Interval | HalfLine | None":
+    """Read where released minus true may lie: an interval, or the half-line from 0 with a quality."""
+    from errorfloor.cli.supports import parse_side
+    from errorfloor.support import HalfLine, Interval
+
+    side = None if text is None else parse_side(text)
+    if text is not None and not isinstance(side, Interval) and side != HalfLine(0.0):
+        raise InputError(
+            f"--noise must be an interval such as -0.5..0.5, or 0.. for answers that are never too small; got {text!r}"
+        )
+    if isinstance(side, HalfLine) and max_loss is None:
+        raise InputError("--noise 0.. has no bound above: give the mean square of the noise, such as --max-loss 0.3")
+    if max_loss is not None and not isinstance(side, HalfLine):
+        raise InputError("--max-loss goes with --noise 0.. only; --max-error bounds every answer")
+    return side if isinstance(side, (Interval, HalfLine)) else None
+
+
 def _number(text: str) -> float:
     try:
-        return float(text)
+        bound = float(text)
     except ValueError:
-        raise InputError(f"--max-error must be a number such as 0.5, or output=number, got {text!r}") from None
+        bound = 0.0
+    if not 0 < bound < math.inf:
+        raise InputError(f"--max-error must be a number above 0, such as 0.5, or output=number, got {text!r}")
+    return bound
 
 
 def _writer(path: Path, overwrite: bool) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.cli.questions import CatalogueFile
 
 
@@ -39,11 +39,10 @@ def register(
             done.append({"table": name, "version": made.snapshot.version, "rows": made.rows, "fresh": made.fresh})
             if not as_json:
                 state = "registered" if made.fresh else "was registered already, and is unchanged"
-                print(f"{name} version {made.snapshot.version}: {made.rows:,} rows, {state}")
+                print(f"{name} version {made.snapshot.version}: {counted(made.rows, 'row')}, {state}")
                 for column, rule in declared.tables[name].private.items():
-                    print(
-                        f"  {column}: private; values outside {float(rule.low):g} … {float(rule.high):g} {rule.unit} "
-                        f"are clamped, kept to {float(rule.resolution):g}"
-                    )
+                    low, high, step = (f"{float(one):.12g}" for one in (*rule.range, rule.resolution))
+                    unit = f" {rule.unit}" if rule.unit else ""
+                    print(f"  {column}: private; values outside {low} … {high}{unit} are clamped, kept to {step}")
     if as_json:
         print_json(done)

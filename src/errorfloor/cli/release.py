@@ -9,7 +9,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from errorfloor.cli.app import AsJson, app, messages, print_json
-from errorfloor.cli.supports import parse_range, parse_support
+from errorfloor.cli.supports import parse_range, parse_side
 from errorfloor.errors import InputError
 from errorfloor.support import Interval
 
@@ -162,7 +162,7 @@ def _policy(text: str) -> "tuple[str, Policy]":
 
 
 def _interval(text: str) -> Interval:
-    support = parse_support(text)
-    if not isinstance(support, Interval):
+    side = parse_side(text)
+    if not isinstance(side, Interval):
         raise InputError(f"--noise must be a bounded interval such as 0..0.5, got {text!r}")
-    return support
+    return side

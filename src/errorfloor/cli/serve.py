@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.cli.app import AsJson, app, command, messages, print_json
 from errorfloor.server.settings import Settings
 from errorfloor.server.tokens import Role, TokenFile
 
@@ -64,7 +64,8 @@ def serve(catalogue: Catalogue = None, output: Folder = None, as_json: AsJson = 
         taken, settings = listen(settings)
         assert settings.tokens is not None
         plan = Plan(file, settings, settings.tokens, temporary)
-        run(plan, taken, lambda: _announce(file, settings, text, as_json))
+        has_owner = text is not None or any(one.role is Role.OWNER for one in known.all())
+        run(plan, taken, lambda: _announce(file, settings, text, has_owner, as_json))
     messages.print("stopped", highlight=False)
 
 
@@ -87,19 +88,23 @@ def _tables(catalogue: Path | None, output: Path | None) -> Iterator[Path]:
             yield prepare_demo(Path(folder))
 
 
-def _announce(catalogue: Path, settings: Settings, token: str | None, as_json: bool) -> None:
-    address = f"{settings.url}/" if token is None else f"{settings.url}/?token={token}"
+def _announce(catalogue: Path, settings: Settings, token: str | None, has_owner: bool, as_json: bool) -> None:
+    address = f"{settings.url}/login" if token is None else f"{settings.url}/?token={token}"
+    create = f"{command()} tokens create --file {settings.tokens} --name NAME --role"
     if as_json:
         print_json({"url": settings.url, "token": token, "catalogue": str(catalogue)})
         sys.stdout.flush()  # whoever started it reads on while it runs
         return
     lines = [f"serving {catalogue} at", f"  {address}"]
     if token is None:
-        lines += [f"  sign in with a token of {settings.tokens}: errorfloor tokens create makes more"]
+        lines += [f"  sign in there with a token that is listed in {settings.tokens}; to make one for somebody,"]
+        lines += [f"  {create} analyst"]
+        if not has_owner:
+            lines += ["  none of them is an owner's, who sees also who asked what: to make one,", f"  {create} owner"]
     else:
         lines += [
             "  this address signs in as the owner, for this run only; make tokens that last, one for each person, with",
-            f"  errorfloor tokens create --file {settings.tokens} --name NAME --role analyst",
+            f"  {create} analyst",
             f'  from Python: ef.connect("{settings.url}", token="{token}")',
         ]
     lines += ["stop with Ctrl+C"]

@@ -40,10 +40,24 @@ def parse_range(text: str) -> tuple[float, float]:
     >>> parse_range("0..50")
     (0.0, 50.0)
     """
-    side = _side(text, text)
+    side = parse_side(text)
     if not isinstance(side, Interval):
         raise InputError(f"a range has two ends, such as 0..50; got {text!r}")
     return side.low, side.high
+
+
+def parse_side(text: str) -> Interval | HalfLine | Reals | None:
+    """Read an interval, a half-line or the line; None if it is none of them.
+
+    >>> parse_side("0.."), parse_side("wide")
+    (HalfLine(low=0.0, high=None), None)
+    """
+    try:
+        return _side(text.strip(), text)
+    except SupportError:
+        raise
+    except InputError:
+        return None
 
 
 def _refuse(text: str) -> InputError:

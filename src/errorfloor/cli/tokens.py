@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.server.settings import Settings
 from errorfloor.server.tokens import Role, TokenFile
 
 tokens = typer.Typer(help="Make, list and revoke the tokens of a server; only hashes are kept.", no_args_is_help=True)
@@ -26,12 +27,23 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Make a token and print it; it is shown this once. A running server knows it from the next request on."""
-    token, text = TokenFile(file).create(name, role)
+    known = TokenFile(file)
+    others = [one for one in known.all() if one.name == name]
+    token, text = known.create(name, role)
     if as_json:
         print_json({**token.to_dict(), "token": text})
         return
     print(text)
-    messages.print(f"token {token.id} of {token.name}, {token.role.value}; it is kept nowhere else", highlight=False)
+    lines = [
+        f"token {token.id} of {token.name}, {token.role.value}; it is kept nowhere else",
+        f"sign in with it at /login of the server ({Settings().url}/login if it runs here with its defaults)",
+    ]
+    lines += [
+        f"{name} has another token, {one.id} ({one.role.value}, made {one.created}), which stays good; to revoke it: "
+        f"errorfloor tokens revoke --file {file} --id {one.id}"
+        for one in others
+    ]
+    messages.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
 
 
 @tokens.command("list")

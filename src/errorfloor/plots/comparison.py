@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from errorfloor.attacks.repeated_draws import Decline
 
 MORE_COLOURS = (*COLOURS, "#e69138", "#888888", "#6fa8dc", "#93c47d", "#c27ba0", "#000000")
+WIDTH = 5.0  # inches: letters of 10 points are 11 pixels high where the picture is 390 wide
 
 
 def equal_usefulness(groups: Mapping[str, Sequence[Compared]]) -> Any:
-    """Draw floors, curves δ(ε) and entropies of noises, a row for each group of equally useful ones.
+    """Draw floors, curves δ(ε) and entropies of noises, three panels for each group of equally useful ones.
+
+    The panels stand above each other, so that they can be read on a phone.
 
     >>> from errorfloor.dp import compare
     >>> from errorfloor.noise import Gaussian, Laplace
@@ -26,19 +29,17 @@ def equal_usefulness(groups: Mapping[str, Sequence[Compared]]) -> Any:
     """
     names = list(dict.fromkeys(row.name for rows in groups.values() for row in rows))
     colours = {name: MORE_COLOURS[n % len(MORE_COLOURS)] for n, name in enumerate(names)}
-    sizes = [1.2 + 0.28 * len(rows) for rows in groups.values()]
+    sizes = [size for rows in groups.values() for size in (1.0 + 0.24 * len(rows), 2.9, 1.0 + 0.24 * len(rows))]
     options = {"squeeze": False, "gridspec_kw": {"height_ratios": sizes}}
-    figure, grid = canvas(len(groups), 3, width=4.6, height=sum(sizes) / len(sizes), **options)
-    for (title, rows), (floors, curves, entropies) in zip(groups.items(), grid, strict=True):
+    figure, grid = canvas(len(sizes), 1, width=WIDTH, height=sum(sizes) / len(sizes), **options)
+    panels = iter(grid[:, 0])
+    for title, rows in groups.items():
+        floors, curves, entropies = next(panels), next(panels), next(panels)
         colour = [colours[row.name] for row in rows]
-        _bars(floors, [row.unbiased for row in rows], colour, "none")
-        _bars(entropies, [row.entropy for row in rows], colour, "has atoms")
+        _bars(floors, rows, [row.unbiased for row in rows], colour, "none")
         floors.plot([row.any_estimator or None for row in rows], range(len(rows)), "|", color="#222222", markersize=9)
-        floors.set_yticks(range(len(rows)), [row.name for row in rows])
-        for name, own in zip(floors.get_yticklabels(), colour, strict=True):
-            name.set_color(own)
-        floors.set_title(title, loc="left", fontweight="bold")
-        floors.set_xlabel("error floor, unbiased (mark: any estimator)")
+        floors.set_title(title, loc="right", fontweight="bold")  # it reaches over the names, not out of the picture
+        floors.set_xlabel("error floor, unbiased\n(mark: any estimator)")
         for row, own in zip(rows, colour, strict=True):
             finite = [(level, value) for level, value in zip(row.epsilons, row.deltas, strict=True) if level < math.inf]
             curves.plot(*zip(*finite, strict=True), color=own, linestyle="-" if row.unbiased else "--")
@@ -46,19 +47,22 @@ def equal_usefulness(groups: Mapping[str, Sequence[Compared]]) -> Any:
         curves.set_ylabel("δ(ε); dashed: no floor")
         curves.set_yscale("log")
         curves.set_ylim(1e-4, 1.0)
-        entropies.set_yticks(range(len(rows)), [""] * len(rows))
+        _bars(entropies, rows, [row.entropy for row in rows], colour, "has atoms")
         entropies.set_xlabel("entropy of the noise, bits")
     return figure
 
 
-def _bars(axes: Any, values: Sequence[float], colours: Sequence[str], without: str) -> None:
+def _bars(axes: Any, rows: Sequence[Compared], values: Sequence[float], colours: Sequence[str], without: str) -> None:
     for place, (value, colour) in enumerate(zip(values, colours, strict=True)):
         length = value if math.isfinite(value) else 0.0
         axes.barh(place, length, color=colour, height=0.6)
         told = f"{value:.3f}" if length else without
-        axes.annotate(told, (length, place), xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
+        axes.annotate(told, (length, place), xytext=(3, 0), textcoords="offset points", va="center", fontsize=9)
+    axes.set_yticks(range(len(rows)), [row.name for row in rows])
+    for name, own in zip(axes.get_yticklabels(), colours, strict=True):
+        name.set_color(own)
     axes.invert_yaxis()
-    axes.margins(x=0.18)
+    axes.margins(x=0.22)
     axes.grid(visible=False, axis="y")
 
 

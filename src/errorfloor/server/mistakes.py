@@ -93,10 +93,9 @@ def _unknown(name: str, word: str, names: list[str]) -> str:
 
 def _names(location: Place, model: type[BaseModel] | None) -> list[str]:
     """Name the fields that can stand beside a misspelt one: those of the body, or those of a kind of support."""
-    kinds = [str(part) for part in location[1:-1] if hasattr(supports, str(part))]
-    if kinds:
-        return list(getattr(supports, kinds[-1]).model_fields)
-    return [] if model is None else list(model.model_fields)
+    kinds = {kind.__name__: kind for kind in supports.Shape.__subclasses__()}
+    found = next((kinds[str(part)] for part in location[1:-1] if str(part) in kinds), model)
+    return [] if found is None else list(found.model_fields)
 
 
 def _allowed(place: Place, error: Mapping[str, Any]) -> str:

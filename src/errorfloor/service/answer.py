@@ -83,10 +83,10 @@ class Price:
         lines = [_certain(output) for output in self.prepared.outputs]
         if self.dry:
             return "\n".join([DRY, *lines])
+        if not self.affordable:  # what would be learnt from it is never learnt
+            return "\n".join([*lines, f"Refused if asked: {advice(self.prepared, self.standings, self.quotas)}."])
         lines += [standing.explain() for standing in self.standings]
         lines += [quota.explain() for quota in self.quotas]
-        if not self.affordable:
-            lines.append(f"Refused if asked: {advice(self.prepared, self.standings, self.quotas)}.")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

@@ -266,8 +266,10 @@ class Database:
             except AllowanceError as problem:
                 if not spend:
                     raise
-                found = self._price(prepared, entries, self._ledger.preview(entries, quotas), quotas)
-                raise AllowanceError(advice(prepared, found.standings, found.quotas), **problem.fields) from None
+                now = self._ledger.preview(entries, quotas)
+                found = self._price(prepared, entries, now, quotas)
+                words = advice(prepared, found.standings, found.quotas, now.fresh)
+                raise AllowanceError(words, **problem.fields) from None
             yield settled
 
     def _price(
