@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 
 import errorfloor as ef
-from errorfloor.noise import LinearImage, Loss, Piecewise, Product, RaisedCosine, Spectral, Translation
+from errorfloor.designer.numerical import _bounded_without_loss, numerical_design
+from errorfloor.designer.problem import Problem
+from errorfloor.noise import (
+    EllipsoidPolynomial,
+    LinearImage,
+    Loss,
+    Piecewise,
+    Product,
+    RaisedCosine,
+    Spectral,
+    Translation,
+)
+from errorfloor.noise.ball_polynomials import total_degrees
 from errorfloor.noise.piecewise_losses import loss_moments
 
 SQUARE = Spectral(([-1.0, 1.0], [-1.0, 0.2, 1.0]), (3, 4), np.random.default_rng(5).normal(size=(2, 7)))
@@ -80,6 +92,64 @@ def test_a_kinked_loss_meets_its_bound_on_a_polygon():
     noise = ef.design(triangle, loss=loss, max_loss=0.25)
     assert noise.expected_loss(loss) == pytest.approx(0.25, rel=1e-10)
     assert noise.certificate.gap < 1e-2
+
+
+def greatest(w):
+    return np.abs(w).max(axis=-1) + (np.asarray(w) ** 2).sum(axis=-1)
+
+
+def by_pyramids(noise, loss, frame, points=40):
+    """∫ℓγ over an ellipsoid frame·ball about 0, split into the six pyramids in which one |wᵢ| is the greatest."""
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    a, b, t = (grid.ravel() for grid in np.meshgrid(nodes, nodes, (nodes + 1) / 2, indexing="ij"))
+    weight = np.einsum("i,j,k->ijk", weights, weights, weights / 2).ravel()
+    total = 0.0
+    for axis, sign in itertools.product(range(3), (-1, 1)):
+        ray = np.insert(np.column_stack([a, b]), axis, sign, axis=1)
+        reach = 1 / np.linalg.norm(ray @ np.linalg.inv(frame).T, axis=1)
+        w = (t * reach)[:, None] * ray
+        total += float((weight * reach**3 * t**2) @ (noise.pdf(w) * loss(w)))
+    return total
+
+
+@pytest.mark.parametrize("frame", [np.eye(3), np.array([[1.0, 0.0, 0.0], [0.2, 0.8, 0.0], [0.1, -0.2, 1.3]])])
+def test_a_kinked_loss_in_an_ellipsoid_is_never_understated(frame):
+    coefficients = np.random.default_rng(9).normal(size=len(total_degrees(3, 5))) * 0.2
+    coefficients[0] = 1.0
+    noise = EllipsoidPolynomial(ef.Ellipsoid(frame @ frame.T), frame, 5, coefficients)
+    exact = by_pyramids(noise, greatest, frame)
+    assert exact == pytest.approx(by_pyramids(noise, greatest, frame, points=32), rel=1e-7)
+    stated = noise.expected_loss(greatest)
+    assert exact * (1 - 1e-7) <= stated <= exact * (1 + 1e-4)
+
+
+@pytest.mark.parametrize(("support", "bound"), [(ef.Ball(3, 1.0), 0.65), (ef.Ball(2, 1.0), 0.45)])
+def test_a_kinked_loss_meets_its_bound_in_a_ball(support, bound):
+    problem = Problem.parse(support, None, None, greatest, None, bound)
+    noise, _, weight = numerical_design(problem, certify=False)
+    assert weight > 0
+    assert noise.expected_loss(greatest) == pytest.approx(bound, rel=1e-10)
+    if support.dimension == 3:
+        assert bound * (1 - 1e-4) <= by_pyramids(noise, greatest, np.eye(3)) <= bound * (1 + 1e-7)
+        assert "the mean of the given loss is that of a rule" in noise.certificate.explain()
+
+
+def test_what_is_least_without_the_loss_bounds_what_is_least_with_it():
+    problem = Problem.parse(ef.Ball(2, 1.0), None, None, greatest, None, 0.4)
+    noise, _, _ = numerical_design(problem, certify=False)
+    assert noise.certificate.lower_bound is None
+    bounded = _bounded_without_loss(problem, noise, None).certificate
+    assert bounded.lower_bound == pytest.approx(ef.design(ef.Ball(2, 1.0)).certificate.value, rel=1e-12)
+    assert bounded.value == noise.certificate.value
+    assert "without the loss" in bounded.explain()
+
+
+def test_a_kink_on_the_line_is_found_wherever_it_is():
+    place = 1 / np.sqrt(7)
+    given = ef.design(ef.Interval(-1, 2), loss=lambda w: 3 * np.abs(w - place), loss_weight=5.0)
+    named = ef.design(ef.Interval(-1 - place, 2 - place), loss="absolute", loss_weight=15.0)
+    assert given.certificate.value == pytest.approx(named.certificate.value, rel=1e-12)
+    assert max(len(piece) for piece in given.breaks) <= 6
 
 
 def test_closed_forms_in_several_coordinates_say_that_they_know_no_such_mean():

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import errorfloor as ef
+from errorfloor.designer.problem import Problem
+from errorfloor.designer.slices import _Costs
 from errorfloor.designer.solvers import solve
 from errorfloor.errors import InputError
 from errorfloor.noise import Flat
@@ -93,6 +95,47 @@ def test_quality_on_a_slice():
     assert noise.certificate.value == pytest.approx(2 * line.certificate.value, rel=1e-9)
     assert noise.expected_loss() == pytest.approx(0.1, rel=1e-10)
     assert noise.expected_loss(lambda w: (w**2).sum(axis=-1)) == pytest.approx(0.1, rel=1e-9)
+
+
+WEDGE = ef.Polytope(A=[[-1.0, 0.0], [0.5, -1.0]], b=[0.5, 0.5])
+
+
+def test_a_quadratic_loss_on_a_slice_off_the_origin_is_still_quadratic():
+    K = np.ones((2, 2))
+    named = ef.design(WEDGE, sensitivity=K, loss="squared", loss_weight=2.0)
+    given = ef.design(WEDGE, sensitivity=K, loss=lambda w: (w**2).sum(axis=-1), loss_weight=2.0)
+    assert named.certificate.value == pytest.approx(given.certificate.value, rel=1e-7)
+    assert named.certificate.loss == pytest.approx(named.expected_loss("squared"), rel=1e-12)
+    assert WEDGE.contains(named.sample(500, rng=2)).all()
+
+
+def test_the_best_slice_with_a_bound_is_the_best_one_at_its_weight():
+    K = np.ones((2, 2))
+    bounded = ef.design(WEDGE, sensitivity=K, max_loss=1.2)
+    assert bounded.expected_loss("squared") == pytest.approx(1.2, rel=1e-10)
+    weight = bounded.certificate.loss_weight
+    weighted = ef.design(WEDGE, sensitivity=K, loss_weight=weight)
+    assert bounded.certificate.value + weight * 1.2 == pytest.approx(weighted.certificate.value, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("support", "rank"),
+    [
+        (ef.Polytope(A=[[-1.0, 0.0, 0.0], [0.5, -1.0, 0.0]], b=[0.5, 0.5]), 1),
+        (ef.Ball(3, 1.0, [0.4, 0.2, 0.0]), 2),
+        (ef.Polytope(vertices=np.vstack([np.zeros(3), np.eye(3)])), 1),
+    ],
+)
+def test_no_slice_near_the_chosen_one_costs_less(support, rank):
+    F = np.array([[1.0, 0.0], [1.0, 0.5], [1.0, -0.5]])[:, :rank]
+    problem = Problem.parse(support, F, None, "squared", 2.0, None)
+    noise = ef.design(support, jacobian=F, loss="squared", loss_weight=2.0)
+    costs = _Costs(problem, noise.matrix)
+    best = costs(noise.mean)
+    assert best == pytest.approx(noise.certificate.value, rel=1e-6)
+    for across in np.linalg.svd(noise.matrix.T)[2][rank:]:
+        for step in (-0.02, 0.02):
+            assert costs(noise.mean + step * across) > best * (1 - 1e-7)
 
 
 def test_a_slice_has_no_bounds_on_derivatives():

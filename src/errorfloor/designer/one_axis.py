@@ -6,9 +6,9 @@ exp(−∫√((V − E)/k)); the window ends where that is below exp(−26) ≈ 
 by less than rounding. The density on the window, zero at its ends, is the one that is sampled.
 """
 
-import itertools
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
@@ -20,8 +20,10 @@ from errorfloor.noise.spectral_axis import Axis, gauss, legendre
 
 DECAY = 26.0
 RESOLVED = 1e-14  # relative size of the last coefficients of a resolved function
+LOCATED = 1e-10  # of the window: how closely kinks are found
 MOST_PIECES = 160
 DEGREE = 20
+OUT_OF_RANGE = "lengths or energies are too far apart for double precision: rescale the data"
 
 
 @dataclass(frozen=True)
@@ -48,30 +50,27 @@ class Line:
     def scale(self) -> tuple[float, float]:
         """A length and an energy: those of the best raised cosine around the bottom, an upper bound of the ground."""
         place = self.bottom()
-        lengths = self._lengths(place)
-        best = (math.inf, math.inf)
-        for reach in lengths:
-            a, b = max(self.low, place - reach), min(self.high, place + reach)
-            if not b > a:
-                continue
-            with np.errstate(over="ignore"):
-                energy = self.k * math.pi**2 / (b - a) ** 2 + float(np.max(self.curve(np.array([a, b]))))
-            best = min(best, (energy, b - a))
-        energy, length = best
-        if not math.isfinite(energy):
+        reach = self._lengths(place)
+        a, b = np.maximum(self.low, place - reach), np.minimum(self.high, place + reach)
+        with np.errstate(over="ignore", divide="ignore"):
+            energies = self.k * math.pi**2 / (b - a) ** 2 + np.maximum(self.curve(a), self.curve(b))
+        best = int(np.argmin(np.where(np.isnan(energies) | (b <= a), math.inf, energies)))
+        energy, length = float(energies[best]), float(b[best] - a[best])
+        if not (math.isfinite(energy) and length > 0):
             raise ConvergenceError("the loss is too steep for double precision at every length: rescale the data")
         return length, energy
 
     def _lengths(self, place: float) -> Array:
         """Lengths to try, over as many orders of magnitude as double precision leaves sensible."""
-        if math.isfinite(self.low) and math.isfinite(self.high):
-            return (self.high - self.low) * np.geomspace(1e-12, 1.0, 241)
-        if self.curve.given is None:
-            natural = min(
-                (self.k / a) ** p for a, p in ((self.curve.square, 0.25), (self.curve.absolute, 1 / 3)) if a > 0
-            )
-            return np.asarray((natural + abs(place)) * np.geomspace(1e-9, 1e9, 361))
-        return (1.0 + abs(place)) * np.geomspace(1e-12, 1e12, 481)
+        bounded = math.isfinite(self.low) and math.isfinite(self.high)
+        across = (self.high - self.low) * np.geomspace(1e-12, 1.0, 241) if bounded else np.zeros(0)
+        if self.curve.given is not None:
+            return across if bounded else min(1.0 + abs(place), 1e290) * np.geomspace(1e-12, 1e12, 481)
+        natural = [(self.k / a) ** p for a, p in ((self.curve.square, 0.25), (self.curve.absolute, 1 / 3)) if a > 0]
+        if not natural:
+            return across
+        own = min(min(natural) + (0.0 if bounded else abs(place)), 1e290) * np.geomspace(1e-9, 1e9, 361)
+        return np.concatenate([across, own[own < across[-1]]]) if bounded else own
 
     def window(self, energy: float, length: float, decay: float = DECAY) -> tuple[float, float]:
         """Ends inside (low, high) beyond which a state of at most that energy has decayed by exp(−decay)."""
@@ -101,35 +100,46 @@ class Line:
         inner = self._found_kinks(low, high, energy)
         breaks, shortest = np.unique([low, high, *inner]), 1e-4 * (high - low)
         while len(breaks) <= MOST_PIECES:
-            split = np.array([b - a > shortest and not self._resolves(a, b, energy) for a, b in _pairs(breaks)])
+            a, b = breaks[:-1], breaks[1:]
+            split = (b - a > shortest) & ~self._resolves(a, b, energy)
             if not split.any():
                 break
             breaks = _halved(breaks, split)
         return breaks
 
     def _found_kinks(self, low: float, high: float, energy: float) -> list[float]:
-        """Places where a given function is not smooth: what is left when pieces that are not resolved are halved."""
-        rough = [(low, high)]
-        kinks: list[float] = []
-        while rough:
-            a, b = rough.pop()
-            if self._resolves(a, b, energy):
-                continue
-            if b - a < 1e-13 * (high - low):
-                if not kinks or min(abs(k - a) for k in kinks) > 1e-12 * (high - low):
-                    kinks.append((a + b) / 2)
-            elif len(rough) + len(kinks) < MOST_PIECES:
-                rough += [(a, (a + b) / 2), ((a + b) / 2, b)]
-        return [k for k in kinks if low < k < high]
+        """Places where a given function is not smooth: what is left when pieces that are not resolved are halved.
 
-    def _resolves(self, a: float, b: float, energy: float) -> bool:
-        nodes, weights = gauss(DEGREE)
-        values = self.curve(a + (b - a) * (nodes + 1) / 2)
-        k = np.arange(DEGREE)
-        coefficients = (legendre(nodes, DEGREE - 1) * weights[:, None]).T @ values * (2 * k + 1) / 2
+        A kink that is missed by d costs the value about d².
+        """
+        a, b = np.array([low]), np.array([high])
+        while a.size and 2 * a.size <= MOST_PIECES:
+            rough = self._roughness(a, b, energy) > 10 * RESOLVED
+            a, b = a[rough], b[rough]
+            if not a.size:
+                break
+            if b[0] - a[0] < LOCATED * (high - low):
+                found = (a + b) / 2
+                apart = np.append(True, np.diff(found) > 4 * LOCATED * (high - low))
+                return [float(k) for k in found[apart]]
+            middle = (a + b) / 2
+            a, b = np.column_stack([a, middle]).reshape(-1), np.column_stack([middle, b]).reshape(-1)
+        return []
+
+    def _resolves(self, a: Array, b: Array, energy: float) -> Array:
+        """Whether polynomials resolve the potential on each of some pieces."""
         # a long piece matters more: the error of an integral of V is what counts
-        share = (b - a) / max(b - a, math.sqrt(self.k / energy))
-        return bool(np.abs(coefficients[-3:]).max() * share <= RESOLVED * max(energy, float(np.abs(values).max())))
+        share = (b - a) / np.maximum(b - a, math.sqrt(self.k / energy))
+        return np.asarray(self._roughness(a, b, energy) * share <= RESOLVED)
+
+    def _roughness(self, a: Array, b: Array, energy: float) -> Array:
+        """The size of the last coefficients of the potential on each of some pieces, beside its own."""
+        nodes, _ = gauss(DEGREE)
+        x = a[:, None] + (b - a)[:, None] * ((nodes + 1) / 2)
+        values = self.curve(x.reshape(-1)).reshape(x.shape)
+        last = np.abs(values @ _last_coefficients()).max(axis=1)
+        size = np.maximum(energy, np.abs(values).max(axis=1))
+        return np.asarray(np.maximum(last - self.curve.grain, 0.0) / size)
 
     def ground_state(self, breaks: Array | None = None, degree: int = DEGREE) -> tuple[Axis, float, Array]:
         """Give a basis that resolves the ground state, its value, and its coefficients."""
@@ -143,7 +153,7 @@ class Line:
             if fixed:
                 return axis, value, c
             local = np.abs(np.einsum("eks,s->ek", axis.embedding, c))
-            rough = local[:, -2:].max(axis=1) > RESOLVED * local.max()
+            rough = local[:, -2:].max(axis=1) > max(RESOLVED, self.curve.grain / abs(value)) * local.max()
             if not rough.any():
                 return axis, value, c
             if axis.pieces > MOST_PIECES:
@@ -165,18 +175,28 @@ def least_eigenpair(A: Array, M: Array) -> tuple[float, Array]:
     >>> least_eigenpair(np.diag([2.0, 8.0]), np.diag([1.0, 2.0]))
     (2.0, array([1., 0.]))
     """
-    size = len(A)
-    _, vectors = eigh(M, A, subset_by_index=[size - 1, size - 1])
-    v, factor = vectors[:, 0], cho_factor(A)
+    last = len(A) - 1
+    try:
+        _, vectors = eigh(M, A, subset_by_index=[last, last])
+        v, factor = vectors[:, 0], cho_factor(A)
+    except (np.linalg.LinAlgError, ValueError):
+        raise ConvergenceError(OUT_OF_RANGE) from None
     for _ in range(2):
         v = cho_solve(factor, M @ v)
-        v = v / math.sqrt(float(v @ M @ v))
+        size = math.sqrt(float(v @ M @ v))
+        if not 0 < size < math.inf:
+            raise ConvergenceError(OUT_OF_RANGE)
+        v = v / size
     v = v * (1.0 if float(M.sum(axis=0) @ v) >= 0 else -1.0)
     return float(v @ A @ v) / float(v @ M @ v), v
 
 
-def _pairs(breaks: Array) -> list[tuple[float, float]]:
-    return [(float(a), float(b)) for a, b in itertools.pairwise(breaks)]
+@lru_cache(maxsize=1)
+def _last_coefficients() -> Array:
+    """From values at Gauss nodes to the last three Legendre coefficients."""
+    nodes, weights = gauss(DEGREE)
+    k = np.arange(DEGREE)
+    return np.asarray(legendre(nodes, DEGREE - 1) * weights[:, None] * (2 * k + 1) / 2)[:, -3:]
 
 
 def _halved(breaks: Array, chosen: Array) -> Array:

@@ -29,6 +29,10 @@ class Curve:
 
     def __call__(self, x: Array) -> Array:
         """Evaluate it; differences from the value at the place keep their digits however far out that is."""
+        with np.errstate(over="ignore", invalid="ignore"):  # far out it is larger than any double
+            return self._evaluated(x)
+
+    def _evaluated(self, x: Array) -> Array:
         p = 0.0 if self.place is None else self.place
         if self.given is not None:
             value = np.asarray(self.given(x))
@@ -51,6 +55,13 @@ class Curve:
         """Give the curve less its value at a place, and that value."""
         moved = replace(self, place=place)
         return moved, float(self(np.array([place]))[0])
+
+    @property
+    def grain(self) -> float:
+        """What rounding may leave in differences from a given value at the place."""
+        if self.given is None or self.place is None:
+            return 0.0
+        return 8 * float(np.finfo(float).eps) * abs(float(self.given(np.array([self.place]))[0]))
 
     @property
     def kinks(self) -> tuple[float, ...]:

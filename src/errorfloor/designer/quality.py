@@ -20,10 +20,12 @@ class _Search:
     """The loss as a function of log ϱ: remembers the latest state, and keeps its discretisation when told to."""
 
     solve: Solve
+    roughly: Solve
     loss_of: Callable[[GroundState], float]
     bound: float
     least: float
     progress: Progress | None
+    accuracy: float = SOUGHT
     kept: GroundState | None = None
     state: GroundState | None = None
     loss: float = math.nan
@@ -33,48 +35,63 @@ class _Search:
     def __call__(self, x: float) -> float:
         """log((Q − least)/(bound − least)), nearly linear in x = log ϱ; 0 where the bound is met."""
         self.weight = math.exp(x)
-        self.state = self.solve(self.weight, self.kept)
+        self.state = (self.roughly if self.kept is None else self.solve)(self.weight, self.kept)
         self.loss = self.loss_of(self.state)
         if self.progress is not None:
             self.progress("weight of the loss", min(1.0, max(0.0, -math.log10(abs(self.off) + 1e-13) / 13)))
         self.distance = math.log(max(self.loss - self.least, 1e-300) / (self.bound - self.least))
-        return 0.0 if abs(self.off) <= SOUGHT else self.distance
+        return 0.0 if abs(self.off) <= self.accuracy else self.distance
 
     @property
     def off(self) -> float:
         """The relative difference between the loss and its bound."""
         return self.loss / self.bound - 1
 
-    def bracket(self, x: float, step: float) -> tuple[float, float] | None:
-        """Two places with the loss above and below the bound; None if it was met, or nearly, on the way."""
+    def near(self) -> bool:
+        """Whether the bound is met, or nearly while every step has a discretisation of its own."""
+        return abs(self.off) <= self.accuracy or (self.kept is None and abs(self.distance) < NEAR)
+
+    def bracket(self, x: float, least: float) -> tuple[float, float, float, float] | None:
+        """Two places with the loss above and below the bound, and distances there; None if it was met on the way.
+
+        The first step, ``least`` at least, is as long as the distance asks for: Q − inf ℓ falls like ϱ^(−1/2) or
+        ϱ^(−1/3) on unbounded supports, more slowly where the support confines the noise too.
+        """
         y = self(x)
+        step = min(max(2.5 * abs(self.distance), least), math.log(30.0))
         for _ in range(MOST):
-            if y == 0 or (self.kept is None and abs(self.distance) < NEAR):
+            if self.near():
                 return None
             other = x + math.copysign(step, y)
             following = self(other)
-            if following == 0 or (self.kept is None and abs(self.distance) < NEAR):
+            if self.near():
                 return None
             if (following > 0) != (y > 0):
-                return x, other
+                return x, other, y, following
             x, y, step = other, following, 1.6 * step
         raise ConvergenceError(
             f"no weight gives a loss near max_loss {self.bound:g}: it lies at the edge of what is possible"
         )
 
     def approach(self, x: float) -> None:
-        """Come near the bound, every step with a discretisation of its own."""
-        ends = self.bracket(x, math.log(4.0))
+        """Come near the bound, every step with a discretisation of its own: the nearly linear distance is interpolated.
+
+        An end that stays counts half as much from the second time on, or one end could stay for ever (Illinois).
+        """
+        ends = self.bracket(x, 0.1)
         if ends is None:
             return
-        a, b = ends
+        a, b, at_a, at_b = ends
+        side = 0
         for _ in range(MOST):
-            middle = (a + b) / 2
-            y = self(middle)
-            if abs(self.distance) < NEAR:
+            inner = a + (b - a) * min(max(at_a / (at_a - at_b), 0.05), 0.95)
+            y = self(inner)
+            if self.near() or abs(b - a) < NEAR:  # a rough solver's loss may jump over the bound
                 return
-            # the loss falls as ϱ grows, so it is above the bound at the lesser of the two
-            a, b = (middle, max(a, b)) if y > 0 else (min(a, b), middle)
+            if (y > 0) == (at_a > 0):
+                a, at_a, at_b, side = inner, y, at_b / (2 if side == 1 else 1), 1
+            else:
+                b, at_b, at_a, side = inner, y, at_a / (2 if side == 2 else 1), 2
 
 
 def meet(
@@ -84,26 +101,31 @@ def meet(
     least: float,
     guess: float,
     *,
+    roughly: Solve | None = None,
     progress: Progress | None = None,
     start: GroundState | None = None,
+    accuracy: float = SOUGHT,
 ) -> tuple[GroundState, float]:
     """Give the state and the weight ϱ with Q(ϱ) = bound, Q falling strictly from above the bound towards ``least``.
 
-    Once near, the discretisation is kept (that of ``start`` from the beginning), so that Q is a smooth function to the
-    last digit. Raises ConvergenceError if the loss cannot be met to a relative 1e-10.
+    The search comes near with ``roughly``, a cheaper solver if there is one. Then the discretisation is kept (that of
+    ``start`` from the beginning), so that Q is a smooth function to the last digit. Raises ConvergenceError if the loss
+    cannot be met to a relative 1e-10, or to ``accuracy`` if that is more.
     """
     from scipy.optimize import brentq
 
-    search = _Search(solve, loss_of, bound, least, progress, kept=start)
+    search = _Search(solve, roughly or solve, loss_of, bound, least, progress, accuracy, kept=start)
     if start is None:
         search.approach(math.log(guess))
-        search.kept, guess = search.state, search.weight
-    ends = search.bracket(math.log(guess), max(4 * abs(search.distance), 1e-4) if start is None else 0.3)
+        guess = search.weight
+        search.kept = search.state if roughly is None else solve(guess, None)
+    ends = search.bracket(math.log(guess), 1e-4 if start is None else 0.3)
     if ends is not None:
-        brentq(search, *ends, xtol=1e-15, rtol=9e-16, maxiter=100)
+        brentq(search, *ends[:2], xtol=1e-15, rtol=9e-16, maxiter=100)
     assert search.state is not None, "the search has looked at one state at least"
-    if abs(search.off) > PROMISED:
+    promised = max(PROMISED, accuracy)
+    if abs(search.off) > promised:
         raise ConvergenceError(
-            f"the loss came within a relative {abs(search.off):.2g} of max_loss {bound:g}, not within {PROMISED:g}"
+            f"the loss came within a relative {abs(search.off):.2g} of max_loss {bound:g}, not within {promised:g}"
         )
     return search.state, search.weight

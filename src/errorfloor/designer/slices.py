@@ -11,13 +11,14 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.feasibility import inner_point, least_place, smallest_loss
-from errorfloor.designer.ground_state import Progress
+from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.regular import solve_regular
 from errorfloor.errors import ConvergenceError, IllPosedError, InputError
 from errorfloor.noise import Certificate, Flat, Loss, Noise
 from errorfloor.support import Ball, Box, Ellipsoid, Interval, Polygon, Polytope, Reals, Support
 
+FINE = 1e-4  # of the width of the noise: how closely the best slice is sought; the cost is good to the square of that
 WORDS = "K has rank {rank} of {m}: no density is optimal, and the noise lives on the best slice along the range of K"
 
 
@@ -44,41 +45,61 @@ def slice_design(problem: Problem, progress: Progress | None = None) -> Noise:
     assert problem.rank is not None, "asked only for a K without full rank"
     B = range_of(problem.sensitivity, problem.rank)
     found = _best_slice(problem, B)
-    inner = _on_slice(problem, found)
+    found, inner, offset = _on_slice(problem, found)
     noise = solve_regular(inner, progress)
     own = noise.certificate
     assert own is not None, "every design carries its certificate"
     words = WORDS.format(rank=problem.rank, m=problem.support.dimension)
+    more = 0.0 if problem.loss_weight is None else problem.loss_weight * offset
+    lower = own.lower_bound if found.proved else None
     certificate = Certificate(
-        value=own.value,
-        lower_bound=own.lower_bound if found.proved else None,
+        value=own.value + more,
+        lower_bound=None if lower is None else lower + more,
         method=f"{words}; {own.method}" + ("" if found.proved else "; no proof that no other slice is better"),
         reference=own.reference,
-        loss=own.loss,
+        loss=None if own.loss is None else own.loss + offset,
         loss_weight=own.loss_weight,
     )
     return Flat(replace(noise, certificate=None), found.basis, found.shift, problem.support, certificate=certificate)
 
 
-def _on_slice(problem: Problem, found: Slice) -> Problem:
-    """The problem in the slice's own coordinates."""
-    B, pseudo = found.basis, np.linalg.pinv(found.basis)
+def _on_slice(problem: Problem, found: Slice) -> tuple[Slice, Problem, float]:
+    """The problem in the slice's own coordinates, and a constant that is left out of its loss."""
+    found, loss, offset = (found, None, 0.0) if problem.loss is None else _with_loss(problem.loss, found)
+    pseudo = np.linalg.pinv(found.basis)
     K = pseudo @ problem.sensitivity @ pseudo.T
-    loss = None if problem.loss is None else _loss_on(problem.loss, found)
-    return Problem(found.inner, (K + K.T) / 2, loss, problem.loss_weight, problem.max_loss, B.shape[1])
+    bound = None if problem.max_loss is None else problem.max_loss - offset
+    return found, Problem(found.inner, (K + K.T) / 2, loss, problem.loss_weight, bound, K.shape[0]), offset
 
 
-def _loss_on(loss: Loss, found: Slice) -> Loss:
-    """The loss along the slice: quadratic through the origin, else a function."""
-    if loss.weight is not None and not found.shift.any():
-        return Loss(found.basis.T @ loss.weight @ found.basis)
-    r = found.basis.shape[1]
+def _with_loss(loss: Loss, found: Slice) -> tuple[Slice, Loss, float]:
+    """The loss along the slice: quadratic once the slice's coordinates start where it is least, else a function."""
+    B, r = found.basis, found.basis.shape[1]
+    if loss.weight is not None:
+        own = B.T @ loss.weight @ B
+        least = -np.linalg.solve(own, B.T @ loss.weight @ found.shift)
+        moved = replace(found, shift=found.shift + B @ least, inner=_moved(found.inner, least))
+        return moved, Loss((own + own.T) / 2), float(loss(moved.shift))
 
     def along(z: Any) -> Any:
         points = np.asarray(z)[..., None] if r == 1 else np.asarray(z)
-        return loss(found.shift + points @ found.basis.T)
+        return loss(found.shift + points @ B.T)
 
-    return Loss(None, along)
+    return found, Loss(None, along), 0.0
+
+
+def _moved(inner: Support, by: Array) -> Support:
+    """The set of all z with z + by in a set."""
+    if isinstance(inner, Reals) or not by.any():
+        return inner
+    if isinstance(inner, (Ball, Ellipsoid)):
+        return Ellipsoid(inner.shape, inner.middle - by)
+    if inner.dimension == 1:
+        low, high = inner.bounding_box
+        return _line_set(float(low[0] - by[0]), float(high[0] - by[0]))
+    half_spaces = inner.half_spaces
+    assert half_spaces is not None, "slices with several dimensions are convex"
+    return Polytope(A=half_spaces[0], b=half_spaces[1] - half_spaces[0] @ by)
 
 
 def _best_slice(problem: Problem, B: Array) -> Slice:
@@ -218,46 +239,65 @@ def _line_set(low: float, high: float) -> Support:
 
 
 def _searched(problem: Problem, B: Array) -> Slice:
-    """The best slice by a search over its offset; without a quality term the cost is quasi-convex in it."""
+    """The best slice by a search over its offset: what a slice costs is convex in it (quasi-convex without a loss)."""
     from scipy.optimize import minimize
-
-    from errorfloor.designer.numerical import numerical_design
 
     support = problem.support
     across = np.linalg.svd(B.T)[2][B.shape[1] :]
-
-    def cost_at(point: Array) -> float:
-        if not support.contains(point):
-            return float("inf")
-        try:
-            inner = _on_slice(problem, _slice_at(support, B, point, proved=False))
-            bound, loss = inner.max_loss, inner.loss
-            if bound is not None and loss is not None and bound <= smallest_loss(inner.support, loss) * (1 + 1e-9):
-                return float("inf")
-            noise, _, _ = numerical_design(inner, certify=False)
-        except (InputError, ConvergenceError):  # too thin, or its loss cannot meet the bound
-            return float("inf")
-        assert noise.certificate is not None, "every design carries its certificate"
-        return noise.certificate.value
-
+    costs = _Costs(problem, B)
     deep = inner_point(support)
     starts = [deep]
     if problem.loss is not None:  # the slice through the least loss may be the only kind that meets a tight bound
         near = least_place(support, problem.loss)
         starts += [near + share * (deep - near) for share in (0.3, 0.1, 0.03, 0.01)]
-    start = min(starts, key=cost_at)
-
-    def cost(offset: Array) -> float:
-        return cost_at(start + offset @ across)
-
-    size = float(np.abs(start - np.mean(np.clip(support.bounding_box, -1e3, 1e3), axis=0)).max()) + 0.1
-    simplex = np.vstack([np.zeros(len(across)), size * np.eye(len(across))])
+    start = min(starts, key=costs)
+    least = costs(start)
+    if not np.isfinite(least):
+        raise IllPosedError("no slice along the range of K was found on which the problem can be solved")
     found = minimize(
-        cost,
+        lambda offset: costs(start + offset @ across),
         np.zeros(len(across)),
         method="Nelder-Mead",
-        options={"initial_simplex": simplex, "xatol": 1e-5 * size, "fatol": 1e-9, "maxfev": 120},
+        options={
+            "initial_simplex": 0.5 * costs.size * np.vstack([np.zeros(len(across)), np.eye(len(across))]),
+            "xatol": FINE * costs.size,
+            "fatol": FINE**2 * least,
+            "maxfev": 60 * len(across),
+        },
     )
-    if not np.isfinite(found.fun):
-        raise IllPosedError("no slice along the range of K was found on which the problem can be solved")
     return _slice_at(support, B, start + found.x @ across, proved=False)
+
+
+@dataclass
+class _Costs:
+    """What slices cost; remembers the weight of the loss that the last one came to, and how wide its noise was."""
+
+    problem: Problem
+    basis: Array
+    start: tuple[GroundState, float] | None = None
+    size: float = 0.0
+
+    def __call__(self, point: Array) -> float:
+        """The least cost on the slice through a point; infinite where there is none."""
+        if not self.problem.support.contains(point):
+            return float("inf")
+        try:
+            return self._on(*_on_slice(self.problem, _slice_at(self.problem.support, self.basis, point, proved=False)))
+        except (InputError, ConvergenceError):  # too thin, or its loss cannot meet the bound
+            return float("inf")
+
+    def _on(self, found: Slice, inner: Problem, offset: float) -> float:
+        from errorfloor.designer.numerical import numerical_design
+
+        bound, loss = inner.max_loss, inner.loss
+        if bound is not None and loss is not None and bound <= smallest_loss(inner.support, loss) * (1 + 1e-9):
+            return float("inf")
+        # at the best weight the cost does not change with it: it needs half the digits that the cost is to have
+        start = None if inner.support.is_bounded else self.start
+        noise, state, weight = numerical_design(inner, start=start, certify=False, accuracy=FINE / 10)
+        self.start, self.size = (state, weight), float(np.sqrt(np.trace(noise.covariance)))
+        own = noise.certificate
+        assert own is not None, "every design carries its certificate"
+        if bound is not None and own.loss is not None:
+            return own.value + weight * (own.loss - bound)
+        return own.value + (inner.loss_weight or 0.0) * offset

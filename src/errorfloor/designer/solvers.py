@@ -15,7 +15,10 @@ from errorfloor.support import HalfLine, Interval, Polytope, Reals, Support
 
 MOST_DIMENSIONS = 4
 WIDE = {2: 1e-4, 3: 1e-2}  # gaps above which a second method is asked for a lower bound, by dimension
+POOR = 0.1  # the gap above which elements are not trusted to bound well
 TOLERANCE = 2e-8  # relative change of the value at which refinement stops
+ROUGHLY = 2e-2  # the same on the way to the weight of a loss
+KINKED = 1e-4  # the same for polynomials in four dimensions and a loss with kinks, which they resolve slowly
 
 
 def solve(
@@ -28,8 +31,12 @@ def solve(
     progress: Progress | None = None,
     start: GroundState | None = None,
     certify: bool = True,
+    roughly: bool = False,
 ) -> GroundState:
     """Give the noise of least Tr(K I_w) + ϱ E ℓ(w) on a support, in at most four dimensions.
+
+    ``start`` keeps the discretisation of an earlier state; ``roughly`` is for a search that has far to go, where only
+    four dimensions, in which a mesh costs most, are kept as long as they serve.
 
     Raises InputError in more dimensions, where only closed forms are known.
 
@@ -45,23 +52,46 @@ def solve(
             f"{MOST_DIMENSIONS}: ask for fewer answers at once, or for answers whose K is diagonal in the support's "
             f"own coordinates"
         )
+    four = support.dimension == MOST_DIMENSIONS and support.half_spaces is not None
     form = product_coordinates(support)
-    if form is not None and not (support.dimension in WIDE and _has_kinks_across(form[0], loss, support)):
+    kinked = form is not None and _has_kinks_across(form[0], loss, support)
+    if form is not None and not (kinked and support.dimension in WIDE):
         from errorfloor.designer import spectral
 
+        if roughly:
+            options.update(start=None, tolerance=ROUGHLY)
+        elif kinked:
+            options["tolerance"] = KINKED
         found = spectral.ground_state(form, sensitivity, loss, loss_weight, **options)
         return _sharpened(found, support, sensitivity, loss, loss_weight) if certify else found
-    if support.dimension == 4 and support.half_spaces is not None:
+    if four:
         from errorfloor.designer import four_dimensions
 
         return four_dimensions.ground_state(support, sensitivity, loss, loss_weight, **options)
-    if support.dimension == 4:
+    if roughly:
+        options.update(start=None, tolerance=ROUGHLY)
+    if support.dimension == MOST_DIMENSIONS:
         from errorfloor.designer.inscribed import ground_state_inside
 
         return ground_state_inside(support, sensitivity, loss, loss_weight, **options)
     from errorfloor.designer import finite_elements
 
-    return finite_elements.ground_state(support, sensitivity, loss, loss_weight, **options)
+    found = finite_elements.ground_state(support, sensitivity, loss, loss_weight, **options)
+    return _bounded_around(found, support, sensitivity, loss, loss_weight) if certify else found
+
+
+def _bounded_around(
+    found: GroundState, support: Support, sensitivity: Array, loss: Loss | None, loss_weight: float
+) -> GroundState:
+    """Where elements bound poorly, take what larger shapes or all of space give if it is better: both hold."""
+    if (found.gap is not None and found.gap <= POOR) or loss is None or support.half_spaces is None:
+        return found
+    from errorfloor.designer.around import bound_around
+
+    lower, how = bound_around(support, sensitivity, loss, loss_weight)
+    if lower is None or lower <= (found.lower_bound or 0.0):
+        return found
+    return replace(found, lower_bound=min(lower, found.value), method=f"{found.method.split(';')[0]}; {how}")
 
 
 def _has_kinks_across(N: Array, loss: Loss | None, support: Support) -> bool:

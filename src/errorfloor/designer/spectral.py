@@ -9,7 +9,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.lower_bound import Domain, on_the_box, on_the_line
-from errorfloor.designer.one_axis import Line
+from errorfloor.designer.one_axis import OUT_OF_RANGE, Line
 from errorfloor.designer.potential import Curve, Potential
 from errorfloor.designer.tensor import Tensor, widened
 from errorfloor.errors import ConvergenceError
@@ -26,6 +26,8 @@ DECAYS = {
     3: 13.0,
     4: 10.0,
 }  # the value is off by the square of exp(−decay), which polynomials can then resolve
+SEEN = 1e-3  # of the mean density: what may be left near the open ends of windows that are only sought
+UNSEEN = {2: 1e-12, 3: 1e-10, 4: 1e-7}  # and of those that are used
 REFERENCE = "Rayleigh and Ritz; Lehmann and Goerisch"
 
 
@@ -52,10 +54,14 @@ class Scaled:
             raw = Potential.of(loss, inverse)
             for i in np.flatnonzero(~np.isfinite(high - low)).tolist():
                 unit[i] = _natural_length(float(A[i, i]) / weight, raw, i)
-        A = A / unit / unit[:, None]
+        with np.errstate(over="ignore"):
+            A, low_end, high_end = A / unit / unit[:, None], low / unit, high / unit
         energy = float(np.diag(A).max())
+        ends = np.concatenate([low_end[np.isfinite(low)], high_end[np.isfinite(high)], [energy]])
+        if not (np.isfinite(ends).all() and energy > 0):
+            raise ConvergenceError(OUT_OF_RANGE)
         potential = Potential.of(loss, inverse * unit).times(weight / energy if loss is not None else 1.0)
-        domain = Domain((A + A.T) / (2 * energy), potential, low / unit, high / unit)
+        domain = Domain((A + A.T) / (2 * energy), potential, low_end, high_end)
         offset = 0.0
         if potential.is_separable and loss is not None:
             curves = []
@@ -137,13 +143,20 @@ class _Kept:
     c: Array
     unit: Array
 
-    def axes_in(self, unit: Array) -> tuple[Axis, ...]:
-        if np.array_equal(unit, self.unit):
+    def axes_in(self, problem: Scaled) -> tuple[Axis, ...]:
+        """The axes in another problem's units; ends that are the support's own stay so to the last bit."""
+        if np.array_equal(problem.unit, self.unit):
             return self.axes
-        return tuple(
-            Axis(axis.breaks * (old / new), axis.degree)
-            for axis, old, new in zip(self.axes, self.unit, unit, strict=True)
-        )
+        scaled = zip(self.axes, self.unit / problem.unit, problem.domain.low, problem.domain.high, strict=True)
+        return tuple(Axis(_snapped(axis.breaks * factor, low, high), axis.degree) for axis, factor, low, high in scaled)
+
+
+def _snapped(breaks: Array, low: float, high: float) -> Array:
+    near = 1e-12 * (float(np.ptp(breaks)) + np.abs(breaks[[0, -1]]))
+    ends = breaks.copy()
+    ends[0] = low if abs(breaks[0] - low) <= near[0] else breaks[0]
+    ends[-1] = high if abs(breaks[-1] - high) <= near[1] else breaks[-1]
+    return ends
 
 
 def _bounded(problem: Scaled, axes: tuple[Axis, ...], c: Array, progress: Progress | None) -> tuple[float | None, str]:
@@ -164,7 +177,7 @@ def _on_line(problem: Scaled, kept: _Kept | None) -> tuple[tuple[Axis, ...], Arr
     if kept is None:
         axis, _, c = line.ground_state()
     else:
-        (same,) = kept.axes_in(problem.unit)
+        (same,) = kept.axes_in(problem)
         axis, _, c = line.ground_state(same.breaks, same.degree)
     return (axis,), c
 
@@ -174,15 +187,27 @@ def _on_box(
 ) -> tuple[tuple[Axis, ...], Array]:
     domain = problem.domain
     if kept is not None:
-        axes = kept.axes_in(problem.unit)
+        axes = kept.axes_in(problem)
         return axes, Tensor(axes, domain.A, domain.potential).ground_state(kept.c)[1]
     breaks = [_window(domain, i) for i in range(len(domain.A))]
-    for _ in range(12):
+    if domain.potential.general is not None:  # windows are guesses: they are found with few polynomials first
+        for _ in range(12):
+            wider = _widened_windows(domain, *_refined(domain, breaks, ROUGH, progress), SEEN)
+            if wider is None:
+                break
+            breaks = wider
+    small = UNSEEN[len(breaks)] if tolerance < ROUGH else SEEN
+    fitting = None
+    for _ in range(4):
         axes, c = _refined(domain, breaks, tolerance, progress)
-        wider = _widened_windows(domain, axes, c)
+        wider = _widened_windows(domain, axes, c, small)
         if wider is None:
             return axes, c
+        if fitting is None and _widened_windows(domain, axes, c, SEEN) is None:
+            fitting = axes, c  # what is left at the ends may be polynomials that do not resolve a kink
         breaks = wider
+    if fitting is not None:
+        return fitting
     raise ConvergenceError("the density does not fit in any window: the loss grows too slowly towards infinity")
 
 
@@ -246,7 +271,7 @@ def _guess(domain: Domain, i: int) -> Array:
     return np.array(line.window(energy, length, DECAYS[len(domain.A)]))
 
 
-def _widened_windows(domain: Domain, axes: tuple[Axis, ...], c: Array) -> list[Array] | None:
+def _widened_windows(domain: Domain, axes: tuple[Axis, ...], c: Array, small: float) -> list[Array] | None:
     """Windows half as wide again at open ends where the density has not died out; None where all have."""
     if domain.potential.general is None:
         return None
@@ -260,7 +285,7 @@ def _widened_windows(domain: Domain, axes: tuple[Axis, ...], c: Array) -> list[A
                 continue
             end = float(axis.breaks[-1 if last else 0])
             near = axis.values(np.array([end + (-0.08 if last else 0.08) * width]))[0]
-            if float(near @ share @ near) * width > 1e-12:
+            if float(near @ share @ near) * width > small:
                 moved = breaks[i].copy()
                 moved[-1 if last else 0] = end + (0.5 if last else -0.5) * width
                 moved[0], moved[-1] = max(moved[0], domain.low[i]), min(moved[-1], domain.high[i])

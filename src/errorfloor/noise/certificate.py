@@ -28,7 +28,7 @@ class Certificate(Value):
         """The relative difference between value and lower bound, or None without a proved lower bound."""
         if self.lower_bound is None:
             return None
-        return (self.value - self.lower_bound) / self.value
+        return (self.value - self.lower_bound) / self.value if self.value else 0.0  # less than the least double
 
     def explain(self) -> str:
         """Say it in a sentence.

@@ -23,6 +23,8 @@ from errorfloor.support import Support, product_of
 from errorfloor.support.box import Box
 from errorfloor.support.interval import Interval
 
+TOLERATED = 1e-2  # relative difference of the last two rules for a given loss, which is added to the mean
+MOST_NODES = 4e6  # of such rules in four dimensions
 BATCH = 1 << 22  # numbers held at once while many points are evaluated
 
 
@@ -190,7 +192,7 @@ class Spectral(Noise):
             return np.asarray(values**2 * loss(grid))
 
         if self.dimension > 2:
-            return self._integral(integrand, 1e-5)
+            return self._integral(integrand, TOLERATED, most=MOST_NODES if self.dimension > 3 else 2e7, up=True)
         try:
             return self._integral(integrand, 1e-12, most=200_000)
         except ConvergenceError:  # a loss with kinks is not for products of rules
@@ -223,11 +225,22 @@ class Spectral(Noise):
             a, b = (np.concatenate([x[~settled], y[~settled]]) for x, y in ((a, middle), (middle, b)))
         raise ConvergenceError("the mean of this loss was not found: it is not continuous, or not finite")
 
-    def _integral(self, integrand: Callable[[Array, list[Array]], Array], tolerance: float, most: float = 2e7) -> float:
-        """Refine until two rules agree to 1e-12, or as far as memory allows; they must then agree to the tolerance."""
+    def _integral(
+        self,
+        integrand: Callable[[Array, list[Array]], Array],
+        tolerance: float,
+        most: float = 2e7,
+        *,
+        up: bool = False,
+    ) -> float:
+        """Refine until two rules agree to 1e-12, or as far as memory allows; they must then agree to the tolerance.
+
+        Rounded ``up``, their last difference is added.
+        """
         previous, best = math.nan, math.inf
+        least = 2 if up else 0  # a mean that is asked for by a design needs two rules at least
         for factor in (1, 2, 4, 8, 16, 32, 64):
-            if math.prod(factor * (a.degree + 4) * a.pieces for a in self.axes) > most:
+            if factor > least and math.prod(factor * (a.degree + 4) * a.pieces for a in self.axes) > most:
                 break
             rules = [a.rule_with(factor * (a.degree + 4)) for a in self.axes]
             values, weights = self._unit, np.ones(())
@@ -240,7 +253,7 @@ class Spectral(Noise):
                 return total
             previous = total
         if best <= tolerance:
-            return previous
+            return previous + best * abs(previous) if up else previous
         raise ConvergenceError(f"a mean under this noise was not found to a relative {tolerance:g}: use samples")
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:

@@ -65,8 +65,8 @@ def ground_state(
     progress
         Told what is being done and how much of it is done.
     start
-        An earlier result for the same support, K and loss: its mesh and matrices are used again. They are also kept in
-        memory for the problems solved last.
+        An earlier result for the same support, K and loss: its mesh and matrices are used again as they are, without
+        further refinement. They are also kept in memory for the problems solved last.
     certify
         Whether to prove a lower bound; False saves its cost while a weight is being searched for.
 
@@ -89,8 +89,11 @@ def ground_state(
     """
     problem, weight = _checked(support, sensitivity, loss, loss_weight)
     solver = _solver(problem, start)
-    wanted = max(RESIDUAL * tolerance, FINEST[problem.dimension])
-    trial = solver.solve(weight, wanted, progress or (lambda what, share: None))
+    if start is not None and start.memory is solver and solver.serves(weight):
+        trial = solver.again(weight, measured=certify)
+    else:
+        wanted = max(RESIDUAL * tolerance, FINEST[problem.dimension])
+        trial = solver.solve(weight, wanted, progress or (lambda what, share: None))
     noise = solver.noise(trial)
     value = float(np.trace(problem.sensitivity @ noise.information))
     if weight:

@@ -28,7 +28,7 @@ class Trial:
     space: Space
     values: Array  # control values, zeros on the boundary included
     quotient: float
-    residual: Array  # η², cell by cell
+    residual: Array | None  # η², cell by cell, where it was measured
     rough: Array | None = None  # ∫(E u)², cell by cell, where V is only known to within E
 
     @property
@@ -39,6 +39,7 @@ class Trial:
     @property
     def measure(self) -> Array:
         """What refinement is to lower, cell by cell."""
+        assert self.residual is not None, "asked only of a trial function that was measured"
         return self.residual if self.rough is None else self.residual + 4 * self.rough / self.quotient
 
 
@@ -62,13 +63,15 @@ class Discretisation:
         """∫Vφφ′ at weight one."""
         return self.space.weighted_mass(self.potential)
 
-    def solve(self, weight: float, start: Array | None = None) -> Trial:
-        """Give the best function of the space at this weight, and what is left of its residual."""
+    def solve(self, weight: float, start: Array | None = None, *, measured: bool = True) -> Trial:
+        """Give the best function of the space at this weight and, if it is to be ``measured``, its residual."""
         space = self.space
         form = space.stiffness if weight == 0 else space.stiffness + weight * self.loss
         first = None if start is None or start.shape != (space.count,) else start[space.free]
         quotient, x = least_pair(form, space.mass, first)
         values = space.extended(x)
+        if not measured:
+            return Trial(space, values, quotient, None)
         local = values[space.numbers]
         if weight == 0:
             source, degree = -quotient * local, space.degree

@@ -15,7 +15,7 @@ from errorfloor.checks import Array
 from errorfloor.designer.finite_elements.mesh import Mesh
 from errorfloor.noise.piecewise_cells import gradients
 
-OFF = 1e-5  # what rounding in a factorisation may be worth, relative to an eigenvalue
+MARGINS = (1e-5, 1e-3, 1e-2)  # relative distances above a number at which eigenvalues below it are counted
 SHARE = 0.25  # β, the share of the interpolation error that is spent on the potential
 
 
@@ -41,10 +41,11 @@ def eigenvalue_bound(mesh: Mesh, potential: Array, which: int, ceiling: float = 
     inverse = LinearOperator(form.shape, matvec=solver.solve, dtype=float)
     start = np.ones(form.shape[0])
     found = eigsh(form, which + 1, mass, sigma=shift, OPinv=inverse, return_eigenvectors=False, v0=start)
-    certain = float(np.max(found)) * (1 - 3 * OFF)
-    if certain <= 0 or number_below(form, mass, certain) > which:
-        return 0.0
-    return min(ceiling, certain / (1 + elements.coarse * certain / (1 - elements.share)))
+    for margin in MARGINS:
+        certain = float(np.max(found)) * (1 - 3 * margin)
+        if certain > 0 and number_below(form, mass, certain, (margin,)) <= which:
+            return min(ceiling, certain / (1 + elements.coarse * certain / (1 - elements.share)))
+    return 0.0
 
 
 def lies_above(mesh: Mesh, potential: Array, which: int, target: float, ceiling: float = math.inf) -> bool:
@@ -56,29 +57,30 @@ def lies_above(mesh: Mesh, potential: Array, which: int, target: float, ceiling:
     return number_below(elements.form, elements.mass, target / left) <= which
 
 
-def number_below(form: Any, mass: Any, shift: float) -> float:
+def number_below(form: Any, mass: Any, shift: float, margins: tuple[float, ...] = MARGINS) -> float:
     """How many eigenvalues of form·x = λ·mass·x may lie below ``shift``; infinite if that could not be told.
 
     By Sylvester's law of inertia, from a factorisation form − s·mass ≈ LDLᵀ in which s is above the shift by more than
-    the factors are off: by at most n·ε|L||DLᵀ|, entry by entry, n the most terms in a row.
+    the factors are off: by at most n·ε|L||DLᵀ|, entry by entry, n the most terms in a row. The first of the relative
+    ``margins`` between s and the shift for which that is so is used: thin cells need a wide one.
     """
     from scipy.sparse import diags
 
-    raised = shift * (1 + OFF)
     unit = diags(mass.diagonal() ** -0.5)
-    try:
-        factors = _factors(unit @ (form - raised * mass) @ unit)
-    except RuntimeError:  # an exactly singular pivot
-        return math.inf
-    if (factors.perm_r != factors.perm_c).any():
-        return math.inf
-    terms = 2 + int(np.diff(factors.L.tocsr().indptr).max())
-    size = abs(factors.U).T @ (abs(factors.L).T @ np.ones(form.shape[0]))
-    off = 2 * terms * np.finfo(float).eps * float(size.max())
-    # the mass matrix is at least a quarter of its diagonal, cell by cell
-    if off > shift * OFF * 0.25:
-        return math.inf
-    return int((factors.U.diagonal() < 0).sum())
+    for margin in margins:
+        try:
+            factors = _factors(unit @ (form - shift * (1 + margin) * mass) @ unit)
+        except RuntimeError:  # an exactly singular pivot
+            continue
+        if (factors.perm_r != factors.perm_c).any():
+            continue
+        terms = 2 + int(np.diff(factors.L.tocsr().indptr).max())
+        size = abs(factors.U).T @ (abs(factors.L).T @ np.ones(form.shape[0]))
+        off = 2 * terms * np.finfo(float).eps * float(size.max())
+        # the mass matrix is at least a quarter of its diagonal, cell by cell
+        if off <= shift * margin * 0.25:
+            return int((factors.U.diagonal() < 0).sum())
+    return math.inf
 
 
 @dataclass(frozen=True)

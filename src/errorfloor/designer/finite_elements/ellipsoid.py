@@ -59,6 +59,7 @@ class EllipsoidSolver:
         directions, spread, _ = np.linalg.svd(half)
         self.frame, self.stretch = root @ directions, spread**2
         self._forms: dict[int, tuple[Array, Array | None]] = {}
+        self._reached: int | None = None  # the degree of the last solution
         self._steep = math.inf  # the least weight at which polynomials were found not to resolve the loss
 
     def solve(self, weight: float, tolerance: float, progress: Progress) -> BallTrial | Trial:
@@ -66,9 +67,21 @@ class EllipsoidSolver:
         if weight < self._steep:
             found = self._by_polynomials(weight, tolerance, progress)
             if found is not None:
+                self._reached = found.degree
                 return found
             self._steep = weight
         return self._inside.solve(weight, max(tolerance, 1e-6), progress)
+
+    def serves(self, weight: float) -> bool:
+        """Whether the degree that was reached for another weight will do."""
+        return self._reached is not None if weight < self._steep else self._inside.serves(weight)
+
+    def again(self, weight: float, *, measured: bool) -> BallTrial | Trial:
+        """Solve with the degree that was reached before, so that what is found is a smooth function of the weight."""
+        if weight >= self._steep:
+            return self._inside.again(weight, measured=measured)
+        assert self._reached is not None, "only a weight like an earlier one is served"
+        return self._at_degree(weight, self._reached, measured=measured)
 
     def _by_polynomials(self, weight: float, tolerance: float, progress: Progress) -> BallTrial | None:
         steps = DEGREES[self.problem.dimension]
@@ -128,7 +141,7 @@ class EllipsoidSolver:
         half = np.linalg.norm(self.frame.T @ self.problem.inverse.T @ axes, axis=0)
         return middle - half, middle + half
 
-    def _at_degree(self, weight: float, degree: int) -> BallTrial:
+    def _at_degree(self, weight: float, degree: int, *, measured: bool = True) -> BallTrial:
         from scipy.linalg import eigh
 
         stiffness, loss = self._matrices(degree)
@@ -141,7 +154,8 @@ class EllipsoidSolver:
         quotient = float(vector @ small @ vector) / float(vector @ vector)
         raw = np.zeros(len(powers))
         raw[used] = vector / np.sqrt(self._norms(degree)[used])
-        return BallTrial(degree, raw, quotient, self._residual(weight, degree, raw, quotient))
+        residual = self._residual(weight, degree, raw, quotient) if measured else None
+        return BallTrial(degree, raw, quotient, residual)
 
     def _norms(self, degree: int) -> Array:
         return np.array([squared_norm(alpha) for alpha in total_degrees(self.problem.dimension, degree)])

@@ -26,7 +26,7 @@ from errorfloor.errors import ConvergenceError
 from errorfloor.noise import Piecewise
 from errorfloor.support import Reals
 
-ROUGH = 1e-2  # the relative residual at which the extent of the ground state is known
+ROUGH = {2: 1e-2, 3: 0.15}  # relative residuals at which the extent of the ground state is known
 USEFUL = 1e-2  # a relative residual above this is no solution
 GIVEN = {2: 1e-5, 3: 1e-3}  # relative residuals that do for a given loss, which elements only know between bounds
 
@@ -70,8 +70,17 @@ class Solver:
                 return trial
             self._discretisation = Discretisation(self.problem, space, self._interpolates)
 
+    def serves(self, weight: float) -> bool:
+        """Whether what was refined for another weight will do."""
+        return self._start is not None
+
+    def again(self, weight: float, *, measured: bool) -> Trial:
+        """Solve without refining, so that what is found is a smooth function of the weight."""
+        return self._discretisation.solve(weight, self._start, measured=measured)
+
     def bound(self, weight: float, trial: Trial) -> Bound | None:
         """Prove a lower bound; of a given loss on an unbounded support nothing is known beyond where it is cut off."""
+        assert trial.residual is not None, "bounds come from trial functions that were measured"
         residual = float(trial.residual.sum())
         if not self.problem.is_given or weight == 0:
             return proved_bound(self.problem, self.region, self._reach, weight, trial.quotient, residual)
@@ -115,17 +124,26 @@ class TruncatedSolver:
 
     def solve(self, weight: float, tolerance: float, progress: Progress) -> Trial:
         """Cut off the support, if that was not done for a weight like this, and solve there."""
-        if self._solver is None or not self._range[0] <= weight <= self._range[1]:
+        if self._solver is None or not self.serves(weight):
             self._solver = self._cut_off(weight)
             self._range = (0.98 * weight, 3 * weight)
         return self._solver.solve(weight, tolerance, progress)
+
+    def serves(self, weight: float) -> bool:
+        """Whether the piece is large enough and not too large."""
+        return self._range[0] <= weight <= self._range[1]
+
+    def again(self, weight: float, *, measured: bool) -> Trial:
+        """Solve without refining."""
+        assert self._solver is not None, "only a weight like an earlier one is served"
+        return self._solver.again(weight, measured=measured)
 
     def _cut_off(self, weight: float) -> Solver:
         """Enlarge the piece until its own ground state says that it is large enough."""
         guess = first_guess(self.problem, weight)
         while True:
             solver = Solver(self.problem, truncated_region(self.problem, weight, guess))
-            found = solver.solve(weight, ROUGH, lambda what, share: None).quotient
+            found = solver.solve(weight, ROUGH[self.problem.dimension], lambda what, share: None).quotient
             found += weight * solver.problem.offset / 4
             if found <= 1.02 * guess:
                 return solver

@@ -1,7 +1,8 @@
 """Unbounded supports with a quality term: solve where the loss leaves something of the density, inside the support.
 
 The potential V = ¼ϱℓ confines the ground state: it decays like the exponential of −∫√(V − μ). The support is cut off
-where V − inf V is ``STEEP`` times μ − inf V; the density lives on that piece, and all that is stated is its own.
+where V − inf V is so many times μ − inf V that little of it is left; the density lives on that piece, and all that is
+stated is its own.
 """
 
 import math
@@ -19,20 +20,25 @@ from errorfloor.designer.finite_elements.region import MISSING, Region, aligned
 from errorfloor.errors import SupportError
 from errorfloor.support import Polytope
 
-STEEP = 14.0
+# times the energy; μ adds up over the coordinates, so that each alone may be cut off sooner the more of them there are,
+# and a linear loss needs far more room than a quadratic one to become large
+STEEP = {2: 14.0, 3: 6.0}
+STEEP_ABSOLUTE = {2: 4.5, 3: 2.2}
 
 
 def truncated_region(problem: Isotropic, weight: float, quotient: float) -> Region:
     """Mesh what is left of the support where V is not far above μ, of which ``quotient`` is an estimate."""
     A, b = _half_spaces(problem)
-    normals, offsets = truncating_walls(problem, weight, quotient, STEEP)
+    assert problem.loss is not None, "without a loss nothing confines the noise"
+    steep = STEEP_ABSOLUTE if problem.loss.is_absolute else STEEP
+    normals, offsets = truncating_walls(problem, weight, quotient, steep[problem.dimension])
     body = Polytope(A=np.vstack([A @ problem.root, normals]), b=np.concatenate([b, offsets]))
     corners = body.facets.center + body.facets.size * body.facets.corners
     walls = np.column_stack([normals, offsets])
     outside = min(_beyond(problem, A, b, normal, offset) for normal, offset in zip(normals, offsets, strict=True))
     if problem.dimension == 3:
         coarse = aligned(problem, polytope_mesh(*body.half_spaces, corners, walls))
-        return Region(coarse, coarse.refined_to(0.5 * float(coarse.volumes.sum()) ** (1 / 3)), outside)
+        return Region(coarse, coarse.refined_to(1.0 * float(coarse.volumes.sum()) ** (1 / 3)), outside)
     middle = corners - corners.mean(axis=0)
     corners = corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))]
     plain = polygon_mesh(corners)
