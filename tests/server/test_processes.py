@@ -3,6 +3,8 @@
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -128,3 +130,31 @@ def test_request_under_way_is_finished_before_the_server_stops(tmp_path):
     with socket.socket() as line:
         assert line.connect_ex(("127.0.0.1", int(server.url.rpartition(":")[2]))) != 0
     assert server.log.read_text().endswith("stopped\n")
+
+
+EARLY = """
+import os, signal, sys
+from pathlib import Path
+from errorfloor.server.running import Plan, listen, serve
+from errorfloor.server.settings import Settings
+
+def ready():
+    os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+
+if __name__ == "__main__":
+    taken, settings = listen(Settings(port=0, workers=int(sys.argv[3])))
+    catalogue = Path(sys.argv[1])
+    serve(Plan(catalogue, settings, catalogue.parent / "tokens.json"), taken, ready)
+    print("stopped")
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_signal_that_comes_as_soon_as_the_server_is_ready_stops_it(catalogue, tmp_path, name):
+    """Whoever starts and stops servers need not wait for anything."""
+    workers = "2" if "postgresql" in load(catalogue).place.ledger else "1"
+    script = tmp_path / "early.py"
+    script.write_text(EARLY)
+    command = [sys.executable, script, catalogue, name, workers]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "stopped\n"), done.stderr

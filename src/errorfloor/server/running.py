@@ -111,17 +111,20 @@ def serve(plan: Plan, taken: socket.socket, ready: Callable[[], None] = lambda: 
         timeout_graceful_shutdown=math.ceil(settings.time_limit) + 1,
         timeout_worker_healthcheck=PATIENCE,
     )
-    with taken, _stopped_by_signal():
+    server = uvicorn.Server(config)
+    with taken, _stopped_by_signal(server):
         _check_certificate(settings)
         if settings.workers > 1:
             with open_database(plan.catalogue) as database:
                 Streams.of(database)  # what is wrong is said here, once, and not by every process
+            processes = Multiprocess(config, [taken])  # obeys signals from here on
             ready()
-            Multiprocess(config, [taken]).run()
+            if not server.should_exit:
+                processes.run()
         else:
             config.load()  # opens the tables
             ready()
-            uvicorn.Server(config).run([taken])
+            server.run([taken])
 
 
 def _check_certificate(settings: Settings) -> None:
@@ -137,10 +140,14 @@ def _check_certificate(settings: Settings) -> None:
 
 
 @contextmanager
-def _stopped_by_signal() -> Iterator[None]:
-    """Make a signal that was obeyed the end of it: the process then leaves with code 0."""
+def _stopped_by_signal(server: uvicorn.Server) -> Iterator[None]:
+    """Make a signal that was obeyed the end of it, also one that comes early: the process then leaves with code 0."""
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
     names = (signal.SIGINT, signal.SIGTERM)
-    before = {name: signal.signal(name, lambda *_: None) for name in names}
+    before = {name: signal.signal(name, stop) for name in names}
     try:
         yield
     finally:

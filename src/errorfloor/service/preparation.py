@@ -7,7 +7,8 @@ from errorfloor import catalogue as declared
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
-from errorfloor.identity import Encoded, Label
+from errorfloor.identity import Label
+from errorfloor.identity.labels import Encoded
 from errorfloor.ledger.entry import JSON
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, bounds, charges
 from errorfloor.service.noises import Added, Wish, bound_for, within

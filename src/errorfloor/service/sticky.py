@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.identity import Encoded, Key, Label, Part, encode
+from errorfloor.identity import Key, Label, Part, encode
+from errorfloor.identity.labels import Encoded
 from errorfloor.random import RowBits
 from errorfloor.service.noises import Added
 from errorfloor.sql.layout import Layout
