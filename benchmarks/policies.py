@@ -21,9 +21,9 @@ from errorfloor.policies.continuation import solve
 from errorfloor.support import HalfLine, Interval
 
 ALLOWED = 20  # times as fast as Clarabel
-GRIDS = tuple(
-    grid for grid in ((50, 100), (100, 200), (400, 800)) if grid[1] <= int(os.environ.get("BENCH_CELLS", "800"))
-)
+LARGEST = (400, 800)
+MOST_CELLS = int(os.environ.get("BENCH_CELLS", "800"))
+GRIDS = tuple(grid for grid in ((50, 100), (100, 200), LARGEST) if grid[1] <= MOST_CELLS)
 LINEAR = 1.1  # the largest exponent that is called linear
 GROWTH = (100, 200, 400, 800, 1600)
 DRAWS = 1_000_000
@@ -100,8 +100,9 @@ def against_clarabel(report: Report) -> None:
         )
     columns = ["values × answers", "Clarabel's time", "its memory", "objectives differ by"]
     report.rows("The same chain problem, Clarabel's cost in units of ours", columns, rows)
-    kept = "kept" if rows[-1][1] >= ALLOWED else "BROKEN"
-    report.note(f"Promised at {rows[-1][0]}: at most 1/{ALLOWED:.0f} of Clarabel's time. {kept}.")
+    if GRIDS[-1] == LARGEST:
+        kept = "kept" if rows[-1][1] >= ALLOWED else "BROKEN"
+        report.note(f"Promised at {rows[-1][0]}: at most 1/{ALLOWED:.0f} of Clarabel's time. {kept}.")
 
 
 def growth(report: Report, cells: int) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from errorfloor.blas import one_thread
 from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.frontier import Frontier, tradeoff
 from errorfloor.designer.ground_state import GroundState, Progress
@@ -125,9 +126,10 @@ def _recalled(
     if known is not None:
         return known
     if progress is not None:
-        noise = compute(progress)
+        with one_thread():
+            noise = compute(progress)
     else:
-        with ProgressBar() as bar:
+        with one_thread(), ProgressBar() as bar:
             noise = compute(bar)
     if question is not None:
         remember(question, noise)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from errorfloor.blas import one_thread
 from errorfloor.checks import Array, positive
 from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.ground_state import GroundState, Progress
@@ -141,7 +142,8 @@ def _point(problem: Problem, start: tuple[GroundState, float] | None) -> tuple[N
     if kept is not None and kept.certificate is not None:
         weight = kept.certificate.loss_weight or 0.0
         return kept, (GroundState(kept, kept.certificate.value), weight) if weight > 0 else None
-    noise, state, weight = numerical_design(problem, start=start)
+    with one_thread():
+        noise, state, weight = numerical_design(problem, start=start)
     if question is not None:
         remember(question, noise)
     return noise, (state, weight) if weight > 0 else None

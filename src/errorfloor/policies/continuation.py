@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from errorfloor.blas import one_thread
 from errorfloor.checks import Array
 from errorfloor.errors import ConvergenceError
 from errorfloor.policies.bound import added_cost, indefinite, lower_bound
@@ -24,6 +25,7 @@ MOST_SHARE = 0.7  # of the cells; with more of them all are taken
 MOST_ROUNDS = 30
 
 
+@one_thread()
 def solve(chain: Chain, tolerance: float = TOLERANCE, cells: Array | None = None) -> ChainSolution:
     """Give the laws of least objective, with a lower bound proved for the whole grid.
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from errorfloor.blas import one_thread
 from errorfloor.checks import Array, whole
 from errorfloor.errors import ConvergenceError, InputError
 from errorfloor.noise import Certificate
@@ -22,6 +23,7 @@ PROVED = 0.05  # the relative gap above which no table is given; below, the cert
 MOST_ROWS = 400
 
 
+@one_thread()
 def design_counts(
     *,
     max_noise: int,
