@@ -13,42 +13,42 @@ from errorfloor.policies.chain import Chain
 
 
 def _threads():
-    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+    return {one["filepath"]: one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
 
 
 @pytest.fixture
-def two_threads():
+def threads():
+    """With two threads of each BLAS that can have two (others of this process may be built with one): how many now."""
     with threadpool_limits(2, user_api="blas"):
-        if _threads() != {2}:
-            pytest.fail("BLAS does not take the number of its threads here")
-        yield
+        able = [path for path, count in _threads().items() if count == 2]
+        assert able, "no BLAS takes the number of its threads here"
+        yield lambda: {_threads()[path] for path in able}
 
 
-def test_one_thread_while_the_block_lasts(two_threads):
+def test_one_thread_while_the_block_lasts(threads):
     with one_thread():
-        assert _threads() == {1}
-    assert _threads() == {2}
+        assert threads() == {1}
+    assert threads() == {2}
 
 
-def test_designs_and_frontiers_are_computed_with_one_thread(two_threads, monkeypatch):
+def test_designs_and_frontiers_are_computed_with_one_thread(threads, monkeypatch):
     seen, solve = [], numerical.solve
-    monkeypatch.setattr(
-        numerical, "solve", lambda *given, **named: (seen.append(_threads()), solve(*given, **named))[1]
-    )
-    support = ef.Box([-1.0, -1.0], [1.0, 1.0])
-    ef.design(support, sensitivity=np.array([[1.0, 0.5], [0.5, 1.0]]))
+    monkeypatch.setattr(numerical, "solve", lambda *given, **named: (seen.append(threads()), solve(*given, **named))[1])
+    ef.design(ef.Box([-1.0, -1.0], [1.0, 1.0]), sensitivity=np.array([[1.0, 0.5], [0.5, 1.0]]))
     once = len(seen)
     ef.tradeoff(ef.Interval(-1.0, 1.0), points=2)
-    assert len(seen) > once > 0 and all(found == {1} for found in seen)
-    assert _threads() == {2}
+    assert len(seen) > once > 0
+    assert all(found == {1} for found in seen)
+    assert threads() == {2}
 
 
-def test_policies_are_computed_with_one_thread(two_threads, monkeypatch):
+def test_policies_are_computed_with_one_thread(threads, monkeypatch):
     seen, solve = [], continuation.solve_all
     monkeypatch.setattr(
-        continuation, "solve_all", lambda *given, **named: (seen.append(_threads()), solve(*given, **named))[1]
+        continuation, "solve_all", lambda *given, **named: (seen.append(threads()), solve(*given, **named))[1]
     )
     s, y = np.linspace(0, 1, 9)[:, None], np.linspace(0, 1, 40)
     rows = (continuation.Rows(coefficients=(y - s) ** 2, bounds=np.full(9, 0.03)),)
     continuation.solve(Chain(couplings=np.full(8, 32.0), allowed=np.ones((9, 40), dtype=bool), rows=rows))
-    assert seen and all(found == {1} for found in seen)
+    assert seen
+    assert all(found == {1} for found in seen)
