@@ -12,7 +12,7 @@ def one_thread() -> Iterator[None]:
 
     The matrices of designs and policies have tens or hundreds of rows. Threads that share one of those mostly wait for
     each other, and they do so by turning round, which takes the processor from whatever else runs: on two cores a
-    policy took eight times as long. It holds for the whole process while the block lasts; results are the same.
+    policy took eight times the processor's time. It holds for the whole process while the block lasts.
 
     >>> with one_thread():
     ...     pass

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from errorfloor.attacks import OwnerRows, OwnerSecret, OwnerTotal, World, judge, owner_attacks
+from errorfloor.attacks import OwnerRows, OwnerSecret, World, judge, owner_attacks
 from errorfloor.attacks.judgement import threshold
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import InputError
@@ -103,4 +103,3 @@ def test_rows_of_an_entry_are_not_an_owners(world):
     secret = world.secret
     entry = Secret(secret.table, secret.declared, "kwh", secret.rows, secret.victim, (1.0, 2.0))
     assert OwnerRows().guess(None, entry, world.shadows) == 0.0
-    assert (OwnerTotal().by_analyst, OwnerRows().by_analyst) == (True, True)

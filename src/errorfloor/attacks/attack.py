@@ -32,13 +32,12 @@ class Attack(ABC):
     """A strategy to learn which of two values the victim has.
 
     ``shadows`` open servers of the adversary's own that hold the table with the first and with the second value:
-    somebody who knows all other entries can set these up at home, and compare. An attack with ``by_analyst`` needs
-    nothing but an analyst's door.
+    somebody who knows all other entries can set these up at home, and compare. It needs nothing but an analyst's door,
+    unless it is a ``CustodianAttack``.
     """
 
     name: str
     tries: ClassVar[str]
-    by_analyst: ClassVar[bool] = True
 
     @abstractmethod
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
@@ -59,7 +58,6 @@ class CustodianAttack(Attack):
     Where ``begins_alike``, every run begins with the first value, and the coin decides what it becomes.
     """
 
-    by_analyst: ClassVar[bool] = False
     begins_alike: ClassVar[bool] = False
 
     @abstractmethod

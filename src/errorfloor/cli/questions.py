@@ -118,7 +118,7 @@ def _in_options() -> Iterator[None]:
     try:
         yield
     except InputError as problem:
-        if not str(problem).startswith("give one of max_error, spend and support, got none"):
+        if problem.fields.get("given") != []:
             raise
         raise InputError(
             "give one of --max-error, --spend and --noise, got none: say how far off an answer may be, such as "

@@ -169,7 +169,8 @@ class Wish:
         if self.max_error is None:
             raise InputError(
                 "give one of max_error, spend and support, got none: say how far off an answer may be, such as "
-                "max_error=0.5 (--max-error 0.5)"
+                "max_error=0.5 (--max-error 0.5)",
+                given=[],
             )
         bound = self.bound_of(output)
         return within(-bound, bound, evaluation_error=evaluation_error)
