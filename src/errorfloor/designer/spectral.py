@@ -28,6 +28,7 @@ DECAYS = {
 }  # the value is off by the square of exp(−decay), which polynomials can then resolve
 SEEN = 1e-3  # of the mean density: what may be left near the open ends of windows that are only sought
 UNSEEN = {2: 1e-12, 3: 1e-10, 4: 1e-7}  # and of those that are used
+SEARCHES = 20  # of windows, each wider or narrower than the last
 REFERENCE = "Rayleigh and Ritz; Lehmann and Goerisch"
 
 
@@ -190,30 +191,44 @@ def _on_box(
         axes = kept.axes_in(problem)
         return axes, Tensor(axes, domain.A, domain.potential).ground_state(kept.c)[1]
     breaks = [_window(domain, i) for i in range(len(domain.A))]
-    if domain.potential.general is not None:  # windows are guesses: they are found with few polynomials first
-        for _ in range(12):
-            wider = _widened_windows(domain, *_refined(domain, breaks, ROUGH, progress), SEEN)
-            if wider is None:
-                break
-            breaks = wider
-    small = UNSEEN[len(breaks)] if tolerance < ROUGH else SEEN
-    fitting = None
-    for _ in range(4):
-        axes, c = _refined(domain, breaks, tolerance, progress)
-        wider = _widened_windows(domain, axes, c, small)
+    if domain.potential.general is None:
+        return _refined(domain, breaks, tolerance, progress)[1:]
+    # windows are guesses: every one gives an upper bound, so the least value says which serves its polynomials best
+    best = _refined(domain, breaks, ROUGH, progress)
+    for _ in range(SEARCHES):
+        tried = _refined(domain, _narrowed_windows(domain, *best[1:]), ROUGH, progress)
+        if not tried[0] < best[0]:
+            break
+        best = tried
+    best = _while_wider_is_better(domain, best, ROUGH, SEEN, progress)
+    if tolerance < ROUGH:
+        best = _refined(domain, [axis.breaks for axis in best[1]], tolerance, progress)
+        best = _while_wider_is_better(domain, best, tolerance, UNSEEN[len(breaks)], progress)
+    return best[1:]
+
+
+State = tuple[float, tuple[Axis, ...], Array]  # a value in scaled energies, and the function that has it
+
+
+def _while_wider_is_better(
+    domain: Domain, best: State, tolerance: float, small: float, progress: Progress | None
+) -> State:
+    """Widen windows at whose open ends the density has not died out, until wider ones have no less a value.
+
+    What is then left at the ends is due to polynomials that do not resolve the loss.
+    """
+    for _ in range(SEARCHES):
+        wider = _widened_windows(domain, *best[1:], small)
         if wider is None:
-            return axes, c
-        if fitting is None and _widened_windows(domain, axes, c, SEEN) is None:
-            fitting = axes, c  # what is left at the ends may be polynomials that do not resolve a kink
-        breaks = wider
-    if fitting is not None:
-        return fitting
+            return best
+        tried = _refined(domain, wider, tolerance, progress)
+        if not tried[0] < best[0]:
+            return best
+        best = tried
     raise ConvergenceError("the density does not fit in any window: the loss grows too slowly towards infinity")
 
 
-def _refined(
-    domain: Domain, breaks: list[Array], tolerance: float, progress: Progress | None
-) -> tuple[tuple[Axis, ...], Array]:
+def _refined(domain: Domain, breaks: list[Array], tolerance: float, progress: Progress | None) -> State:
     """Raise the degree until the value settles, or the unknowns are too many."""
     previous, c = math.inf, np.zeros(())
     axes: tuple[Axis, ...] = ()
@@ -231,11 +246,11 @@ def _refined(
             if not axes:
                 raise
             break  # what was reached before is a noise all the same; its certificate says how good it is
-        axes, c = finer, found
-        if previous - value <= tolerance * value:
-            break
+        axes, c, settled = finer, found, previous - value <= tolerance * value
         previous = value
-    return axes, c
+        if settled:
+            break
+    return previous, axes, c
 
 
 def _window(domain: Domain, i: int) -> Array:
@@ -273,8 +288,6 @@ def _guess(domain: Domain, i: int) -> Array:
 
 def _widened_windows(domain: Domain, axes: tuple[Axis, ...], c: Array, small: float) -> list[Array] | None:
     """Windows half as wide again at open ends where the density has not died out; None where all have."""
-    if domain.potential.general is None:
-        return None
     noise = Spectral(tuple(axis.breaks for axis in axes), tuple(axis.degree for axis in axes), c)
     breaks, changed = [axis.breaks for axis in axes], False
     for i, (axis, ends) in enumerate(zip(axes, domain.opens(axes), strict=True)):
@@ -291,6 +304,17 @@ def _widened_windows(domain: Domain, axes: tuple[Axis, ...], c: Array, small: fl
                 moved[0], moved[-1] = max(moved[0], domain.low[i]), min(moved[-1], domain.high[i])
                 breaks[i], changed = moved, True
     return breaks if changed else None
+
+
+def _narrowed_windows(domain: Domain, axes: tuple[Axis, ...], c: Array) -> list[Array]:
+    """Windows whose open ends are nearer to the density's mean by a third."""
+    noise = Spectral(tuple(axis.breaks for axis in axes), tuple(axis.degree for axis in axes), c)
+    breaks = []
+    for axis, mean, ends in zip(axes, noise.mean, domain.opens(axes), strict=True):
+        low, high = (float(axis.breaks[k]) for k in (0, -1))
+        near = [(2 * end + float(mean)) / 3 if open_end else end for end, open_end in zip((low, high), ends, strict=True)]
+        breaks.append(np.unique([*near, *(x for x in axis.breaks[1:-1] if near[0] < x < near[1])]))
+    return breaks
 
 
 def _lowered(general: Callable[[Array], Array], domain: Domain) -> tuple[Callable[[Array], Array], float]:

@@ -23,8 +23,9 @@ from errorfloor.support import Support, product_of
 from errorfloor.support.box import Box
 from errorfloor.support.interval import Interval
 
-TOLERATED = 1e-2  # relative difference of the last two rules for a given loss, which is added to the mean
-MOST_NODES = 4e6  # of such rules in four dimensions
+TOLERATED = 1e-2  # relative error of a rule for a given loss, which is added to the mean
+MOST_NODES = {3: 2e7, 4: 1e7}  # of such rules, by dimension
+FINER = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0)  # nodes of rules, in those of one
 BATCH = 1 << 22  # numbers held at once while many points are evaluated
 
 
@@ -192,7 +193,7 @@ class Spectral(Noise):
             return np.asarray(values**2 * loss(grid))
 
         if self.dimension > 2:
-            return self._integral(integrand, TOLERATED, most=MOST_NODES if self.dimension > 3 else 2e7, up=True)
+            return self._integral(integrand, TOLERATED, most=MOST_NODES.get(self.dimension, 1e7), up=True)
         try:
             return self._integral(integrand, 1e-12, most=200_000)
         except ConvergenceError:  # a loss with kinks is not for products of rules
@@ -233,25 +234,28 @@ class Spectral(Noise):
         *,
         up: bool = False,
     ) -> float:
-        """Refine until two rules agree to 1e-12, or as far as memory allows; they must then agree to the tolerance.
+        """Refine until two rules agree to 1e-12, or as far as memory allows; the error must then be tolerated.
 
-        Rounded ``up``, their last difference is added.
+        At a kink the error falls as the square of the number of nodes, so that it is read off the last two rules;
+        rounded ``up``, it is added.
         """
-        previous, best = math.nan, math.inf
+        previous, best, last = math.nan, math.inf, 0.0
         least = 2 if up else 0  # a mean that is asked for by a design needs two rules at least
-        for factor in (1, 2, 4, 8, 16, 32, 64):
-            if factor > least and math.prod(factor * (a.degree + 4) * a.pieces for a in self.axes) > most:
+        for factor in FINER:
+            counts = [math.ceil(factor * (a.degree + 4)) for a in self.axes]
+            if factor > least and math.prod(n * a.pieces for n, a in zip(counts, self.axes, strict=True)) > most:
                 break
-            rules = [a.rule_with(factor * (a.degree + 4)) for a in self.axes]
+            rules = [a.rule_with(n) for n, a in zip(counts, self.axes, strict=True)]
             values, weights = self._unit, np.ones(())
             for i, (_, w, basis) in enumerate(rules):
                 values = along(basis, values, i)
                 weights = np.multiply.outer(weights, w)
             total = float((integrand(values, [x for x, _, _ in rules]) * weights).sum())
-            best = abs(total - previous) / abs(total) if total else 0.0
-            if best <= 1e-12:
+            change = abs(total - previous) / abs(total) if total else 0.0
+            if change <= 1e-12:
                 return total
-            previous = total
+            best = change * max(1.0, 1 / ((factor / last) ** 2 - 1)) if last else math.inf
+            previous, last = total, factor
         if best <= tolerance:
             return previous + best * abs(previous) if up else previous
         raise ConvergenceError(f"a mean under this noise was not found to a relative {tolerance:g}: use samples")

@@ -61,8 +61,10 @@ class Solver:
                 space = Space(trial.space.mesh, self._last)
             else:
                 space = Space(refine(trial), trial.space.degree)
-            if space.count > MOST_UNKNOWNS[self.problem.dimension] // (4 if self.problem.is_given else 1):
-                if trial.error > USEFUL:
+            useful = trial.error <= USEFUL
+            most = MOST_UNKNOWNS[self.problem.dimension] // (4 if self.problem.is_given and useful else 1)
+            if space.count > most:
+                if not useful:
                     raise ConvergenceError(
                         f"finite elements reached a relative residual of {trial.error:.2g} with {trial.space.count} "
                         f"unknowns; the support is too thin or the loss too steep for them"

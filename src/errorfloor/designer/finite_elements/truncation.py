@@ -6,7 +6,6 @@ stated is its own.
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -100,43 +99,51 @@ def _beyond(problem: Isotropic, A: Array, b: Array, normal: Array, offset: float
     return 0.999 * smallest_loss(rest, problem.loss) / 4
 
 
-def _along_axes(problem: Isotropic, weight: float) -> tuple[Array, Callable[[Array], Array]]:
-    """Where a given loss is least, in isotropic coordinates, and V there ± each of some steps along each axis."""
+def _along_rays(problem: Isotropic, weight: float, count: int) -> tuple[Array, Array, Array, Array]:
+    """Where a given loss is least, in isotropic coordinates, rays from there, steps along them, and V at each step.
+
+    V is infinite beyond the support, where a loss need not be known.
+    """
     assert problem.loss is not None, "without a loss nothing confines the noise"
-    loss = problem.loss
-    place = least_place(problem.support, loss) @ problem.inverse.T
-    axes = np.vstack([np.eye(problem.dimension), -np.eye(problem.dimension)])
+    place = least_place(problem.support, problem.loss) @ problem.inverse.T
+    grid = np.stack(np.meshgrid(*[np.arange(-2.0, 3.0)] * problem.dimension), axis=-1).reshape(-1, problem.dimension)
+    rays = np.vstack([grid[np.abs(grid).max(axis=1) == 2], _inwards(problem)])
+    rays /= np.linalg.norm(rays, axis=1)[:, None]
+    steps = (1 + float(np.abs(place).max())) * np.geomspace(1e-6, 1e6, count)
+    points = (place + steps[:, None, None] * rays) @ problem.root.T
+    inside = problem.support.contains(points)
+    values = np.full(inside.shape, math.inf)
+    with np.errstate(over="ignore"):
+        values[inside] = weight / 4 * np.asarray(problem.loss(points[inside]))
+    return place, rays, steps, np.where(np.isnan(values), math.inf, values)
 
-    def potential(steps: Array) -> Array:
-        points = (place + steps[:, None, None] * axes) @ problem.root.T
-        values = weight / 4 * np.asarray(loss(points))
-        # outside the support a loss need not be known
-        inside = problem.support.contains(points)
-        return np.where(inside & np.isfinite(values), values, np.nan)
 
-    return place, potential
+def _inwards(problem: Isotropic) -> Array:
+    """The direction in which an unbounded support opens widest, in isotropic coordinates."""
+    from scipy.optimize import linprog
+
+    A, m = _half_spaces(problem)[0] @ problem.root, problem.dimension
+    if not len(A):
+        return np.ones(m)
+    rows = np.column_stack([A, np.linalg.norm(A, axis=1)])  # A·ray + |A|·depth ≤ 0
+    found = linprog(np.append(np.zeros(m), -1.0), A_ub=rows, b_ub=np.zeros(len(A)), bounds=[(-1, 1)] * m + [(0, 1)])
+    return np.asarray(found.x[:m] if found.status == 0 and np.abs(found.x[:m]).max() > 0.1 else np.ones(m))
 
 
 def _first_guess_of_given(problem: Isotropic, weight: float) -> float:
     """The energy of a cube around the least place, of the best size."""
-    place, potential = _along_axes(problem, weight)
-    steps = (1 + float(np.abs(place).max())) * np.geomspace(1e-6, 1e6, 121)
-    with np.errstate(over="ignore"):
-        most = np.nanmax(np.column_stack([potential(steps), np.zeros(len(steps))]), axis=1)
-    return float(np.min(problem.dimension * math.pi**2 / (4 * steps**2) + most))
+    _, _, steps, values = _along_rays(problem, weight, 121)
+    reached = np.isfinite(values).any(axis=1)
+    most = np.where(np.isfinite(values), values, -math.inf).max(axis=1)[reached]
+    return float(np.min(problem.dimension * math.pi**2 / (4 * steps[reached] ** 2) + most))
 
 
 def _walls_of_given(problem: Isotropic, weight: float, ceiling: float) -> tuple[Array, Array]:
-    """Walls where a given loss reaches the ceiling along the axes, and half as far again; a guess, as all such."""
-    m = problem.dimension
-    place, potential = _along_axes(problem, weight)
-    steps = (1 + float(np.abs(place).max())) * np.geomspace(1e-6, 1e6, 481)
-    with np.errstate(over="ignore", invalid="ignore"):
-        values = potential(steps)
-        reached = values >= ceiling
-    reach = np.where(reached.any(axis=0), steps[np.argmax(reached, axis=0)], np.nan)
-    # an axis that leaves the support before says little: the wall across it stands as far off as the others
-    inside = np.where(np.isfinite(values), steps[:, None], 0.0).max()
-    reach = 1.5 * np.where(np.isnan(reach), np.nanmax(np.append(reach, min(10 * inside, steps[-1]))), reach)
-    rows = np.vstack([np.eye(m), -np.eye(m)])
-    return rows, rows @ place + reach
+    """Walls half as far again as rays come before a given loss reaches the ceiling; a guess, as all such."""
+    place, rays, steps, values = _along_rays(problem, weight, 481)
+    low = values < ceiling
+    reach = np.where(low.all(axis=0), steps[-1], steps[np.argmin(low, axis=0)])
+    rows = np.vstack([np.eye(problem.dimension), -np.eye(problem.dimension)])
+    extent = (rows @ (rays * reach[:, None]).T).max(axis=1)
+    # where no ray goes the support ends: the wall there cuts nothing off
+    return rows, rows @ place + 1.5 * np.maximum(extent, 0.1 * extent.max())
