@@ -174,7 +174,7 @@ def test_units_of_the_coordinates_change_nothing():
 )
 def test_other_shapes_in_four_dimensions_are_bracketed(support):
     K = np.diag([1.0, 2.0, 1.0, 1.0])
-    for quality in ({}, {"loss_weight": 30.0}):
+    for quality in ({}, {"loss_weight": 5.0}):
         noise = ef.design(support, sensitivity=K, **quality)
         assert 0 < noise.certificate.lower_bound < noise.certificate.value
         assert support.contains(noise.sample(500, rng=1)).all()

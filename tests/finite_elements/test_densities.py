@@ -139,7 +139,7 @@ def test_piecewise_noise_refuses_what_is_no_density(change, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((Ball(4, 1.0), np.eye(4), 0, [1.0]), "2 or 3 dimensions"),
+        ((Ball(5, 1.0), np.eye(5), 0, [1.0]), "2, 3 or 4 dimensions"),
         ((Ball(2, 2.0), np.eye(2), 0, [1.0]), "equal to the body's shape"),
         ((Ball(2, 1.0), np.eye(2), 1, [1.0]), "each of 3 polynomials"),
         ((Ball(2, 1.0), np.eye(2), 0, [0.0]), "no density"),

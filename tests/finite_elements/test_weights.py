@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from errorfloor.designer.finite_elements import ground_state
 from errorfloor.errors import IllPosedError, InputError, SupportError
 from errorfloor.noise import Loss
-from errorfloor.support import Ball, Interval, Orthant, Polygon, Polytope, Reals
+from errorfloor.support import Ball, Box, Interval, Orthant, Polygon, Polytope, Reals
 
 SQUARED = Loss.parse("squared", 2)
 QUADRANGLE = Polygon([[-1, -1], [1, -1], [1, 2], [-1, 1]])
@@ -85,7 +85,8 @@ def test_progress_is_told_from_nothing_to_one():
     [
         ((Reals(2), np.eye(2)), IllPosedError, "infinite variance"),
         ((Interval(0, 1), np.eye(1)), InputError, "2 and 3 dimensions"),
-        ((Ball(4, 1.0), np.eye(4)), InputError, "2 and 3 dimensions"),
+        ((Ball(5, 1.0), np.eye(5)), InputError, "ellipsoids in 4, got Ball in 5"),
+        ((Box([0] * 4, [1] * 4), np.eye(4)), InputError, "ellipsoids in 4, got Box in 4"),
         ((QUADRANGLE, [[1.0, 1.0], [1.0, 1.0]]), InputError, "positive definite"),
         ((QUADRANGLE, np.eye(3)), InputError, "2×2"),
         ((QUADRANGLE, np.eye(2), SQUARED, -1.0), InputError, "at least 0"),

@@ -44,7 +44,7 @@ def bound_around(support: Support, sensitivity: Array, loss: Loss | None, weight
         if not support.is_bounded:
             return None, "no lower bound is proved for this loss on an unbounded support"
         return free + weight * _least_given(support, loss), f"lower bound by {how}, and the least loss"
-    split, words = _split(free, sensitivity, loss, weight), "all of space"
+    split, words = split_bound(free, sensitivity, loss, weight), "all of space"
     candidates = [(split, f"{how} and {words}" if free else words)]
     candidates.append((free + weight * NEAR * smallest_loss(support, loss), f"{how or 'nothing'} and the least loss"))
     product = _product_around(support, sensitivity, loss, weight)
@@ -54,7 +54,7 @@ def bound_around(support: Support, sensitivity: Array, loss: Loss | None, weight
     return best * (1 - ROUNDING), f"lower bound by {words}"
 
 
-def _split(free: float, K: Array, loss: Loss, weight: float) -> float:
+def split_bound(free: float, K: Array, loss: Loss, weight: float) -> float:
     """The greatest θ·free + min((1−θ)J + ϱQ) over all of space."""
     if loss.weight is not None:
         whole = 2 * math.sqrt(weight) * float(np.trace(loss.weight @ geometric_mean(loss.weight, K)))

@@ -17,6 +17,7 @@ class GroundState:
     Guarantee: ``value`` is J + ϱQ of the very density that ``noise`` samples, so it is an upper bound of the least
     possible value Λ; ``lower_bound`` is proved to be at most Λ, or None where no proof is at hand.
 
+    ``loss`` is Q where the solver knows it, to rounding; else the noise has to be asked.
     ``method`` names the discretisation and how the lower bound was obtained, ``reference`` the theorem behind it.
     ``memory`` is whatever the solver wants to see again when it is started from here at a nearby weight.
 
@@ -31,6 +32,7 @@ class GroundState:
     method: str = ""
     reference: str = ""
     memory: Any = field(default=None, compare=False, repr=False)
+    loss: float | None = None
 
     @property
     def gap(self) -> float | None:

@@ -1,7 +1,7 @@
-"""Ellipsoids in four dimensions: the best box inside, and a box around for the lower bound.
+"""Ellipsoids in four dimensions: polynomials that vanish on the boundary, or the best box inside; bounds by inclusion.
 
-The noise is the best on the box inside, so its information is its own and it never leaves the support; the certificate
-says how far it may be from the best on the whole support, by domain inclusion.
+A loss may be so steep that polynomials in the whole ellipsoid do not resolve the noise. It then stays far from the
+boundary, and the best noise on a box inside is a good one: its information is its own, and it never leaves the support.
 """
 
 import math
@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.designer import spectral
+from errorfloor.designer import finite_elements, spectral
+from errorfloor.designer.around import split_bound
 from errorfloor.designer.ground_state import GroundState, Progress
-from errorfloor.noise import BesselBall, LinearImage, Loss, Noise, Translation
+from errorfloor.errors import ConvergenceError
+from errorfloor.noise import BesselBall, Loss
 from errorfloor.support import Ball, Ellipsoid, Interval, Support
 
 TOLERANCE = 1e-5  # finer would be wasted beside what is lost between the boxes
+CLOSE = 1e-2  # the gap above which other lower bounds are tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +30,7 @@ class _Chosen:
     memory: Any
 
 
-def ground_state_inside(
+def ground_state_in_ellipsoid(
     support: Support,
     sensitivity: Array,
     loss: Loss | None,
@@ -38,46 +41,84 @@ def ground_state_inside(
     start: GroundState | None = None,
     certify: bool = True,
 ) -> GroundState:
-    """Solve on the inscribed box of least cost, and bound from below on a box around.
+    """Solve by polynomials where they resolve the loss, else on the inscribed box of least cost, and bound from below.
 
     >>> body = Ball(4, 1.0)
-    >>> found = ground_state_inside(body, np.eye(4), Loss.parse("squared", 4), 1.0, tolerance=1e-6)
-    >>> found.lower_bound < found.value, body.contains(found.noise.sample(100)).all()
-    (True, np.True_)
+    >>> found = ground_state_in_ellipsoid(body, np.eye(4), Loss.parse("squared", 4), 1.0, tolerance=1e-4)
+    >>> round(found.value, 3), bool(found.gap < 1e-3), body.contains(found.noise.sample(100)).all()
+    (59.046, True, np.True_)
     """
     assert isinstance(support, (Ball, Ellipsoid)), "sets with flat faces have meshes"
-    if loss is None:
-        return _of_the_ball(support, sensitivity)
+    weight = 0.0 if loss is None else loss_weight
+    found = None
+    if start is None or not isinstance(start.memory, _Chosen):
+        try:
+            found = finite_elements.ground_state(
+                support,
+                sensitivity,
+                loss,
+                weight,
+                tolerance=tolerance,
+                progress=progress,
+                start=start,
+                certify=certify,
+            )
+        except ConvergenceError:
+            if loss is None:
+                raise
+    if found is None:
+        assert loss is not None, "polynomials resolve every problem without a loss, or nothing does"
+        found = _in_a_box(support, sensitivity, loss, weight, progress, start)
+    if not certify or (found.gap is not None and found.gap <= CLOSE):
+        return found
+    lower, how = max(_inclusions(support, sensitivity, loss, weight))
+    if lower <= (found.lower_bound or 0.0):
+        return found
+    method = f"{found.method.split(';')[0]}; lower bound by {how}"
+    return replace(found, lower_bound=min(lower, found.value), method=method)
+
+
+def _in_a_box(
+    body: Ball | Ellipsoid,
+    sensitivity: Array,
+    loss: Loss,
+    weight: float,
+    progress: Progress | None,
+    start: GroundState | None,
+) -> GroundState:
     if start is not None and isinstance(start.memory, _Chosen):
         form = start.memory.form
         start = replace(start, memory=start.memory.memory)
     else:
-        form = _inside(support, sensitivity)
+        form, start = _inside(body, sensitivity), None
     found = spectral.ground_state(
-        form, sensitivity, loss, loss_weight, tolerance=TOLERANCE, progress=progress, start=start, certify=False
+        form, sensitivity, loss, weight, tolerance=TOLERANCE, progress=progress, start=start, certify=False
     )
-    lower, how = None, "no lower bound was asked for"
-    if certify:
-        around = spectral.ground_state(
-            _around(support, sensitivity), sensitivity, loss, loss_weight, tolerance=TOLERANCE
-        )
-        lower, how = around.lower_bound, "lower bound on a box around the support"
-    method = f"{found.method.split(';')[0]} on the best box inside the support; {how}"
-    return GroundState(found.noise, found.value, lower, method, found.reference, _Chosen(form, found.memory))
+    method = f"{found.method.split(';')[0]} on the best box inside the support; no lower bound was asked for"
+    return replace(found, method=method, memory=_Chosen(form, found.memory))
 
 
-def _of_the_ball(body: Ball | Ellipsoid, sensitivity: Array) -> GroundState:
-    """The noise that is best where K is proportional to the shape, and what it costs here."""
-    m = body.dimension
-    unit = BesselBall(m, 1.0)
+def _inclusions(
+    body: Ball | Ellipsoid, sensitivity: Array, loss: Loss | None, weight: float
+) -> list[tuple[float, str]]:
+    """Numbers below J + ϱQ of every noise in the body, and how they were found."""
     _, stretch = _frame(body, sensitivity)
-    noise: Noise = LinearImage(unit, np.linalg.cholesky(body.shape))
-    if body.middle.any():
-        noise = Translation(noise, body.middle)
-    value = float(np.trace(sensitivity @ noise.information))
-    lower = max(4 * float(stretch[0]) * unit.zero**2, math.pi**2 * float(stretch.sum()))
-    method = "the noise that is best for a query in line with the ellipsoid; lower bound by inclusion"
-    return GroundState(noise, value, min(lower, value), method, "ground state of the ball")
+    unit = BesselBall(body.dimension, 1.0)
+    free = [
+        (4 * float(stretch[0]) * unit.zero**2 * (1 - 1e-9), "a larger query in line with the ellipsoid"),
+        (math.pi**2 * float(stretch.sum()) * (1 - 1e-9), "a box around the support"),
+    ]
+    if loss is None:
+        return free
+    known = finite_elements.ground_state(body, sensitivity)
+    least = max([*free, (known.lower_bound or 0.0, "what is least without the loss")])
+    if loss.function is not None:
+        return [least]
+    around = spectral.ground_state(_around(body, sensitivity), sensitivity, loss, weight, tolerance=TOLERANCE)
+    return [
+        (around.lower_bound or 0.0, "a box around the support"),
+        (split_bound(least[0], sensitivity, loss, weight) * (1 - 1e-9), f"{least[1]}, and all of space"),
+    ]
 
 
 def _inside(body: Ball | Ellipsoid, sensitivity: Array) -> spectral.Form:

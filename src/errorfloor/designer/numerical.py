@@ -57,7 +57,7 @@ def numerical_design(
 
     state, weight = meet(
         lambda weight, kept: solve(support, K, loss, weight, start=kept, certify=False, **options),
-        lambda state: state.noise.expected_loss(loss),
+        lambda state: state.noise.expected_loss(loss) if state.loss is None else state.loss,
         problem.max_loss,
         smallest_loss(support, loss),
         guess,

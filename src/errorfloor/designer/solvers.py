@@ -71,9 +71,9 @@ def solve(
     if roughly:
         options.update(start=None, tolerance=ROUGHLY)
     if support.dimension == MOST_DIMENSIONS:
-        from errorfloor.designer.inscribed import ground_state_inside
+        from errorfloor.designer.inscribed import ground_state_in_ellipsoid
 
-        return ground_state_inside(support, sensitivity, loss, loss_weight, **options)
+        return ground_state_in_ellipsoid(support, sensitivity, loss, loss_weight, **options)
     from errorfloor.designer import finite_elements
 
     found = finite_elements.ground_state(support, sensitivity, loss, loss_weight, **options)
@@ -111,7 +111,7 @@ def _sharpened(
     if (
         poor is None
         or (found.gap is not None and found.gap <= poor)
-        or (loss is not None and loss.function is not None)
+        or (loss is not None and loss.function is not None and support.is_bounded)
     ):
         return found
     from errorfloor.designer import finite_elements

@@ -312,7 +312,9 @@ def _narrowed_windows(domain: Domain, axes: tuple[Axis, ...], c: Array) -> list[
     breaks = []
     for axis, mean, ends in zip(axes, noise.mean, domain.opens(axes), strict=True):
         low, high = (float(axis.breaks[k]) for k in (0, -1))
-        near = [(2 * end + float(mean)) / 3 if open_end else end for end, open_end in zip((low, high), ends, strict=True)]
+        near = [
+            (2 * end + float(mean)) / 3 if open_end else end for end, open_end in zip((low, high), ends, strict=True)
+        ]
         breaks.append(np.unique([*near, *(x for x in axis.breaks[1:-1] if near[0] < x < near[1])]))
     return breaks
 

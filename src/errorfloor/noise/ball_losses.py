@@ -19,7 +19,7 @@ from errorfloor.noise.piecewise_losses import smooth_parts
 from errorfloor.noise.piecewise_quadrature import simplex_rule
 from errorfloor.noise.spectral_axis import gauss, legendre
 
-LINES = {2: (200, 320), 3: (40, 56)}  # of a rule and of a finer one, along each direction across
+LINES = {2: (200, 320), 3: (40, 56), 4: (12, 16)}  # of a rule and of a finer one, along each direction across
 POINTS = 8  # of a rule on a piece of a line
 MOST_NODES = 6_000_000
 APART = 4.0  # between the middles of lines that are laid end to end, each of length two

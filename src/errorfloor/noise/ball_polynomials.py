@@ -15,6 +15,7 @@ import numpy as np
 from errorfloor.checks import Array
 
 MU = 2.5
+SLICE = 1 << 12  # points that are worked on at once
 
 
 @lru_cache(maxsize=64)
@@ -64,27 +65,135 @@ def _factors(
     if j == 0:
         yield later, so_far
         return
-    m = len(coordinates)
-    parameter = MU + sum(later) + (m - j) / 2
-    before, now = np.zeros_like(so_far), _constant_like(so_far)
-    for k in range(degree - sum(later) + 1):
-        yield from _factors(coordinates, squares, degree, j - 1, (k, *later), _times(so_far, now, m))
-        # (k+1) H_{k+1} = 2(k+λ) y H_k − (k+2λ−1) s² H_{k−1}
-        ahead = 2 * (k + parameter) / (k + 1) * _times(coordinates[j - 1], now, m)
-        if k:
-            ahead = ahead - (k + 2 * parameter - 1) / (k + 1) * _times(squares[j - 1], before, m)
-        before, now = now, ahead
+    m, power = len(coordinates), sum(later)
+    factors = _homogeneous(coordinates[j - 1], squares[j - 1], degree - power, MU + power + (m - j) / 2, m)
+    for k, factor in enumerate(factors):
+        yield from _factors(coordinates, squares, degree, j - 1, (k, *later), _times(so_far, factor, m))
 
 
 def combination(coefficients: Array, y: Array, degree: int, order: int = 0) -> Array:
-    """Sum basis functions with coefficients in the order of ``total_degrees``, in one fixed order of operations."""
-    where = {alpha: i for i, alpha in enumerate(total_degrees(len(y), degree))}
-    total: Array | None = None
-    for alpha, jet in basis_jets(y, degree, order):
-        term = coefficients[where[alpha]] * jet
-        total = term if total is None else total + term
-    assert total is not None, "there is always the constant"
-    return total
+    """Sum basis functions with coefficients in the order of ``total_degrees``.
+
+    A factor depends on its own exponent and on the sum of the later ones only, so the sum over α_1 is taken first, for
+    all others at once, then that over α_2, and so on. What has no coefficients is left out.
+
+    >>> combination(np.array([1.0, 0.0, 1.0]), np.array([[0.5], [0.0]]), 1).tolist()  # (1 − |y|²)(1 + 6 y₁)
+    [[3.0]]
+    """
+    parts = [
+        _combined(coefficients, np.ascontiguousarray(y[:, k : k + SLICE]), degree, order)
+        for k in range(0, y.shape[1], SLICE)
+    ]
+    return np.concatenate(parts, axis=1) if len(parts) != 1 else parts[0]
+
+
+def _combined(coefficients: Array, y: Array, degree: int, order: int) -> Array:
+    m = len(y)
+    coordinates = [_coordinate(y, j, order) for j in range(m)]
+    squares = [_constant(y, order)]
+    for j in range(m):
+        squares.append(squares[-1] - _times(coordinates[j], coordinates[j], m))
+    along = [0, 1, m + 1][: order + 1]  # all that the first coordinate's factors have
+    partial: dict[tuple[int, ...], Array] = {}
+    for power, (group, table) in enumerate(_grouped(m, degree)):
+        present = np.flatnonzero(coefficients[table].any(axis=1))
+        if present.size:
+            factors = _homogeneous(coordinates[0], squares[0], degree - power, MU + power + (m - 1) / 2, m)
+            sums = np.tensordot(coefficients[table[present]], np.array([f[along] for f in factors]), axes=1)
+            partial.update((group[row], total) for row, total in zip(present.tolist(), sums, strict=True))
+    for j in range(1, m):
+        gathered: dict[tuple[int, ...], Array] = {}
+        by_power: dict[int, list[tuple[int, ...]]] = {}
+        for alpha in partial:
+            by_power.setdefault(sum(alpha[1:]), []).append(alpha)
+        for power, alphas in by_power.items():
+            factors = _homogeneous(coordinates[j], squares[j], degree - power, MU + power + (m - 1 - j) / 2, m)
+            for k, *later in alphas:
+                term = _times(_whole(partial[k, *later], along, factors[k]), factors[k], m)
+                so_far = gathered.get(tuple(later))
+                gathered[tuple(later)] = term if so_far is None else so_far + term
+        partial = gathered
+    return _times(_whole(partial[()], along, squares[-1]), squares[-1], m)
+
+
+@lru_cache(maxsize=64)
+def _grouped(dimension: int, degree: int) -> tuple[tuple[tuple[tuple[int, ...], ...], Array], ...]:
+    """By the sum of all exponents but the first: these exponents, and places of the polynomials with each first one."""
+    where = {alpha: k for k, alpha in enumerate(total_degrees(dimension, degree))}
+    out = []
+    for power in range(degree + 1):
+        group = tuple(later for later in total_degrees(dimension - 1, degree) if sum(later) == power)
+        out.append((group, np.array([[where[k, *later] for k in range(degree - power + 1)] for later in group])))
+    return tuple(out)
+
+
+def _homogeneous(y: Array, square: Array, degree: int, parameter: float, m: int) -> list[Array]:
+    """H_k^λ(y, s²) for k up to a degree, as jets."""
+    factors = [_constant_like(y)]
+    for k in range(degree):
+        # (k+1) H_{k+1} = 2(k+λ) y H_k − (k+2λ−1) s² H_{k−1}
+        ahead = 2 * (k + parameter) / (k + 1) * _times(y, factors[k], m)
+        if k:
+            ahead = ahead - (k + 2 * parameter - 1) / (k + 1) * _times(square, factors[k - 1], m)
+        factors.append(ahead)
+    return factors
+
+
+def _whole(jet: Array, along: list[int], like: Array) -> Array:
+    """A jet with all derivatives, from one that has those along the first coordinate only."""
+    if len(jet) == len(like):
+        return jet
+    out = np.zeros_like(like)
+    out[along] = jet
+    return out
+
+
+def projected(coefficients: Array, dimension: int, degree: int) -> Array:
+    """The jet of second order of a combination, each row in the polynomials themselves, without 1 − |y|².
+
+    Only rows of at most this degree, the second derivatives, are whole; the others are projections.
+    """
+    nodes, weights = ball_rule(dimension, degree + 3)
+    indices = total_degrees(dimension, degree)
+    norms = np.array([squared_norm(alpha) for alpha in indices])
+    where = {alpha: k for k, alpha in enumerate(indices)}
+    out = np.zeros((_channels(dimension, 2), len(indices)))
+    for start in range(0, nodes.shape[1], SLICE):
+        part = np.ascontiguousarray(nodes[:, start : start + SLICE])
+        # (1 − |y|²)·polynomial and one more such factor make the weight of the orthogonality
+        jet = combination(coefficients, part, degree, 2) * weights[start : start + SLICE] * (1 - (part**2).sum(axis=0))
+        for alpha, values in basis_jets(part, degree, 0):
+            out[:, where[alpha]] += jet @ values[0]
+    return np.asarray(out / norms)
+
+
+def on_angles(series: Array, angles: Array, dimension: int, degree: int) -> Array:
+    """A sum of the polynomials, without 1 − |y|², where every y_j = cos θ_j · sin θ_1 ⋯ sin θ_{j−1} with these angles.
+
+    Along θ_j the polynomials with exponents α are Gegenbauer's C_k(cos θ_j), k = α_j, times sin θ_j to the power of the
+    later exponents' sum; so the sum is taken one angle after the other.
+
+    >>> on_angles(np.array([1.0, 0.0, 1.0]), np.array([0.0]), 2, 1).item()  # 1 + 6 y₁ at y = (1, 0)
+    7.0
+    """
+    cosine, sine = np.cos(angles), np.sin(angles)
+    partial: dict[tuple[int, ...], Array] = {
+        alpha: np.asarray(value) for alpha, value in zip(total_degrees(dimension, degree), series, strict=True)
+    }
+    for j in range(dimension):
+        gathered: dict[tuple[int, ...], Array] = {}
+        for later in {alpha[1:] for alpha in partial}:
+            power = sum(later)
+            parameter = MU + power + (dimension - 1 - j) / 2
+            before, now = np.zeros_like(cosine), sine**power
+            total = np.multiply.outer(partial[0, *later], now)
+            for k in range(degree - power):
+                ahead = (2 * (k + parameter) * cosine * now - (k + 2 * parameter - 1) * before) / (k + 1)
+                before, now = now, ahead
+                total += np.multiply.outer(partial[k + 1, *later], now)
+            gathered[later] = total
+        partial = gathered
+    return partial[()]
 
 
 @lru_cache(maxsize=32)
@@ -173,21 +282,27 @@ def _times(a: Array, b: Array, m: int) -> Array:
     return out
 
 
-def split_rule(axis: Array, kink: float, points: int) -> tuple[Array, Array]:
-    """Nodes and weights on the unit ball for a polynomial times a function of axis·y that is smooth but at ``kink``.
+def split_rule(axis: Array, kink: float, degree: int, *, even: bool = False) -> tuple[Array, Array]:
+    """Nodes and weights on the unit ball for a function of axis·y, smooth but at ``kink``, times a polynomial.
 
-    Along the unit vector ``axis`` y = sin φ, in which all integrands are analytic on either side of the kink.
+    The polynomial is a product of two of the basis of this ``degree``. Along the unit vector ``axis`` y = sin φ, in
+    which all integrands are analytic on either side of the kink; across it the rule is exact. Of ``even`` integrands
+    with their kink in the middle one half is enough.
     """
     from scipy.special import roots_legendre
 
     m = axis.size
-    x, weight = roots_legendre(points)
     ends = np.unique([-math.pi / 2, math.asin(min(1.0, max(-1.0, kink))), math.pi / 2])
-    half = np.diff(ends) / 2
-    phi = (ends[:-1] + half)[:, None] + half[:, None] * x
-    along = np.outer(half, weight).reshape(-1) * np.cos(phi.reshape(-1)) ** m
-    inner, inner_weights = ball_rule(m - 1, points) if m > 1 else (np.zeros((0, 1)), np.ones(1))
-    height, radius = np.sin(phi.reshape(-1)), np.cos(phi.reshape(-1))
+    angles, shares = [], []
+    for low, high in itertools.pairwise(ends[1:] if even and kink == 0 else ends):
+        # sines and cosines of at most 2·degree + m + 5 times φ
+        x, weight = roots_legendre(math.ceil((2 * degree + m + 5) * (high - low) / 4) + 14)
+        angles.append((low + high) / 2 + (high - low) / 2 * x)
+        shares.append((high - low) / 2 * weight * (2 if even and kink == 0 else 1))
+    phi = np.concatenate(angles)
+    along = np.concatenate(shares) * np.cos(phi) ** m
+    inner, inner_weights = ball_rule(m - 1, degree + 3) if m > 1 else (np.zeros((0, 1)), np.ones(1))
+    height, radius = np.sin(phi), np.cos(phi)
     nodes = np.concatenate(
         [
             np.repeat(height, inner.shape[1])[None],

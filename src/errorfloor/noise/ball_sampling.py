@@ -2,7 +2,7 @@
 
 On a box around c the function is at most |u(c)| + Σ|∂ᵢu(c)|hᵢ + ½H|h|², H a bound of the second derivatives in the
 whole ball. That bound is proved: a trigonometric polynomial of degree n is at most its greatest value on M equidistant
-points divided by cos(nπ/M) (M. Riesz), and in polar coordinates a polynomial is one in every variable.
+points divided by cos(nπ/M) (M. Riesz), and in the angles of ``on_angles`` a polynomial is one in every variable.
 """
 
 import itertools
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.noise.ball_polynomials import combination, second_places
+from errorfloor.noise.ball_polynomials import combination, on_angles, projected, second_places
 from errorfloor.noise.base import rejection
 from errorfloor.noise.piecewise_sampling import SAFE, alias_table
 from errorfloor.random import Bits
@@ -25,22 +25,16 @@ SLICE = 1 << 15
 
 def curvature_bound(coefficients: Array, dimension: int, degree: int) -> float:
     """A bound of the operator norm of u's second derivatives, in the whole unit ball."""
-    n = degree  # of a second derivative of (1 − |y|²)·polynomial
-    around = 4 * max(n, 1)
-    radius = np.cos(math.pi * (np.arange(around // 2) + 0.5) / around)  # half of the Chebyshev points: the rest mirror
-    angle = 2 * math.pi * np.arange(around) / around
-    if dimension == 2:
-        r, t = np.meshgrid(radius, angle, indexing="ij")
-        y = np.stack([r * np.cos(t), r * np.sin(t)]).reshape(2, -1)
-    else:
-        q, s, f = np.meshgrid(radius, angle[: around // 2 + 1], angle, indexing="ij")
-        y = np.stack([q * np.sin(s) * np.cos(f), q * np.sin(s) * np.sin(f), q * np.cos(s)]).reshape(3, -1)
+    n = max(degree, 1)  # of a second derivative of (1 − |y|²)·polynomial
+    angles = math.pi * np.arange(4 * n + 1) / (4 * n)
+    excess = math.cos(math.pi / 8) ** -dimension
     total = 0.0
-    slices = [combination(coefficients, y[:, k : k + SLICE], degree, 2) for k in range(0, y.shape[1], SLICE)]
-    greatest = np.max([np.abs(jet).max(axis=1) for jet in slices], axis=0)
-    factor = math.cos(n * math.pi / (2 * around)) * math.cos(n * math.pi / around) ** (dimension - 1)
-    for place, (i, j) in enumerate(second_places(dimension), dimension + 1):
-        total += (1 + (i != j)) * float(greatest[place] / factor) ** 2
+    first = 1 + dimension
+    for series, (i, j) in zip(
+        projected(coefficients, dimension, degree)[first:], second_places(dimension), strict=True
+    ):
+        greatest = float(np.abs(on_angles(series, angles, dimension, degree)).max())
+        total += (1 + (i != j)) * (greatest * excess) ** 2
     return math.sqrt(total)
 
 

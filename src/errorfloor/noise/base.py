@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class Noise(Value, ABC):
     """
 
     certificate: Certificate | None = field(default=None, compare=False, repr=False, kw_only=True)
+    _latest: ClassVar[tuple[Loss, float] | None] = None
 
     if TYPE_CHECKING:  # fields in some families, properties in others
 
@@ -133,7 +134,10 @@ class Noise(Value, ABC):
         """E ℓ(w) for ℓ = wᵀw ("squared"), Σ|wᵢ| ("absolute"), wᵀRw (a matrix R), or a convex function."""
         parsed = Loss.parse(loss, self.dimension)
         if parsed.function is not None:
-            return self._expectation(parsed)
+            if self._latest is None or self._latest[0] != parsed:  # a rule for it may be long: one mean is remembered
+                object.__setattr__(self, "_latest", (parsed, self._expectation(parsed)))
+            assert self._latest is not None, "just set"
+            return self._latest[1]
         if parsed.weight is None:
             return sum(self._mean_absolute(axis, 0.0) for axis in np.eye(self.dimension))
         second_moment = self.covariance + np.outer(self.mean, self.mean)

@@ -21,7 +21,7 @@ from errorfloor.random import Bits
 from errorfloor.support import Ball, Ellipsoid, Support
 
 MOST_DEGREE = 64
-POINTS = (6, 24)  # beyond the degree, of product rules for a given loss
+POINTS = {2: (6, 24), 3: (6, 24), 4: (3, 5)}  # beyond the degree, of product rules for a given loss or an entropy
 SMOOTH = 1e-12  # relative difference of these rules with which they are believed
 TOLERATED = 1e-2  # relative error of a mean
 CHUNK = 1 << 13
@@ -61,8 +61,8 @@ class EllipsoidPolynomial(Noise):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        if not isinstance(self.body, (Ball, Ellipsoid)) or self.body.dimension not in (2, 3):
-            raise InputError("body must be a ball or an ellipsoid in 2 or 3 dimensions")
+        if not isinstance(self.body, (Ball, Ellipsoid)) or self.body.dimension not in POINTS:
+            raise InputError("body must be a ball or an ellipsoid in 2, 3 or 4 dimensions")
         m = self.body.dimension
         frame = square("frame", self.frame, m)
         if not np.allclose(frame @ frame.T, self.body.shape, rtol=0, atol=1e-12 * np.trace(self.body.shape)):
@@ -94,10 +94,14 @@ class EllipsoidPolynomial(Noise):
     def _inverse(self) -> Array:
         return np.linalg.inv(self.frame)
 
+    @property
+    def _exponents(self) -> tuple[tuple[int, ...], ...]:
+        return total_degrees(self.dimension, self.degree)
+
     @cached_property
     def _mass(self) -> float:
         """∫u² over the unit ball."""
-        norms = [squared_norm(alpha) for alpha in total_degrees(self.dimension, self.degree)]
+        norms = [squared_norm(alpha) for alpha in self._exponents]
         return math.fsum(self.coefficients**2 * np.array(norms))
 
     @property
@@ -133,7 +137,7 @@ class EllipsoidPolynomial(Noise):
     @cached_property
     def entropy(self) -> float:
         """By Gauss quadrature of −γ log γ; good to about six digits."""
-        nodes, weights = ball_rule(self.dimension, self.degree + 24)
+        nodes, weights = ball_rule(self.dimension, self.degree + POINTS[self.dimension][-1])
         density = combination(self.coefficients, nodes, self.degree)[0] ** 2 / self._mass
         logarithm = np.log(np.where(density > 0, density, 1.0))
         return float(np.linalg.slogdet(self.frame)[1]) - float((weights * density * logarithm).sum())
@@ -174,7 +178,7 @@ class EllipsoidPolynomial(Noise):
     def _expectation(self, loss: Loss) -> float:
         """∫ℓu²: by product rules where they agree to rounding, else along lines, rounded up by the rule's own error."""
         previous = math.nan
-        for points in POINTS:
+        for points in POINTS[self.dimension]:
             total = self._total(loss, *ball_rule(self.dimension, self.degree + points))
             if abs(total - previous) <= SMOOTH * abs(total):
                 return total
@@ -207,6 +211,7 @@ class EllipsoidPolynomial(Noise):
         constant = float(direction @ self.body.middle) + offset
         if length == 0:
             return abs(constant)
-        nodes, weights = split_rule(pulled / length, -constant / length, self.degree + 24)
+        even = not any(c for c, alpha in zip(self.coefficients, self._exponents, strict=True) if sum(alpha) % 2)
+        nodes, weights = split_rule(pulled / length, -constant / length, self.degree, even=even)
         density = combination(self.coefficients, nodes, self.degree)[0] ** 2 / self._mass
         return float((weights * density * np.abs(pulled @ nodes + constant)).sum())

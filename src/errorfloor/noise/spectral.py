@@ -236,10 +236,11 @@ class Spectral(Noise):
     ) -> float:
         """Refine until two rules agree to 1e-12, or as far as memory allows; the error must then be tolerated.
 
-        At a kink the error falls as the square of the number of nodes, so that it is read off the last two rules;
-        rounded ``up``, it is added.
+        At a kink the error falls as the square of the number of nodes, so that it is read off the two rules before, the
+        more cautious reading counts; rounded ``up``, it is added.
         """
-        previous, best, last = math.nan, math.inf, 0.0
+        before: list[tuple[float, float]] = []
+        best = math.inf
         least = 2 if up else 0  # a mean that is asked for by a design needs two rules at least
         for factor in FINER:
             counts = [math.ceil(factor * (a.degree + 4)) for a in self.axes]
@@ -251,13 +252,13 @@ class Spectral(Noise):
                 values = along(basis, values, i)
                 weights = np.multiply.outer(weights, w)
             total = float((integrand(values, [x for x, _, _ in rules]) * weights).sum())
-            change = abs(total - previous) / abs(total) if total else 0.0
-            if change <= 1e-12:
+            changes = [(abs(total - other) / (abs(total) or 1.0), (factor / fewer) ** 2 - 1) for fewer, other in before]
+            if changes and changes[-1][0] <= 1e-12:
                 return total
-            best = change * max(1.0, 1 / ((factor / last) ** 2 - 1)) if last else math.inf
-            previous, last = total, factor
+            best = max((change / min(1.0, finer) for change, finer in changes), default=math.inf)
+            before = [*before[-1:], (factor, total)]
         if best <= tolerance:
-            return previous + best * abs(previous) if up else previous
+            return total + best * abs(total) if up else total
         raise ConvergenceError(f"a mean under this noise was not found to a relative {tolerance:g}: use samples")
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:

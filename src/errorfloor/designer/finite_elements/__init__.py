@@ -1,10 +1,10 @@
 """Finite elements, and polynomials in ellipsoids: the ground state where no closed form and no product form is at hand.
 
 ====================  ===================================================================================
-``region``              from a support to a mesh: ``polygon_mesh``, ``polytope_mesh``, ``truncation``
+``region``              from a support to a mesh: ``polygon_mesh``, ``polytope_mesh``, ``polyhedra``, ``truncation``
 ``adaptive``            solve, measure the residual by a balanced ``flux``, refine (``bisection``)
 ``ellipsoid``           polynomials that vanish on the boundary, without a mesh
-``lower_bound``         the proof: ``flux`` or Temple, above ``enclosure`` or ``crouzeix_raviart``
+``lower_bound``         the proof: ``flux`` or Temple, above ``enclosure`` or ``hybrid`` elements
 ====================  ===================================================================================
 """
 
@@ -28,8 +28,9 @@ from errorfloor.support import Ball, Ellipsoid, Polygon, Support
 
 __all__ = ["ground_state"]
 
-RESIDUAL = 5.0  # the squared residual is at least this many times the error of the value
-FINEST = {2: 1e-12, 3: 5e-6}  # squared relative residuals that are within reach
+RESIDUAL = 1.0  # the squared residual is about this many times the error of the value, or more
+FINEST = {2: 1e-12, 3: 5e-6, 4: 2e-5}  # squared relative residuals that are within reach
+KINKED = 3e-5  # the same in space for a loss with kinks
 KEPT = 8  # solvers that are kept in memory
 _solvers: "OrderedDict[Any, Any]" = OrderedDict()
 _lock = Lock()
@@ -46,7 +47,7 @@ def ground_state(
     start: GroundState | None = None,
     certify: bool = True,
 ) -> GroundState:
-    """Minimise Tr(K I_w) + ϱ E ℓ(w) over noises on a support in two or three dimensions.
+    """Minimise Tr(K I_w) + ϱ E ℓ(w) over noises on a support in two or three dimensions, in an ellipsoid also in four.
 
     Guarantee: ``value`` is that of the density that the noise samples; ``lower_bound`` is proved for every noise on the
     whole support, in double precision (rounding is allowed for, but not by interval arithmetic).
@@ -92,26 +93,32 @@ def ground_state(
     if start is not None and start.memory is solver and solver.serves(weight):
         trial = solver.again(weight, measured=certify)
     else:
-        wanted = max(RESIDUAL * tolerance, FINEST[problem.dimension])
+        kinked = problem.dimension == 3 and loss is not None and loss.is_absolute
+        wanted = max(RESIDUAL * tolerance, KINKED if kinked else FINEST[problem.dimension])
         trial = solver.solve(weight, wanted, progress or (lambda what, share: None))
     noise = solver.noise(trial)
-    value = float(np.trace(problem.sensitivity @ noise.information))
-    if weight:
-        value += weight * noise.expected_loss(loss)
+    if certify or not isinstance(trial, BallTrial) or trial.loss is None:
+        value = float(np.trace(problem.sensitivity @ noise.information))
+        value += weight * noise.expected_loss(loss) if weight else 0.0
+    else:
+        value = 4 * trial.quotient  # the same, from matrices that are at hand
     bound = solver.bound(weight, trial) if certify else None
     lower = None if bound is None else min(4 * bound.value, value)
     without = "no lower bound is proved for this loss" if certify else "no lower bound was asked for"
     reference = "Rayleigh–Ritz; designer/finite_elements/lower_bound.proof.md"
-    return GroundState(noise, value, lower, _method(trial, bound, without), reference, memory=solver)
+    known = trial.loss if isinstance(trial, BallTrial) else None
+    return GroundState(noise, value, lower, _method(trial, bound, without), reference, memory=solver, loss=known)
 
 
 def _checked(support: Any, sensitivity: Any, loss: Loss | None, loss_weight: float) -> tuple[Isotropic, float]:
     if not isinstance(support, Support):
         raise InputError(f"support must be a support, got {type(support).__name__}")
-    covered = isinstance(support, (Ball, Ellipsoid, Polygon)) or support.half_spaces is not None
-    if support.dimension not in FINEST or not covered:
+    round_ = isinstance(support, (Ball, Ellipsoid))
+    covered = round_ or isinstance(support, Polygon) or support.half_spaces is not None
+    if support.dimension not in FINEST or not covered or (support.dimension == 4 and not round_):
         raise InputError(
-            f"finite elements cover supports in 2 and 3 dimensions, got {type(support).__name__} in {support.dimension}"
+            f"finite elements cover supports in 2 and 3 dimensions, and ellipsoids in 4, got {type(support).__name__} "
+            f"in {support.dimension}"
         )
     if not (np.isfinite(loss_weight) and loss_weight >= 0):
         raise InputError(f"loss_weight must be a finite number of at least 0, got {loss_weight}")

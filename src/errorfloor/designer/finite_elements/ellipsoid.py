@@ -13,7 +13,9 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.finite_elements.adaptive import Trial
-from errorfloor.designer.finite_elements.lower_bound import ROUNDING, Bound, second_eigenvalue
+from errorfloor.designer.finite_elements.eigen import DENSE
+from errorfloor.designer.finite_elements.enclosure import level_in_box
+from errorfloor.designer.finite_elements.lower_bound import CEILING, MOST_CELLS, ROUNDING, Bound, second_eigenvalue
 from errorfloor.designer.finite_elements.mesh import Mesh
 from errorfloor.designer.finite_elements.problem import Isotropic
 from errorfloor.designer.finite_elements.region import Region, aligned
@@ -32,19 +34,23 @@ from errorfloor.noise.ball_polynomials import (
 )
 from errorfloor.support import Ball, Ellipsoid
 
-DEGREES = {2: (8, 12, 18, 26, 36, 48), 3: (6, 8, 11, 14, 18)}
+DEGREES = {2: (8, 12, 18, 26, 36, 48), 3: (6, 8, 11, 14, 18), 4: (4, 6, 8, 10, 12)}
+MOST_POLYNOMIALS = 1400  # that matrices are formed for
+FREE = 1e-9  # the relative change at which the degree is high enough without a loss
+HOPELESS = 0.1  # a relative change at the third degree after which no other will do
 SIDES = 96  # of the polygon around an ellipse
+GIVEN = {2: 24, 3: 24, 4: 10}  # nodes beyond the degree for a given loss
 CHUNK = 1 << 12
 
 
 @dataclass(frozen=True)
 class BallTrial:
-    """A polynomial trial function, its Rayleigh quotient, and the square of its residual if it is at hand."""
+    """A polynomial trial function, its Rayleigh quotient, and the mean of the loss if it is exact."""
 
     degree: int
     coefficients: Array
     quotient: float
-    residual: float | None
+    loss: float | None
 
 
 class EllipsoidSolver:
@@ -58,7 +64,7 @@ class EllipsoidSolver:
         # the axes in which K is diagonal beside the ellipsoid
         directions, spread, _ = np.linalg.svd(half)
         self.frame, self.stretch = root @ directions, spread**2
-        self._forms: dict[int, tuple[Array, Array | None]] = {}
+        self._forms: dict[tuple[int, int], tuple[Array, Array | None]] = {}
         self._reached: int | None = None  # the degree of the last solution
         self._steep = math.inf  # the least weight at which polynomials were found not to resolve the loss
 
@@ -70,24 +76,32 @@ class EllipsoidSolver:
                 self._reached = found.degree
                 return found
             self._steep = weight
+        if self.problem.dimension not in MOST_CELLS:
+            raise ConvergenceError("polynomials do not resolve a loss this steep")
         return self._inside.solve(weight, max(tolerance, 1e-6), progress)
 
     def serves(self, weight: float) -> bool:
         """Whether the degree that was reached for another weight will do."""
-        return self._reached is not None if weight < self._steep else self._inside.serves(weight)
+        if weight < self._steep:
+            return self._reached is not None
+        return self.problem.dimension in MOST_CELLS and self._inside.serves(weight)
 
     def again(self, weight: float, *, measured: bool) -> BallTrial | Trial:
         """Solve with the degree that was reached before, so that what is found is a smooth function of the weight."""
         if weight >= self._steep:
             return self._inside.again(weight, measured=measured)
         assert self._reached is not None, "only a weight like an earlier one is served"
-        return self._at_degree(weight, self._reached, measured=measured)
+        return self._at_degree(weight, self._reached)
 
     def _by_polynomials(self, weight: float, tolerance: float, progress: Progress) -> BallTrial | None:
         steps = DEGREES[self.problem.dimension]
-        trial = self._at_degree(weight, steps[0])
+        if weight == 0:
+            tolerance = min(tolerance, FREE)  # few polynomials have the symmetry of the ground state
+        trial, change = self._at_degree(weight, steps[0]), math.inf
         for number, degree in enumerate(steps[1:], 1):
             progress("polynomials in an ellipsoid", number / len(steps))
+            if len(self._used(weight, degree)) > MOST_POLYNOMIALS or (number > 2 and change > HOPELESS):
+                break
             finer = self._at_degree(weight, degree)
             change = (trial.quotient - finer.quotient) / finer.quotient
             trial = finer
@@ -111,24 +125,43 @@ class EllipsoidSolver:
 
     def bound(self, weight: float, trial: BallTrial | Trial) -> Bound | None:
         """Prove a lower bound by Temple's inequality, or by elements on a polytope around the ellipsoid."""
-        if isinstance(trial, BallTrial) and trial.residual is not None:
-            if weight:
-                second, how = second_eigenvalue(self.problem, self._around, self._reach, weight, trial.quotient)
-            else:  # among functions that are even in every coordinate, as the trial function is
-                second = math.pi**2 / 4 * (float(self.stretch.sum()) + 8 * float(self.stretch.min()))
-                how = "a box around the ellipsoid"
-                if second <= trial.quotient:
-                    second, how = second_eigenvalue(self.problem, self._around, self._reach, weight, trial.quotient)
+        if isinstance(trial, BallTrial) and self._is_smooth(weight):
+            second, how = self._second(weight, trial.quotient)
             if second > trial.quotient:
-                value = trial.quotient - trial.residual / (second - trial.quotient)
+                value = trial.quotient - self._residual(weight, trial) / (second - trial.quotient)
                 if value > 0.9 * trial.quotient:
                     method = f"lower bound by Temple's inequality, {how} bounding the second eigenvalue"
                     return Bound(value * (1 - ROUNDING), method)
+        if self.problem.dimension not in MOST_CELLS:
+            return None
         if self.problem.is_given and not np.isfinite(self.problem.least_potential(self._around)).all():
             return None  # the loss is not known around the ellipsoid
         around = Solver(self.problem, Region(self._around, self._around))
         found = around.bound(weight, around.solve(weight, 1e-4, lambda what, share: None))
         return None if found is None else Bound(found.value, f"{found.method}, on a polytope around the ellipsoid")
+
+    def _second(self, weight: float, quotient: float) -> tuple[float, str]:
+        """A lower bound of the second eigenvalue, among functions with the symmetry of the trial function."""
+        box = "a box around the ellipsoid"
+        if weight == 0:
+            second = math.pi**2 / 4 * (float(self.stretch.sum()) + 8 * float(self.stretch.min()))
+        elif self._is_even:
+            second = level_in_box(self.problem, weight, self._reach, CEILING * quotient, 1, even=True)
+        else:
+            second = level_in_box(self.problem, weight, self._reach, CEILING * quotient, 1)
+        if second > quotient or self.problem.dimension not in MOST_CELLS:
+            return second, box
+        return second_eigenvalue(self.problem, self._around, self._reach, weight, quotient)
+
+    @property
+    def _is_even(self) -> bool:
+        """Whether w and −w are alike, so that the ground state is an even function."""
+        loss = self.problem.loss
+        return not self.body.middle.any() and (loss is None or loss.function is None)
+
+    def _is_smooth(self, weight: float) -> bool:
+        """Whether the loss has no kinks, which residuals would need other quadrature for."""
+        return weight == 0 or self.problem.loss is None or self.problem.loss.weight is not None
 
     @cached_property
     def _inside(self) -> Solver:
@@ -141,85 +174,95 @@ class EllipsoidSolver:
         half = np.linalg.norm(self.frame.T @ self.problem.inverse.T @ axes, axis=0)
         return middle - half, middle + half
 
-    def _at_degree(self, weight: float, degree: int, *, measured: bool = True) -> BallTrial:
-        from scipy.linalg import eigh
-
-        stiffness, loss = self._matrices(degree)
-        form = stiffness if loss is None or weight == 0 else stiffness + weight * loss
+    def _used(self, weight: float, degree: int) -> Array:
+        """Which polynomials have the symmetry of the ground state: without a loss it is even in every coordinate."""
         powers = np.array(total_degrees(self.problem.dimension, degree))
-        # without a loss the ground state is even in every coordinate
-        used = np.flatnonzero((powers % 2 == 0).all(axis=1) | (weight != 0))
-        small = form[np.ix_(used, used)]
-        vector = eigh(small, subset_by_index=[0, 0])[1][:, 0]
-        quotient = float(vector @ small @ vector) / float(vector @ vector)
-        raw = np.zeros(len(powers))
-        raw[used] = vector / np.sqrt(self._norms(degree)[used])
-        residual = self._residual(weight, degree, raw, quotient) if measured else None
-        return BallTrial(degree, raw, quotient, residual)
+        if weight == 0:
+            return np.flatnonzero((powers % 2 == 0).all(axis=1))
+        return np.flatnonzero(powers.sum(axis=1) % 2 == 0) if self._is_even else np.arange(len(powers))
+
+    def _at_degree(self, weight: float, degree: int) -> BallTrial:
+        used = self._used(weight, degree)
+        stiffness, loss = self._matrices(weight, degree, used)
+        form = stiffness if loss is None else stiffness + weight * loss
+        vector = _ground_vector(form)
+        quotient, known = float(vector @ form @ vector), None
+        if loss is not None and not self.problem.is_given:
+            known = 4 * float(vector @ loss @ vector)
+        norms = self._norms(degree)
+        raw = np.zeros(len(norms))
+        raw[used] = vector / np.sqrt(norms[used])
+        return BallTrial(degree, raw, quotient, known)
 
     def _norms(self, degree: int) -> Array:
         return np.array([squared_norm(alpha) for alpha in total_degrees(self.problem.dimension, degree)])
 
-    def _matrices(self, degree: int) -> tuple[Array, Array | None]:
-        """∫Σ m_i ∂_iφ ∂_iφ′, and ∫¼ℓφφ′, for polynomials φ of unit norm."""
-        if degree not in self._forms:
-            m = self.problem.dimension
-            nodes, weights = ball_rule(m, degree + 4)
-            loss = self.problem.loss
-            stiffness = self._gram(nodes, weights, degree, list(enumerate(self.stretch, 1)))
-            if loss is None:
+    def _matrices(self, weight: float, degree: int, used: Array) -> tuple[Array, Array | None]:
+        """∫Σ m_i ∂_iφ ∂_iφ′, and ∫¼ℓφφ′ if it has a weight, for those polynomials φ of unit norm that are used."""
+        if (degree, len(used)) not in self._forms:
+            m, loss = self.problem.dimension, self.problem.loss
+            rule = ball_rule(m, degree + 3)
+            stiffness = self._gram(*rule, degree, used, list(enumerate(self.stretch, 1)))
+            if loss is None or weight == 0:
                 quality = None
             elif loss.weight is not None or loss.function is not None:
-                if loss.function is not None:
-                    nodes, weights = ball_rule(m, degree + 24)
-                quality = self._gram(nodes, weights * loss(self._place(nodes).T) / 4, degree, [(0, 1.0)])
+                nodes, weights = ball_rule(m, degree + (4 if loss.weight is not None else GIVEN[m]))
+                quality = self._gram(nodes, weights * loss(self._place(nodes).T) / 4, degree, used, [(0, 1.0)])
             else:
                 quality = sum(
-                    (self._gram(*self._absolute_rule(i, degree), degree, [(0, 0.25)]) for i in range(m)),
+                    (self._gram(*self._absolute_rule(i, degree), degree, used, [(0, 0.25)]) for i in range(m)),
                     np.zeros_like(stiffness),
                 )
-            self._forms[degree] = stiffness, quality
-        return self._forms[degree]
+            self._forms[degree, len(used)] = stiffness, quality
+        return self._forms[degree, len(used)]
 
     def _absolute_rule(self, i: int, degree: int) -> tuple[Array, Array]:
         """Nodes and weights for |w_i| times polynomials."""
         row, middle = self.frame[i], float(self.body.middle[i])
         length = float(np.linalg.norm(row))
-        nodes, weights = split_rule(row / length, -middle / length, degree + 24)
+        nodes, weights = split_rule(row / length, -middle / length, degree, even=self._is_even)
         return nodes, weights * np.abs(row @ nodes + middle)
 
     def _place(self, nodes: Array) -> Array:
         return np.asarray(self.body.middle[:, None] + self.frame @ nodes)
 
-    def _gram(self, nodes: Array, weights: Array, degree: int, channels: list[tuple[int, float]]) -> Array:
+    def _gram(self, nodes: Array, weights: Array, degree: int, used: Array, channels: list[tuple[int, float]]) -> Array:
         """Σ over channels of ∫ factor·(channel of φ)(channel of φ′)."""
         order = 1 if channels[0][0] else 0
-        where = {alpha: k for k, alpha in enumerate(total_degrees(len(nodes), degree))}
-        unit = 1 / np.sqrt(self._norms(degree))
+        indices = total_degrees(len(nodes), degree)
+        where = {indices[k]: place for place, k in enumerate(used.tolist())}
+        unit = 1 / np.sqrt(self._norms(degree)[used])
         total = np.zeros((len(where), len(where)))
         for start in range(0, nodes.shape[1], CHUNK):
             part = np.ascontiguousarray(nodes[:, start : start + CHUNK])
             table = np.empty((len(channels), len(where), part.shape[1]))
             for alpha, jet in basis_jets(part, degree, order):
-                table[:, where[alpha]] = jet[[c for c, _ in channels]] * unit[where[alpha]]
+                if alpha in where:
+                    table[:, where[alpha]] = jet[[c for c, _ in channels]] * unit[where[alpha]]
+            share = weights[start : start + CHUNK]
+            sign = np.sign(share) if (share < 0).any() else 1.0
             for rows, (_, factor) in zip(table, channels, strict=True):
-                total += (rows * (factor * weights[start : start + CHUNK])) @ rows.T
+                rows *= np.sqrt(factor * np.abs(share))
+                total += (rows if isinstance(sign, float) else rows * sign) @ rows.T
         return (total + total.T) / 2
 
-    def _residual(self, weight: float, degree: int, raw: Array, quotient: float) -> float | None:
-        """‖−Σ m_i ∂_i²u + ¼ϱℓu − μu‖²; a loss with kinks would need other quadrature, and has none here."""
+    def _residual(self, weight: float, trial: BallTrial) -> float:
+        """‖−Σ m_i ∂_i²u + ¼ϱℓu − μu‖² for a quadratic ℓ, an exact integral."""
         m, loss = self.problem.dimension, self.problem.loss
-        if weight and loss is not None and loss.weight is None:
-            return None
-        nodes, weights = ball_rule(m, degree + 6)
-        jet = combination(raw, nodes, degree, 2)
-        left = -quotient * jet[0]
-        for place, (i, j) in enumerate(second_places(m), m + 1):
-            if i == j:
-                left = left - self.stretch[i] * jet[place]
-        if weight and loss is not None:
-            left = left + weight / 4 * loss(self._place(nodes).T) * jet[0]
-        return float((weights * left**2).sum() / (weights * jet[0] ** 2).sum())
+        nodes, weights = ball_rule(m, trial.degree + 5)
+        square = mass = 0.0
+        for start in range(0, nodes.shape[1], CHUNK):
+            part = np.ascontiguousarray(nodes[:, start : start + CHUNK])
+            jet = combination(trial.coefficients, part, trial.degree, 2)
+            left = -trial.quotient * jet[0]
+            for place, (i, j) in enumerate(second_places(m), m + 1):
+                if i == j:
+                    left = left - self.stretch[i] * jet[place]
+            if weight and loss is not None:
+                left = left + weight / 4 * loss(self._place(part).T) * jet[0]
+            square += float(weights[start : start + CHUNK] @ left**2)
+            mass += float(weights[start : start + CHUNK] @ jet[0] ** 2)
+        return square / mass
 
     @cached_property
     def _around(self) -> Mesh:
@@ -239,6 +282,20 @@ class EllipsoidSolver:
         cells = np.column_stack([np.zeros(len(faces), dtype=int), faces + 1])
         placed = (self.body.middle + points @ self.frame.T) @ self.problem.inverse.T
         return aligned(self.problem, Mesh.of(placed, cells))
+
+
+def _ground_vector(form: Array) -> Array:
+    """The eigenvector of the least eigenvalue of a positive definite matrix, of unit length."""
+    from scipy.linalg import cho_factor, cho_solve, eigh
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    count = len(form)
+    if count <= DENSE:
+        return np.asarray(eigh(form, subset_by_index=[0, 0])[1][:, 0])
+    factor = cho_factor(form)
+    inverse = LinearOperator(form.shape, matvec=lambda x: cho_solve(factor, x), dtype=float)
+    start = np.eye(1, count)[0]  # the lowest polynomial is most of it
+    return np.asarray(eigsh(form, 1, sigma=0.0, OPinv=inverse, v0=start, tol=1e-14)[1][:, 0])
 
 
 def _sphere() -> tuple[Array, Array, float]:
