@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 import errorfloor as ef
+from errorfloor.designer.finite_elements import ground_state as elements
 from errorfloor.designer.flux import Flux, bound, bound_by_gap
-from errorfloor.designer.lower_bound import Domain, on_the_box, on_the_line
+from errorfloor.designer.lower_bound import Domain, _above_level, _levels_below, on_the_box, on_the_line
 from errorfloor.designer.one_axis import Line
 from errorfloor.designer.potential import Curve, Potential
 from errorfloor.designer.second_level import convex_gap, second_level
 from errorfloor.designer.solvers import solve
 from errorfloor.designer.tensor import Tensor
+from errorfloor.noise import Loss
 from errorfloor.noise.spectral_axis import Axis
 
 
@@ -97,7 +99,7 @@ def test_the_gap_of_convex_problems_is_never_overstated():
 
 
 def test_no_lower_bound_is_said_not_to_be_proved():
-    noise = ef.design(ef.Reals(2), loss=lambda w: (w**4).sum(axis=-1), loss_weight=1.0)
+    noise = ef.design(ef.Reals(4), loss=lambda w: (w**4).sum(axis=-1), loss_weight=1.0)
     assert noise.certificate.lower_bound is None
     assert noise.certificate.gap is None
     assert "no lower bound is proved" in noise.certificate.explain()
@@ -121,3 +123,43 @@ def test_the_value_is_that_of_the_sampled_density():
         J = float(np.einsum("p,pi,ij,pj->", w * noise.pdf(plain), score, K, score))
         Q = float((w * noise.pdf(plain) * (points**2).sum(axis=1)).sum())
         assert noise.certificate.value == pytest.approx(J + weight * Q, rel=1e-8)
+
+
+@pytest.mark.parametrize("support", [ef.Reals(2), ef.Orthant(2), ef.Reals(3), ef.Orthant(3), ef.Reals(4)])
+def test_absolute_losses_of_correlated_answers_are_certified_closely(support):
+    m = support.dimension
+    K = np.eye(m) / 2 + 0.5
+    certificate = ef.design(support, sensitivity=K, loss="absolute", loss_weight=2.0).certificate
+    assert certificate.gap < {2: 1e-6, 3: 1e-4, 4: 5e-3}[m]
+    # independent noise is one of those that the bound is for
+    alone = ef.design(support, loss="absolute", loss_weight=2.0)
+    cost = float(np.trace(K @ alone.information)) + 2 * alone.expected_loss("absolute")
+    assert certificate.lower_bound < cost
+    if m == 2:
+        other = elements(support, K, Loss.parse("absolute", 2), 2.0, tolerance=1e-6, certify=False).value
+        assert certificate.lower_bound <= other == pytest.approx(certificate.value, rel=1e-5)
+
+
+def test_levels_of_independent_coordinates_lie_below_those_of_correlated_ones():
+    """On the line −u″ + |x|u has its levels at the zeros of Ai′ and Ai, so on R² with κ = ½ those times ½^⅓ add up."""
+    potential = Potential((Curve(absolute=1.0),) * 2, np.zeros((2, 2)))
+    A = np.array([[1.0, 0.5], [0.5, 1.0]])
+    domain = Domain(A, potential, np.full(2, -np.inf), np.full(2, np.inf))
+    first, second = _levels_below(domain)
+    slope, zero = 1.0187929716, 2.3381074104
+    assert first == pytest.approx(0.5 ** (1 / 3) * 2 * slope, rel=1e-7)
+    assert 0.98 * 0.5 ** (1 / 3) * (slope + zero) < second <= 0.5 ** (1 / 3) * (slope + zero)
+    axes = tuple(Axis(np.array([-9.0, 0.0, 9.0]), 16) for _ in range(2))
+    lowest, c = Tensor(axes, A, potential).ground_state()
+    assert first < lowest < second
+    found, quotient = _above_level(domain, axes, c, second)
+    assert quotient == pytest.approx(lowest, rel=1e-9)
+    assert lowest * (1 - 1e-3) < found <= lowest
+    assert _above_level(domain, axes, c, lowest * 0.9) is None
+
+
+def test_answers_too_closely_correlated_fall_back_on_what_holds():
+    K = np.full((4, 4), 0.9) + 0.1 * np.eye(4)
+    certificate = ef.design(ef.Orthant(4), sensitivity=K, loss="absolute", loss_weight=2.0).certificate
+    alone = ef.design(ef.Orthant(4), sensitivity=0.1 * np.eye(4), loss="absolute", loss_weight=2.0).certificate
+    assert alone.value * (1 - 1e-6) <= certificate.lower_bound < certificate.value

@@ -18,7 +18,7 @@ from errorfloor.designer.flux import Flux, bound, bound_by_gap
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.one_axis import Line
 from errorfloor.designer.potential import Potential
-from errorfloor.designer.second_level import convex_gap, line_of, second_level
+from errorfloor.designer.second_level import CLOSE, convex_gap, line_of, second_level
 from errorfloor.designer.tensor import Tensor, widened
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise.spectral_axis import Axis
@@ -26,6 +26,8 @@ from errorfloor.noise.spectral_axis import Axis
 ROUNDING = 1e-12  # relative: what the arithmetic of a bound may be off by, at degree 20; it grows with the cube
 UNRESOLVED = 1e-9  # relative: what a kink of a given function may cost, inside the shortest piece that is cut
 MOST_STEPS = 60
+TIGHT = 1e-6  # relative: a bound this near to the value is not worth another
+LESS_CORRELATED = "comparison with less correlated answers"
 COARSE = {2: (14, 24, 40, 60), 3: (8, 12, 18), 4: (6, 9, 13)}
 
 
@@ -95,6 +97,24 @@ def on_the_box(
     independent = _independent(domain)
     if independent is None:
         return None, "no lower bound is proved for this loss on an unbounded support"
+    if progress is not None:
+        progress("lower bound", 0.0)
+    found: list[tuple[float, str]] = []
+    compared = _levels_below(domain)
+    if compared is not None:
+        found.append((compared[0], LESS_CORRELATED))
+        direct = _above_level(domain, axes, c, compared[1])
+        if direct is not None:
+            found.append((direct[0], "flux of Lehmann and Goerisch above the second level of independent coordinates"))
+            if direct[0] >= (1 - TIGHT) * direct[1]:
+                return found[-1]
+    return max([*found, _in_steps(domain, axes, c, independent, progress)])
+
+
+def _in_steps(
+    domain: Domain, axes: tuple[Axis, ...], c: Array, independent: float, progress: Progress | None
+) -> tuple[float, str]:
+    """Carry the bound for independent coordinates over to the coupled ones."""
     current = independent
     last, floor = domain.last_share()
     reached, slope, part = 0.0, 0.0, 1.0
@@ -127,7 +147,41 @@ def on_the_box(
         reached, current, part = share, sharpened, 1.0
         if finest:
             return current, f"flux of Lehmann and Goerisch, {step + 1} steps from independent coordinates"
-    return max(carried(1.0), 0.0), "comparison with less correlated answers"
+    return max(carried(1.0), 0.0), LESS_CORRELATED
+
+
+def _levels_below(domain: Domain) -> tuple[float, float] | None:
+    """Lower bounds of the two least eigenvalues, from A ⪰ κ·diag A, for which they are sums over the axes.
+
+    κ is the least eigenvalue of A in units in which its diagonal is one.
+    """
+    unit = np.sqrt(np.diag(domain.A))
+    share = float(np.linalg.eigvalsh(domain.A / unit / unit[:, None])[0]) * (1 - 1e-9)
+    if share <= 0 or not domain.potential.is_separable:
+        return None
+    ground, above = 0.0, math.inf
+    for i in range(len(domain.A)):
+        line = line_of(share * domain.A, domain.potential, domain.low, domain.high, i)
+        axis, value, c = line.ground_state()
+        first = on_the_line(line, axis, c)
+        inverse = eigh(axis.mass, line.matrix(axis), subset_by_index=[axis.size - 2, axis.size - 1], eigvals_only=True)
+        ends = float(axis.breaks[0]), float(axis.breaks[-1])
+        second = second_level(line, *ends, value, 1 / float(inverse[0]), CLOSE)
+        if first is None or second is None:
+            return None
+        ground, above = ground + first, min(above, second - first)
+    return ground, ground + above
+
+
+def _above_level(domain: Domain, axes: tuple[Axis, ...], c: Array, level: float) -> tuple[float, float] | None:
+    """The flux's bound and the quotient, where the second eigenvalue is at least ``level`` and that is high enough."""
+    numbers = Flux(axes, domain.A, domain.potential, domain.opens(axes)).quotients(c)
+    if numbers is None:
+        return None
+    R, beta, shift = numbers
+    if level <= R - shift or (level + shift) * beta <= 1:
+        return None
+    return _rounded_down(bound(R, beta, level + shift), R, max(axis.degree for axis in axes)) - shift, R - shift
 
 
 def _sharpened(domain: Domain, below: float, axes: tuple[Axis, ...], c: Array | None) -> float | None:

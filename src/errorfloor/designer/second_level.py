@@ -9,8 +9,13 @@ from errorfloor.checks import Array
 from errorfloor.designer.one_axis import Line
 from errorfloor.designer.potential import Curve, Potential
 
+TRIES = ((800, 0.7), (800, 0.35), (6400, 0.35), (6400, 0.1))  # cells, and how far up to the estimate
+CLOSE = ((6400, 0.99), (6400, 0.9), *TRIES)
 
-def second_level(line: Line, low: float, high: float, above: float, estimate: float) -> float | None:
+
+def second_level(
+    line: Line, low: float, high: float, above: float, estimate: float, tries: tuple[tuple[int, float], ...] = TRIES
+) -> float | None:
     """Give ρ > above that is at most the second eigenvalue of −k u″ + V u on the line's interval, or None.
 
     A convex V lies above the secants of its neighbours, so a step function of them has lower eigenvalues (the window's
@@ -22,7 +27,7 @@ def second_level(line: Line, low: float, high: float, above: float, estimate: fl
     """
     if not estimate > above:
         return None
-    for cells, share in ((800, 0.7), (800, 0.35), (6400, 0.35), (6400, 0.1)):
+    for cells, share in tries:
         grid = np.linspace(low, high, cells + 1)
         steps = _below(line.curve(grid), grid)
         level = above + share * (estimate - above)
