@@ -7,7 +7,7 @@ import pytest
 
 import errorfloor as ef
 from errorfloor.designer.problem import Problem
-from errorfloor.designer.slices import _Costs
+from errorfloor.designer.slices import Costs
 from errorfloor.designer.solvers import solve
 from errorfloor.errors import InputError
 from errorfloor.noise import Flat
@@ -130,7 +130,7 @@ def test_no_slice_near_the_chosen_one_costs_less(support, rank):
     F = np.array([[1.0, 0.0], [1.0, 0.5], [1.0, -0.5]])[:, :rank]
     problem = Problem.parse(support, F, None, "squared", 2.0, None)
     noise = ef.design(support, jacobian=F, loss="squared", loss_weight=2.0)
-    costs = _Costs(problem, noise.matrix)
+    costs = Costs(problem, noise.matrix)
     best = costs(noise.mean)
     assert best == pytest.approx(noise.certificate.value, rel=1e-6)
     for across in np.linalg.svd(noise.matrix.T)[2][rank:]:

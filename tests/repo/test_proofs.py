@@ -25,6 +25,7 @@ MECHANISMS = sorted(
         SOURCE / "bulk" / "content.py",
         SOURCE / "catalogue" / "allowance.py",
         SOURCE / "designer" / "closed_forms.py",
+        SOURCE / "designer" / "convex_bound.py",
         SOURCE / "designer" / "feasibility.py",
         SOURCE / "designer" / "largest_error.py",
         SOURCE / "designer" / "lower_bound.py",

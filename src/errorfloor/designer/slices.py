@@ -12,6 +12,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.designer.feasibility import inner_point, least_place, smallest_loss
 from errorfloor.designer.ground_state import GroundState, Progress
+from errorfloor.designer.offsets import Offsets, is_convex
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.regular import solve_regular
 from errorfloor.errors import ConvergenceError, IllPosedError, InputError
@@ -41,21 +42,26 @@ def range_of(K: Array, rank: int) -> Array:
 
 
 def slice_design(problem: Problem, progress: Progress | None = None) -> Noise:
-    """Give the noise on the best slice, with the certificate of the slice's own problem."""
+    """Give the noise on the best slice, with the certificate of the slice's own problem and of all other slices."""
     assert problem.rank is not None, "asked only for a K without full rank"
     B = range_of(problem.sensitivity, problem.rank)
     found = _best_slice(problem, B)
-    found, inner, offset = _on_slice(problem, found)
+    found, inner, offset = on_slice(problem, found)
     noise = solve_regular(inner, progress)
     own = noise.certificate
     assert own is not None, "every design carries its certificate"
     words = WORDS.format(rank=problem.rank, m=problem.support.dimension)
     more = 0.0 if problem.loss_weight is None else problem.loss_weight * offset
-    lower = own.lower_bound if found.proved else None
+    lower, proof = None if own.lower_bound is None else own.lower_bound + more, ""
+    if not found.proved:
+        from errorfloor.designer.other_slices import least_of_all
+
+        size = float(np.sqrt(np.trace(noise.covariance)))
+        lower, proof = least_of_all(problem, Offsets(problem.support, B, found.shift, size), own, offset, progress)
     certificate = Certificate(
         value=own.value + more,
-        lower_bound=None if lower is None else lower + more,
-        method=f"{words}; {own.method}" + ("" if found.proved else "; no proof that no other slice is better"),
+        lower_bound=None if lower is None else min(lower, own.value + more),
+        method="; ".join(part for part in (words, own.method, proof) if part),
         reference=own.reference,
         loss=None if own.loss is None else own.loss + offset,
         loss_weight=own.loss_weight,
@@ -63,7 +69,7 @@ def slice_design(problem: Problem, progress: Progress | None = None) -> Noise:
     return Flat(replace(noise, certificate=None), found.basis, found.shift, problem.support, certificate=certificate)
 
 
-def _on_slice(problem: Problem, found: Slice) -> tuple[Slice, Problem, float]:
+def on_slice(problem: Problem, found: Slice) -> tuple[Slice, Problem, float]:
     """The problem in the slice's own coordinates, and a constant that is left out of its loss."""
     found, loss, offset = (found, None, 0.0) if problem.loss is None else _with_loss(problem.loss, found)
     pseudo = np.linalg.pinv(found.basis)
@@ -110,7 +116,7 @@ def _best_slice(problem: Problem, B: Array) -> Slice:
     if problem.loss is None and B.shape[1] == 1:
         return _longest_chord(support, B[:, 0])
     if symmetric is not None and (problem.loss is None or not symmetric.any()):
-        return _slice_at(support, B, symmetric, proved=True)
+        return slice_at(support, B, symmetric, proved=True)
     return _searched(problem, B)
 
 
@@ -200,7 +206,7 @@ def _runs(polygon: Polygon, corner: Array, v: Array, where: Array) -> list[tuple
     return runs
 
 
-def _slice_at(support: Support, B: Array, point: Array, *, proved: bool) -> Slice:
+def slice_at(support: Support, B: Array, point: Array, *, proved: bool) -> Slice:
     """The slice of a support through an inner point."""
     r = B.shape[1]
     if isinstance(support, (Ball, Ellipsoid)):
@@ -239,12 +245,11 @@ def _line_set(low: float, high: float) -> Support:
 
 
 def _searched(problem: Problem, B: Array) -> Slice:
-    """The best slice by a search over its offset: what a slice costs is convex in it (quasi-convex without a loss)."""
+    """The best slice by a search over its offset: on a convex support what a slice costs is convex in it."""
     from scipy.optimize import minimize
 
     support = problem.support
-    across = np.linalg.svd(B.T)[2][B.shape[1] :]
-    costs = _Costs(problem, B)
+    costs = Costs(problem, B)
     deep = inner_point(support)
     starts = [deep]
     if problem.loss is not None:  # the slice through the least loss may be the only kind that meets a tight bound
@@ -254,22 +259,29 @@ def _searched(problem: Problem, B: Array) -> Slice:
     least = costs(start)
     if not np.isfinite(least):
         raise IllPosedError("no slice along the range of K was found on which the problem can be solved")
+    offsets = Offsets(support, B, start, costs.size)
+    convex, d = is_convex(support), len(offsets.across)
+
+    def place(offset: Array) -> Array:
+        """A point of the slice at an offset; all slices of a convex support are reached, of others those in view."""
+        return offsets.inside(offset)[0] if convex else start + offsets.size * offset @ offsets.across
+
     found = minimize(
-        lambda offset: costs(start + offset @ across),
-        np.zeros(len(across)),
+        lambda offset: costs(place(offset)),
+        np.zeros(d),
         method="Nelder-Mead",
         options={
-            "initial_simplex": 0.5 * costs.size * np.vstack([np.zeros(len(across)), np.eye(len(across))]),
-            "xatol": FINE * costs.size,
+            "initial_simplex": 0.5 * np.vstack([np.zeros(d), np.eye(d)]),
+            "xatol": FINE,
             "fatol": FINE**2 * least,
-            "maxfev": 60 * len(across),
+            "maxfev": 60 * d,
         },
     )
-    return _slice_at(support, B, start + found.x @ across, proved=False)
+    return slice_at(support, B, place(found.x), proved=False)
 
 
 @dataclass
-class _Costs:
+class Costs:
     """What slices cost; remembers the weight of the loss that the last one came to, and how wide its noise was."""
 
     problem: Problem
@@ -282,7 +294,7 @@ class _Costs:
         if not self.problem.support.contains(point):
             return float("inf")
         try:
-            return self._on(*_on_slice(self.problem, _slice_at(self.problem.support, self.basis, point, proved=False)))
+            return self._on(*on_slice(self.problem, slice_at(self.problem.support, self.basis, point, proved=False)))
         except (InputError, ConvergenceError):  # too thin, or its loss cannot meet the bound
             return float("inf")
 
