@@ -123,6 +123,21 @@ def test_a_kinked_loss_in_an_ellipsoid_is_never_understated(frame):
     assert exact * (1 - 1e-7) <= stated <= exact * (1 + 1e-4)
 
 
+@pytest.mark.parametrize(("m", "off"), [(3, 1e-3), (4, 1e-2)])
+def test_a_kinked_loss_of_many_coordinates_is_stated_from_above(m, off):
+    """For independent coordinates E max|wᵢ| = ∫ 1 − P(|w₁| ≤ t)ᵐ dt, an integral on the line."""
+    line = Spectral(([-1.0, 1.0],), (3,), [1.0, 0.3])
+    coefficients = np.array([1.0, 0.3])
+    for _ in range(m - 1):
+        coefficients = np.multiply.outer(coefficients, [1.0, 0.3])
+    noise = Spectral(([-1.0, 1.0],) * m, (3,) * m, coefficients)
+    t, weight = np.polynomial.legendre.leggauss(60)
+    t, weight = (t + 1) / 2, weight / 2
+    exact = float(weight @ (1 - (line.cdf(t) - line.cdf(-t)) ** m))
+    stated = noise.expected_loss(lambda w: np.abs(w).max(axis=-1))
+    assert exact < stated < exact * (1 + off)
+
+
 @pytest.mark.parametrize(("support", "bound"), [(ef.Ball(3, 1.0), 0.65), (ef.Ball(2, 1.0), 0.45)])
 def test_a_kinked_loss_meets_its_bound_in_a_ball(support, bound):
     problem = Problem.parse(support, None, None, greatest, None, bound)

@@ -5,6 +5,8 @@ import pytest
 
 import errorfloor as ef
 from errorfloor.designer.finite_elements import ellipsoid
+from errorfloor.designer.finite_elements.problem import Isotropic
+from errorfloor.designer.finite_elements.truncation import first_guess, truncating_walls
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.regular import check_well_posed
 from errorfloor.designer.solvers import solve
@@ -58,9 +60,8 @@ def test_a_well_posed_problem_is_not_refused(name):
     assert np.atleast_1d(support.contains(found.noise.sample(200, rng=1))).all()
     own = float(np.trace(K @ found.noise.information)) + 2.0 * found.noise.expected_loss(loss)
     assert found.value == pytest.approx(own, rel=1e-9)
-    assert found.lower_bound is None or 0 < found.lower_bound <= found.value
-    # only a given loss on an unbounded set may go without a bound
-    assert (found.lower_bound is None) <= (callable(loss) and not support.is_bounded)
+    assert found.lower_bound is not None
+    assert 0 < found.lower_bound <= found.value
 
 
 def test_an_unbounded_set_without_a_loss_is_ill_posed():
@@ -88,3 +89,36 @@ def test_a_steep_loss_in_a_disc_does_not_need_its_boundary(monkeypatch):
     disc, line = ef.Ball(2, 50.0), ef.design(ef.Reals(1), loss="absolute", loss_weight=3.0)
     found = solve(disc, np.eye(2), Loss.parse("absolute", 2), 3.0, tolerance=1e-4, certify=False)
     assert found.value == pytest.approx(2 * line.certificate.value, rel=1e-4)
+
+
+SKEWED = ef.Polytope(A=0.2 * np.ones((4, 4)) - 1.2 * np.eye(4), b=[0.5] * 4)
+OPENED = ef.Polytope(A=[[-1.0, 0.2, 0.0], [0.2, -1.0, 0.1], [0.0, 0.1, -1.0]], b=[0.5] * 3)
+
+
+def steep(w):
+    return np.abs(w).max(axis=-1) + (np.asarray(w) ** 2).sum(axis=-1)
+
+
+@pytest.mark.parametrize(("support", "loss"), [(SKEWED, "absolute"), (ef.Reals(4), steep)])
+@pytest.mark.parametrize("weight", [0.3, 9.0, 250.0])
+def test_windows_fit_the_noise_whatever_the_weight(support, loss, weight):
+    """The first guess of where the noise lives may be far too wide for the few polynomials that look for it."""
+    parsed = Loss.parse(loss, 4)
+    found = solve(support, np.eye(4), parsed, weight, certify=False, roughly=True)
+    alone = ef.design(ef.Reals(1), loss="absolute", loss_weight=weight).certificate.value
+    if loss == "absolute":  # less room than all of space leaves
+        assert 4 * alone < found.value < 20 * alone
+    else:  # more than a quadratic loss, less than with the sum in place of the greatest
+        both = ef.design(ef.Reals(1), loss=lambda w: np.abs(w) + w**2, loss_weight=weight).certificate.value
+        assert 8 * np.sqrt(weight) < found.value < 1.05 * 4 * both
+
+
+def test_a_cone_that_all_axes_leave_is_cut_off_where_its_noise_ends():
+    problem = Isotropic(OPENED, np.eye(3), Loss.parse(steep, 3))
+    found = solve(OPENED, np.eye(3), problem.loss, 2.0, tolerance=1e-2, certify=False)
+    assert OPENED.contains(found.noise.sample(500, rng=3)).all()
+    assert 0.1 * found.value / 4 < first_guess(problem, 2.0) < 2 * found.value / 4
+    normals, offsets = truncating_walls(problem, 2.0, found.value / 4, 6.0)
+    reach = np.abs(found.noise.sample(20_000, rng=4)).max()
+    assert reach < offsets.max() < 20 * reach
+    assert normals.shape == (6, 3)

@@ -32,6 +32,7 @@ from errorfloor.support import Support
 
 MOST_DEGREE = 12
 MANY = 4  # dimensions from which cells are not cut up for sampling
+ON_ONE_SIDE = 1e-13  # relative: heights that are taken to be zero where a function changes its sign at corners
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,14 +146,21 @@ class Piecewise(Noise):
         return np.asarray(2 * (total + total.T) / self._mass)
 
     @cached_property
+    def _first(self) -> Array:
+        """The means of barycentric coordinates, cell by cell: they sum to the probability of the cell."""
+        m = self.dimension
+        squared = product(m, self._local, self.degree, self._local, self.degree)
+        weight = self._volumes / self._mass
+        return np.asarray(weight[:, None] * _against(m, squared, 2 * self.degree, np.eye(m + 1), 1))
+
+    @cached_property
     def _moments(self) -> tuple[Array, Array]:
         """The mean, and the covariance about it."""
         m = self.dimension
         squared = product(m, self._local, self.degree, self._local, self.degree)
         weight = self._volumes / self._mass
         identity = np.eye(m + 1)
-        first = weight[:, None] * _against(m, squared, 2 * self.degree, identity, 1)
-        mean = np.einsum("ci,cik->k", first, self._corners)
+        mean = np.einsum("ci,cik->k", self._first, self._corners)
         pairs = [(i, j) for i in range(m + 1) for j in range(m + 1)]
         linear = [
             product(m, squared, 2 * self.degree, np.broadcast_to(row, (len(squared), m + 1)), 1) for row in identity
@@ -225,9 +233,17 @@ class Piecewise(Noise):
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:
         heights = self._corners @ direction + offset
+        near = ON_ONE_SIDE * np.abs(heights).max()
+        crossed = (heights.min(axis=1) < -near) & (heights.max(axis=1) > near)
+        plain = float(np.abs(np.einsum("ci,ci->c", self._first[~crossed], heights[~crossed])).sum())
+        return plain + (self._mean_across(np.flatnonzero(crossed), heights) if crossed.any() else 0.0)
+
+    def _mean_across(self, cells: Array, heights: Array) -> float:
+        """The share of some cells in the mean of |h|, h affine and given at the corners of all cells."""
         nodes, weights = simplex_rule(self.dimension, self.degree + 1)
         total = 0.0
-        for rows, part in cut(self._corners, heights):
+        for which, part in cut(self._corners[cells], heights[cells]):
+            rows = cells[which]
             inner = np.einsum("qi,pij->pqj", nodes, part)
             density = evaluate(self.dimension, self.degree, self._local[rows][:, None], inner) ** 2
             distance = np.abs(np.einsum("pqj,pj->pq", inner, heights[rows]))

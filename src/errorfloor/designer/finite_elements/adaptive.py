@@ -8,7 +8,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.finite_elements.assembly import Space
-from errorfloor.designer.finite_elements.eigen import least_pair
+from errorfloor.designer.finite_elements.eigen import Inverse, least_pair_and_inverse, next_pair
 from errorfloor.designer.finite_elements.flux import misfit
 from errorfloor.designer.finite_elements.mesh import Mesh
 from errorfloor.designer.finite_elements.problem import Isotropic
@@ -18,7 +18,7 @@ BULK = 0.9  # the share of the squared residual that is refined in one round
 MOST_UNKNOWNS = {2: 120_000, 3: 50_000}
 DEGREE = {2: 8, 3: 5}
 FIRST_DEGREE = {2: 4, 3: 3}  # until the mesh fits the ground state roughly
-FITS = 1e-2  # the relative residual at which it does
+FITS = 5e-2  # the relative residual at which it does
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Trial:
     quotient: float
     residual: Array | None  # η², cell by cell, where it was measured
     rough: Array | None = None  # ∫(E u)², cell by cell, where V is only known to within E
+    off: float = 0.0  # how far from μ the level is that was balanced, where nothing flows out of the mesh
 
     @property
     def error(self) -> float:
@@ -68,19 +69,42 @@ class Discretisation:
         space = self.space
         form = space.stiffness if weight == 0 else space.stiffness + weight * self.loss
         first = None if start is None or start.shape != (space.count,) else start[space.free]
-        quotient, x = least_pair(form, space.mass, first)
+        quotient, x = self._least_pair(form, first)
         values = space.extended(x)
         if not measured:
             return Trial(space, values, quotient, None)
         local = values[space.numbers]
+        level = quotient
         if weight == 0:
             source, degree = -quotient * local, space.degree
         else:
-            difference = weight * self.potential - quotient
+            level = self._balanced_level(weight, local) if space.mesh.insulated.all() else quotient
+            difference = weight * self.potential - level
             source = product(self.problem.dimension, difference, 2, local, space.degree)
             degree = space.degree + 2
         left = misfit(space.mesh, space.degree, local, source, degree)
-        return Trial(space, values, quotient, left.cells, self._rough(weight, local))
+        return Trial(space, values, quotient, left.cells, self._rough(weight, local), abs(level - quotient))
+
+    def _least_pair(self, form: Any, start: Array | None) -> tuple[float, Array]:
+        """The least pair, with the factors that another weight left behind as long as these serve."""
+        if start is not None and self._inverses:
+            found = next_pair(form, self.space.mass, start, self._inverses[0])
+            if found is not None:
+                return found
+        quotient, x, inverse = least_pair_and_inverse(form, self.space.mass, start)
+        self._inverses[:] = [] if inverse is None else [inverse]
+        return quotient, x
+
+    @cached_property
+    def _inverses(self) -> list[Inverse]:
+        """The inverse of the form for the last weight that it was factorised for, if there is one."""
+        return []
+
+    def _balanced_level(self, weight: float, local: Array) -> float:
+        """The level μ with ∫(V − μ)u = 0, near that of u itself where u is small on all walls."""
+        pulled = product(self.problem.dimension, weight * self.potential, 2, local, self.space.degree)
+        volumes = self.space.mesh.volumes
+        return float(volumes @ pulled.mean(axis=1)) / float(volumes @ local.mean(axis=1))
 
     def _rough(self, weight: float, local: Array) -> Array | None:
         """∫(E u)² on each cell, E a bound of what V may be off by there."""
@@ -92,10 +116,11 @@ class Discretisation:
         return np.asarray(self.space.mesh.volumes * np.einsum("ci,ij,cj->c", blurred, mass_matrix(m, p + 2), blurred))
 
 
-def refine(trial: Trial) -> Mesh:
-    """Cut the cells that hold most of the squared residual."""
+def refine(trial: Trial, wanted: float = 0.0) -> Mesh:
+    """Cut the cells that hold most of the squared residual, or as much of it as is above the error that is wanted."""
     order = np.argsort(-trial.measure)
-    enough = np.cumsum(trial.measure[order]) >= BULK * trial.measure.sum()
+    share = min(BULK, 1 - wanted / (2 * trial.error))
+    enough = np.cumsum(trial.measure[order]) >= share * trial.measure.sum()
     marked = np.zeros(len(order), dtype=bool)
     marked[order[: int(np.argmax(enough)) + 1]] = True
     return trial.space.mesh.refined(marked)

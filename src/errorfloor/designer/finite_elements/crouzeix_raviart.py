@@ -37,7 +37,7 @@ def eigenvalue_bound(mesh: Mesh, potential: Array, which: int, ceiling: float = 
     if form.shape[0] <= which + 1:
         return 0.0
     shift = -1e-3 / elements.coarse
-    solver = _factors(form - shift * mass)
+    solver = symmetric_factors(form - shift * mass)
     inverse = LinearOperator(form.shape, matvec=solver.solve, dtype=float)
     start = np.ones(form.shape[0])
     found = eigsh(form, which + 1, mass, sigma=shift, OPinv=inverse, return_eigenvectors=False, v0=start)
@@ -46,15 +46,6 @@ def eigenvalue_bound(mesh: Mesh, potential: Array, which: int, ceiling: float = 
         if certain > 0 and number_below(form, mass, certain, (margin,)) <= which:
             return min(ceiling, certain / (1 + elements.coarse * certain / (1 - elements.share)))
     return 0.0
-
-
-def lies_above(mesh: Mesh, potential: Array, which: int, target: float, ceiling: float = math.inf) -> bool:
-    """Whether eigenvalue number ``which`` is proved to be at least ``target``: one factorisation, no iteration."""
-    elements = _elements(mesh, potential, ceiling)
-    left = 1 - elements.coarse * target / (1 - elements.share)
-    if left <= 0 or target > ceiling:
-        return False
-    return number_below(elements.form, elements.mass, target / left) <= which
 
 
 def number_below(form: Any, mass: Any, shift: float, margins: tuple[float, ...] = MARGINS) -> float:
@@ -69,7 +60,7 @@ def number_below(form: Any, mass: Any, shift: float, margins: tuple[float, ...] 
     unit = diags(mass.diagonal() ** -0.5)
     for margin in margins:
         try:
-            factors = _factors(unit @ (form - shift * (1 + margin) * mass) @ unit)
+            factors = symmetric_factors(unit @ (form - shift * (1 + margin) * mass) @ unit)
         except RuntimeError:  # an exactly singular pivot
             continue
         if (factors.perm_r != factors.perm_c).any():
@@ -99,7 +90,8 @@ def _elements(mesh: Mesh, potential: Array, ceiling: float) -> _Elements:
     return _Elements(*_matrices(mesh, lowered, active), float(constants[active].max()), share)
 
 
-def _factors(matrix: Any) -> Any:
+def symmetric_factors(matrix: Any) -> Any:
+    """A factorisation that permutes rows and columns alike, if pivots allow it."""
     from scipy.sparse.linalg import splu
 
     symmetric = {"SymmetricMode": True}
@@ -114,6 +106,17 @@ def interpolation_constants(mesh: Mesh) -> Array:
     return np.asarray(mesh.diameters**2 / math.pi**2 + edges / (m**2 * (m + 1) ** 2 * (m + 2)))
 
 
+def facet_numbers(mesh: Mesh) -> tuple[Array, Array]:
+    """The facets of each cell by number, opposite to its corners in turn, and those on which functions vanish."""
+    size = mesh.cells.shape[1]
+    others = [[k for k in range(size) if k != i] for i in range(size)]
+    facets = np.concatenate([mesh.cells[:, keep] for keep in others])
+    _, inverse = np.unique(facets, axis=0, return_inverse=True)
+    numbers = inverse.reshape(size, len(mesh.cells)).T
+    cell, opposite = mesh.outer
+    return numbers, numbers[cell, opposite][~mesh.insulated]
+
+
 def _matrices(mesh: Mesh, potential: Array, active: Array) -> tuple[Any, Any]:
     from scipy.sparse import csr_matrix
 
@@ -123,19 +126,15 @@ def _matrices(mesh: Mesh, potential: Array, active: Array) -> tuple[Any, Any]:
     mass = mesh.volumes[:, None, None] * one
     form = m**2 * mesh.volumes[:, None, None] * np.einsum("cak,cbk->cab", slopes, slopes)
     form = form + potential[:, None, None] * mass
-    others = [[k for k in range(m + 1) if k != i] for i in range(m + 1)]
-    facets = np.concatenate([mesh.cells[:, keep] for keep in others])
-    found, inverse = np.unique(facets, axis=0, return_inverse=True)
-    numbers = inverse.reshape(m + 1, len(mesh.cells)).T
-    cell, opposite = mesh.outer
-    fixed = numbers[cell, opposite][~mesh.insulated]
+    numbers, fixed = facet_numbers(mesh)
+    count = int(numbers.max()) + 1
     numbers = numbers[active]
     free = np.setdiff1d(numbers, fixed)
     rows = np.repeat(numbers, m + 1, axis=1).reshape(-1)
     columns = np.tile(numbers, (1, m + 1)).reshape(-1)
 
     def gathered(local: Array) -> Any:
-        whole = csr_matrix((local[active].reshape(-1), (rows, columns)), shape=(len(found), len(found)))
+        whole = csr_matrix((local[active].reshape(-1), (rows, columns)), shape=(count, count))
         return whole[free][:, free].tocsc()
 
     return gathered(form), gathered(mass)

@@ -76,7 +76,8 @@ def misfit(mesh: Mesh, degree: int, local: Array, source: Array, source_degree: 
     """Balance a trial function and measure what is left.
 
     ``local`` holds the function's Bernstein coefficients of each cell, ``source`` those of (V−μ)u. Through the
-    mesh's walls nothing flows, since test functions need not vanish there.
+    mesh's walls nothing flows, since test functions need not vanish there; if there is nothing but walls the integral
+    of the source must vanish.
     """
     m = mesh.vertices.shape[1]
     k = degree if m < 3 else degree - 1  # the flux's degree: in space one less saves most of the work
@@ -99,7 +100,40 @@ def misfit(mesh: Mesh, degree: int, local: Array, source: Array, source_degree: 
     squared = product(m, source, source_degree, source, source_degree).sum(axis=1) * mean_of_basis(m, 2 * source_degree)
     smooth = np.linalg.solve(mass_matrix(m, k - 1), (target / volume[:, None]).T).T
     rough = volume * np.clip(squared - (smooth * (target / volume[:, None])).sum(axis=1), 0, None)
-    return Misfit((np.sqrt(np.clip(misfit_squared, 0, None)) + mesh.diameters / math.pi * np.sqrt(rough)) ** 2)
+    plain = np.sqrt(np.clip(misfit_squared, 0, None)) + mesh.diameters / math.pi * np.sqrt(rough)
+    # or what is left of the divergence is made up for within each cell, by a flux that nothing of leaves it
+    extra = np.einsum("aiq,cq->cai", _inner_flux(m, k - 1, source_degree), source)
+    high = source_degree + 1
+    of_gradient = np.einsum("cai,ij,caj->c", gradient, _between(m, degree - 1, high), extra, optimize=True)
+    of_flux = np.einsum(
+        "cab,cai,ij,cbj->c", metric, out.reshape(len(volume), m, size), _between(m, k, high), extra, optimize=True
+    )
+    of_itself = np.einsum("cab,cai,ij,cbj->c", metric, extra, mass_matrix(m, high), extra, optimize=True)
+    whole = misfit_squared + 2 * of_flux / math.factorial(m) + volume * (of_itself - 2 * of_gradient)
+    return Misfit(np.minimum(plain**2, np.clip(whole, 0, None)))
+
+
+@lru_cache(maxsize=16)
+def _inner_flux(dimension: int, low: int, high: int) -> Array:
+    """Fluxes of the unit simplex with no normal component on its facets, for polynomials f of degree ``high``.
+
+    Their divergence is f less its projection onto degree ``low``. Indexed (coordinate, coefficient, coefficient of f).
+    Among all of degree high + 1 they have the least energy on a regular simplex.
+    """
+    m = dimension
+    table = reference(m, high + 1)
+    ones = np.ones((len(exponents(m, low)), len(exponents(m, high - low))))
+    raised = product(m, np.eye(len(ones)), low, ones, high - low)  # rows: the basis of the lower degree in the higher
+    projection = raised.T @ np.linalg.solve(mass_matrix(m, low), _between(m, low, high))
+    wanted = mass_matrix(m, high) @ (np.eye(len(projection)) - projection)
+    regular = (1 + np.eye(m)) / 2
+    energy = np.kron(regular, table.cross)
+    root = np.linalg.cholesky(energy)
+    facets = table.facets.reshape(-1, len(energy))
+    constraints = np.linalg.solve(root, np.vstack([table.divergence, facets]).T).T
+    right = np.vstack([wanted, np.zeros((len(facets), len(wanted)))])
+    found = np.linalg.solve(root.T, np.linalg.pinv(constraints, rcond=1e-11) @ right)
+    return sealed(found.reshape(m, -1, len(wanted)))
 
 
 def _balanced(mesh: Mesh, energy: Array, pull: Array, flow: Array, target: Array, facets: Array) -> Array:
@@ -137,6 +171,8 @@ def _balanced(mesh: Mesh, energy: Array, pull: Array, flow: Array, target: Array
     i, j = np.repeat(places, n, axis=1).reshape(count, n, n), np.tile(places, (1, n)).reshape(count, n, n)
     whole = csr_matrix((matrix[pairs], (i[pairs], j[pairs])), shape=(total * per_face,) * 2).tocsc()
     vector = np.bincount(places[live], load[live], minlength=total * per_face)
+    if mesh.insulated.all():  # pressure is determined up to a constant: fix it at one place
+        whole = whole + csr_matrix(([whole[0, 0]], ([0], [0])), shape=whole.shape).tocsc()
     solver = splu(whole, options={"SymmetricMode": True}, diag_pivot_thresh=0.0, permc_spec="MMD_AT_PLUS_A")
     pressure = solver.solve(vector)
     pressure = pressure + solver.solve(vector - whole @ pressure)

@@ -17,7 +17,7 @@ def polytope_mesh(normals: Array, offsets: Array, corners: Array, walls: Array |
     simplex is left whole.
     """
     size = float(np.ptp(corners, axis=0).max())
-    corners = _distinct(corners, SAME * size)
+    corners = distinct(corners, SAME * size)
     length = np.linalg.norm(normals, axis=1)
     touching = np.abs(corners @ normals.T - offsets) <= SAME * size * length
     inside = len(corners)
@@ -32,11 +32,11 @@ def polytope_mesh(normals: Array, offsets: Array, corners: Array, walls: Array |
         members = np.flatnonzero(face)
         if len(members) < corners.shape[1]:
             continue
-        around = members if corners.shape[1] == 2 else members[_around(corners[members], normal)]
+        cycle = members if corners.shape[1] == 2 else members[around(corners[members], normal)]
         if corners.shape[1] == 2:
             cells.append([int(members[0]), int(members[-1]), inside])
         else:
-            cells += [[int(around[0]), int(around[k]), int(around[k + 1]), inside] for k in range(1, len(around) - 1)]
+            cells += [[int(cycle[0]), int(cycle[k]), int(cycle[k + 1]), inside] for k in range(1, len(cycle) - 1)]
     return Mesh.of(np.vstack([corners, corners.mean(axis=0)]), np.array(cells), walls)
 
 
@@ -61,7 +61,8 @@ def _flatness(points: Array) -> int:
     return int(np.linalg.matrix_rank(points - points[0], tol=1e-7 * size)) if size > 0 else 0
 
 
-def _distinct(points: Array, apart: float) -> Array:
+def distinct(points: Array, apart: float) -> Array:
+    """Leave out points that come again."""
     kept: list[Array] = []
     for point in points:
         if all(np.abs(point - other).max() > apart for other in kept):
@@ -69,7 +70,7 @@ def _distinct(points: Array, apart: float) -> Array:
     return np.array(kept)
 
 
-def _around(points: Array, normal: Array) -> Array:
+def around(points: Array, normal: Array) -> Array:
     """The order of a planar face's corners around its centre."""
     middle = points - points.mean(axis=0)
     first = middle[np.linalg.norm(middle, axis=1).argmax()]

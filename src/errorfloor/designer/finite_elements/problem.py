@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.designer.feasibility import inner_point
+from errorfloor.designer.finite_elements.convex import affine_below
 from errorfloor.designer.finite_elements.mesh import Mesh
 from errorfloor.noise import Loss
 from errorfloor.noise.piecewise_bernstein import exponents
 from errorfloor.support import Support
+
+ROUNDING = 1e-12  # relative: how far a point that rounding took out of the support is moved towards the inside
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Isotropic:
         if self.loss is None:
             return np.zeros((len(mesh.cells), len(first)))
         if self.is_given:
-            below, above = self._enclosed(mesh)
+            below, above = self._between(mesh)
             heights = (below + above) / 2
             return np.asarray((heights[:, first] + heights[:, second]) / 2)
         corners = mesh.corners @ self.root.T
@@ -67,41 +71,56 @@ class Isotropic:
         return np.asarray((heights[:, first] + heights[:, second]) / 8)
 
     def interpolated(self, mesh: Mesh) -> Array:
-        """A quadratic through the values of ¼ℓ at corners and middles of edges, likewise; no bound of any kind."""
-        assert self.loss is not None, "asked only of a given loss"
+        """A quadratic through the values of ¼ℓ at corners and middles of edges, likewise; no bound of any kind.
+
+        Where it would be negative along an edge, as one through values of a steep function may, it is bent up: a
+        spurious well would hold the ground state.
+        """
         first, second = self._pairs
         corners = mesh.corners @ self.root.T
-        ends = np.asarray(self.loss(corners)) - self.offset
-        middles = np.asarray(self.loss((corners[:, first] + corners[:, second]) / 2)) - self.offset
-        return np.asarray((2 * middles - (ends[:, first] + ends[:, second]) / 2) / 4)
+        ends = self.values(corners) - self.offset
+        middles = self.values((corners[:, first] + corners[:, second]) / 2) - self.offset
+        between = 2 * middles - (ends[:, first] + ends[:, second]) / 2
+        least = -np.sqrt(ends[:, first].clip(min=0.0) * ends[:, second].clip(min=0.0))
+        return np.where(between < least, least / self.dimension, between) / 4
 
     def uncertainty(self, mesh: Mesh) -> Array | None:
         """How far ``potential`` may be from ¼ℓ on each cell, likewise; None where it is exact."""
         if not self.is_given:
             return None
         first, second = self._pairs
-        below, above = self._enclosed(mesh)
+        below, above = self._between(mesh)
         heights = (above - below) / 2
         return np.asarray((heights[:, first] + heights[:, second]) / 2)
 
     def least_potential(self, mesh: Mesh) -> Array:
         """A lower bound of ¼ℓ on each cell: the least Bernstein coefficient, or that of an affine function below."""
-        return np.asarray((self._enclosed(mesh)[0] if self.is_given else self.potential(mesh)).min(axis=1))
+        return np.asarray((self.enclosed(mesh)[0] if self.is_given else self.potential(mesh)).min(axis=1))
 
     @property
     def _pairs(self) -> Array:
         pairs = [[i for i, a in enumerate(alpha) for _ in range(a)] for alpha in exponents(self.dimension, 2)]
         return np.array(pairs).T
 
-    def _enclosed(self, mesh: Mesh) -> tuple[Array, Array]:
-        """Affine functions below and above a convex ¼ℓ on each cell, at its corners.
+    def enclosed(self, mesh: Mesh) -> tuple[Array, Array]:
+        """Affine functions below and above a given convex ¼ℓ on each cell, at its corners.
 
-        Above lies the one through the corners. With c the middle of a cell and y_i that of the face opposite to corner
-        v_i, c = (v_i + m y_i)/(m+1), and so ℓ(Σλ_i v_i) ≥ (m+1)ℓ(c) − mℓ(Σλ_i y_i) ≥ Σλ_i((m+1)ℓ(c) − mℓ(y_i)).
+        Above lies the one through the corners.
         """
+        corners = mesh.corners @ self.root.T
+        return (affine_below(self.values, corners) - self.offset) / 4, (self.values(corners) - self.offset) / 4
+
+    def _between(self, mesh: Mesh) -> tuple[Array, Array]:
+        """The same, with zero below where that is better: a large cell knows less than that ¼ℓ is not negative."""
+        below, above = self.enclosed(mesh)
+        return np.where(below.mean(axis=1, keepdims=True) < 0, 0.0, below), above
+
+    def values(self, w: Array) -> Array:
+        """A given ℓ at points of the support, which rounding may have taken out of it: these are moved in again."""
         assert self.loss is not None, "asked only of a given loss"
-        m, corners = self.dimension, mesh.corners @ self.root.T
-        middle = corners.mean(axis=1)
-        opposite = ((m + 1) * middle[:, None] - corners) / m
-        lowest = (m + 1) * np.asarray(self.loss(middle))[:, None] - m * np.asarray(self.loss(opposite))
-        return (lowest - self.offset) / 4, (np.asarray(self.loss(corners)) - self.offset) / 4
+        found = np.asarray(self.loss(w), dtype=float)
+        lost = ~np.isfinite(found)
+        if lost.any():
+            found = np.array(found)
+            found[lost] = self.loss(w[lost] + ROUNDING * (inner_point(self.support) - w[lost]))
+        return found

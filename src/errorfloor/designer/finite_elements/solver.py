@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.finite_elements.adaptive import (
     DEGREE,
     FIRST_DEGREE,
@@ -17,6 +18,7 @@ from errorfloor.designer.finite_elements.adaptive import (
 )
 from errorfloor.designer.finite_elements.assembly import Space
 from errorfloor.designer.finite_elements.enclosure import reach_of
+from errorfloor.designer.finite_elements.given import levels_of_given
 from errorfloor.designer.finite_elements.lower_bound import Bound, proved_bound
 from errorfloor.designer.finite_elements.problem import Isotropic
 from errorfloor.designer.finite_elements.region import Region, image
@@ -28,17 +30,19 @@ from errorfloor.support import Reals
 
 ROUGH = {2: 1e-2, 3: 0.15}  # relative residuals at which the extent of the ground state is known
 USEFUL = 1e-2  # a relative residual above this is no solution
-GIVEN = {2: 1e-5, 3: 1e-3}  # relative residuals that do for a given loss, which elements only know between bounds
+GIVEN = {2: 1e-5, 3: 6e-4}  # relative residuals that do for a given loss, which elements only know between bounds
 
 
 class Solver:
     """Adaptive finite elements for one region; the mesh only ever grows."""
 
     def __init__(self, problem: Isotropic, region: Region) -> None:
-        open_ended = problem.is_given and not problem.support.is_bounded  # no bound is proved: a fit will do
-        if problem.is_given:
-            raised = replace(problem, offset=0.0)
-            lowest = raised.interpolated(region.fine) if open_ended else raised.least_potential(region.fine)
+        # where bounds have trial functions of their own a fit of the loss will do
+        open_ended = problem.is_given and not problem.support.is_bounded
+        if open_ended and problem.loss is not None:
+            problem = replace(problem, offset=smallest_loss(problem.support, problem.loss))
+        elif problem.is_given:
+            lowest = replace(problem, offset=0.0).least_potential(region.fine)
             problem = replace(problem, offset=4 * float(lowest.min()))
         self.problem, self.region, self._interpolates = problem, region, open_ended
         self._last = FIRST_DEGREE[problem.dimension] if problem.is_given else DEGREE[problem.dimension]
@@ -60,7 +64,7 @@ class Solver:
             if trial.error <= FITS and trial.space.degree < self._last:
                 space = Space(trial.space.mesh, self._last)
             else:
-                space = Space(refine(trial), trial.space.degree)
+                space = Space(refine(trial, tolerance), trial.space.degree)
             useful = trial.error <= USEFUL
             most = MOST_UNKNOWNS[self.problem.dimension] // (4 if self.problem.is_given and useful else 1)
             if space.count > most:
@@ -81,18 +85,33 @@ class Solver:
         return self._discretisation.solve(weight, self._start, measured=measured)
 
     def bound(self, weight: float, trial: Trial) -> Bound | None:
-        """Prove a lower bound; of a given loss on an unbounded support nothing is known beyond where it is cut off."""
+        """Prove a lower bound for the whole support; None where a given loss is not known well enough."""
         assert trial.residual is not None, "bounds come from trial functions that were measured"
         residual = float(trial.residual.sum())
         if not self.problem.is_given or weight == 0:
-            return proved_bound(self.problem, self.region, self._reach, weight, trial.quotient, residual)
-        if not self.problem.support.is_bounded or trial.rough is None:
+            return proved_bound(self.problem, self.region, self._reach, weight, trial.quotient, residual, off=trial.off)
+        if not self.problem.support.is_bounded:
+            return self._bound_of_given(weight, trial)
+        if trial.rough is None:
             return None
         lowered = weight * self.problem.offset / 4
         quotient = self._own_quotient(weight, trial) - lowered
         rough = float(trial.rough.sum())
         found = proved_bound(self.problem, self.region, self._reach, weight, quotient, residual, rough)
         return Bound(found.value + lowered, found.method)
+
+    def _bound_of_given(self, weight: float, trial: Trial) -> Bound | None:
+        """The bound for a given loss on an unbounded support, from a trial function of its own."""
+        levels = levels_of_given(self.problem, self._reach, weight, self._own_quotient(weight, trial))
+        if levels is None:
+            return None
+        lowered = weight * levels.problem.offset / 4
+        enclosing = levels.enclosing_trial(weight, trial)
+        found = None
+        if enclosing is not None:
+            found = levels.bound(enclosing, self._own_quotient(weight, enclosing) - lowered)
+        found = found or levels.direct
+        return Bound(found.value + lowered, found.method) if found.value + lowered > 0 else None
 
     def _own_quotient(self, weight: float, trial: Trial) -> float:
         """The quotient with the loss itself, not what stands for it on the mesh."""
@@ -128,7 +147,7 @@ class TruncatedSolver:
         """Cut off the support, if that was not done for a weight like this, and solve there."""
         if self._solver is None or not self.serves(weight):
             self._solver = self._cut_off(weight)
-            self._range = (0.98 * weight, 3 * weight)
+            self._range = (0.9 * weight, 3 * weight)
         return self._solver.solve(weight, tolerance, progress)
 
     def serves(self, weight: float) -> bool:

@@ -11,11 +11,11 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.feasibility import least_place, smallest_loss
+from errorfloor.designer.finite_elements.convex import least_value
 from errorfloor.designer.finite_elements.mesh import Mesh
 from errorfloor.designer.finite_elements.polygon_mesh import graded, polygon_mesh
-from errorfloor.designer.finite_elements.polytope_mesh import polytope_mesh
 from errorfloor.designer.finite_elements.problem import Isotropic
-from errorfloor.designer.finite_elements.region import MISSING, Region, aligned
+from errorfloor.designer.finite_elements.region import MISSING, Region, aligned, spatial_mesh
 from errorfloor.errors import SupportError
 from errorfloor.support import Polytope
 
@@ -23,6 +23,8 @@ from errorfloor.support import Polytope
 # and a linear loss needs far more room than a quadratic one to become large
 STEEP = {2: 14.0, 3: 6.0}
 STEEP_ABSOLUTE = {2: 4.5, 3: 2.2}
+SPARE = 1.05  # times as far as rays come below a ceiling: the first walls beyond which that is to be proved
+WIDER, MOVES = 1.3, 12  # and how they are moved outwards where it is not
 
 
 def truncated_region(problem: Isotropic, weight: float, quotient: float) -> Region:
@@ -31,19 +33,61 @@ def truncated_region(problem: Isotropic, weight: float, quotient: float) -> Regi
     assert problem.loss is not None, "without a loss nothing confines the noise"
     steep = STEEP_ABSOLUTE if problem.loss.is_absolute else STEEP
     normals, offsets = truncating_walls(problem, weight, quotient, steep[problem.dimension])
+    coarse, corners = _cut_off(problem, normals, offsets)
+    outside = min(_beyond(problem, A, b, normal, offset) for normal, offset in zip(normals, offsets, strict=True))
+    if problem.dimension == 3:
+        return Region(coarse, coarse.refined_to(1.0 * float(coarse.volumes.sum()) ** (1 / 3)), outside)
+    far = np.abs(corners @ normals.T - offsets).min(axis=1) > 1e-9 * float(np.ptp(corners, axis=0).max())
+    return Region(coarse, graded(coarse, corners, corners[far], MISSING), outside)
+
+
+def _cut_off(problem: Isotropic, normals: Array, offsets: Array) -> tuple[Mesh, Array]:
+    """A coarse mesh of the support between some walls, in isotropic coordinates, and its corners."""
+    A, b = _half_spaces(problem)
     body = Polytope(A=np.vstack([A @ problem.root, normals]), b=np.concatenate([b, offsets]))
     corners = body.facets.center + body.facets.size * body.facets.corners
     walls = np.column_stack([normals, offsets])
-    outside = min(_beyond(problem, A, b, normal, offset) for normal, offset in zip(normals, offsets, strict=True))
     if problem.dimension == 3:
-        coarse = aligned(problem, polytope_mesh(*body.half_spaces, corners, walls))
-        return Region(coarse, coarse.refined_to(1.0 * float(coarse.volumes.sum()) ** (1 / 3)), outside)
+        return spatial_mesh(problem, *body.half_spaces, corners, walls), corners
     middle = corners - corners.mean(axis=0)
     corners = corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))]
     plain = polygon_mesh(corners)
-    coarse = aligned(problem, Mesh(plain.vertices, plain.cells, walls))
-    far = np.abs(corners @ normals.T - offsets).min(axis=1) > 1e-9 * body.facets.size
-    return Region(coarse, graded(coarse, corners, corners[far], MISSING), outside)
+    return aligned(problem, Mesh(plain.vertices, plain.cells, walls)), corners
+
+
+def box_below(problem: Isotropic, weight: float, ceiling: float, axes: Array) -> Mesh | None:
+    """Mesh what of the support is in a box along some axes beyond which a given V is proved to be at least a ceiling.
+
+    The segment from the least place to a point beyond the box passes a wall of it; convexity lets V rise from there on
+    if it has risen up to there. The walls are moved outwards until V is proved to be high on all of them.
+    """
+    place, rays, steps, values = _along_rays(problem, weight, 241)
+    low = values < ceiling
+    reach = np.where(low.all(axis=0), steps[-1], steps[np.argmin(low, axis=0)])
+    rows = np.vstack([axes.T, -axes.T])
+    extent = (rows @ (rays * reach[:, None]).T).max(axis=1)
+    start, wanted = float(problem.values(place @ problem.root.T)), 4 * ceiling / weight
+    extent = SPARE * np.maximum(extent, 0.1 * extent.max())
+    for _ in range(MOVES):
+        mesh, _ = _cut_off(problem, rows, rows @ place + extent)
+        facets, on = _facets_on_walls(mesh)
+        parts = [facets[on == k] @ problem.root.T for k in range(len(rows))]
+        least = np.array([least_value(problem.values, part, 0.02 * (wanted - start))[0] for part in parts])
+        if (least >= wanted).all() and wanted >= start:
+            return mesh
+        extent = np.where(least >= wanted, extent, WIDER * extent)
+    return None
+
+
+def _facets_on_walls(mesh: Mesh) -> tuple[Array, Array]:
+    """The corners of the outer facets that lie on walls, (facet, corner, coordinate), and which walls these are."""
+    assert mesh.walls is not None, "asked only where a support was cut off"
+    cell, opposite = (index[mesh.insulated] for index in mesh.outer)
+    count = mesh.cells.shape[1]
+    others = np.array([[k for k in range(count) if k != i] for i in range(count)])
+    facets = mesh.vertices[np.take_along_axis(mesh.cells[cell], others[opposite], axis=1)]
+    heights = np.abs(facets @ mesh.walls[:, :-1].T - mesh.walls[:, -1]).max(axis=1)
+    return np.asarray(facets), np.argmin(heights, axis=1)
 
 
 def truncating_walls(problem: Isotropic, weight: float, quotient: float, steep: float) -> tuple[Array, Array]:
@@ -90,7 +134,7 @@ def _beyond(problem: Isotropic, A: Array, b: Array, normal: Array, offset: float
     """What ¼ℓ is at least on the support beyond a wall, a little less for the accuracy of its computation."""
     assert problem.loss is not None, "without a loss nothing confines the noise"
     if problem.is_given:
-        return 0.0  # of a given loss nothing is proved out there
+        return 0.0  # what a given loss is out there is found when it is asked for, nearer by
     row = -normal @ problem.inverse
     try:
         rest = Polytope(A=np.vstack([A, row]), b=np.append(b, -offset))
@@ -108,6 +152,7 @@ def _along_rays(problem: Isotropic, weight: float, count: int) -> tuple[Array, A
     place = least_place(problem.support, problem.loss) @ problem.inverse.T
     grid = np.stack(np.meshgrid(*[np.arange(-2.0, 3.0)] * problem.dimension), axis=-1).reshape(-1, problem.dimension)
     rays = np.vstack([grid[np.abs(grid).max(axis=1) == 2], _inwards(problem)])
+    rays = np.vstack([rays, _along_faces(problem, place, rays)])
     rays /= np.linalg.norm(rays, axis=1)[:, None]
     steps = (1 + float(np.abs(place).max())) * np.geomspace(1e-6, 1e6, count)
     points = (place + steps[:, None, None] * rays) @ problem.root.T
@@ -128,6 +173,20 @@ def _inwards(problem: Isotropic) -> Array:
     rows = np.column_stack([A, np.linalg.norm(A, axis=1)])  # A·ray + |A|·depth ≤ 0
     found = linprog(np.append(np.zeros(m), -1.0), A_ub=rows, b_ub=np.zeros(len(A)), bounds=[(-1, 1)] * m + [(0, 1)])
     return np.asarray(found.x[:m] if found.status == 0 and np.abs(found.x[:m]).max() > 0.1 else np.ones(m))
+
+
+def _along_faces(problem: Isotropic, place: Array, rays: Array) -> Array:
+    """Rays that leave the support at once, turned along its faces and edges, and a little inwards."""
+    A, b = _half_spaces(problem)
+    normals = A @ problem.root
+    length = np.linalg.norm(normals, axis=1)
+    near = b - normals @ place <= 1e-6 * length * (1 + float(np.abs(place).max()))
+    turned = rays[(rays @ normals[near].T > 0).any(axis=1)]
+    for _ in range(20):  # onto one face after the other
+        for normal in normals[near] / length[near, None]:
+            turned = turned - (turned @ normal).clip(min=0.0)[:, None] * normal
+    turned = turned[np.linalg.norm(turned, axis=1) > 0.1]
+    return np.asarray(turned + 1e-6 * _inwards(problem))
 
 
 def _first_guess_of_given(problem: Isotropic, weight: float) -> float:
