@@ -44,22 +44,28 @@ def squared_norm(alpha: tuple[int, ...]) -> float:
     return math.exp(logarithm)
 
 
-def basis_jets(y: Array, degree: int, order: int) -> Iterator[tuple[tuple[int, ...], Array]]:
+def basis_jets(y: Array, degree: int, order: int, every: int = 1) -> Iterator[tuple[tuple[int, ...], Array]]:
     """Every exponent with the values of (1 − |y|²)·polynomial at points y of shape (m, points), and derivatives.
 
-    ``order`` 0 gives values, 1 gradients after them, 2 the second derivatives (1,1), (1,2) … after those; all along the
-    first axis.
+    Only exponents that are multiples of ``every`` in each coordinate are given. ``order`` 0 gives values, 1 gradients
+    after them, 2 the second derivatives (1,1), (1,2) … after those; all along the first axis.
     """
     m = len(y)
     coordinates = [_coordinate(y, j, order) for j in range(m)]
     squares = [_constant(y, order)]
     for j in range(m):
         squares.append(squares[-1] - _times(coordinates[j], coordinates[j], m))
-    yield from _factors(coordinates, squares, degree, m, (), squares[-1])
+    yield from _factors(coordinates, squares, degree, m, (), squares[-1], every)
 
 
 def _factors(
-    coordinates: list[Array], squares: list[Array], degree: int, j: int, later: tuple[int, ...], so_far: Array
+    coordinates: list[Array],
+    squares: list[Array],
+    degree: int,
+    j: int,
+    later: tuple[int, ...],
+    so_far: Array,
+    every: int,
 ) -> Iterator[tuple[tuple[int, ...], Array]]:
     """Multiply in the factors of the coordinates from the last to the first."""
     if j == 0:
@@ -67,8 +73,8 @@ def _factors(
         return
     m, power = len(coordinates), sum(later)
     factors = _homogeneous(coordinates[j - 1], squares[j - 1], degree - power, MU + power + (m - j) / 2, m)
-    for k, factor in enumerate(factors):
-        yield from _factors(coordinates, squares, degree, j - 1, (k, *later), _times(so_far, factor, m))
+    for k in range(0, len(factors), every):
+        yield from _factors(coordinates, squares, degree, j - 1, (k, *later), _times(so_far, factors[k], m), every)
 
 
 def combination(coefficients: Array, y: Array, degree: int, order: int = 0) -> Array:

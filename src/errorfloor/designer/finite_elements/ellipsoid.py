@@ -36,7 +36,7 @@ from errorfloor.support import Ball, Ellipsoid
 
 DEGREES = {2: (8, 12, 18, 26, 36, 48), 3: (6, 8, 11, 14, 18), 4: (4, 6, 8, 10, 12)}
 MOST_POLYNOMIALS = 1400  # that matrices are formed for
-FREE = 1e-9  # the relative change at which the degree is high enough without a loss
+FREE = 1e-8  # the relative change at which the degree is high enough without a loss
 HOPELESS = 0.1  # a relative change at the third degree after which no other will do
 SIDES = 96  # of the polygon around an ellipse
 GIVEN = {2: 24, 3: 24, 4: 10}  # nodes beyond the degree for a given loss
@@ -232,11 +232,12 @@ class EllipsoidSolver:
         indices = total_degrees(len(nodes), degree)
         where = {indices[k]: place for place, k in enumerate(used.tolist())}
         unit = 1 / np.sqrt(self._norms(degree)[used])
+        every = 2 if all(k % 2 == 0 for alpha in where for k in alpha) else 1
         total = np.zeros((len(where), len(where)))
         for start in range(0, nodes.shape[1], CHUNK):
             part = np.ascontiguousarray(nodes[:, start : start + CHUNK])
             table = np.empty((len(channels), len(where), part.shape[1]))
-            for alpha, jet in basis_jets(part, degree, order):
+            for alpha, jet in basis_jets(part, degree, order, every):
                 if alpha in where:
                     table[:, where[alpha]] = jet[[c for c, _ in channels]] * unit[where[alpha]]
             share = weights[start : start + CHUNK]
