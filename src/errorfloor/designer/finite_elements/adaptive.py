@@ -18,6 +18,7 @@ BULK = 0.9  # the share of the squared residual that is refined in one round
 MOST_UNKNOWNS = {2: 120_000, 3: 50_000}
 DEGREE = {2: 8, 3: 5}
 FIRST_DEGREE = {2: 4, 3: 3}  # until the mesh fits the ground state roughly
+INTERPOLATED = 0.1  # of what bounds of a given loss are apart: about what an interpolation is off by
 FITS = 5e-2  # the relative residual at which it does
 
 
@@ -108,9 +109,10 @@ class Discretisation:
 
     def _rough(self, weight: float, local: Array) -> Array | None:
         """∫(E u)² on each cell, E a bound of what V may be off by there."""
-        off = None if self.interpolates else self.problem.uncertainty(self.space.mesh)
+        off = self.problem.uncertainty(self.space.mesh)
         if off is None or weight == 0:
             return None
+        off = off * (INTERPOLATED if self.interpolates else 1.0)
         m, p = self.problem.dimension, self.space.degree
         blurred = product(m, weight * off, 2, local, p)
         return np.asarray(self.space.mesh.volumes * np.einsum("ci,ij,cj->c", blurred, mass_matrix(m, p + 2), blurred))

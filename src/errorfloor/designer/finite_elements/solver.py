@@ -66,7 +66,7 @@ class Solver:
             else:
                 space = Space(refine(trial, tolerance), trial.space.degree)
             useful = trial.error <= USEFUL
-            most = MOST_UNKNOWNS[self.problem.dimension] // (4 if self.problem.is_given and useful else 1)
+            most = MOST_UNKNOWNS[self.problem.dimension] // (3 if self.problem.is_given and useful else 1)
             if space.count > most:
                 if not useful:
                     raise ConvergenceError(
