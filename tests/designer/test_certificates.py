@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -10,7 +11,7 @@ from errorfloor.designer.finite_elements import ground_state as elements
 from errorfloor.designer.flux import Flux, bound, bound_by_gap
 from errorfloor.designer.lower_bound import Domain, _above_level, _levels_below, on_the_box, on_the_line
 from errorfloor.designer.one_axis import Line
-from errorfloor.designer.potential import Curve, Potential
+from errorfloor.designer.potential import Curve, Potential, least_on_box
 from errorfloor.designer.second_level import convex_gap, second_level
 from errorfloor.designer.solvers import solve
 from errorfloor.designer.tensor import Tensor
@@ -163,3 +164,68 @@ def test_answers_too_closely_correlated_fall_back_on_what_holds():
     certificate = ef.design(ef.Orthant(4), sensitivity=K, loss="absolute", loss_weight=2.0).certificate
     alone = ef.design(ef.Orthant(4), sensitivity=0.1 * np.eye(4), loss="absolute", loss_weight=2.0).certificate
     assert alone.value * (1 - 1e-6) <= certificate.lower_bound < certificate.value
+
+
+def test_a_given_loss_with_a_narrow_valley_is_not_bounded_above_what_a_noise_costs():
+    """Its least place falls between the nodes of a coarse grid."""
+
+    def valley(w):
+        return np.sqrt(0.05**2 + (w - 0.05) ** 2).sum(axis=-1)
+
+    K, weight = 0.7 * np.eye(4) + 0.3, 1e6
+    found = ef.design(ef.Box([-1] * 4, [1] * 4), sensitivity=K, loss=valley, loss_weight=weight).certificate
+    side = ef.RaisedCosine(0.015, 0.085)  # four independent coordinates with a noise that fits the valley
+    mean = side.expected_loss(lambda w: np.sqrt(0.05**2 + (w - 0.05) ** 2))
+    assert found.lower_bound <= 4 * float(side.information[0, 0]) + weight * 4 * mean
+
+
+@pytest.mark.parametrize("support", [ef.Interval(-1, 1), ef.Box([-1, -1], [1, 1]), ef.Ball(4, 1.0)])
+def test_a_loss_below_zero_only_moves_value_and_bound(support):
+    m = support.dimension
+    plain = ef.design(support, loss_weight=20.0).certificate
+    moved = ef.design(
+        support, loss=lambda w: np.asarray(w) ** 2 - 10 if m == 1 else (w**2).sum(axis=-1) - 10, loss_weight=20.0
+    )
+    certificate = moved.certificate
+    assert certificate.value == pytest.approx(plain.value - 200, rel=1e-3)
+    assert certificate.lower_bound <= (plain.value - 200) + 1e-6
+    assert certificate.lower_bound < certificate.value + 1e-9
+
+
+def test_convex_functions_are_nowhere_below_what_is_proved_of_them():
+    generator = np.random.default_rng(3)
+    for _ in range(20):
+        slopes, heights = generator.normal(size=(6, 3)), generator.normal(size=6)
+        low, high = np.full(3, -1.0), generator.uniform(0.5, 2.0, 3)
+
+        def function(x, slopes=slopes, heights=heights):
+            return (x @ slopes.T + heights).max(axis=-1)
+
+        points = generator.uniform(low, high, size=(4000, 3))
+        least = least_on_box(function, low, high)
+        assert least <= function(points).min()
+        assert function(points).min() - least < 2.0
+
+
+def test_a_kink_beside_the_end_of_a_piece_is_seen():
+    """The window's middle is a break, and a kink lies just beside it."""
+
+    def flat(w):
+        return np.maximum(np.abs(w - 0.3), 1e-3)
+
+    found = ef.design(ef.Reals(1), loss=flat, loss_weight=1.0)
+    fine = np.linspace(-12, 12.6, 400_001)
+    density = found.pdf(fine)
+    mean = float(np.trapezoid(flat(fine) * density, fine))
+    assert found.certificate.loss == pytest.approx(mean, rel=1e-9)
+
+
+def test_bounds_of_nearly_dependent_answers_allow_for_rounding():
+    r, s = 1 - 1e-11, 7.0
+    K = np.array([[1.0, r * s], [r * s, s**2]])
+    R = np.array([[s**2, -r * s], [-r * s, 1.0]]) / (1 - r)
+    with mpmath.workdps(50):
+        product = mpmath.matrix(K.tolist()) * mpmath.matrix(R.tolist())
+        truth = float(2 * mpmath.sqrt(product[0, 0] + product[1, 1] + 2 * mpmath.sqrt(mpmath.det(product))))
+    found = elements(ef.Reals(2), K, Loss.parse(R, 2), 1.0, tolerance=1e-6)
+    assert found.lower_bound <= truth

@@ -240,3 +240,21 @@ def test_a_slice_is_looked_at_from_deep_inside():
             directions = np.random.default_rng(4).normal(size=(50, 3))
             around = place + 0.5 * depth * (1 - 1e-9) * directions / np.linalg.norm(directions, axis=1)[:, None]
             assert support.contains(around).all() == (depth > 0)
+
+
+@pytest.mark.parametrize(
+    "support", [ef.Box([-1, -1], [1, 1]), ef.Ball(2, 1.0), ef.Reals(2)], ids=["box", "disc", "plane"]
+)
+def test_a_given_loss_that_is_not_even_draws_the_slice_off_the_centre(support):
+    """K counts derivatives along the first axis only; the loss is least where the second coordinate is 0.5."""
+
+    def loss(w):
+        return w[..., 0] ** 2 + (w[..., 1] - 0.5) ** 2
+
+    certificate = ef.design(support, sensitivity=np.diag([1.0, 0.0]), loss=loss, loss_weight=100.0).certificate
+    reach = {"Box": 1.0, "Ball": math.sqrt(0.75)}.get(type(support).__name__)
+    line = ef.Reals(1) if reach is None else ef.Interval(-reach, reach)
+    through = ef.design(line, loss_weight=100.0).certificate.value  # of the slice through the least loss
+    assert certificate.lower_bound <= through * (1 + 1e-9)
+    assert certificate.value <= through * (1 + 1e-6)
+    assert certificate.gap < 1e-4

@@ -19,7 +19,7 @@ def test_one_number_asked_twice_costs_the_diagonal_of_the_square():
     noise = ef.design(ef.Box([0, 0], [1, 1]), sensitivity=np.ones((2, 2)))
     assert isinstance(noise, Flat)
     assert noise.certificate.value == pytest.approx(4 * PI2, rel=1e-8)
-    assert noise.certificate.gap == 0
+    assert noise.certificate.gap < 1e-11
     assert "no density is optimal" in noise.certificate.method
     assert noise.information_about([[1.0], [1.0]])[0, 0] == pytest.approx(4 * PI2, rel=1e-12)
     assert ef.floor(noise, [[1.0], [1.0]]).information[0, 0] == pytest.approx(4 * PI2, rel=1e-12)
@@ -68,7 +68,7 @@ def test_a_single_query_repeated_uses_the_longest_chord(support, direction, chor
     v = np.array(direction) / np.linalg.norm(direction)
     noise = ef.design(support, sensitivity=np.outer(v, v))
     assert noise.certificate.value == pytest.approx(4 * PI2 / chord**2, rel=1e-8)
-    assert noise.certificate.gap == 0
+    assert noise.certificate.gap < 1e-11
     assert support.contains(noise.sample(500, rng=1)).all()
 
 

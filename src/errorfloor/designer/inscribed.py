@@ -14,6 +14,7 @@ from errorfloor.checks import Array
 from errorfloor.designer import finite_elements, spectral
 from errorfloor.designer.around import split_bound
 from errorfloor.designer.ground_state import GroundState, Progress
+from errorfloor.designer.potential import least_on_box
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import BesselBall, Loss
 from errorfloor.support import Ball, Ellipsoid, Interval, Support
@@ -71,8 +72,8 @@ def ground_state_in_ellipsoid(
         found = _in_a_box(support, sensitivity, loss, weight, progress, start)
     if not certify or (found.gap is not None and found.gap <= CLOSE):
         return found
-    lower, how = max(_inclusions(support, sensitivity, loss, weight))
-    if lower <= (found.lower_bound or 0.0):
+    lower, how = max(_inclusions(support, sensitivity, loss, weight), default=(-math.inf, ""))
+    if lower <= (-math.inf if found.lower_bound is None else found.lower_bound):
         return found
     method = f"{found.method.split(';')[0]}; lower bound by {how}"
     return replace(found, lower_bound=min(lower, found.value), method=method)
@@ -112,8 +113,11 @@ def _inclusions(
         return free
     known = finite_elements.ground_state(body, sensitivity)
     least = max([*free, (known.lower_bound or 0.0, "what is least without the loss")])
-    if loss.function is not None:
-        return [least]
+    if loss.function is not None:  # convex and finite around the body too, or nothing is said
+        N, _ = _frame(body, sensitivity)
+        middle, back = N @ body.middle, np.linalg.inv(N)
+        lowest = least_on_box(lambda x: np.asarray(loss(x @ back.T)), middle - 1, middle + 1)
+        return [(least[0] + weight * lowest, f"{least[1]}, and the least loss")] if math.isfinite(lowest) else []
     around = spectral.ground_state(_around(body, sensitivity), sensitivity, loss, weight, tolerance=TOLERANCE)
     return [
         (around.lower_bound or 0.0, "a box around the support"),

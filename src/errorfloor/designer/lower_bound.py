@@ -26,6 +26,7 @@ from errorfloor.noise.spectral_axis import Axis
 ROUNDING = 1e-12  # relative: what the arithmetic of a bound may be off by, at degree 20; it grows with the cube
 UNRESOLVED = 1e-9  # relative: what a kink of a given function may cost, inside the shortest piece that is cut
 MOST_STEPS = 60
+APART = 1e-3  # relative: by how much a second level is to lie above the quotient
 TIGHT = 1e-6  # relative: a bound this near to the value is not worth another
 LESS_CORRELATED = "comparison with less correlated answers"
 COARSE = {2: (14, 24, 40, 60), 3: (8, 12, 18), 4: (6, 9, 13)}
@@ -157,7 +158,7 @@ def _levels_below(domain: Domain) -> tuple[float, float] | None:
     """
     unit = np.sqrt(np.diag(domain.A))
     share = float(np.linalg.eigvalsh(domain.A / unit / unit[:, None])[0]) * (1 - 1e-9)
-    if share <= 0 or not domain.potential.is_separable:
+    if share <= 1e-6 or not domain.potential.is_separable:
         return None
     ground, above = 0.0, math.inf
     for i in range(len(domain.A)):
@@ -179,8 +180,8 @@ def _above_level(domain: Domain, axes: tuple[Axis, ...], c: Array, level: float)
     if numbers is None:
         return None
     R, beta, shift = numbers
-    if level <= R - shift or (level + shift) * beta <= 1:
-        return None
+    if level - (R - shift) <= APART * R or (level + shift) * beta <= 1:
+        return None  # so near to the quotient rounding would be magnified
     return _rounded_down(bound(R, beta, level + shift), R, max(axis.degree for axis in axes)) - shift, R - shift
 
 

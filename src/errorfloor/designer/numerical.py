@@ -10,7 +10,7 @@ from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.quality import SOUGHT, meet
 from errorfloor.designer.regular import closed_form
-from errorfloor.designer.solvers import solve
+from errorfloor.designer.solvers import TOLERANCE, solve
 from errorfloor.noise import Certificate, Noise
 from errorfloor.noise.piecewise_losses import TOLERATED
 
@@ -25,14 +25,15 @@ def numerical_design(
     *,
     certify: bool = True,
     accuracy: float = SOUGHT,
+    tolerance: float = TOLERANCE,
 ) -> tuple[Noise, GroundState, float]:
     """Give the certified noise of a problem whose K is regular, its ground state and the weight ϱ of its loss.
 
     ``start`` is the state and weight of a nearby problem with a bound that binds: the search begins at that weight, and
-    ends when the loss is within a relative ``accuracy`` of its bound. A bound on the loss is recognised as inactive
-    when the best noise without it meets it.
+    ends when the loss is within a relative ``accuracy`` of its bound; ``tolerance`` is that of the value. A bound on
+    the loss is recognised as inactive when the best noise without it meets it.
     """
-    options: dict[str, Any] = {"progress": progress}
+    options: dict[str, Any] = {"progress": progress, "tolerance": tolerance}
     support, K, loss = problem.support, problem.sensitivity, problem.loss
     if problem.max_loss is None:
         weight = problem.loss_weight or 0.0

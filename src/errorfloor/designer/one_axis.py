@@ -19,6 +19,7 @@ from errorfloor.errors import ConvergenceError, IllPosedError
 from errorfloor.noise.spectral_axis import Axis, gauss, legendre
 
 DECAY = 26.0
+ENDS = 1e-2  # what an interpolant may be off by at the ends of a piece counts so much: rounding is larger there
 RESOLVED = 1e-14  # relative size of the last coefficients of a resolved function
 LOCATED = 1e-10  # of the window: how closely kinks are found
 MOST_PIECES = 160
@@ -138,6 +139,10 @@ class Line:
         x = a[:, None] + (b - a)[:, None] * ((nodes + 1) / 2)
         values = self.curve(x.reshape(-1)).reshape(x.shape)
         last = np.abs(values @ _last_coefficients()).max(axis=1)
+        # a kink between an end and the first node is only seen at the end
+        ends = self.curve(np.stack([a, b], axis=1).reshape(-1)).reshape(-1, 2)
+        off = np.abs(values @ _towards_ends() - ends).max(axis=1)
+        last = np.maximum(last, ENDS * np.where(np.isfinite(off), off, 0.0))
         size = np.maximum(energy, np.abs(values).max(axis=1))
         return np.asarray(np.maximum(last - self.curve.grain, 0.0) / size)
 
@@ -197,6 +202,14 @@ def _last_coefficients() -> Array:
     nodes, weights = gauss(DEGREE)
     k = np.arange(DEGREE)
     return np.asarray(legendre(nodes, DEGREE - 1) * weights[:, None] * (2 * k + 1) / 2)[:, -3:]
+
+
+def _towards_ends() -> Array:
+    """From values at Gauss nodes to those of their interpolant at both ends."""
+    nodes, weights = gauss(DEGREE)
+    k = np.arange(DEGREE)
+    coefficients = legendre(nodes, DEGREE - 1) * weights[:, None] * (2 * k + 1) / 2
+    return np.asarray(coefficients @ np.stack([(-1.0) ** k, np.ones(DEGREE)], axis=1))
 
 
 def _halved(breaks: Array, chosen: Array) -> Array:

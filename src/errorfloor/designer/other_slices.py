@@ -15,8 +15,10 @@ from errorfloor.designer.regular import solve_regular
 from errorfloor.designer.slices import Costs, on_slice, slice_at
 from errorfloor.errors import ConvergenceError, InputError
 from errorfloor.noise import Certificate
+from errorfloor.noise.piecewise_losses import TOLERATED
 
 EXACT = 1e-12  # relative rounding of a value or a bound of one slice
+RULES = {2: TOLERATED[2], 3: TOLERATED[3]}  # what means of losses with kinks may be off by, by a slice's dimension
 FINEST = 1e-11  # gaps below this are not worth a finer look: rounding would count
 COARSEST = 1e-2  # gaps above this are not met by a coarser look
 NEAR = 1e-3  # of the width of the noise: how far from the chosen slice others are looked at
@@ -85,7 +87,10 @@ class OtherSlices:
         costs = Costs(self.problem, self.offsets.basis)
         steps = step * simplex(len(self.offsets.across))
         values = np.array([costs(self.offsets.inside(offset + each)[0]) for each in steps]) / self.cost
-        return Slopes.between(offset, lower - EXACT * abs(lower), steps, values + EXACT * np.abs(values))
+        loss = self.problem.loss
+        by_rule = loss is not None and loss.weight is None  # an absolute loss is a given one along a slice
+        off = EXACT + (RULES.get(self.offsets.basis.shape[1], 0.0) if by_rule else 0.0)
+        return Slopes.between(offset, lower - EXACT * abs(lower), steps, values + off * np.abs(values))
 
     def shadow(self) -> Shadow:
         """The set of the offsets of all slices that can cost less.

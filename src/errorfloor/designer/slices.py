@@ -15,11 +15,14 @@ from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.offsets import Offsets, is_convex
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.regular import solve_regular
+from errorfloor.designer.solvers import TOLERANCE
 from errorfloor.errors import ConvergenceError, IllPosedError, InputError
 from errorfloor.noise import Certificate, Flat, Loss, Noise
 from errorfloor.support import Ball, Box, Ellipsoid, Interval, Polygon, Polytope, Reals, Support
 
-FINE = 1e-4  # of the width of the noise: how closely the best slice is sought; the cost is good to the square of that
+# of the width of the noise, by a slice's dimension: how closely the best is sought; costs are good to its square
+FINE = {1: 1e-4, 2: 1e-4, 3: 1e-2}
+SHORTENED = 5e-12  # what a bound may be off by since chords end a little inside
 WORDS = "K has rank {rank} of {m}: no density is optimal, and the noise lives on the best slice along the range of K"
 
 
@@ -52,7 +55,7 @@ def slice_design(problem: Problem, progress: Progress | None = None) -> Noise:
     assert own is not None, "every design carries its certificate"
     words = WORDS.format(rank=problem.rank, m=problem.support.dimension)
     more = 0.0 if problem.loss_weight is None else problem.loss_weight * offset
-    lower, proof = None if own.lower_bound is None else own.lower_bound + more, ""
+    lower, proof = None if own.lower_bound is None else own.lower_bound * (1 - SHORTENED) + more, ""
     if not found.proved:
         from errorfloor.designer.other_slices import least_of_all
 
@@ -110,12 +113,13 @@ def _moved(inner: Support, by: Array) -> Support:
 
 def _best_slice(problem: Problem, B: Array) -> Slice:
     support = problem.support
-    if isinstance(support, Reals):
+    even = problem.loss is None or problem.loss.function is None  # a given loss need not be
+    if isinstance(support, Reals) and even:
         return Slice(B, np.zeros(support.dimension), Reals(B.shape[1]), True)
     symmetric = _center(support)
     if problem.loss is None and B.shape[1] == 1:
         return _longest_chord(support, B[:, 0])
-    if symmetric is not None and (problem.loss is None or not symmetric.any()):
+    if symmetric is not None and even and (problem.loss is None or not symmetric.any()):
         return slice_at(support, B, symmetric, proved=True)
     return _searched(problem, B)
 
@@ -272,8 +276,8 @@ def _searched(problem: Problem, B: Array) -> Slice:
         method="Nelder-Mead",
         options={
             "initial_simplex": 0.5 * np.vstack([np.zeros(d), np.eye(d)]),
-            "xatol": FINE,
-            "fatol": FINE**2 * least,
+            "xatol": FINE[B.shape[1]],
+            "fatol": FINE[B.shape[1]] ** 2 * least,
             "maxfev": 60 * d,
         },
     )
@@ -306,7 +310,10 @@ class Costs:
             return float("inf")
         # at the best weight the cost does not change with it: it needs half the digits that the cost is to have
         start = None if inner.support.is_bounded else self.start
-        noise, state, weight = numerical_design(inner, start=start, certify=False, accuracy=FINE / 10)
+        fine = FINE[self.basis.shape[1]]
+        noise, state, weight = numerical_design(
+            inner, start=start, certify=False, accuracy=fine / 10, tolerance=max(TOLERANCE, fine**2)
+        )
         self.start, self.size = (state, weight), float(np.sqrt(np.trace(noise.covariance)))
         own = noise.certificate
         assert own is not None, "every design carries its certificate"

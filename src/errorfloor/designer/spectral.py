@@ -10,7 +10,7 @@ from errorfloor.checks import Array
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.lower_bound import Domain, on_the_box, on_the_line
 from errorfloor.designer.one_axis import OUT_OF_RANGE, Line
-from errorfloor.designer.potential import Curve, Potential
+from errorfloor.designer.potential import Curve, Potential, least_on_box
 from errorfloor.designer.tensor import Tensor, widened
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import LinearImage, Loss, Noise, Spectral
@@ -128,9 +128,9 @@ def ground_state(
     kind = "piecewise polynomials" if any(axis.pieces > 1 for axis in axes) else "polynomials"
     method = f"{kind} of degree {max(axis.degree for axis in axes)} on each axis; {how}"
     below = None if lower is None else (lower + problem.offset) * problem.energy
-    if below is not None and loss is not None and loss.function is not None and below > value * (1 + 1e-12):
+    if below is not None and loss is not None and loss.function is not None and below > value + 1e-12 * abs(value):
         below, method = None, f"{kind}; no lower bound: the rules do not resolve the given loss well enough"
-    if below is not None and below > value * (1 + 1e-9):
+    if below is not None and below > value + 1e-9 * abs(value):
         raise ConvergenceError(f"a lower bound {below:.12g} above the value {value:.12g}: rescale the data")
     below = None if below is None else min(below, value)
     return GroundState(noise, value, below, method, REFERENCE, _Kept(axes, c, problem.unit))
@@ -320,7 +320,10 @@ def _narrowed_windows(domain: Domain, axes: tuple[Axis, ...], c: Array) -> list[
 
 
 def _lowered(general: Callable[[Array], Array], domain: Domain) -> tuple[Callable[[Array], Array], float]:
-    """A general potential less a little more than what it falls to on a grid, and what was taken off."""
+    """A general potential less what it is nowhere below on a bounded box, or about so, and what was taken off."""
+    if np.isfinite(domain.low).all() and np.isfinite(domain.high).all():
+        least = least_on_box(general, domain.low, domain.high)
+        return lambda x: general(x) - least, least
     low = np.where(np.isfinite(domain.low), domain.low, np.where(np.isfinite(domain.high), domain.high, 0.0) - 3.0)
     high = np.where(np.isfinite(domain.high), domain.high, low + 6.0)
     axes = [np.linspace(a, b, 21) for a, b in zip(low, high, strict=True)]

@@ -103,7 +103,7 @@ def ground_state(
     else:
         value = 4 * trial.quotient  # the same, from matrices that are at hand
     bound = solver.bound(weight, trial) if certify else None
-    lower = None if bound is None else min(4 * bound.value, value)
+    lower = None if bound is None else min(4 * bound.value * (1 - problem.rounding), value)
     without = "no lower bound is proved for this loss" if certify else "no lower bound was asked for"
     reference = "Rayleigh–Ritz; designer/finite_elements/lower_bound.proof.md"
     known = trial.loss if isinstance(trial, BallTrial) else None

@@ -50,7 +50,8 @@ def diagonal_below(K: Array) -> Array:
 
     def scaled(logarithms: Array) -> Array:
         unit = np.exp(logarithms / 2)
-        share = float(np.linalg.eigvalsh(K / unit / unit[:, None])[0])
+        values = np.linalg.eigvalsh(K / unit / unit[:, None])
+        share = float(values[0] - 8 * len(K) * np.finfo(float).eps * values[-1])
         return np.asarray(max(share, 0.0) * (1 - ROUNDING) * unit**2)
 
     start = np.log(np.diag(K))

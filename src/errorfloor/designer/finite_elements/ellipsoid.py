@@ -137,7 +137,10 @@ class EllipsoidSolver:
         if self.problem.is_given and not np.isfinite(self.problem.least_potential(self._around)).all():
             return None  # the loss is not known around the ellipsoid
         around = Solver(self.problem, Region(self._around, self._around))
-        found = around.bound(weight, around.solve(weight, 1e-4, lambda what, share: None))
+        try:
+            found = around.bound(weight, around.solve(weight, 1e-4, lambda what, share: None))
+        except ConvergenceError:  # a given loss may be anything around the ellipsoid
+            return None
         return None if found is None else Bound(found.value, f"{found.method}, on a polytope around the ellipsoid")
 
     def _second(self, weight: float, quotient: float) -> tuple[float, str]:

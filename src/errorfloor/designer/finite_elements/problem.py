@@ -41,6 +41,17 @@ class Isotropic:
         """C⁻¹."""
         return np.linalg.inv(self.root)
 
+    @cached_property
+    def rounding(self) -> float:
+        """What bounds are lowered by for the rounding of a root of K, and of a quadratic loss, near singularity."""
+        share = 0.0
+        for matrix in (self.sensitivity, None if self.loss is None else self.loss.weight):
+            if matrix is not None:
+                unit = np.sqrt(np.diag(matrix))
+                share += 1 / max(float(np.linalg.eigvalsh(matrix / unit / unit[:, None])[0]), 1e-15)
+        m = self.dimension
+        return min(1.0, 8 * m * (m + 1) * float(np.finfo(float).eps) * share)
+
     @property
     def dimension(self) -> int:
         """The number of coordinates."""

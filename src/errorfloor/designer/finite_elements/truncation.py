@@ -138,8 +138,8 @@ def _beyond(problem: Isotropic, A: Array, b: Array, normal: Array, offset: float
     row = -normal @ problem.inverse
     try:
         rest = Polytope(A=np.vstack([A, row]), b=np.append(b, -offset))
-    except SupportError:  # nothing of the support is there
-        return math.inf
+    except SupportError as error:
+        return math.inf if "empty" in str(error) else 0.0  # nothing of the support is there, or nothing is known
     return 0.999 * smallest_loss(rest, problem.loss) / 4
 
 
