@@ -15,7 +15,7 @@ from errorfloor.designer.potential import Curve, Potential, least_on_box
 from errorfloor.designer.second_level import convex_gap, second_level
 from errorfloor.designer.solvers import solve
 from errorfloor.designer.tensor import Tensor
-from errorfloor.noise import Loss
+from errorfloor.noise import Loss, RaisedCosine
 from errorfloor.noise.spectral_axis import Axis
 
 
@@ -174,7 +174,7 @@ def test_a_given_loss_with_a_narrow_valley_is_not_bounded_above_what_a_noise_cos
 
     K, weight = 0.7 * np.eye(4) + 0.3, 1e6
     found = ef.design(ef.Box([-1] * 4, [1] * 4), sensitivity=K, loss=valley, loss_weight=weight).certificate
-    side = ef.RaisedCosine(0.015, 0.085)  # four independent coordinates with a noise that fits the valley
+    side = RaisedCosine(0.015, 0.085)  # four independent coordinates with a noise that fits the valley
     mean = side.expected_loss(lambda w: np.sqrt(0.05**2 + (w - 0.05) ** 2))
     assert found.lower_bound <= 4 * float(side.information[0, 0]) + weight * 4 * mean
 
