@@ -95,7 +95,9 @@ def _lines(strength: Array, least: Array, most: Array, ceiling: float, which: in
         ends = np.abs(grid[:, 0])
         nearest = np.where(grid[:-1, 0] * grid[1:, 0] < 0, 0.0, np.minimum(ends[:-1], ends[1:]))
         count = 1 + which * (2 if even else 1)
-        levels = [min(ceiling, eigenvalue_bound(mesh, s * nearest**2, level)) for level in range(count)]
+        # on all of the line the levels are √s(2k + 1), and no part of it has lower ones
+        free = [math.sqrt(s) * (2 * k + 1) * (1 - 1e-12) for k in range(count)]
+        levels = [min(ceiling, max(free[k], eigenvalue_bound(mesh, s * nearest**2, k))) for k in range(count)]
         rows.append(levels + [math.inf] * (3 - count))
     return min(ceiling, _sum_of_levels(np.array(rows), which, even))
 
