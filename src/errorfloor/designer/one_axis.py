@@ -19,6 +19,7 @@ from errorfloor.errors import ConvergenceError, IllPosedError
 from errorfloor.noise.spectral_axis import Axis, gauss, legendre
 
 DECAY = 26.0
+OFF_CENTRE = math.sqrt(2) - 1  # where pieces are cut in the search for kinks
 ENDS = 1e-2  # what an interpolant may be off by at the ends of a piece counts so much: rounding is larger there
 RESOLVED = 1e-14  # relative size of the last coefficients of a resolved function
 LOCATED = 1e-10  # of the window: how closely kinks are found
@@ -109,22 +110,22 @@ class Line:
         return breaks
 
     def _found_kinks(self, low: float, high: float, energy: float) -> list[float]:
-        """Places where a given function is not smooth: what is left when pieces that are not resolved are halved.
+        """Places where a given function is not smooth: what is left when pieces that are not resolved are cut.
 
         A kink that is missed by d costs the value about d².
         """
         a, b = np.array([low]), np.array([high])
         while a.size and 2 * a.size <= MOST_PIECES:
-            rough = self._roughness(a, b, energy) > 10 * RESOLVED
+            rough = np.maximum(self._roughness(a, b, energy), self._bent_at_ends(a, b, energy)) > 10 * RESOLVED
             a, b = a[rough], b[rough]
             if not a.size:
                 break
-            if b[0] - a[0] < LOCATED * (high - low):
+            if (b - a).max() < LOCATED * (high - low):
                 found = (a + b) / 2
                 apart = np.append(True, np.diff(found) > 4 * LOCATED * (high - low))
                 return [float(k) for k in found[apart]]
-            middle = (a + b) / 2
-            a, b = np.column_stack([a, middle]).reshape(-1), np.column_stack([middle, b]).reshape(-1)
+            cut = a + OFF_CENTRE * (b - a)  # a kink in the very middle, as of even losses, would be lost between halves
+            a, b = np.column_stack([a, cut]).reshape(-1), np.column_stack([cut, b]).reshape(-1)
         return []
 
     def _resolves(self, a: Array, b: Array, energy: float) -> Array:
@@ -139,12 +140,18 @@ class Line:
         x = a[:, None] + (b - a)[:, None] * ((nodes + 1) / 2)
         values = self.curve(x.reshape(-1)).reshape(x.shape)
         last = np.abs(values @ _last_coefficients()).max(axis=1)
-        # a kink between an end and the first node is only seen at the end
-        ends = self.curve(np.stack([a, b], axis=1).reshape(-1)).reshape(-1, 2)
-        off = np.abs(values @ _towards_ends() - ends).max(axis=1)
-        last = np.maximum(last, ENDS * np.where(np.isfinite(off), off, 0.0))
         size = np.maximum(energy, np.abs(values).max(axis=1))
         return np.asarray(np.maximum(last - self.curve.grain, 0.0) / size)
+
+    def _bent_at_ends(self, a: Array, b: Array, energy: float) -> Array:
+        """How far an interpolant is from the potential at the ends: a kink before the first node is only seen there."""
+        nodes, _ = gauss(DEGREE)
+        x = a[:, None] + (b - a)[:, None] * ((nodes + 1) / 2)
+        values = self.curve(x.reshape(-1)).reshape(x.shape)
+        ends = self.curve(np.stack([a, b], axis=1).reshape(-1)).reshape(-1, 2)
+        off = np.abs(values @ _towards_ends() - ends).max(axis=1)
+        size = np.maximum(energy, np.abs(values).max(axis=1))
+        return np.asarray(ENDS * np.maximum(np.where(np.isfinite(off), off, 0.0) - self.curve.grain, 0.0) / size)
 
     def ground_state(self, breaks: Array | None = None, degree: int = DEGREE) -> tuple[Axis, float, Array]:
         """Give a basis that resolves the ground state, its value, and its coefficients."""

@@ -132,7 +132,7 @@ def ground_state(
         below, method = None, f"{kind}; no lower bound: the rules do not resolve the given loss well enough"
     if below is not None and below > value + 1e-9 * abs(value):
         raise ConvergenceError(f"a lower bound {below:.12g} above the value {value:.12g}: rescale the data")
-    below = None if below is None else min(below, value)
+    below = None if below is None else float(min(below, value))
     return GroundState(noise, value, below, method, REFERENCE, _Kept(axes, c, problem.unit))
 
 
