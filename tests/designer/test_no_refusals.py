@@ -122,3 +122,12 @@ def test_a_cone_that_all_axes_leave_is_cut_off_where_its_noise_ends():
     reach = np.abs(found.noise.sample(20_000, rng=4)).max()
     assert reach < offsets.max() < 20 * reach
     assert normals.shape == (6, 3)
+
+
+def test_a_box_far_wider_than_its_noise_is_not_filled_with_polynomials():
+    def given(w):
+        return np.abs(w - 0.05).sum(axis=-1)
+
+    found = solve(ef.Box([-1] * 4, [1] * 4), np.eye(4), Loss.parse(given, 4), 1e3, certify=False)
+    line = ef.design(ef.Interval(-1, 1), loss=lambda w: np.abs(w - 0.05), loss_weight=1e3).certificate.value
+    assert 4 * line <= found.value < 1.05 * 4 * line

@@ -196,7 +196,7 @@ def _on_box(
     # windows are guesses: every one gives an upper bound, so the least value says which serves its polynomials best
     best = _refined(domain, breaks, ROUGH, progress)
     for _ in range(SEARCHES):
-        tried = _refined(domain, _narrowed_windows(domain, *best[1:]), ROUGH, progress)
+        tried = _refined(domain, _narrowed_windows(*best[1:]), ROUGH, progress)
         if not tried[0] < best[0]:
             break
         best = tried
@@ -306,16 +306,13 @@ def _widened_windows(domain: Domain, axes: tuple[Axis, ...], c: Array, small: fl
     return breaks if changed else None
 
 
-def _narrowed_windows(domain: Domain, axes: tuple[Axis, ...], c: Array) -> list[Array]:
-    """Windows whose open ends are nearer to the density's mean by a third."""
+def _narrowed_windows(axes: tuple[Axis, ...], c: Array) -> list[Array]:
+    """Windows whose ends are nearer to the density's mean by a third, also the support's own: it may be far wider."""
     noise = Spectral(tuple(axis.breaks for axis in axes), tuple(axis.degree for axis in axes), c)
     breaks = []
-    for axis, mean, ends in zip(axes, noise.mean, domain.opens(axes), strict=True):
-        low, high = (float(axis.breaks[k]) for k in (0, -1))
-        near = [
-            (2 * end + float(mean)) / 3 if open_end else end for end, open_end in zip((low, high), ends, strict=True)
-        ]
-        breaks.append(np.unique([*near, *(x for x in axis.breaks[1:-1] if near[0] < x < near[1])]))
+    for axis, mean in zip(axes, noise.mean.tolist(), strict=True):
+        low, high = ((2 * float(axis.breaks[k]) + mean) / 3 for k in (0, -1))
+        breaks.append(np.unique([low, high, *(x for x in axis.breaks[1:-1] if low < x < high)]))
     return breaks
 
 
