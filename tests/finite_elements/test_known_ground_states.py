@@ -7,6 +7,8 @@ import pytest
 from scipy.special import jn_zeros
 
 from errorfloor.designer.finite_elements import ground_state
+from errorfloor.designer.finite_elements.ellipsoid import EllipsoidSolver, _ground_vector
+from errorfloor.designer.finite_elements.problem import Isotropic
 from errorfloor.noise import Loss
 from errorfloor.support import Ball, Ellipsoid, Orthant, Polygon, Polytope, Reals
 
@@ -63,3 +65,24 @@ def test_steep_loss_in_a_disc_is_an_oscillator():
     exact = 4 * math.sqrt(3600.0)  # the boundary is fifteen deviations away
     assert exact * (1 - 1e-12) <= found.value <= exact * (1 + 1e-6)
     assert found.gap <= 1e-3
+
+
+def test_a_loss_that_goes_below_zero_in_an_ellipsoid_is_solved_as_closely_as_one_that_does_not():
+    """ℓ − c costs ϱc less than ℓ, whatever the noise, so refinement ends at the same degree."""
+    body, weight, shift = Ellipsoid([[1.0, 0.3], [0.3, 0.5]]), 300.0, 9.0
+
+    def solved(least):
+        loss = Loss.parse(lambda w: (w**2).sum(axis=-1) + (w[..., 0] - 0.3) ** 4 - least, 2)
+        return EllipsoidSolver(Isotropic(body, np.eye(2), loss)).solve(weight, 1e-9, lambda *_: None)
+
+    above, below = solved(0.0), solved(shift)
+    assert below.quotient < 0 < above.quotient
+    assert below.degree == above.degree
+    assert 4 * below.quotient + weight * shift == pytest.approx(4 * above.quotient, rel=1e-10)
+
+
+def test_the_ground_vector_of_a_large_form_may_have_a_negative_level():
+    form = np.random.default_rng(1).normal(size=(400, 400))
+    form = form + form.T
+    vector = _ground_vector(form)
+    assert vector @ form @ vector == pytest.approx(np.linalg.eigvalsh(form)[0], rel=1e-10)

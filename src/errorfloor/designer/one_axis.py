@@ -134,20 +134,22 @@ class Line:
         share = (b - a) / np.maximum(b - a, math.sqrt(self.k / energy))
         return np.asarray(self._roughness(a, b, energy) * share <= RESOLVED)
 
-    def _roughness(self, a: Array, b: Array, energy: float) -> Array:
-        """The size of the last coefficients of the potential on each of some pieces, beside its own."""
+    def _at_nodes(self, a: Array, b: Array) -> Array:
+        """The potential at the nodes of a Gauss rule on each of some pieces."""
         nodes, _ = gauss(DEGREE)
         x = a[:, None] + (b - a)[:, None] * ((nodes + 1) / 2)
-        values = self.curve(x.reshape(-1)).reshape(x.shape)
-        last = np.abs(values @ _last_coefficients()).max(axis=1)
+        return self.curve(x.reshape(-1)).reshape(x.shape)
+
+    def _roughness(self, a: Array, b: Array, energy: float) -> Array:
+        """The size of the last coefficients of the potential on each of some pieces, beside its own."""
+        values = self._at_nodes(a, b)
+        last = np.abs(values @ _coefficients()[:, -3:]).max(axis=1)
         size = np.maximum(energy, np.abs(values).max(axis=1))
         return np.asarray(np.maximum(last - self.curve.grain, 0.0) / size)
 
     def _bent_at_ends(self, a: Array, b: Array, energy: float) -> Array:
         """How far an interpolant is from the potential at the ends: a kink before the first node is only seen there."""
-        nodes, _ = gauss(DEGREE)
-        x = a[:, None] + (b - a)[:, None] * ((nodes + 1) / 2)
-        values = self.curve(x.reshape(-1)).reshape(x.shape)
+        values = self._at_nodes(a, b)
         ends = self.curve(np.stack([a, b], axis=1).reshape(-1)).reshape(-1, 2)
         off = np.abs(values @ _towards_ends() - ends).max(axis=1)
         size = np.maximum(energy, np.abs(values).max(axis=1))
@@ -204,19 +206,15 @@ def least_eigenpair(A: Array, M: Array) -> tuple[float, Array]:
 
 
 @lru_cache(maxsize=1)
-def _last_coefficients() -> Array:
-    """From values at Gauss nodes to the last three Legendre coefficients."""
+def _coefficients() -> Array:
+    """From values at Gauss nodes to Legendre coefficients."""
     nodes, weights = gauss(DEGREE)
-    k = np.arange(DEGREE)
-    return np.asarray(legendre(nodes, DEGREE - 1) * weights[:, None] * (2 * k + 1) / 2)[:, -3:]
+    return np.asarray(legendre(nodes, DEGREE - 1) * weights[:, None] * (2 * np.arange(DEGREE) + 1) / 2)
 
 
 def _towards_ends() -> Array:
     """From values at Gauss nodes to those of their interpolant at both ends."""
-    nodes, weights = gauss(DEGREE)
-    k = np.arange(DEGREE)
-    coefficients = legendre(nodes, DEGREE - 1) * weights[:, None] * (2 * k + 1) / 2
-    return np.asarray(coefficients @ np.stack([(-1.0) ** k, np.ones(DEGREE)], axis=1))
+    return np.asarray(_coefficients() @ np.stack([(-1.0) ** np.arange(DEGREE), np.ones(DEGREE)], axis=1))
 
 
 def _halved(breaks: Array, chosen: Array) -> Array:

@@ -108,7 +108,7 @@ class Discretisation:
         return float(volumes @ pulled.mean(axis=1)) / float(volumes @ local.mean(axis=1))
 
     def _rough(self, weight: float, local: Array) -> Array | None:
-        """∫(E u)² on each cell, E a bound of what V may be off by there."""
+        """∫(E u)² on each cell, E a bound of what V may be off by there, or a share of it where V is interpolated."""
         off = self.problem.uncertainty(self.space.mesh)
         if off is None or weight == 0:
             return None

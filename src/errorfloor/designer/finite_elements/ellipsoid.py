@@ -103,7 +103,7 @@ class EllipsoidSolver:
             if len(self._used(weight, degree)) > MOST_POLYNOMIALS or (number > 2 and change > HOPELESS):
                 break
             finer = self._at_degree(weight, degree)
-            change = (trial.quotient - finer.quotient) / finer.quotient
+            change = (trial.quotient - finer.quotient) / abs(finer.quotient)
             trial = finer
             if change <= tolerance:
                 progress("polynomials in an ellipsoid", 1.0)
@@ -289,14 +289,17 @@ class EllipsoidSolver:
 
 
 def _ground_vector(form: Array) -> Array:
-    """The eigenvector of the least eigenvalue of a positive definite matrix, of unit length."""
-    from scipy.linalg import cho_factor, cho_solve, eigh
+    """The eigenvector of the least eigenvalue of a symmetric matrix, of unit length."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     count = len(form)
-    if count <= DENSE:
+    try:
+        factor = cho_factor(form) if count > DENSE else None
+    except LinAlgError:  # a loss that goes below zero
+        factor = None
+    if factor is None:
         return np.asarray(eigh(form, subset_by_index=[0, 0])[1][:, 0])
-    factor = cho_factor(form)
     inverse = LinearOperator(form.shape, matvec=lambda x: cho_solve(factor, x), dtype=float)
     start = np.eye(1, count)[0]  # the lowest polynomial is most of it
     return np.asarray(eigsh(form, 1, sigma=0.0, OPinv=inverse, v0=start, tol=1e-14)[1][:, 0])
