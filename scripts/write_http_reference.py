@@ -13,6 +13,9 @@ TARGET = Path(__file__).parents[1] / "docs" / "reference" / "http.md"
 DOOR = {
     "token": (401, "no token, or one that is not known"),
     "role": (403, "the token's role does not cover this"),
+    "expired": (401, "the token's time is over"),
+    "address": (403, "the token may not be used from this address"),
+    "origin": (403, "a page of another site sent this"),
     "forged": (403, "a cookie without the header `X-Errorfloor: page`"),
     "tls": (403, "behind a proxy, and not reached by https"),
     "malformed": (400, "the body is not JSON in UTF-8"),
@@ -24,6 +27,8 @@ DOOR = {
     "too-large": (413, "the body is larger than allowed"),
     "media-type": (415, "the body is not announced as JSON"),
     "rate": (429, "too many requests; `Retry-After` says how long to wait"),
+    "attempts": (429, "too many failed attempts to sign in; `Retry-After` says how long to wait"),
+    "sessions": (503, "the file of sessions cannot be used now"),
     "busy": (503, "too many questions are waiting; `Retry-After` says how long to wait"),
     "time": (503, "not done in time; what was charged is free when asked again"),
     "stopping": (503, "the server is being stopped"),

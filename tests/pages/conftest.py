@@ -88,7 +88,7 @@ def site(tables: Path) -> Iterator[Site]:
     tokens = TokenFile(None)
     texts = {role.value: tokens.create(f"the-{role.value}", role)[1] for role in Role}
     with open_database(tables / "errorfloor.toml") as database:
-        settings = Settings(audit_log=tables / "audit.log", rate=0)
+        settings = Settings(audit_log=tables / "audit.log", rate=0, failures=0)
         with Serving(create_app(database, tokens=tokens, settings=settings)) as (url, _):
             yield Site(url, database, tables, texts)
 
@@ -166,8 +166,7 @@ class Visit:
         context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
         context.set_default_timeout(PATIENCE)
         if role is not None:
-            token = self._site.tokens[role]
-            context.add_cookies([{"name": "errorfloor", "value": token, "url": self._site.url}])
+            context.request.post(f"{self._site.url}/login", data={"token": self._site.tokens[role]})
         page = context.new_page()
         page.on("pageerror", lambda problem: self.faults.append(str(problem)))
         page.on("console", self._note)

@@ -68,9 +68,22 @@ def test_64_clients_race_for_the_last_hundredth_and_never_overspend(catalogue):
             if on_postgresql:
                 seen = {line.get("worker") for line in workers_of(owner)}
                 assert len(seen) == 2
+                assert statuses_of_a_session(server) == {200}
     finally:
         assert server.stop(signal.SIGINT) == 0
     assert verified(catalogue) == 1 + len(answered)
+
+
+def statuses_of_a_session(server):
+    """Sign in once, and use the session on many connections, so that every process is asked."""
+    with httpx.Client(base_url=server.url, trust_env=False) as browser:
+        assert browser.post("/login", json={"token": server.token}).status_code == 200
+        cookies = dict(browser.cookies)
+    found = set()
+    for _ in range(20):
+        with httpx.Client(base_url=server.url, cookies=cookies, trust_env=False) as client:
+            found.add(client.get("/v1/tables").status_code)
+    return found
 
 
 def workers_of(owner):

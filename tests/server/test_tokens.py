@@ -60,7 +60,11 @@ def test_token_made_or_revoked_by_command_counts_at_once(database, tmp_path):
         client = server.client(None, cookies=None)
         headers = {"Authorization": f"Bearer {made['token']}"}
         assert client.get("/v1/tables", headers=headers).status_code == 200
-        assert "token" not in command("list")[-1]
+        listed = command("list")[-1]
+        assert "token" not in listed
+        assert listed["used"] >= listed["created"]  # noted by the server that runs
+        assert [one["used"] for one in command("list")[:-1]] == [None, None, None]
+        assert listed["expires"] > listed["created"]  # a year, unless said otherwise
         assert command("revoke", "--id", made["id"])["name"] == "anna"
         assert client.get("/v1/tables", headers=headers).status_code == 401
 
@@ -74,7 +78,7 @@ def test_file_that_others_can_read_is_not_used(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", '{"format": 2, "tokens": []}', '{"format": 1, "tokens": [{"id": 1}]}', "\0"]
+    "content", ["", "{}", '{"format": 3, "tokens": []}', '{"format": 1, "tokens": [{"id": 1}]}', "\0"]
 )
 def test_damaged_file_is_refused_without_quoting_it(tmp_path, content):
     path = tmp_path / "tokens.json"
@@ -94,6 +98,19 @@ def test_names_and_ids_are_checked(tmp_path):
     missing = TokenFile(tmp_path / "nowhere" / "tokens.json")
     with pytest.raises(KeyFileError, match="cannot write the token file"):
         missing.create("anna", Role.READER)
+
+
+def test_file_of_the_version_before_is_read_and_kept(tmp_path):
+    path, text = tmp_path / "tokens.json", "ef_0123456789ab_secret"
+    old = {"id": "0123456789ab", "name": "anna", "role": "reader", "created": "2026-01-01T00:00:00+00:00"}
+    old |= {"sha256": hashlib.sha256(text.encode()).hexdigest()}
+    path.write_text(json.dumps({"format": 1, "tokens": [old]}))
+    path.chmod(0o600)
+    file = TokenFile(path)
+    assert file.find(text).name == "anna"
+    file.create("otto", Role.READER)
+    assert [one.name for one in TokenFile(path).all()] == ["anna", "otto"]
+    assert TokenFile(path).find(text).scram is None
 
 
 MANY = """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILE = "errorfloor.toml"
 PEOPLE = 8  # who have a token in each of two roles
-LEFT_BEHIND = ("ledger*", "keys.json", "tokens.json")  # what a server's life adds to its folder
+LEFT_BEHIND = ("ledger*", "keys.json", "tokens.json", "sessions.sqlite*")  # what a server's life adds to its folder
 
 
 @contextmanager

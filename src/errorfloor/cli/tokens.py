@@ -1,5 +1,6 @@
 """``errorfloor tokens``: who may ask a server."""
 
+import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from errorfloor.cli.app import AsJson, app, messages, print_json
 from errorfloor.server.settings import Settings
+from errorfloor.server.token import Terms
 from errorfloor.server.tokens import Role, TokenFile
 
 tokens = typer.Typer(help="Make, list and revoke the tokens of a server; only hashes are kept.", no_args_is_help=True)
@@ -23,19 +25,31 @@ def create(
         Role,
         typer.Option("--role", help="reader: what is free; analyst: may spend; owner: sees also who asked what."),
     ] = Role.ANALYST,
+    days: Annotated[int, typer.Option("--days", min=1, max=3650, help="After how many days it expires.")] = 365,
+    address: Annotated[
+        list[str] | None,
+        typer.Option("--address", help="An address or network (10.0.0.0/8) it may be used from; any if none."),
+    ] = None,
     file: File = FILE,
     as_json: AsJson = False,
 ) -> None:
-    """Make a token and print it; it is shown this once. A running server knows it from the next request on."""
+    """Make a token and print it; it is shown this once. A running server knows it from the next request on.
+
+    Example: errorfloor tokens create --name ada --days 90 --address 10.0.0.0/8
+    """
     known = TokenFile(file)
     others = [one for one in known.all() if one.name == name]
-    token, text = known.create(name, role)
+    terms = Terms(
+        expires=datetime.datetime.now(datetime.UTC).replace(microsecond=0) + datetime.timedelta(days=days),
+        addresses=tuple(address or ()),
+    )
+    token, text = known.create(name, role, terms)
     if as_json:
         print_json({**token.to_dict(), "token": text})
         return
     print(text)
     lines = [
-        f"token {token.id} of {token.name}, {token.role.value}; it is kept nowhere else",
+        f"token {token.id} of {token.name}, {token.role.value}, {_terms(terms)}; it is kept nowhere else",
         f"sign in with it at /login of the server ({Settings().url}/login if it runs here with its defaults)",
     ]
     lines += [
@@ -47,14 +61,21 @@ def create(
 
 
 @tokens.command("list")
-def list_tokens(file: File = FILE, as_json: AsJson = False) -> None:
-    """List the tokens: id, name, role, and when they were made."""
-    found = TokenFile(file).all()
+def list_tokens(
+    file: File = FILE,
+    sessions: Annotated[
+        Path | None, typer.Option("--sessions", help="The server's file of sessions, if it is not beside the tokens.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the tokens: id, role, when they were made and last used, name, and what they are limited to."""
+    found, used = TokenFile(file).all(), _last_uses(sessions or file.with_name("sessions.sqlite"))
     if as_json:
-        print_json([token.to_dict() for token in found])
+        print_json([{**token.to_dict(), "used": used.get(token.id)} for token in found])
         return
     for token in found:
-        print(f"{token.id}  {token.role.value:<7}  {token.created}  {token.name}")
+        last = used.get(token.id, "never used")
+        print(f"{token.id}  {token.role.value:<7}  {token.created}  {last:<25}  {token.name}  {_terms(token.terms)}")
 
 
 @tokens.command()
@@ -69,3 +90,32 @@ def revoke(
         print_json(token.to_dict())
     else:
         print(f"revoked {token.id} of {token.name}")
+
+
+def _terms(terms: Terms) -> str:
+    """Say what a token is limited to.
+
+    >>> _terms(Terms(tables=("meters",), question=0.01, day=0.05))
+    'never expires, for meters, 1 % of the allowance per question, 5 % per day'
+    """
+    words = ["never expires" if terms.expires is None else f"expires {terms.expires:%Y-%m-%d}"]
+    words += [f"from {', '.join(terms.addresses)}"] if terms.addresses else []
+    words += [f"for {', '.join(terms.tables)}"] if terms.tables else []
+    words += [f"{100 * terms.question:g} % of the allowance per question"] if terms.question is not None else []
+    share = "" if terms.question is not None else " of the allowance"
+    words += [f"{100 * terms.day:g} %{share} per day"] if terms.day is not None else []
+    return ", ".join(words)
+
+
+def _last_uses(path: Path) -> dict[str, str]:
+    """Give when tokens were last used, as far as a server has noted it."""
+    if not path.exists():
+        return {}
+    from errorfloor.server.signin.store import Store  # needs the server's extra, which wrote that file
+    from errorfloor.server.signin.uses import Uses
+
+    store = Store(path)
+    try:
+        return {token: used.isoformat(timespec="seconds") for token, used in Uses(store).last().items()}
+    finally:
+        store.close()

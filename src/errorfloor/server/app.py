@@ -15,11 +15,14 @@ from errorfloor.server.gate import Gate
 from errorfloor.server.health import health
 from errorfloor.server.idempotency import Keys
 from errorfloor.server.metrics import Metrics
+from errorfloor.server.pages import login_page
 from errorfloor.server.pages import router as pages
 from errorfloor.server.questions import questions
 from errorfloor.server.rates import Rates
-from errorfloor.server.sessions import Link, sessions
 from errorfloor.server.settings import Settings
+from errorfloor.server.signin.origins import Origins
+from errorfloor.server.signin.routes import Link, signing_in
+from errorfloor.server.signin.store import Store
 from errorfloor.server.streams import streams
 from errorfloor.server.threads import Threads
 from errorfloor.server.tokens import TokenFile
@@ -45,7 +48,15 @@ def create_app(database: Database, *, tokens: TokenFile, settings: Settings, clo
     ...     sorted(app.openapi()["paths"])[:4]
     ['/healthz', '/metrics', '/v1/ask', '/v1/designs']
     """
-    authentication = Authentication(tokens, Rates(settings.rate, settings.burst))
+    beside = None if tokens.path is None else tokens.path.with_name("sessions.sqlite")
+    authentication = Authentication(
+        tokens,
+        Rates(settings.rate, settings.burst),
+        store=Store(settings.sessions or beside),
+        idle=settings.session_idle,
+        life=settings.session_life,
+        failures=settings.failures,
+    )
     door = Door(
         database,
         authentication,
@@ -66,6 +77,7 @@ def create_app(database: Database, *, tokens: TokenFile, settings: Settings, clo
         door.designing.close()
         door.workshop.close()
         audit.close()
+        authentication.close()
         if close_database:
             database.close()
 
@@ -80,9 +92,10 @@ def create_app(database: Database, *, tokens: TokenFile, settings: Settings, clo
     )
     for routes in (questions, health, accounts, designs, streams):  # looked through in this order
         app.include_router(routes(door))
-    app.include_router(sessions(authentication))
+    app.include_router(signing_in(authentication, login_page))
     app.include_router(pages(database, authentication.caller))
     install(app)
-    app.add_middleware(Link, authentication=authentication)
+    app.add_middleware(Link, authentication=authentication, page=login_page)
+    app.add_middleware(Origins)
     app.add_middleware(Gate, settings=settings, metrics=door.metrics, audit=audit)
     return app

@@ -1,18 +1,26 @@
-"""Who is asking: a bearer token, or the same token in a cookie for the pages."""
+"""Who is asking: a bearer token, or the session that the cookie of a page names."""
 
+import datetime
 from collections.abc import Awaitable, Callable
-from typing import Annotated
+from contextlib import suppress
+from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.datastructures import Headers
 
 from errorfloor.server.failures import DoorError
 from errorfloor.server.rates import Rates
+from errorfloor.server.signin.attempts import Attempts, attempted
+from errorfloor.server.signin.origins import SAFE, is_from_elsewhere
+from errorfloor.server.signin.sessions import Sessions
+from errorfloor.server.signin.store import Store
+from errorfloor.server.signin.uses import Uses
 from errorfloor.server.tokens import Role, Token, TokenFile
 from errorfloor.server.visit import visit_of
 
 COOKIE = "errorfloor"
-SAFE = ("GET", "HEAD", "OPTIONS")
+SECURE = "__Host-errorfloor"  # by https: no other host of the same domain can set it
 BEARER = HTTPBearer(auto_error=False, description="A token made by errorfloor tokens create.")
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)]
 
@@ -20,8 +28,10 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)]
 class Authentication:
     """Finds out who is asking, and sends away who may not.
 
-    Guarantee: a cookie counts for a request that changes something only with the header ``X-Errorfloor: page``, which
-    no page of another site can send.
+    *Guarantee*: a cookie names a session and is never a token. It counts for a request that changes something only with
+    the header ``X-Errorfloor: page``, which no page of another site can send. Where an address, or a token, has failed
+    too often, a further attempt to sign in is not looked at; a right bearer token is always let in, since one stale
+    script behind a shared address must not stop everybody.
 
     >>> tokens = TokenFile(None)
     >>> _, text = tokens.create("anna", Role.ANALYST)
@@ -30,17 +40,32 @@ class Authentication:
     'anna'
     """
 
-    def __init__(self, tokens: TokenFile, rates: Rates) -> None:
-        self._tokens = tokens
-        self._rates = rates
+    def __init__(
+        self,
+        tokens: TokenFile,
+        rates: Rates,
+        *,
+        store: Store | None = None,
+        idle: float = 3600.0,
+        life: float = 43200.0,
+        failures: int = 0,
+    ) -> None:
+        kept = Store(None) if store is None else store
+        self._tokens, self._rates = tokens, rates
+        self._sessions = Sessions(kept, tokens, idle, life)
+        self._attempts = Attempts(kept, failures)
+        self._uses = Uses(kept)
 
     def caller(self, request: Request) -> Token | None:
-        """Give the token that a request carries; None if it carries none that is known."""
+        """Give who sent a request; None if nobody who is known.
+
+        Raises DoorError for a token or session that counts no longer, or not from here, and for a forged request.
+        """
         header = request.headers.get("authorization")
         if header is not None:
             scheme, _, text = header.partition(" ")
-            return self.known(text.strip()) if scheme.lower() == "bearer" else None
-        cookie = request.cookies.get(COOKIE)
+            return self._bearer(request, text.strip()) if scheme.lower() == "bearer" else None
+        cookie = request.cookies.get(cookie_name(request))
         if cookie is None:
             return None
         if request.method not in SAFE and request.headers.get("x-errorfloor") != "page":
@@ -49,11 +74,8 @@ class Authentication:
                 "forged",
                 "a request that changes something and carries a cookie needs the header X-Errorfloor: page",
             )
-        return self.known(cookie)
-
-    def known(self, text: str) -> Token | None:
-        """Give the token with this text."""
-        return self._tokens.find(text)
+        token = self._sessions.find(cookie)
+        return None if token is None else self._admitted(request, token)
 
     def require(self, role: Role) -> Callable[[Request, Credentials], Awaitable[Token]]:
         """Give a dependency that lets through who has at least this role, at the rate allowed."""
@@ -61,11 +83,8 @@ class Authentication:
         async def required(request: Request, _: Credentials) -> Token:
             token = self.caller(request)
             if token is None:
-                host = request.client.host if request.client else "unknown"
-                self._rates.take(f"from {host}")
+                self._rates.take(f"from {address_of(request)}")
                 raise DoorError(401, "token", _why(request), headers={"WWW-Authenticate": 'Bearer realm="errorfloor"'})
-            visit = visit_of(request.scope)
-            visit.who, visit.role = token.name, token.role.value
             self._rates.take(token.id)
             if not token.role.covers(role):
                 raise DoorError(
@@ -91,17 +110,95 @@ class Authentication:
 
         return required
 
-    def sign_in(self, request: Request, response: Response, text: str) -> Token | None:
-        """Set the cookie if the text is a known token's; it lasts as long as the browser is open."""
-        token = self.known(text)
-        if token is not None:
-            secure = request.url.scheme == "https"
-            response.set_cookie(COOKIE, text, httponly=True, samesite="strict", secure=secure, path="/")
+    def recognise(self, request: Request, text: str) -> Token:
+        """Give whose token this text is, to begin a session with it; the audit log gets the outcome and the address.
+
+        Raises DoorError: 403 for a page of another site, 429 after too many failures, 401 for an unknown token.
+        """
+        visit = visit_of(request.scope)
+        visit.facts |= {"sign_in": "refused", "address": address_of(request)}
+        if is_from_elsewhere(Headers(scope=request.scope)):
+            raise DoorError(403, "origin", "a page of another site cannot sign you in: open the server's own page")
+        names = attempted("sign-in", address_of(request), text)
+        self._attempts.check(names)
+        token = self._tokens.find(text)
+        if token is None:
+            self._attempts.fail(names)
+            raise DoorError(
+                401,
+                "refused",
+                "the server does not know this token: copy all of it; it may also have been revoked",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+        return self._admitted(request, token)
+
+    def begin(self, request: Request, response: Response, token: Token) -> None:
+        """Begin a session of who was recognised; the cookie lasts until the browser is closed, or the session ends."""
+        before = request.cookies.get(cookie_name(request))
+        if before is not None:
+            self._sessions.end(before)
+        visit = visit_of(request.scope)
+        visit.who, visit.role = token.name, token.role.value
+        visit.facts |= {"sign_in": "done", "address": address_of(request)}
+        identifier = self._sessions.begin(token)
+        response.set_cookie(cookie_name(request), identifier, **_shape(request))
+
+    def sign_out(self, request: Request, response: Response) -> None:
+        """End the session, wherever its identifier was kept, and take the cookie away."""
+        self.caller(request)  # a forged request is refused
+        cookie = request.cookies.get(cookie_name(request))
+        if cookie is not None:
+            self._sessions.end(cookie)
+        response.delete_cookie(cookie_name(request), **_shape(request))
+
+    def close(self) -> None:
+        """Let go of the file of sessions."""
+        self._sessions.store.close()
+
+    def _bearer(self, request: Request, text: str) -> Token | None:
+        token = self._tokens.find(text)
+        if token is None:
+            names = attempted("bearer", address_of(request), text)
+            self._attempts.check(names)
+            with suppress(DoorError):  # it is refused in any case
+                self._attempts.fail(names)
+            return None
+        return self._admitted(request, token)
+
+    def _admitted(self, request: Request, token: Token) -> Token:
+        """Note who comes, and refuse a token that is not good now, or not from here; its holder is told why."""
+        visit = visit_of(request.scope)
+        visit.who, visit.role = token.name, token.role.value
+        if token.expired(datetime.datetime.now(datetime.UTC)):
+            raise DoorError(
+                401,
+                "expired",
+                "this token has expired: ask the custodian for another (errorfloor tokens create)",
+                headers={"WWW-Authenticate": 'Bearer realm="errorfloor"'},
+            )
+        if not token.terms.allow_address(address_of(request)):
+            raise DoorError(
+                403,
+                "address",
+                f"this token may not be used from {address_of(request)}: errorfloor tokens list shows from where",
+            )
+        if token.digest:
+            self._uses.note(token.id)
         return token
 
-    def sign_out(self, response: Response) -> None:
-        """Take the cookie away."""
-        response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+
+def address_of(request: Request) -> str | None:
+    """Give the address that a request comes from, as far as the server knows."""
+    return None if request.client is None else request.client.host
+
+
+def cookie_name(request: Request) -> str:
+    """Give the name of the cookie."""
+    return SECURE if request.url.scheme == "https" else COOKIE
+
+
+def _shape(request: Request) -> dict[str, Any]:
+    return {"httponly": True, "samesite": "strict", "secure": request.url.scheme == "https", "path": "/"}
 
 
 def _why(request: Request) -> str:
@@ -112,6 +209,6 @@ def _why(request: Request) -> str:
             "this server does not know this token: it is mistyped, revoked or another server's; errorfloor tokens list "
             "shows whose there are, errorfloor tokens create makes one"
         )
-    if not scheme and COOKIE in request.cookies:
-        return "this server no longer knows the token that you signed in with: sign in again, at /login"
+    if not scheme and cookie_name(request) in request.cookies:
+        return "your session has ended: sign in again, at /login"
     return "this needs a token: send Authorization: Bearer TOKEN (errorfloor tokens create makes one)"

@@ -66,6 +66,23 @@ class Settings:
     tokens: Path | None = field(
         default=None, metadata=_about("The token file; tokens.json beside the catalogue if none.")
     )
+    sessions: Path | None = field(
+        default=None,
+        metadata=_about("The file of sessions, which all workers share; sessions.sqlite beside the tokens if none."),
+    )
+    session_idle: float = field(
+        default=3600.0, metadata=_about("Seconds without use after which a page is signed out.", least=10, most=604800)
+    )
+    session_life: float = field(
+        default=43200.0,
+        metadata=_about("Seconds after which it is signed out in any case.", least=10, most=2592000),
+    )
+    failures: int = field(
+        default=10,
+        metadata=_about(
+            "Failed attempts to sign in, in 15 minutes, from one address or with one token; 0 sets no limit.", least=0
+        ),
+    )
     audit_log: Path | None = field(
         default=None,
         metadata=_about(

@@ -1,9 +1,6 @@
 """Tokens: who may ask. Only their hashes are kept, in a file that only its owner can read."""
 
-import datetime
-import enum
 import fcntl
-import hashlib
 import hmac
 import json
 import os
@@ -12,71 +9,17 @@ import secrets
 import stat
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from errorfloor.errors import InputError, KeyFileError
+from errorfloor.server.scram import Verifier
+from errorfloor.server.token import NO_TERMS, Terms, digest
+from errorfloor.server.token import Role as Role
+from errorfloor.server.token import Token as Token
 
-FORMAT = 1
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
+FORMAT = 2  # 1 had neither terms nor a verifier, and is still read
 NOBODY = "0" * 64  # compared with where there is no such token, so that this takes as long
-
-
-class Role(enum.StrEnum):
-    """What a token may do: a reader what is free, an analyst also spends, an owner also sees who did.
-
-    >>> Role.OWNER.covers(Role.READER), Role.READER.covers(Role.ANALYST)
-    (True, False)
-    """
-
-    READER = "reader"
-    ANALYST = "analyst"
-    OWNER = "owner"
-
-    def covers(self, other: "Role") -> bool:
-        """Whether this role may do what the other may."""
-        order = list(Role)
-        return order.index(self) >= order.index(other)
-
-
-@dataclass(frozen=True)
-class Token:
-    """A token as it is kept: a name, which quotas count by, a role, and a hash.
-
-    >>> token, text = Token.fresh("anna", Role.ANALYST)
-    >>> token.name, token.role.value, token.matches(text), token.matches(text + "x"), text in repr(token)
-    ('anna', 'analyst', True, False, False)
-    """
-
-    id: str
-    name: str
-    role: Role
-    created: str
-    digest: str = field(repr=False)
-
-    @classmethod
-    def fresh(cls, name: str, role: Role) -> "tuple[Token, str]":
-        """Draw a token from the operating system; its text is shown once and not kept."""
-        if not NAME.fullmatch(name):
-            raise InputError(f"a token's name is made of up to 64 letters, digits and _.@-, got {name!r}")
-        identity = secrets.token_hex(6)
-        text = f"ef_{identity}_{secrets.token_urlsafe(32)}"
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        return cls(identity, name, Role(role), now, digest(text)), text
-
-    def matches(self, text: str) -> bool:
-        """Compare in a time that does not depend on where the difference is."""
-        return hmac.compare_digest(self.digest, digest(text))
-
-    def to_dict(self) -> dict[str, str]:
-        """Give what may be shown."""
-        return {"id": self.id, "name": self.name, "role": self.role.value, "created": self.created}
-
-
-def digest(text: str) -> str:
-    """Hash a token; it has 256 random bits, so that no salt and no slow hash is needed."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class TokenFile:
@@ -109,16 +52,19 @@ class TokenFile:
     def find(self, text: str) -> Token | None:
         """Give the token that has this text, if there is one."""
         parts = text.split("_", 2)
-        known = self._current()
-        token = (known.get(parts[1]) or self._temporary.get(parts[1])) if len(parts) == 3 else None
+        token = self.get(parts[1]) if len(parts) == 3 else None
         if token is None:
             hmac.compare_digest(NOBODY, digest(text))
             return None
         return token if token.matches(text) else None
 
-    def create(self, name: str, role: Role, *, temporary: bool = False) -> tuple[Token, str]:
+    def get(self, identity: str) -> Token | None:
+        """Give the token with this id, if there is one."""
+        return self._current().get(identity) or self._temporary.get(identity)
+
+    def create(self, name: str, role: Role, terms: Terms = NO_TERMS, *, temporary: bool = False) -> tuple[Token, str]:
         """Make a token and give its text, which is kept nowhere; a temporary one is forgotten with this object."""
-        token, text = Token.fresh(name, role)
+        token, text = Token.fresh(name, role, terms)
         if temporary or self.path is None:
             self._temporary[token.id] = token
         else:
@@ -177,7 +123,10 @@ def _seen(path: Path) -> tuple[int, ...]:
 
 
 def _write(path: Path, known: dict[str, Token]) -> None:
-    entries = [one.to_dict() | {"sha256": one.digest} for one in known.values()]
+    entries = [
+        one.to_dict() | {"sha256": one.digest, "scram": None if one.scram is None else str(one.scram)}
+        for one in known.values()
+    ]
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -204,8 +153,8 @@ def _read(path: Path) -> dict[str, Token]:
         raise KeyFileError(f"others can read the token file {path}: allow its owner only (chmod 600 {path})")
     try:
         plain = json.loads(text)
-        found = [_token(entry) for entry in plain["tokens"]] if plain["format"] == FORMAT else None
-    except (ValueError, KeyError, TypeError):
+        found = [_token(entry) for entry in plain["tokens"]] if plain["format"] in (1, FORMAT) else None
+    except (ValueError, KeyError, TypeError, AttributeError):
         found = None  # the reason is not passed on: it could quote the file
     if found is None:
         raise KeyFileError(f"{path} is not a token file of this version, or is damaged: make the tokens anew")
@@ -216,4 +165,6 @@ def _token(entry: dict[str, Any]) -> Token:
     kept = str(entry["sha256"])
     if not re.fullmatch("[0-9a-f]{64}", kept):
         raise ValueError
-    return Token(str(entry["id"]), str(entry["name"]), Role(entry["role"]), str(entry["created"]), kept)
+    scram = None if entry.get("scram") is None else Verifier.read(str(entry["scram"]))
+    identity, name, role = str(entry["id"]), str(entry["name"]), Role(entry["role"])
+    return Token(identity, name, role, str(entry["created"]), kept, Terms.read(entry), scram)

@@ -4,21 +4,17 @@ Signing in and out (``POST /login``, ``POST /logout``, ``GET /?token=…``) sets
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
-from fastapi.templating import Jinja2Templates
 
-from errorfloor.server.pages.files import read_folder
+from errorfloor.server.failures import DoorError
+from errorfloor.server.pages.drawing import EDITION, FILES, PAGES, drawn, login_page
 from errorfloor.server.pages.sheet import guarantee
+from errorfloor.server.visit import visit_of
 from errorfloor.service import Database
-from errorfloor.version import __version__
-
-HERE = Path(__file__).parent
-PAGES = {"ask": "Ask", "ledger": "Ledger", "noise": "Noise", "about": "About"}
 
 
 class Visitor(Protocol):
@@ -49,19 +45,14 @@ def router(database: Database, visitor: Callable[[Request], Visitor | None]) -> 
     ['/', '/login', '/static/{wanted}/{name}', '/ask', '/ledger', '/noise', '/about']
     """
     pages = APIRouter(include_in_schema=False)
-    templates = Jinja2Templates(directory=HERE / "templates")
-    files = read_folder(HERE / "static")
-    edition = files.edition
-
-    def drawn(request: Request, name: str, title: str, **facts: Any) -> Response:
-        known = {"title": title, "here": name, "pages": PAGES, "version": __version__, "visitor": None}
-        page = templates.TemplateResponse(request, f"{name}.html", known | {"static": f"/static/{edition}"} | facts)
-        page.headers["Cache-Control"] = "no-store"
-        return page
 
     def page(name: str, title: str, facts: Callable[[], dict[str, Any]]) -> Callable[[Request], Response]:
         def show(request: Request) -> Response:
-            found = visitor(request)
+            try:
+                found = visitor(request)
+            except DoorError as problem:
+                visit_of(request.scope).code = problem.code
+                return login_page(request, name, problem)
             if found is None:
                 return RedirectResponse(f"/login?next={quote('/' + name)}", status_code=303)
             return drawn(request, name, title, visitor=found, **facts())
@@ -74,16 +65,14 @@ def router(database: Database, visitor: Callable[[Request], Visitor | None]) -> 
 
     @pages.get("/login")
     def login(request: Request) -> Response:
-        wanted = request.query_params.get("next", "").removeprefix("/")
-        following = f"/{wanted}" if wanted in PAGES else "/ask"  # a page of this server, never an address elsewhere
-        return drawn(request, "login", "Sign in", following=following, failed="failed" in request.query_params)
+        return login_page(request, request.query_params.get("next", ""))
 
     @pages.get("/static/{wanted}/{name}")
     def static(wanted: str, name: str) -> Response:
-        if wanted != edition or name not in files.content:
+        if wanted != EDITION or name not in FILES.content:
             raise HTTPException(404)
         headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-        return Response(files.content[name], media_type=files.type_of(name), headers=headers)
+        return Response(FILES.content[name], media_type=FILES.type_of(name), headers=headers)
 
     for name, title in PAGES.items():
         facts = (lambda: {"sheet": guarantee(database.catalogue)}) if name == "about" else dict

@@ -1,20 +1,23 @@
-"""Signing in and out: the pages carry the token in a cookie that scripts cannot read."""
+"""The routes of signing in and out, and the link that the server prints."""
 
 import json
+from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request, Response
-from starlette.requests import Request as Asked
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from errorfloor.server.auth import Authentication
 from errorfloor.server.failures import DoorError
 from errorfloor.server.replies import as_json
+from errorfloor.server.visit import visit_of
+
+Page = Callable[[Request, str, DoorError], Response]  # the login page again, with what went wrong
 
 
-def sessions(authentication: Authentication) -> APIRouter:
+def signing_in(authentication: Authentication, page: Page) -> APIRouter:
     """Give the routes ``POST /login`` (a form, or JSON) and ``POST /logout``."""
     routes = APIRouter(include_in_schema=False)
 
@@ -22,24 +25,27 @@ def sessions(authentication: Authentication) -> APIRouter:
     async def login(request: Request) -> Response:
         content = await request.body()
         if request.headers.get("content-type", "").startswith("application/json"):
+            token = authentication.recognise(request, _token(_json(content)))
             response: Response = as_json({"done": True})
-            if authentication.sign_in(request, response, _token(_json(content))) is None:
-                raise _unknown()
+            authentication.begin(request, response, token)
             return response
         form = parse_qs(content.decode("utf-8", "replace"))
-        following = _local(form.get("next", ["/"])[0])
-        response = RedirectResponse(following, status_code=303)
-        if authentication.sign_in(request, response, form.get("token", [""])[0].strip()) is None:
+        following = local(form.get("next", ["/"])[0])
+        try:
+            token = authentication.recognise(request, form.get("token", [""])[0].strip())
+            response = RedirectResponse(following, status_code=303)
+            authentication.begin(request, response, token)
+        except DoorError as problem:
             if "application/json" in request.headers.get("accept", ""):
-                raise _unknown()
-            return RedirectResponse(f"/login?failed=1&next={quote(following)}", status_code=303)
+                raise
+            visit_of(request.scope).code = problem.code
+            return page(request, following, problem)
         return response
 
     @routes.post("/logout")
     async def logout(request: Request) -> Response:
-        authentication.caller(request)  # a forged request is refused
         response = RedirectResponse("/login", status_code=303)
-        authentication.sign_out(response)
+        authentication.sign_out(request, response)
         return response
 
     return routes
@@ -48,27 +54,26 @@ def sessions(authentication: Authentication) -> APIRouter:
 class Link:
     """Signs in who follows the link that the server printed, ``/?token=…``, and takes the token out of the address."""
 
-    def __init__(self, app: ASGIApp, authentication: Authentication) -> None:
-        self._app, self._authentication = app, authentication
+    def __init__(self, app: ASGIApp, authentication: Authentication, page: Page) -> None:
+        self._app, self._authentication, self._page = app, authentication, page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Redirect a link with a token; let everything else pass."""
         if scope["type"] != "http" or scope["path"] != "/" or scope["method"] != "GET" or not scope["query_string"]:
             await self._app(scope, receive, send)
             return
-        request = Asked(scope)
+        request = Request(scope)
         text = request.query_params.get("token")
         if text is None:
             await self._app(scope, receive, send)
             return
-        response = RedirectResponse("/", status_code=303)
-        if self._authentication.sign_in(request, response, text) is None:
-            response = RedirectResponse("/login?failed=1", status_code=303)
+        response: Response = RedirectResponse("/", status_code=303)
+        try:
+            self._authentication.begin(request, response, self._authentication.recognise(request, text))
+        except DoorError as problem:
+            visit_of(scope).code = problem.code
+            response = self._page(request, "/", problem)
         await response(scope, receive, send)
-
-
-def _unknown() -> DoorError:
-    return DoorError(401, "token", "the server does not know this token", headers={"WWW-Authenticate": "Bearer"})
 
 
 def _json(content: bytes) -> Any:
@@ -83,10 +88,10 @@ def _token(plain: Any) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _local(path: str) -> str:
+def local(path: str) -> str:
     """Give a path of this server; anything else could lead away.
 
-    >>> _local("/ledger"), _local("//elsewhere.example"), _local("https://elsewhere.example")
+    >>> local("/ledger"), local("//elsewhere.example"), local("https://elsewhere.example")
     ('/ledger', '/', '/')
     """
     plain = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable() and path.isascii()

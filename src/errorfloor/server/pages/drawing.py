@@ -1,0 +1,37 @@
+"""How a page is drawn: a template, the facts that it shows, and where its files are."""
+
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import Response
+from fastapi.templating import Jinja2Templates
+
+from errorfloor.server.failures import DoorError
+from errorfloor.server.pages.files import read_folder
+from errorfloor.version import __version__
+
+HERE = Path(__file__).parent
+PAGES = {"ask": "Ask", "ledger": "Ledger", "noise": "Noise", "about": "About"}
+FILES = read_folder(HERE / "static")
+EDITION = FILES.edition
+TEMPLATES = Jinja2Templates(directory=HERE / "templates")
+
+
+def drawn(request: Request, name: str, title: str, status: int = 200, **facts: Any) -> Response:
+    """Draw a page."""
+    known = {"title": title, "here": name, "pages": PAGES, "version": __version__, "visitor": None}
+    known |= {"static": f"/static/{EDITION}"} | facts
+    page = TEMPLATES.TemplateResponse(request, f"{name}.html", known, status_code=status)
+    page.headers["Cache-Control"] = "no-store"
+    return page
+
+
+def login_page(request: Request, wanted: str, problem: DoorError | None = None) -> Response:
+    """Draw the login page, with what went wrong if something did; it leads on to a page of this server only."""
+    name = wanted.removeprefix("/")
+    following = f"/{name}" if name in PAGES else "/ask"
+    status, headers = (200, {}) if problem is None else (problem.status, problem.headers)
+    page = drawn(request, "login", "Sign in", status, following=following, problem=problem and str(problem))
+    page.headers.update(headers)
+    return page
