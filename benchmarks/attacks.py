@@ -1,6 +1,6 @@
 """Every adversary against a server with default settings, 200 independent runs each, in process and over HTTP.
 
-Attained error over its floor, with 95 % intervals; below 1 by more than chance would be a broken floor. *right* is how
+Attained error over its floor, and where that ratio lies but for luck; all of it below 1 would be a broken floor. *right* is how
 often the adversary was, *allowed* how often it may be. The joint false-alarm rate of all verdicts is 10⁻⁶. Over HTTP
 `errorfloor serve` runs in a process of its own, limits the rate of requests as it does by default, and every run has a
 table of its own.
@@ -43,7 +43,7 @@ def main(report: Report) -> None:
             if here == served
         ]
         title = f"Adversaries {where}, {RUNS} runs each"
-        report.rows(title, ["attack", "error over floor", "95 % interval", "right", "allowed"], rows)
+        report.rows(title, ["attack", "error over floor", "interval", "right", "allowed"], rows)
         beaten = sum(one.beaten for (_, here), one in found.items() if here == served)
         report.note(f"Floors beaten: {beaten} of {len(rows)}.")
     weakened(report)

@@ -6,10 +6,22 @@ import tomllib
 import numpy as np
 import pytest
 from careless import CarelessPopulation
+from scipy import stats
 
-from errorfloor.attacks import Belief, Finding, Population, PosteriorMean, Smoothing, Trips, judge_estimates, smoothing
-from errorfloor.catalogue import Catalogue, PrivateColumn, allowance
-from errorfloor.floors.prior import CutNormal, ziv_zakai_under
+from errorfloor.attacks import (
+    Audit,
+    Belief,
+    Finding,
+    Population,
+    PosteriorMean,
+    Smoothing,
+    Trips,
+    judge_estimates,
+    smoothing,
+)
+from errorfloor.attacks.least_errors import LeastErrors
+from errorfloor.catalogue import Catalogue, PrivateColumn, allowance, believed
+from errorfloor.floors.prior import ziv_zakai_under
 from errorfloor.identity import Key
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service.example import CATALOGUE
@@ -43,10 +55,20 @@ def test_a_prior_that_is_wider_than_the_truth_promises_too_much():
         assert PosteriorMean(answers=False).play(people, runs=40).beaten
 
 
-@pytest.mark.parametrize("information", [0.0, 0.02, 0.107])
+@pytest.mark.parametrize("information", [1e-9, 0.02, 0.107])
 def test_the_floor_of_a_belief_is_that_of_the_law_it_stands_for(information):
-    law = CutNormal(mean=10.0, deviation=8.0, low=0.0, high=50.0)
-    assert Belief.of(KWH).floor(information, 0.0) == pytest.approx(ziv_zakai_under(law, information) ** 0.5, rel=0.01)
+    expected = ziv_zakai_under(believed(KWH), information) ** 0.5
+    assert Belief.of(KWH).floor(information, 0.0) == pytest.approx(expected, rel=0.01)
+    assert Belief.of(KWH).floor(0.0, 0.0) == pytest.approx(believed(KWH).spread, rel=1e-3)
+
+
+@pytest.mark.parametrize("mean", [2.4, 3.0, 0.0, 10.0, 9.5])
+def test_a_belief_narrower_than_the_lattice_holds_the_values_next_to_its_mean(mean):
+    prior = {"mean": mean, "deviation": 0.02}
+    belief = Belief.of(PrivateColumn(range=(0, 10), resolution=1, floor=0.1, prior=prior))
+    assert belief.values[0] >= 0 and belief.values[-1] <= 10
+    assert abs(belief.mean - mean) <= 0.5
+    assert belief.masses.sum() == pytest.approx(1.0)
 
 
 def test_a_flat_belief_has_the_floor_of_the_lattice():
@@ -80,12 +102,12 @@ def test_an_undeclared_prior_is_flat_about_the_middle():
 
 def test_the_interval_of_an_estimate_follows_its_spread():
     errors = tuple([1.0, 3.0] * 50)
-    found = Finding(
-        "a", "b", runs=100, right=50, promised=0.5, distance=4.0, unit="", threshold=90, errors=errors, least=2.0
-    )
+    facts = {"runs": 100, "right": 50, "promised": 0.5, "distance": 4.0, "unit": "", "threshold": 90, "least": 2.0}
+    found = Finding("a", "b", **facts, errors=errors, lucky=2.5, doubt=0.025)
     reach = 1.959963984540054 * 4.0 / 10
     assert found.ratio == pytest.approx(math.sqrt(5.0) / 2)
-    assert found.interval == pytest.approx((math.sqrt(5 - reach) / 2, math.sqrt(5 + reach) / 2))
+    assert found.interval == pytest.approx((math.sqrt(5 - reach) / 2, math.sqrt(5.0 / 2.5)))
+    assert Finding("a", "b", **facts, errors=errors).interval[1] == math.inf  # too few runs to exclude anything
 
 
 def test_estimates_that_are_too_good_are_found_and_honest_ones_are_not():
@@ -94,6 +116,54 @@ def test_estimates_that_are_too_good_are_found_and_honest_ones_are_not():
     for scale, beaten in ((0.1, True), (1.2, False)):
         errors = (scale * floor * generator.standard_normal(200)).tolist()
         assert judge_estimates("a", "b", errors, belief, promise=(0.05, 0.0), unit="").beaten is beaten
+
+
+def test_small_errors_by_luck_are_as_rare_as_they_are_said_to_be():
+    """Exactly, for ten coins, and by simulation for a skewed law: at most as often, and not a hundred times less."""
+    coin = LeastErrors(np.array([0.0, 2.0]), np.array([0.3, 0.7]))
+    for chance in (0.3, 0.05, 1e-3):
+        heads = math.floor(coin.by_luck(10, chance) * 10 / 4 + 1e-12)
+        exactly = sum(math.comb(10, k) * 0.7**k * 0.3 ** (10 - k) for k in range(heads + 1))
+        assert exactly <= chance
+    skewed = LeastErrors(np.array([0.0, 1.0, 9.0]), np.array([0.5, 0.45, 0.05]))
+    draws = np.random.default_rng(5).choice(skewed.sizes, (20_000, 60), p=skewed.masses)
+    share = ((draws**2).mean(axis=1) <= skewed.by_luck(60, 0.02)).mean()
+    assert 0.0002 < share < 0.02
+
+
+def test_an_audit_fails_when_the_mean_square_lies_below_its_floor_with_all_of_its_interval():
+    """Errors that are never near, yet too small on average: counting hits does not see them."""
+    belief = Belief(np.arange(101.0), np.full(101, 1 / 101))
+    promise = (0.001, 0.0)
+    distance = belief.telling(*promise) * belief.spacing
+    errors = [distance / 2 if k % 2 else 0.0 for k in range(2000)]
+    found = judge_estimates("half", "looks", errors, belief, promise=promise, unit="")
+    assert found.right < found.threshold
+    assert found.interval[1] < 1
+    assert found.beaten
+    assert Audit({"t.x": (found,)}).explain().startswith("1 of 1 attacks beat a floor")
+
+
+def test_a_guess_that_is_nearly_always_right_is_not_called_a_broken_floor():
+    """Resolution 1 and a prior of deviation 0.25: the best guess is off once in 1,500 times, by 0.026 in all."""
+    prior = {"mean": 10, "deviation": 0.25}
+    belief = Belief.of(PrivateColumn(range=(0, 50), resolution=1, floor=2.0, prior=prior))
+    found = judge_estimates("prior alone", "guesses", [0.0] * 200, belief, promise=(0.0, 0.0), unit="")
+    assert found.floor == pytest.approx(0.0259, abs=1e-4)
+    assert found.ratio == 0
+    assert found.interval[1] == math.inf
+    assert not found.beaten
+    assert "could not have: so few runs show nothing" in Audit({"t.x": (found,)}).explain()
+
+
+def test_a_floor_that_ignores_the_lattice_is_found_by_guessing():
+    """What a continuum would promise, 0.249, is refuted by guesses that are right all of the time."""
+    wide = LeastErrors(np.abs(np.linspace(-1, 1, 401)), stats.norm.pdf(np.linspace(-1, 1, 401), 0, 0.25) / 200)
+    assert math.sqrt(wide.mean_square) == pytest.approx(0.249, abs=0.001)
+    facts = {"runs": 200, "right": 0, "promised": 0.5, "distance": 1.0, "unit": "", "threshold": 201}
+    found = Finding("a", "b", **facts, errors=(0.0,) * 200, least=0.249, lucky=wide.by_luck(200, 1e-6))
+    assert found.interval == (0.0, 0.0)
+    assert found.beaten
 
 
 # -- trips

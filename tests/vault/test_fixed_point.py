@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from errorfloor.catalogue import PrivateColumn
 from errorfloor.errors import CatalogueError
+from errorfloor.service.standing import stored_distance
 from errorfloor.vault.fixed_point import Grid
 
 MOST = 2**40
@@ -78,6 +80,27 @@ def test_estimate_of_the_source_is_one_of_the_stored_number(pair, estimate):
     if np.isfinite(x):
         slack = grid.step * (Fraction(1, 2) + Fraction(1, 2**9))
         assert abs(clamped(grid, estimate) - grid.steps(x) * grid.step) <= abs(Fraction(estimate) - Fraction(x)) + slack
+
+
+@pytest.mark.parametrize(("resolution", "distance"), [("0.01", 0.01), ("0.01", 0.03), ("0.1", 0.25), ("0.003", 0.009)])
+def test_source_values_are_stored_no_farther_apart_than_is_stated(resolution, distance):
+    """Every multiple of half a hundredth of a step in a range, in decimals: rounding ties are among them."""
+    column = PrivateColumn(range=(0, 6), resolution=resolution, floor=1.0, distance=distance)
+    grid, unit = Grid(column.resolution, *column.steps), column.resolution / 200
+    moved = round(Fraction(str(distance)) / unit)
+    stored = [grid.steps(float(k * unit)) for k in range(int(6 / unit) + 1)]
+    apart = max(one - two for one, two in zip(stored[moved:], stored, strict=False))
+    assert apart == round(Fraction(stored_distance(column)) / column.resolution)  # never farther, and reached
+
+
+def test_ties_are_stored_one_step_farther_apart_than_they_are():
+    grid = Grid(Fraction(1, 100), 0, 5000)
+    assert grid.steps(1.285) - grid.steps(1.275) == 2
+    assert stored_distance(PrivateColumn(range=(0, 50), resolution="0.01", floor=2.0, distance=0.01)) == 0.02
+
+
+def test_a_stored_distance_is_no_wider_than_the_range():
+    assert stored_distance(PrivateColumn(range=(0, 1), resolution=1, floor=0.1, distance=1)) == 1.0
 
 
 @pytest.mark.parametrize("step", [Fraction(10**101), Fraction(1, 10**101)])

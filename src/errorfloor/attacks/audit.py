@@ -115,9 +115,9 @@ class Audit:
             won = ", ".join(f"{one.attack} against {column}" for column, one in self.beaten)
             return f"{len(self.beaten)} of {played} attacks beat a floor: {won}. Do not publish from this set-up."
         found = [one for here in self.findings.values() for one in here]
-        hopeless = [one for one in found if one.threshold > one.runs]
+        hopeless = [one for one in found if not one.could_win]
         if hopeless:
-            needed = max(runs_needed(one.promised, FALSE_ALARM / played) for one in hopeless)
+            needed = max(runs_needed(one.promised, one.doubt) for one in hopeless)
             return (
                 f"None of {played} attacks beat a floor, but {len(hopeless)} of them could not have: so few runs show "
                 f"nothing. Play {needed} or more."

@@ -6,8 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from errorfloor.catalogue import PrivateColumn
+from errorfloor.attacks.least_errors import LeastErrors
+from errorfloor.catalogue import PrivateColumn, believed
 from errorfloor.checks import Array
+from errorfloor.floors.prior import mistaken
 from errorfloor.floors.two_point import angle
 
 MOST = 2000  # values
@@ -27,7 +29,7 @@ class Belief:
     since an estimate decides between x_i and x_{i+k} by which is nearer. Then E(x̂ − x)² ≥ ½ Σ_k d²(k − ½) q_k.
 
     >>> two = Belief(np.array([0.0, 1.0]), np.array([0.5, 0.5]))
-    >>> two.missed(1, 0.0, 0.0), two.missed(1, np.pi**2, 0.0), two.spread
+    >>> two.missed(1, 0.0, 0.0), round(two.missed(1, np.pi**2, 0.0), 30), two.spread
     (0.5, 0.0, 0.5)
     """
 
@@ -42,18 +44,17 @@ class Belief:
         >>> float(flat.values[0]), float(flat.values[-1]), round(flat.spread, 1)
         (0.0, 50.0, 14.4)
         """
-        low, high = column.low, column.high
-        if column.prior is None:
-            center, reach = (low + high) / 2, Fraction(FLOORS * column.floor) / 2
+        lowest, highest = column.steps
+        law = believed(column)
+        if law is None:
+            center, reach = (column.low + column.high) / 2, Fraction(FLOORS * column.floor) / 2
+            first = max(lowest, math.ceil((center - reach) / column.resolution))
+            last = min(highest, max(first + 1, math.floor((center + reach) / column.resolution)))
         else:
-            center, reach = Fraction(column.prior.mean), Fraction(DEVIATIONS * column.prior.deviation)
-        first = math.ceil(max(low, min(center, high) - reach) / column.resolution)
-        last = max(first + 1, math.floor(min(high, max(center, low) + reach) / column.resolution))
+            first, last = (lowest + index for index in law.within(DEVIATIONS**2))
         steps = np.arange(first, last + 1, max(1, math.ceil((last - first) / MOST)))
         values = np.array([float(int(step) * column.resolution) for step in steps])
-        masses = np.ones(len(values))
-        if column.prior is not None:
-            masses = np.exp(-0.5 * ((values - column.prior.mean) / column.prior.deviation) ** 2)
+        masses = np.ones(len(values)) if law is None else law.relative(steps - lowest)
         return cls(values, masses / masses.sum())
 
     @property
@@ -78,14 +79,24 @@ class Belief:
 
     def missed(self, steps: int, information: float, evaluation: float) -> float:
         """Give q_k: how often any estimate is off by half of ``steps`` spacings or more, at least."""
-        one, two = self.masses[:-steps], self.masses[steps:]
-        apart = math.sin(min(float(angle(steps * self.spacing, information, evaluation)), math.pi / 2))
-        return float((one + two - np.sqrt((one - two) ** 2 + 4 * one * two * apart**2)).sum()) / 2
+        bound = float(angle(steps * self.spacing, information, evaluation))
+        return float(mistaken(self.masses[:-steps], self.masses[steps:], bound).sum())
+
+    def least_errors(self, information: float, evaluation: float) -> LeastErrors:
+        """Give the law of errors that are nowhere larger than any estimate's: off by kd/2 or more as often as q_k.
+
+        Without any information the best guess is the mean, and how far that is off is known exactly.
+        """
+        if information == evaluation == 0:
+            return LeastErrors(np.abs(self.values - self.mean), self.masses)
+        missed = [self.missed(k, information, evaluation) for k in range(1, len(self.values))]
+        reached = np.maximum.accumulate([*missed, 0.0][::-1])[::-1]  # off by more is off by less, too
+        masses = np.concatenate([[1 - reached[0]], reached[:-1] - reached[1:]])
+        return LeastErrors(np.arange(len(masses)) * self.spacing / 2, masses)
 
     def floor(self, information: float, evaluation: float) -> float:
         """Give the root-mean-square error that no estimate gets below, on average under this belief."""
-        missed = np.array([self.missed(k, information, evaluation) for k in range(1, len(self.values))])
-        return math.sqrt(float(((np.arange(len(missed)) + 0.5) * missed).sum()) * self.spacing**2 / 2)
+        return math.sqrt(self.least_errors(information, evaluation).mean_square)
 
     def telling(self, information: float, evaluation: float) -> int:
         """Give the number k of spacings at which a hit within kd/2 tells most: closest to half of the time allowed."""

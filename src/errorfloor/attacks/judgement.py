@@ -12,7 +12,6 @@ from errorfloor.attacks.belief import Belief
 from errorfloor.attacks.world import World
 
 FALSE_ALARM = 1e-6  # that any of an audit's attacks is said to win although every promise holds
-NORMAL = 1.959963984540054  # 95 % of a normal law is within so many deviations
 
 
 @dataclass(frozen=True)
@@ -21,8 +20,9 @@ class Finding:
 
     Where it chose between two values, ``distance`` is how far apart they were; ``error`` is the root-mean-square error
     of its choice, ``floor`` what the promise says that it is at least: √(distance²·share of wrong choices). Where it
-    estimated a number, ``errors`` has how far off it was each time, ``least`` the floor, and it was right when off by
-    less than half of ``distance``.
+    estimated a number, ``errors`` has how far off it was each time, ``least`` the floor, ``lucky`` the mean square
+    that luck alone goes below with a chance of ``doubt`` only, and it was right when off by less than half of
+    ``distance``. ``doubt`` is the chance that it is said to have won although the promise holds.
 
     >>> Finding("coin", "guess", runs=200, right=104, promised=0.6, distance=5.0, unit="kWh", threshold=158).beaten
     False
@@ -38,6 +38,8 @@ class Finding:
     threshold: int
     errors: tuple[float, ...] = ()
     least: float = 0.0
+    lucky: float = 0.0
+    doubt: float = FALSE_ALARM
 
     @property
     def success(self) -> float:
@@ -46,8 +48,16 @@ class Finding:
 
     @property
     def beaten(self) -> bool:
-        """Whether it was right so often that the promise cannot hold."""
-        return self.right >= self.threshold
+        """Whether it was right so often, or off by so little, that the promise cannot hold.
+
+        That is where all of ``interval`` lies below 1; for estimates, also where too many of them were right.
+        """
+        return self.right >= self.threshold or (bool(self.errors) and self.interval[1] < 1)
+
+    @property
+    def could_win(self) -> bool:
+        """Whether there were enough runs to show anything."""
+        return self.threshold <= self.runs or self.lucky > 0
 
     @property
     def error(self) -> float:
@@ -64,23 +74,30 @@ class Finding:
     @property
     def ratio(self) -> float:
         """Attained error over its floor: below 1 more often than chance explains means that the floor is broken."""
-        return self.error / self.floor
+        return self.error / self.floor if self.floor > 0 else math.inf
 
     @property
     def interval(self) -> tuple[float, float]:
-        """A 95 % confidence interval of the ratio: exact for a share of successes, from the spread for estimates."""
-        if self.errors:
-            squares = np.square(self.errors)
-            reach = NORMAL * float(squares.std()) / math.sqrt(self.runs)
-            ends = [float(squares.mean()) + sign * reach for sign in (-1, 1)]
-        else:
-            from scipy.stats import beta
+        """Where the ratio lies, but for ``doubt``; below 1 throughout means that the floor is broken.
 
-            right, wrong = self.right, self.runs - self.right
-            low = float(beta.ppf(0.025, right, wrong + 1)) if right > 0 else 0.0
-            high = float(beta.ppf(0.975, right + 1, wrong)) if wrong > 0 else 1.0
-            ends = [self.distance**2 * (1 - share) for share in (high, low)]
-        least, most = (math.sqrt(max(0.0, end)) / self.floor for end in ends)
+        Exact for a share of successes. For estimates the upper end, on which the verdict rests, is proved
+        (`least_errors.proof.md`), and infinite where so few runs exclude nothing; the lower one follows their spread.
+        """
+        if self.floor == 0:
+            return 0.0, math.inf
+        if self.errors:
+            from scipy.stats import norm
+
+            squares = np.square(self.errors)
+            reach = float(norm.isf(self.doubt)) * float(squares.std()) / math.sqrt(self.runs)
+            least = math.sqrt(max(0.0, float(squares.mean()) - reach)) / self.floor
+            return least, math.sqrt(float(squares.mean()) / self.lucky) if self.lucky > 0 else math.inf
+        from scipy.stats import beta
+
+        right, wrong = self.right, self.runs - self.right
+        low = float(beta.ppf(self.doubt, right, wrong + 1)) if right > 0 else 0.0
+        high = float(beta.isf(self.doubt, right + 1, wrong)) if wrong > 0 else 1.0
+        least, most = (self.distance * math.sqrt(max(0.0, 1 - share)) / self.floor for share in (high, low))
         return least, most
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,7 +112,7 @@ class Finding:
             "error": self.error,
             "floor": self.floor,
             "ratio": self.ratio,
-            "interval": list(self.interval),
+            "interval": [None if math.isinf(end) else end for end in self.interval],
             "distance": self.distance,
             "unit": self.unit,
             "beaten": self.beaten,
@@ -130,6 +147,7 @@ def judge(attack: Attack, world: World, *, runs: int, seed: int, attacks: int = 
         distance=secret.distance,
         unit=secret.private.unit,
         threshold=threshold(runs, secret.promised, FALSE_ALARM / attacks),
+        doubt=FALSE_ALARM / attacks,
     )
 
 
@@ -149,14 +167,16 @@ def judge_estimates(
     without any. Then the floor is the belief's own spread.
 
     Guarantee: if the promise holds, the probability that the finding says ``beaten`` is at most FALSE_ALARM divided by
-    the number of ``attacks``: off by less than half the distance is a coin of known greatest bias.
+    the number of ``attacks``. Half of it is for hits: off by less than half the distance is a coin of known greatest
+    bias. Half is for the mean square, whose least law is known.
 
     >>> flat = Belief(np.arange(101.0), np.full(101, 1 / 101))
     >>> judge_estimates("sees all", "looks", [0.0] * 100, flat, promise=(0.01, 0.0), unit="").beaten
     True
     """
-    steps = belief.telling(*promise)
+    steps, doubt = belief.telling(*promise), FALSE_ALARM / attacks / 2
     distance, promised = steps * belief.spacing, 1 - belief.missed(steps, *promise)
+    least = belief.least_errors(*promise)
     return Finding(
         attack=name,
         tries=tries,
@@ -165,9 +185,11 @@ def judge_estimates(
         promised=promised,
         distance=distance,
         unit=unit,
-        threshold=threshold(len(errors), promised, FALSE_ALARM / attacks),
+        threshold=threshold(len(errors), promised, doubt),
         errors=tuple(errors),
-        least=belief.floor(*promise) if promise[0] > 0 else belief.spread,
+        least=math.sqrt(least.mean_square),
+        lucky=least.by_luck(len(errors), doubt),
+        doubt=doubt,
     )
 
 

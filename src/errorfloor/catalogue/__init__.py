@@ -12,11 +12,13 @@
 ``Quota``                  which share of every allowance one analyst or one period may use
 ``allowance(column)``      how much information answers may give away about an entry before its floor breaks
 ``owner_allowance(…)``     the same for all that belongs to one owner
+``believed(column)``       its prior as a law on the values that can be stored
 ``draft(schemas)``         a commented file to begin with, from ``Schema``: names and types of columns
 =======================  ===========================================================================================
 """
 
 from errorfloor.catalogue.allowance import allowance, owner_allowance
+from errorfloor.catalogue.believed import believed
 from errorfloor.catalogue.columns import Prior, PrivateColumn, PublicColumn
 from errorfloor.catalogue.draft import Schema, draft
 from errorfloor.catalogue.load import load
@@ -35,6 +37,7 @@ __all__ = [
     "Table",
     "Trajectories",
     "allowance",
+    "believed",
     "draft",
     "load",
     "owner_allowance",

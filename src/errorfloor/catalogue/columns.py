@@ -13,6 +13,8 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 PublicType = Literal["text", "whole", "number", "date", "moment", "flag"]
 MOST_STEPS = 2**40  # from zero, at most: products of two columns and sums of many rows then stay within 126 bits
 NEAR_IGNORANCE = 0.99  # of the error of somebody who sees no answer: a floor above it leaves next to nothing to spend
+FARTHEST_PRIOR = 4.75  # deviations from the range: beyond, less than a millionth of the law would lie in it
+NARROWEST_PRIOR = Fraction(1, 1000)  # of the resolution
 LEAST_FLOOR = Fraction(1, 100)  # of the resolution: below it the floor says nothing, and rounding would decide it
 
 
@@ -45,7 +47,7 @@ class Declaration(BaseModel):
 
 
 class Prior(Declaration):
-    """What everybody may be assumed to believe of an entry beforehand: a normal law cut to the column's range.
+    """What everybody may be assumed to believe of an entry beforehand: a normal law on the column's stored values.
 
     >>> Prior(mean=10, deviation=8).deviation
     8.0
@@ -154,8 +156,25 @@ class PrivateColumn(Declaration):
                 yield "impute", f"is given but nulls = {self.nulls!r}: leave it out, or declare nulls = 'impute'"
             elif not self.low <= self.impute <= self.high or (self.impute / self.resolution).denominator != 1:
                 yield "impute", f"= {_text(self.impute)} must lie in the range, on a multiple of the resolution"
+        if self.prior is not None:
+            yield from self._beside_the_prior(self.prior)
         if self.distance is not None and self.distance > self.width:
             yield "distance", f"{self.distance:g} is wider than the range {_text(self.width)}"
+
+    def _beside_the_prior(self, prior: Prior) -> Iterator[tuple[str, str]]:
+        outside = max(float(self.low) - prior.mean, prior.mean - float(self.high))
+        if outside > FARTHEST_PRIOR * prior.deviation:
+            yield (
+                "prior",
+                f"with mean {prior.mean:g} and deviation {prior.deviation:g} has next to nothing on "
+                f"{_text(self.low)} … {_text(self.high)}",
+            )
+        if prior.deviation < NARROWEST_PRIOR * self.resolution:
+            yield (
+                "prior",
+                f"with deviation {prior.deviation:g} is far narrower than the resolution {_text(self.resolution)}: "
+                f"declare at least {_text(NARROWEST_PRIOR * self.resolution)}",
+            )
 
 
 class PublicColumn(Declaration):

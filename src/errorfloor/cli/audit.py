@@ -1,5 +1,6 @@
 """``errorfloor audit``: adversaries against a catalogue's own declarations, or against a server that runs."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -115,7 +116,8 @@ def _print_findings(found: "Audit") -> None:
         table = Table("attack", "right", "allowed", "error / floor", title=f"{place}, {here[0].runs} runs each")
         for one in here:
             low, high = one.interval
-            verdict = f"{one.ratio:.2f} ({low:.2f} … {high:.2f}){'  BEATEN' if one.beaten else ''}"
+            most = "∞" if math.isinf(high) else f"{high:.2f}"
+            verdict = f"{one.ratio:.2f} ({low:.2f} … {most}){'  BEATEN' if one.beaten else ''}"
             table.add_row(one.attack, f"{one.success:.1%}", f"{one.promised:.1%}", verdict)
         _print(table)
     for name, why in found.skipped:

@@ -1,5 +1,6 @@
 """Pictures of attacks: what they attained beside what a floor allows."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def findings(found: "Sequence[Finding]", title: str = "", *, names: Sequence[str] | None = None) -> Any:
-    """Draw each attack's error over its floor, with 95 % intervals; left of 1 would be a broken floor.
+    """Draw each attack's error over its floor, with its interval; all of it left of 1 would be a broken floor.
 
     Choices between two values are drawn as discs, estimates as squares. ``names`` stand in place of those of the
     attacks.
@@ -23,8 +24,9 @@ def findings(found: "Sequence[Finding]", title: str = "", *, names: Sequence[str
     """
     figure, axes = canvas(width=7.0, height=1.2 + 0.32 * len(found))
     shown = [one.attack for one in found] if names is None else list(names)
+    widest = max((end for one in found for end in (*one.interval, one.ratio) if math.isfinite(end)), default=1.0)
     for place, one in enumerate(reversed(found)):
-        low, high = one.interval
+        low, high = one.interval[0], min(one.interval[1], 1.1 * widest)  # no end: beyond all others
         colour = COLOURS[1] if one.beaten else COLOURS[0]
         axes.plot([low, high], [place, place], color=colour, linewidth=2)
         axes.plot([one.ratio], [place], "s" if one.errors else "o", color=colour)
@@ -34,7 +36,7 @@ def findings(found: "Sequence[Finding]", title: str = "", *, names: Sequence[str
     axes.axvspan(0.0, 1.0, color="#444444", alpha=0.07, linewidth=0)
     axes.axvline(1.0, color="#444444", linewidth=1, linestyle="--")
     axes.set_yticks(range(len(found)), list(reversed(shown)))
-    axes.set_xlabel("attained error over its floor, with 95 % intervals")
+    axes.set_xlabel("attained error over its floor, with its interval")
     axes.set_xlim(left=0)
     if title:
         axes.set_title(title)

@@ -7,13 +7,16 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from errorfloor.catalogue import PrivateColumn, Table
-from errorfloor.floors.prior import CutNormal, ziv_zakai_under
+from errorfloor.catalogue import PrivateColumn, Table, believed
+from errorfloor.floors.prior import ziv_zakai_under
 from errorfloor.floors.two_point import angle, success
 from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.floors.worst_case import minimax
 from errorfloor.ledger import Entry, Ledger
+from errorfloor.ledger.total import round_up
 from errorfloor.pricing import Account, Charge
+
+TIES = Fraction(1, 256)  # of a step: more than doubles can be off by before they are rounded to steps
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,9 @@ class Standing:
     @cached_property
     def against_prior(self) -> tuple[float, float] | None:
         """Error of the best guess under the declared prior, without any answer and, at least, after all of them."""
-        if self.column is None or self.column.prior is None:
+        law = None if self.column is None else believed(self.column)
+        if law is None:
             return None
-        prior, low, high = self.column.prior, float(self.column.low), float(self.column.high)
-        law = CutNormal(mean=prior.mean, deviation=prior.deviation, low=low, high=high)
         return law.spread, math.sqrt(ziv_zakai_under(law, self.spent.information, self.spent.evaluation))
 
     @property
@@ -204,13 +206,21 @@ def _entry_floor(ends: tuple[Fraction, Fraction], resolution: Fraction, floor: f
 
 
 def stored_distance(column: PrivateColumn) -> float:
-    """Give how far apart the stored values can be of two values that are as far apart as the example in words."""
-    return _stored_distance(column.example, column.resolution)
+    """Give how far apart two values can be stored that are as far apart as the example in words.
+
+    Values h apart on the two sides of rounding ties are stored up to ⌊h/s⌋ + 1 steps of s apart, though never wider
+    than the range; `vault/fixed_point.proof.md`, part 6.
+
+    >>> stored_distance(PrivateColumn(range=(0, 50), resolution="0.01", floor=2.0, distance=0.01))
+    0.02
+    """
+    lowest, highest = column.steps
+    return _stored_distance(column.example, column.resolution, highest - lowest)
 
 
 @lru_cache(maxsize=1024)  # exact arithmetic, the same for every cell of every answer
-def _stored_distance(example: float, resolution: Fraction) -> float:
-    return float(math.ceil(Fraction(example) / resolution - Fraction(1, 10**9)) * resolution)
+def _stored_distance(example: float, resolution: Fraction, most: int) -> float:
+    return round_up(min(math.floor(Fraction(example) / resolution + TIES) + 1, most) * resolution)
 
 
 def share(part: Charge, whole: Charge) -> float:
