@@ -1,9 +1,9 @@
 """Every adversary against a server with default settings, 200 independent runs each, in process and over HTTP.
 
 Attained error over its floor, and where that ratio lies but for luck; all of it below 1 would be a broken floor.
-*right* is how often the adversary was, *allowed* how often it may be. The joint false-alarm rate of all verdicts is 10⁻⁶. Over HTTP
-`errorfloor serve` runs in a process of its own, limits the rate of requests as it does by default, and every run has a
-table of its own.
+*right* is how often the adversary was, *allowed* how often it may be. The joint false-alarm rate of all verdicts is
+10⁻⁶. Over HTTP `errorfloor serve` runs in a process of its own, limits the rate of requests as it does by default,
+and every run has a table of its own.
 """
 
 import argparse

@@ -7,6 +7,7 @@ import pytest
 from careless import CarelessWorld
 
 from errorfloor.attacks import (
+    AdaptiveStopping,
     ChangedData,
     Collisions,
     Collusion,
@@ -41,6 +42,7 @@ WEAKNESSES = (  # an adversary, what is wrong with the server, and how many runs
     (Rephrasing(), "no ledger", 70),
     (Collusion(), "no ledger", 40),
     (MaximumLikelihood(), "no ledger", 50),
+    (AdaptiveStopping(), "cheap", 120),
     (Extremes(), "jumps", 50),
     (Differencing(), "shared noise", 40),
     (Reconstruction(prior=False), "cheap", 40),

@@ -30,9 +30,11 @@ from errorfloor.attacks.secret import Secret
 from errorfloor.attacks.served import Served, ServedStreams
 from errorfloor.attacks.silence import Oracles, Timing
 from errorfloor.attacks.smoothing import Smoothing, Trips
+from errorfloor.attacks.stopping import AdaptiveStopping
 from errorfloor.attacks.world import World
 
 __all__ = [
+    "AdaptiveStopping",
     "Attack",
     "Audit",
     "Belief",

@@ -20,6 +20,7 @@ from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood
 from errorfloor.attacks.served import Served, ServedStreams
 from errorfloor.attacks.silence import Oracles, Timing
 from errorfloor.attacks.smoothing import MOST_STEPS, Smoothing, Trips, too_long
+from errorfloor.attacks.stopping import AdaptiveStopping
 from errorfloor.attacks.world import World
 from errorfloor.catalogue import Catalogue
 from errorfloor.checks import whole
@@ -33,13 +34,14 @@ def attacks() -> tuple[Attack, ...]:
     """Give every adversary who chooses between two values of an entry.
 
     >>> len(attacks())
-    15
+    16
     """
     return (
         Repetition(),
         Rephrasing(),
         Collusion(),
         MaximumLikelihood(),
+        AdaptiveStopping(),
         Extremes(),
         Differencing(),
         Reconstruction(prior=False),
@@ -58,9 +60,9 @@ def owner_attacks() -> tuple[Attack, ...]:
     """Give every adversary who chooses between two histories of an owner.
 
     >>> [one.name for one in owner_attacks()]
-    ["an owner's total", "an owner's rows"]
+    ["an owner's total", "an owner's rows", 'adaptive stopping']
     """
-    return OwnerTotal(), OwnerRows()
+    return OwnerTotal(), OwnerRows(), AdaptiveStopping()
 
 
 def estimators() -> tuple[PosteriorMean, ...]:
