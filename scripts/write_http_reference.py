@@ -30,7 +30,7 @@ DOOR = {
     "attempts": (429, "too many failed attempts to sign in; `Retry-After` says how long to wait"),
     "sessions": (503, "the file of sessions cannot be used now"),
     "busy": (503, "too many questions are waiting; `Retry-After` says how long to wait"),
-    "time": (503, "not done in time; what was charged is free when asked again"),
+    "time": (503, "not done in time, and given up; nothing was charged"),
     "stopping": (503, "the server is being stopped"),
 }
 

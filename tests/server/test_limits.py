@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 
 import pytest
 
@@ -48,14 +49,13 @@ def test_body_that_never_comes_is_given_up(database, tmp_path):
             assert b"408" in line.recv(100)
 
 
-def test_request_out_of_time_is_charged_once_and_free_again(database, tmp_path, monkeypatch):
+def test_answer_that_was_charged_is_given_however_late(database, tmp_path, monkeypatch):
     question = {"sql": "SELECT avg(wage) AS mean FROM pay WHERE age > 55", "max_error": 2e6}
-    release = threading.Event()
     honest = database.ask
 
     def slow(*given, **named):
         answer = honest(*given, **named)
-        release.wait(20)
+        time.sleep(1.0)
         return answer
 
     with served(database, tmp_path, time_limit=0.5) as server:
@@ -63,8 +63,7 @@ def test_request_out_of_time_is_charged_once_and_free_again(database, tmp_path, 
         with monkeypatch.context() as patched:
             patched.setattr(database, "ask", slow)
             late = analyst.post("/v1/ask", json=question)
-        assert code_of(late) == (503, "time")
-        release.set()
+        assert (late.status_code, late.json()["fresh"]) == (200, [True])
         again = analyst.post("/v1/ask", json=question)
         assert again.json()["fresh"] == [False]
 

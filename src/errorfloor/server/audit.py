@@ -1,6 +1,6 @@
 """The audit log: one line of JSON a request. Who, which route, what became of it, what was charged; nothing private.
 
-How long a request took is not in it: for an answer that could depend on private values.
+The time of an answer is the one on the grid at which it left: a measured one could depend on private values.
 """
 
 import datetime
@@ -20,7 +20,7 @@ class Audit:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     audit = Audit(Path(folder) / "audit.log")
-    ...     audit.write(Visit("8f3a", who="anna"), "/v1/ask", "POST", 200)
+    ...     audit.write(Visit("8f3a", who="anna"), "/v1/ask", "POST", 200, datetime.datetime.now(datetime.UTC))
     ...     audit.close()
     ...     line = json.loads((Path(folder) / "audit.log").read_text())
     >>> line["who"], line["route"], line["status"]
@@ -36,10 +36,10 @@ class Audit:
             except OSError as problem:
                 raise InputError(f"cannot write the audit log {path}: {problem.strerror}") from None
 
-    def write(self, visit: Visit, route: str, method: str, status: int) -> None:
+    def write(self, visit: Visit, route: str, method: str, status: int, moment: datetime.datetime) -> None:
         """Write the line of a request."""
         line = {
-            "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
+            "time": moment.isoformat(timespec="milliseconds"),
             "request": visit.id,
             "who": visit.who,
             "role": visit.role,

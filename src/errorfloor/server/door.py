@@ -1,20 +1,26 @@
 """What all routes share: the tables, who may ask, and the threads that work."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
 
+from errorfloor.errors import ErrorFloorError
 from errorfloor.server.auth import Authentication
+from errorfloor.server.course import Course
 from errorfloor.server.idempotency import Keys
 from errorfloor.server.metrics import Metrics
 from errorfloor.server.models import Failure
 from errorfloor.server.settings import Settings
 from errorfloor.server.threads import Threads
+from errorfloor.server.visit import Visit
 from errorfloor.server.workshop import Workshop
-from errorfloor.service import Database
+from errorfloor.service import Database, Price
+from errorfloor.service.attending import attended_by
 from errorfloor.streams import Streams
 
+Result = TypeVar("Result")
 Dry = Annotated[bool, Query(description="Of the dummy rows that stand in for the tables.")]
 MEANING = {
     400: "the body is not JSON in UTF-8",
@@ -47,6 +53,35 @@ class Door:
     def tables(self, dry: bool) -> Database:
         """Give the tables, or the same with dummy rows."""
         return self.database.dry() if dry else self.database
+
+    async def attended(
+        self, work: Callable[[], Result], visit: Visit, noted: Callable[[Price, Sequence[bool]], None] | None = None
+    ) -> Result:
+        """Work on questions in a thread: refused or given up before a charge, and after one answered on the grid."""
+        course = Course(self.settings.grid, time_limit=self.settings.time_limit, noted=noted)
+
+        def with_attendant() -> Result:
+            with attended_by(course):
+                return work()
+
+        return await self._on_the_grid(with_attendant, visit, course)
+
+    async def measured(self, work: Callable[[], Result], visit: Visit, cost: float) -> Result:
+        """Work in a thread on something private that the caller brought: all of it is answered on the grid."""
+        said = (ErrorFloorError,)  # streams have a fixed error of their own for what depends on a measurement
+        course = Course(self.settings.grid, time_limit=self.settings.time_limit, said=said)
+
+        def started() -> Result:
+            course.start(cost)
+            return work()
+
+        return await self._on_the_grid(started, visit, course)
+
+    async def _on_the_grid(self, work: Callable[[], Result], visit: Visit, course: Course) -> Result:
+        try:
+            return await self.threads.run(work, course)
+        finally:
+            visit.left = course.left
 
 
 def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -5,6 +5,7 @@ time. On the way out: strict headers, one line in the audit log, and the metrics
 """
 
 import asyncio
+import datetime
 import secrets
 import time
 from collections.abc import MutableMapping
@@ -47,7 +48,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         visit = scope[KEY] = Visit(secrets.token_hex(8))
-        start, status = time.perf_counter(), [0]
+        start, status = time.monotonic(), [0]
 
         async def leave(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -64,8 +65,9 @@ class Gate:
             else:
                 unexpected(problem)
         route, written = _route(scope), visit.written or status[0]
-        self._metrics.request(route, _method(scope), written, visit.code, time.perf_counter() - start)
-        self._audit.write(visit, route, _method(scope), written)
+        left, moment = visit.left or (time.monotonic(), datetime.datetime.now(datetime.UTC))
+        self._metrics.request(route, _method(scope), written, visit.code, left - start)
+        self._audit.write(visit, route, _method(scope), written, moment)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, visit: Visit) -> None:
         if self._settings.behind_proxy and scope["scheme"] != "https" and scope["path"] != "/healthz":

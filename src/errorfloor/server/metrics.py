@@ -1,8 +1,7 @@
 """Metrics for Prometheus; every figure follows from questions, declarations and the ledger.
 
-How long a request took is counted for routes that never read a private column. For ``/v1/ask`` it is not: the time of a
-scan can depend, a little, on how the stored numbers are packed, and a figure that may depend on private values is not
-published.
+How long an answer took is the time on the grid at which it left: a measured one could depend on private values. That of
+a pushed measurement, which is private from its first byte on, is not counted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-UNTIMED = frozenset({"/v1/ask", "/v1/streams/{name}/answers"})
+
+UNTIMED = frozenset({"/v1/streams/{name}/answers"})
 
 
 class Metrics:
@@ -41,7 +41,7 @@ class Metrics:
         )
         self._seconds = Histogram(
             "errorfloor_request_seconds",
-            "Duration of requests that read no private column",
+            "Duration of requests, on the grid where private columns were read",
             ["route"],
             buckets=BUCKETS,
             registry=self._registry,

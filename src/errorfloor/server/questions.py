@@ -1,6 +1,7 @@
 """The routes of questions: tables, price, ask, simulate."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request, Response
@@ -21,7 +22,7 @@ from errorfloor.server.replies import ARROW, as_arrow, as_json, wants_arrow
 from errorfloor.server.statements import released_rows, stated
 from errorfloor.server.tokens import Role, Token
 from errorfloor.server.visit import visit_of
-from errorfloor.service import Answer
+from errorfloor.service import Price
 
 
 def questions(door: Door) -> APIRouter:
@@ -57,19 +58,20 @@ def questions(door: Door) -> APIRouter:
         wish = asked.wish()
         visit = visit_of(request.scope)
 
+        def noted(price: Price, fresh: Sequence[bool]) -> None:
+            visit.facts |= charged_facts(price, fresh)
+            door.metrics.answer(fresh)
+
         def work() -> Response:
             spends = asked.charge and token.role.covers(Role.ANALYST)
             answer = door.tables(asked.dry).ask(asked.sql, **wish, analyst=analyst_of(token), charge=spends)
-            if not asked.dry:
-                visit.facts |= charged_facts(answer)
-                door.metrics.answer(answer.fresh)
             facts = stated(answer)
             table = answer.to_arrow()
             if wants_arrow(request.headers.get("accept")):
                 return as_arrow(table, facts)
             return as_json(facts | released_rows(table))
 
-        return await door.threads.run(work)
+        return await door.attended(work, visit, noted)
 
     @routes.get("/tables", responses={200: {"model": TablesReply}, **failures(422)}, summary="What is declared")
     async def tables(_: Reader, dry: Dry = False) -> Response:
@@ -89,7 +91,7 @@ def questions(door: Door) -> APIRouter:
         responses={200: {"model": PriceReply}, **failures(400, 403, 413, 415, 422)},
         summary="What it would cost",
     )
-    async def price(token: Poster, wanted: Wanted) -> Response:
+    async def price(request: Request, token: Poster, wanted: Wanted) -> Response:
         """What an answer would state and cost. Nothing is charged, and no private column is read."""
         _check_length(door, wanted.sql)
         wish, analyst = wanted.wish(), analyst_of(token)
@@ -97,14 +99,14 @@ def questions(door: Door) -> APIRouter:
         def work() -> Response:
             return as_json(stated(door.tables(wanted.dry).price(wanted.sql, **wish, analyst=analyst)))
 
-        return await door.threads.run(work)
+        return await door.attended(work, visit_of(request.scope))
 
     @routes.post(
         "/simulate",
         responses={200: {"model": SimulationReply}, **failures(400, 403, 413, 415, 422)},
         summary="What can still be asked",
     )
-    async def simulate(token: Poster, wanted: Wanted) -> Response:
+    async def simulate(request: Request, token: Poster, wanted: Wanted) -> Response:
         """How many more answers of this price fit, and how exact one can still be. Nothing is charged."""
         _check_length(door, wanted.sql)
         wish, analyst = wanted.wish(), analyst_of(token)
@@ -113,7 +115,7 @@ def questions(door: Door) -> APIRouter:
             found = door.tables(wanted.dry).simulate(wanted.sql, **wish, analyst=analyst)
             return {**found.to_dict(), "explain": found.explain()}
 
-        return as_json(await door.threads.run(work))
+        return as_json(await door.attended(work, visit_of(request.scope)))
 
     return routes
 
@@ -123,14 +125,14 @@ def analyst_of(token: Token) -> str | None:
     return None if token.role is Role.OWNER else token.name
 
 
-def charged_facts(answer: Answer) -> dict[str, Any]:
+def charged_facts(price: Price, fresh: Sequence[bool]) -> dict[str, Any]:
     """Give what the audit log says of an answer: digests of its labels and its charges; none of its numbers."""
-    labels = [one.label for one in answer.prepared.outputs if one.label is not None]
+    labels = [one.label for one in price.prepared.outputs if one.label is not None]
     return {
-        "table": answer.prepared.question.table,
+        "table": price.prepared.question.table,
         "labels": [hashlib.sha256(label.encoded).hexdigest() for label in labels],
-        "fresh": list(answer.fresh),
-        "charges": {standing.name: standing.used_by_this for standing in answer.standings},
+        "fresh": list(fresh),
+        "charges": {standing.name: standing.used_by_this for standing in price.standings},
     }
 
 

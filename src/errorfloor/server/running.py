@@ -108,7 +108,7 @@ def serve(plan: Plan, taken: socket.socket, ready: Callable[[], None] = lambda: 
         ssl_certfile=settings.cert,
         ssl_keyfile=settings.key,
         workers=settings.workers,
-        timeout_graceful_shutdown=math.ceil(settings.time_limit) + 1,
+        timeout_graceful_shutdown=math.ceil(settings.time_limit * (1 + settings.grid_ratio)) + 1,
         timeout_worker_healthcheck=PATIENCE,
     )
     server = uvicorn.Server(config)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from errorfloor.errors import InputError
+from errorfloor.server.grid import COARSE, Grid
 
 
 def _about(text: str, *, least: float | None = None, most: float | None = None) -> dict[str, Any]:
@@ -53,7 +54,21 @@ class Settings:
         default=64, metadata=_about("How many more may wait for their turn; others are told to come back.", least=0)
     )
     time_limit: float = field(
-        default=30.0, metadata=_about("Seconds after which a request is given up.", least=0.1, most=3600)
+        default=30.0,
+        metadata=_about(
+            "Seconds after which a request is given up that has charged nothing. A question whose answer may take "
+            "longer, by a bound from public facts, is refused.",
+            least=0.1,
+            most=3600,
+        ),
+    )
+    grid_ratio: float = field(
+        default=COARSE.ratio,
+        metadata=_about(
+            "Answers leave at times on a grid, each so many times the one before, so that time tells next to nothing.",
+            least=1.01,
+            most=4,
+        ),
     )
     max_body: int = field(
         default=65536, metadata=_about("The largest body of a request, in bytes.", least=1024, most=2**26)
@@ -101,6 +116,11 @@ class Settings:
                 f"give --cert and --key, put a proxy with TLS in front and say --behind-proxy, or say --insecure",
                 host=self.host,
             )
+
+    @property
+    def grid(self) -> Grid:
+        """The times at which answers leave."""
+        return Grid(self.grid_ratio)
 
     @property
     def tls(self) -> bool:

@@ -18,6 +18,7 @@ from errorfloor.server.tokens import Role, Token
 from errorfloor.server.visit import visit_of
 from errorfloor.streams import Journal
 
+PUSH = 0.01  # seconds that an answer to a measurement takes: two durable records and a few numbers
 OF_THE_MEASUREMENT = ("corrected", "measurement")  # reasons that depend on it
 
 
@@ -71,7 +72,7 @@ def streams(door: Door) -> APIRouter:
                 return failure_of(problem)
             return as_json(answer.to_dict())
 
-        return await door.threads.run(work)
+        return await door.measured(work, visit, PUSH)
 
     @routes.get(
         "/{name}/answers",

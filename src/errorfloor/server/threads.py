@@ -1,22 +1,25 @@
 """Threads: the event loop only reads and writes; whatever thinks, waits for a disk or an engine, does so elsewhere."""
 
 import asyncio
-import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
+from errorfloor.server.course import Course
 from errorfloor.server.failures import DoorError
+from errorfloor.server.grid import COARSE
 
 Result = TypeVar("Result")
 
 
 class Threads:
-    """A fixed number of threads with a bounded queue.
+    """A fixed number of threads with a bounded queue, for one event loop.
 
-    Guarantee: at most ``count`` pieces of work run and ``waiting`` wait, those included whose request was given up: a
-    thread cannot be stopped, and one that still runs still counts.
+    Guarantee: at most ``count`` pieces of work run and ``waiting`` wait. Those whose request was given up count as long
+    as they run: a thread cannot be stopped. Those that looked at something private count until their reply leaves, on
+    the grid, so that when the next one begins shows no more than that.
 
     >>> threads = Threads(2, waiting=8, time_limit=5.0)
     >>> asyncio.run(threads.run(lambda: 6 * 7))
@@ -26,57 +29,119 @@ class Threads:
 
     def __init__(self, count: int, *, waiting: int, time_limit: float, name: str = "questions") -> None:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix=f"errorfloor-{name}")
-        self._most = count + waiting
-        self._time_limit = time_limit
-        self._under_way = 0
-        self._lock = threading.Lock()
+        self._count, self._waiting, self._time_limit = count, waiting, time_limit
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self.busy = 0
 
-    async def run(self, work: Callable[[], Result]) -> Result:
-        """Do work in a thread.
+    @property
+    def queued(self) -> int:
+        """How many wait for a thread."""
+        return sum(not turn.done() for turn in self._queue)
 
-        Raises DoorError (503) if too many are waiting or the time is over. Work that was given up goes on: if it
-        charged something, asking the same again is free.
+    async def run(self, work: Callable[[], Result], course: Course | None = None) -> Result:
+        """Do work in a thread; a ``course`` says whether it can still be given up, and when its reply may leave.
+
+        Raises DoorError (503) if too many are waiting, or the time is over before anything was charged. After a charge
+        it takes the time that it takes.
         """
-        with self._lock:
-            if self._under_way >= self._most:
-                raise DoorError(
-                    503, "busy", "too many questions are waiting already: try again", headers={"Retry-After": "1"}
-                )
-            self._under_way += 1
         loop = asyncio.get_running_loop()
+        course = Course(COARSE, time_limit=self._time_limit) if course is None else course
+        deadline = loop.time() + self._time_limit
+        await self._turn(deadline)
         told: asyncio.Future[Result] = loop.create_future()
         try:
             future = self._pool.submit(work)
         except RuntimeError:  # the pool is closed
-            self._count_one_less()
-            raise DoorError(503, "stopping", "the server is being stopped: try again") from None
+            self._next()
+            raise _stopping() from None
+
+        def ended(future: "Future[Result]") -> None:
+            _tell(future, told)
+            if abandoned:
+                self._next()
 
         def done(future: "Future[Result]") -> None:
-            self._count_one_less()
             with suppress(RuntimeError):  # the loop is closed, and nobody waits
-                loop.call_soon_threadsafe(_tell, future, told)
+                loop.call_soon_threadsafe(ended, future)
 
+        abandoned = False
         future.add_done_callback(done)
         try:
-            async with asyncio.timeout(self._time_limit):
-                return await told
-        except TimeoutError:
-            future.cancel()  # if it has not begun
+            return await self._outcome(told, course, deadline)
+        finally:
+            if future.done():
+                _look_at(told)
+                self._next()
+            else:
+                told.cancel()
+                abandoned = True  # it runs on, and its turn ends with it
+
+    async def _outcome(self, told: "asyncio.Future[Result]", course: Course, deadline: float) -> Result:
+        """Wait for what becomes of some work, and then until that may leave."""
+        await asyncio.wait([told], timeout=deadline - asyncio.get_running_loop().time())
+        if not told.done() and course.give_up():
+            raise self._out_of_time()
+        await asyncio.wait([told])
+        if told.cancelled():
+            raise _stopping()
+        await asyncio.sleep(course.until_it_leaves())
+        problem = told.exception()
+        if problem is not None:
+            raise course.public(problem) from None
+        return told.result()
+
+    async def _turn(self, deadline: float) -> None:
+        """Wait for a turn."""
+        if self.busy < self._count:
+            self.busy += 1
+            return
+        if self.queued >= self._waiting:
             raise DoorError(
-                503,
-                "time",
-                f"not done within {self._time_limit:g} s; it may have been charged, and asking the same again is free",
-                headers={"Retry-After": "5"},
-                time_limit=self._time_limit,
-            ) from None
+                503, "busy", "too many questions are waiting already: try again", headers={"Retry-After": "1"}
+            )
+        turn = asyncio.get_running_loop().create_future()
+        self._queue.append(turn)
+        try:
+            async with asyncio.timeout_at(deadline):
+                await turn
+        except BaseException as problem:
+            if turn.done() and not turn.cancelled():
+                self._next()  # it came in the same moment
+            if isinstance(problem, TimeoutError):
+                raise self._out_of_time() from None
+            raise
+
+    def _next(self) -> None:
+        """End a turn: it is that of the one who waits for longest."""
+        while self._queue:
+            turn = self._queue.popleft()
+            if not turn.done():  # nobody waits any more for one that is
+                turn.set_result(None)
+                return
+        self.busy -= 1
+
+    def _out_of_time(self) -> DoorError:
+        return DoorError(
+            503,
+            "time",
+            f"not done within {self._time_limit:g} s, and given up; nothing was charged: try again, or ask in parts",
+            headers={"Retry-After": "5"},
+            time_limit=self._time_limit,
+        )
 
     def close(self) -> None:
         """Let what has begun come to its end."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _count_one_less(self) -> None:
-        with self._lock:
-            self._under_way -= 1
+
+def _stopping() -> DoorError:
+    return DoorError(503, "stopping", "the server is being stopped: try again")
+
+
+def _look_at(told: "asyncio.Future[Result]") -> None:
+    """Look at an outcome that nobody asked for: one that nobody looked at would be written to the log."""
+    if told.done() and not told.cancelled():
+        told.exception()
 
 
 def _tell(future: "Future[Result]", told: "asyncio.Future[Result]") -> None:

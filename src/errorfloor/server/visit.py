@@ -1,5 +1,6 @@
 """What is noted of a request while it is served: for the audit log and the metrics, and never anything private."""
 
+import datetime
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,8 @@ KEY = "errorfloor.visit"
 class Visit:
     """Who came, and what became of it; ``facts`` are labels and charges, which follow from public facts.
 
-    ``written`` is the status that is written down, where the one that is sent depends on something private.
+    ``written`` is the status that is written down, where the one that is sent depends on something private; ``left`` is
+    the time on the grid that is written down, by a steady clock and by the calendar, where a measured one might be.
 
     >>> Visit("8f3a").code
     'done'
@@ -22,6 +24,7 @@ class Visit:
     role: str | None = None
     code: str = "done"
     written: int | None = None
+    left: tuple[float, datetime.datetime] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
 
 

@@ -20,6 +20,7 @@ from errorfloor.ledger.quotas import part as quota_part
 from errorfloor.pricing import Account, Charge
 from errorfloor.service.advice import advice
 from errorfloor.service.answer import Answer, Price
+from errorfloor.service.attending import attendant
 from errorfloor.service.description import page, table_facts
 from errorfloor.service.noises import Wish
 from errorfloor.service.preparation import Known, Prepared, allowances_of, prepare
@@ -73,7 +74,7 @@ class Database:
         """Say what an answer would state and cost; nothing is charged and no private column is read."""
         wish = Wish.of(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
         quotas = self._quotas(analyst)
-        prepared = prepare(sql, wish, self.catalogue, self._engine, self._known)
+        prepared = self._prepared(sql, wish)
         entries = self._entries(prepared, analyst)
         return self._price(prepared, entries, self._ledger.preview(entries, quotas), quotas)
 
@@ -117,11 +118,13 @@ class Database:
         """
         wish = Wish.of(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
         quotas = self._quotas(analyst)
-        prepared = prepare(sql, wish, self.catalogue, self._engine, self._known)
+        prepared = self._prepared(sql, wish)
         entries = self._entries(prepared, analyst)
         with self._settling(prepared, entries, quotas, spend=charge) as settled:
+            stated = self._price(prepared, entries, settled, quotas, charged=not self.is_dry)
+            if entries and not self.is_dry:
+                attendant().looking(stated, settled.fresh)
             table, places = look_and_release(prepared, self._engine, self._key)
-        stated = self._price(prepared, entries, settled, quotas, charged=not self.is_dry)
         return Answer(prepared, stated.standings, stated.quotas, self.is_dry, table, places, tuple(settled.fresh))
 
     def simulate(
@@ -140,7 +143,7 @@ class Database:
         """
         wish = Wish.of(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
         quotas = self._quotas(analyst)
-        prepared = prepare(sql, wish, self.catalogue, self._engine, self._known)
+        prepared = self._prepared(sql, wish)
         entries = self._entries(prepared, analyst)
         now = self._ledger.preview(entries, quotas)
         as_new = Settlement([True] * len(entries), now.time, now.spent)
@@ -237,6 +240,11 @@ class Database:
 
     # -- charge
 
+    def _prepared(self, sql: str, wish: Wish) -> Prepared:
+        prepared = prepare(sql, wish, self.catalogue, self._engine, self._known)
+        attendant().priced(prepared)
+        return prepared
+
     def _quotas(self, analyst: str | None) -> Quotas:
         return Quotas(self.catalogue.quota.shares, analyst)
 
@@ -260,6 +268,7 @@ class Database:
             yield self._ledger.preview(entries, quotas)
             return
         with ExitStack() as stack:
+            attendant().charging()
             charging = self._ledger.settling(entries, prepared.allowances, prepared.terms, quotas, spend=spend)
             try:
                 settled = stack.enter_context(charging)

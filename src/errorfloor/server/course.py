@@ -1,0 +1,113 @@
+"""The course of one piece of work: until the charge it may be refused and given up, after it neither.
+
+Then the reply leaves on the grid, and nothing that others see of it follows a measured time.
+"""
+
+import datetime
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from errorfloor.errors import AnswerFailedError, LedgerError, RefusedError
+from errorfloor.server.cost import public_cost
+from errorfloor.server.failures import DoorError
+from errorfloor.server.grid import Grid
+from errorfloor.service import Price
+from errorfloor.service.attending import Attendant
+from errorfloor.service.preparation import Prepared
+
+
+class Course(Attendant):
+    """Attends to one request, in the thread that works and in the one that waits for it.
+
+    Guarantee: ``give_up`` succeeds only while nothing is charged, and then nothing will be. Once private columns are
+    read, when the reply leaves, its status and what is written down of it follow from public facts, unless the work
+    takes longer than its public cost.
+
+    Parameters
+    ----------
+    grid
+        The times at which a reply may leave.
+    time_limit
+        The largest public cost, in seconds, that is not refused.
+    noted
+        Is told of the charge, for the log and the metrics, before private columns are read.
+    said
+        Failures that depend on nothing private wherever they occur; for others there is one fixed reply.
+
+    >>> course = Course(Grid(1.25), time_limit=30.0)
+    >>> course.give_up()
+    True
+    >>> course.charging()
+    Traceback (most recent call last):
+    errorfloor.server.failures.DoorError: given up before anything was charged
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        *,
+        time_limit: float,
+        noted: Callable[[Price, Sequence[bool]], None] | None = None,
+        said: tuple[type[Exception], ...] = (AnswerFailedError, LedgerError),
+    ) -> None:
+        self._grid, self._time_limit, self._noted, self._said = grid, time_limit, noted, said
+        self._lock = threading.Lock()
+        self._given_up = self._is_charged = False
+        self._cost = 0.0
+        self._looked: tuple[float, datetime.datetime] | None = None
+        self.left: tuple[float, datetime.datetime] | None = None
+
+    def priced(self, prepared: Prepared) -> None:
+        """Refuse what takes too long to answer: after the charge it would not be given up."""
+        self._cost = public_cost(prepared)
+        if self._cost > self._time_limit:
+            raise RefusedError(
+                f"answering this takes up to {self._cost:.3g} s, and {self._time_limit:g} s are allowed; nothing was "
+                f"charged: ask for fewer groups or outputs, or in parts",
+                reason="cost",
+                cost=self._cost,
+                time_limit=self._time_limit,
+            )
+
+    def charging(self) -> None:
+        """Go on to the charge, unless it was given up."""
+        with self._lock:
+            if self._given_up:
+                raise DoorError(503, "time", "given up before anything was charged")
+            self._is_charged = True
+
+    def looking(self, stated: Price, fresh: Sequence[bool]) -> None:
+        """Note what was charged, and start the grid."""
+        if self._noted is not None:
+            self._noted(stated, fresh)
+        self.start(self._cost)
+
+    def start(self, cost: float) -> None:
+        """Start the grid: something private is looked at from here on."""
+        with self._lock:
+            self._is_charged = True
+        self._cost = cost
+        self._looked = time.monotonic(), datetime.datetime.now(datetime.UTC)
+
+    def give_up(self) -> bool:
+        """Give it up, if nothing is charged yet; say whether that was so."""
+        with self._lock:
+            self._given_up = not self._is_charged
+            return self._given_up
+
+    def until_it_leaves(self) -> float:
+        """Give the seconds until the reply of work that is done may leave; what is written down is that time."""
+        if self._looked is None:
+            return 0.0
+        start, moment = self._looked
+        now = time.monotonic()
+        passed = self._grid.after(now - start, cost=self._cost)
+        self.left = start + passed, moment + datetime.timedelta(seconds=passed)
+        return start + passed - now
+
+    def public(self, problem: BaseException) -> BaseException:
+        """Give what may be said of a failure: once something private was looked at, always the same."""
+        if self._looked is None or isinstance(problem, self._said):
+            return problem
+        return AnswerFailedError()
