@@ -24,6 +24,7 @@ from errorfloor.attacks.judgement import Finding, judge, judge_estimates
 from errorfloor.attacks.owner_secret import OwnerSecret
 from errorfloor.attacks.owners import OwnerRows, OwnerTotal
 from errorfloor.attacks.population import Population
+from errorfloor.attacks.question_search import QuestionSearch
 from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood, Repetition, Rephrasing
 from errorfloor.attacks.running_server import Check, ServerAudit, audit_server
 from errorfloor.attacks.secret import Secret
@@ -54,6 +55,7 @@ __all__ = [
     "OwnerTotal",
     "Population",
     "PosteriorMean",
+    "QuestionSearch",
     "Reconstruction",
     "Repetition",
     "Rephrasing",

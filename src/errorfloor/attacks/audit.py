@@ -16,6 +16,7 @@ from errorfloor.attacks.history import ChangedData, NewVersions, RestoredLedger
 from errorfloor.attacks.judgement import FALSE_ALARM, Finding, judge, runs_needed
 from errorfloor.attacks.owners import OwnerRows, OwnerTotal
 from errorfloor.attacks.population import Population
+from errorfloor.attacks.question_search import QuestionSearch
 from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood, Repetition, Rephrasing
 from errorfloor.attacks.served import Served, ServedStreams
 from errorfloor.attacks.silence import Oracles, Timing
@@ -53,6 +54,7 @@ def attacks() -> tuple[Attack, ...]:
         RestoredLedger(),
         NewVersions(),
         ChangedData(),
+        QuestionSearch(),
     )
 
 
