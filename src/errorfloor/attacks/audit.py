@@ -35,7 +35,7 @@ def attacks() -> tuple[Attack, ...]:
     """Give every adversary who chooses between two values of an entry.
 
     >>> len(attacks())
-    16
+    17
     """
     return (
         Repetition(),

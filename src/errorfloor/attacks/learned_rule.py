@@ -18,7 +18,7 @@ class LearnedRule:
     """The odds of the second kind against the first, linear in the features.
 
     >>> seen = np.array([[0.0], [0.1], [1.0], [1.1]])
-    >>> LearnedRule.of(seen, np.array([0, 0, 1, 1])).odds(np.array([[0.9]]))[0] > 0
+    >>> bool(LearnedRule.of(seen, np.array([0, 0, 1, 1])).odds(np.array([[0.9]]))[0] > 0)
     True
     """
 
