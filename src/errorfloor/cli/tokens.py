@@ -30,18 +30,30 @@ def create(
         list[str] | None,
         typer.Option("--address", help="An address or network (10.0.0.0/8) it may be used from; any if none."),
     ] = None,
+    table: Annotated[
+        list[str] | None, typer.Option("--table", help="A table or stream it may be used for; all if none.")
+    ] = None,
+    question: Annotated[
+        float | None, typer.Option("--question", help="The share of any allowance that one question may take.")
+    ] = None,
+    day: Annotated[
+        float | None, typer.Option("--day", help="The share that all its questions of one day may take.")
+    ] = None,
     file: File = FILE,
     as_json: AsJson = False,
 ) -> None:
     """Make a token and print it; it is shown this once. A running server knows it from the next request on.
 
-    Example: errorfloor tokens create --name ada --days 90 --address 10.0.0.0/8
+    Example: errorfloor tokens create --name ada --table meters --question 0.01 --day 0.05 --days 90
     """
     known = TokenFile(file)
     others = [one for one in known.all() if one.name == name]
     terms = Terms(
         expires=datetime.datetime.now(datetime.UTC).replace(microsecond=0) + datetime.timedelta(days=days),
         addresses=tuple(address or ()),
+        tables=tuple(table or ()),
+        question=question,
+        day=day,
     )
     token, text = known.create(name, role, terms)
     if as_json:

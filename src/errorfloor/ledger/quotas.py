@@ -21,7 +21,8 @@ PERIODS: dict[str, Callable[[datetime.datetime], str]] = {
     "week": lambda time: f"{time.isocalendar().year}-W{time.isocalendar().week:02}",
     "month": lambda time: f"{time.year:04}-{time.month:02}",
 }
-KINDS = ("analyst", *PERIODS, *(f"analyst_{period}" for period in PERIODS))
+KINDS = ("analyst", *PERIODS, *(f"analyst_{period}" for period in PERIODS), "token_day")
+PERSONS = ("analyst", "token")
 LONGEST_NAME = 200
 
 
@@ -29,8 +30,8 @@ LONGEST_NAME = 200
 class Quotas:
     """The quotas that apply to one who asks: ``shares`` by kind, and the name of the analyst, None for the custodian.
 
-    Kinds are ``analyst``, ``day``, ``week``, ``month`` and ``analyst_day``, ``analyst_week``, ``analyst_month``.
-    Periods are those of universal time.
+    Kinds are ``analyst``, ``day``, ``week``, ``month``, ``analyst_day``, ``analyst_week``, ``analyst_month``, and
+    ``token_day`` for one ``token``. Periods are those of universal time.
 
     Raises InputError for a kind or a share that is none, and for a name that cannot be one.
 
@@ -43,6 +44,7 @@ class Quotas:
 
     shares: Mapping[str, float] = field(default_factory=dict)
     analyst: str | None = None
+    token: str | None = None
 
     def __post_init__(self) -> None:
         for kind, share in self.shares.items():
@@ -60,10 +62,11 @@ class Quotas:
         now = datetime.datetime.fromisoformat(time)
         found = {}
         for kind in KINDS:
-            personal, period = kind.startswith("analyst"), kind.removeprefix("analyst").removeprefix("_")
-            if kind in self.shares and not (personal and self.analyst is None):
-                parts = [kind, *([self.analyst] if personal else []), *([PERIODS[period](now)] if period else [])]
-                found[json.dumps(parts, ensure_ascii=False)] = self.shares[kind]
+            person, period = _split(kind)
+            whose = {"analyst": self.analyst, "token": self.token, "": ""}[person]
+            if kind in self.shares and whose is not None:
+                parts = [*([whose] if person else []), *([PERIODS[period](now)] if period else [])]
+                found[holder_of(kind, *parts)] = self.shares[kind]
         return found
 
     def extend(self, charges: Mapping[Account, Charge], time: str) -> dict[Account, Charge]:
@@ -104,14 +107,23 @@ def check_analyst(name: object) -> str:
     return name
 
 
+def holder_of(kind: str, *parts: str) -> str:
+    """Name a holder: the kind, whose it is, and the period, as far as it has them.
+
+    >>> holder_of("analyst_month", "ada", "2026-11")
+    '["analyst_month", "ada", "2026-11"]'
+    """
+    return json.dumps([kind, *parts], ensure_ascii=False)
+
+
 def holder_parts(holder: str) -> tuple[str, str | None, str | None]:
-    """Give the kind, the analyst and the period of a holder.
+    """Give the kind of a holder, the analyst or token, and the period.
 
     >>> holder_parts('["analyst_month", "ada", "2026-11"]'), holder_parts('["day", "2026-11-15"]')
     (('analyst_month', 'ada', '2026-11'), ('day', None, '2026-11-15'))
     """
     kind, *rest = json.loads(holder)
-    return kind, rest.pop(0) if kind.startswith("analyst") else None, rest.pop(0) if rest else None
+    return kind, rest.pop(0) if _split(kind)[0] else None, rest.pop(0) if rest else None
 
 
 def holder_words(holder: str) -> str:
@@ -119,9 +131,22 @@ def holder_words(holder: str) -> str:
 
     >>> holder_words('["analyst", "ada"]'), holder_words('["month", "2026-11"]')
     ('analyst ada', 'month 2026-11')
+    >>> holder_words('["token_question", "3f2a"]')
+    'token 3f2a in one question'
     """
-    kind, analyst, period = holder_parts(holder)
-    words = [] if analyst is None else [f"analyst {analyst}"]
-    if period is not None:
-        words.append(f"{kind.removeprefix('analyst_')} {period}")
+    kind, whose, period = holder_parts(holder)
+    person, span = _split(kind)
+    words = [] if whose is None else [f"{person} {whose}"]
+    if span:
+        words.append(f"one {span}" if period is None else f"{span} {period}")
     return " in ".join(words)
+
+
+def _split(kind: str) -> tuple[str, str]:
+    """Split a kind into who is meant, if somebody is, and in what.
+
+    >>> _split("analyst_month"), _split("day"), _split("analyst")
+    (('analyst', 'month'), ('', 'day'), ('analyst', ''))
+    """
+    first, _, rest = kind.partition("_")
+    return (first, rest) if first in PERSONS else ("", kind)

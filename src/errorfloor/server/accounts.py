@@ -25,7 +25,7 @@ def accounts(door: Door) -> APIRouter:
         analyst = analyst_of(token)
 
         def work() -> dict[str, Any]:
-            database = door.tables(dry)
+            database = door.tables(dry, token)
             return {
                 "accounts": [standing_facts(standing) for standing in database.left()],
                 "quotas": [quota_facts(quota) for quota in database.quotas(analyst)],
@@ -41,7 +41,7 @@ def accounts(door: Door) -> APIRouter:
         dry: Dry = False,
     ) -> Response:
         """A page of the history, oldest first; the owner sees labels and who asked."""
-        found = await door.threads.run(lambda: list(door.tables(dry).history(after=after, limit=limit)))
+        found = await door.threads.run(lambda: list(door.tables(dry, token).history(after=after, limit=limit)))
         following = found[-1]["sequence"] if len(found) == limit else None
         if token.role is not Role.OWNER:
             found = [{name: value for name, value in entry.items() if name not in OWNERS_ONLY} for entry in found]

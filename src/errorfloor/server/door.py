@@ -14,10 +14,12 @@ from errorfloor.server.metrics import Metrics
 from errorfloor.server.models import Failure
 from errorfloor.server.settings import Settings
 from errorfloor.server.threads import Threads
+from errorfloor.server.tokens import Token
 from errorfloor.server.visit import Visit
 from errorfloor.server.workshop import Workshop
 from errorfloor.service import Database, Price
 from errorfloor.service.attending import attended_by
+from errorfloor.service.grant import Grant
 from errorfloor.streams import Streams
 
 Result = TypeVar("Result")
@@ -50,9 +52,9 @@ class Door:
     keys: Keys
     streams: Streams
 
-    def tables(self, dry: bool) -> Database:
-        """Give the tables, or the same with dummy rows."""
-        return self.database.dry() if dry else self.database
+    def tables(self, dry: bool, token: Token) -> Database:
+        """Give the tables, or the same with dummy rows, as far as a token's terms reach."""
+        return (self.database.dry() if dry else self.database).within(grant_of(token))
 
     async def attended(
         self, work: Callable[[], Result], visit: Visit, noted: Callable[[Price, Sequence[bool]], None] | None = None
@@ -82,6 +84,11 @@ class Door:
             return await self.threads.run(work, course)
         finally:
             visit.left = course.left
+
+
+def grant_of(token: Token) -> Grant:
+    """Give what the questions of a token are limited to."""
+    return Grant(token.id, token.terms.tables, token.terms.question, token.terms.day)
 
 
 def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:

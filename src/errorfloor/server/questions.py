@@ -64,7 +64,7 @@ def questions(door: Door) -> APIRouter:
 
         def work() -> Response:
             spends = asked.charge and token.role.covers(Role.ANALYST)
-            answer = door.tables(asked.dry).ask(asked.sql, **wish, analyst=analyst_of(token), charge=spends)
+            answer = door.tables(asked.dry, token).ask(asked.sql, **wish, analyst=analyst_of(token), charge=spends)
             facts = stated(answer)
             table = answer.to_arrow()
             if wants_arrow(request.headers.get("accept")):
@@ -74,14 +74,14 @@ def questions(door: Door) -> APIRouter:
         return await door.attended(work, visit, noted)
 
     @routes.get("/tables", responses={200: {"model": TablesReply}, **failures(422)}, summary="What is declared")
-    async def tables(_: Reader, dry: Dry = False) -> Response:
+    async def tables(token: Reader, dry: Dry = False) -> Response:
         """Names, units, ranges and floors of the declared tables; nothing that depends on a private value."""
-        return as_json({"tables": await door.threads.run(lambda: door.tables(dry).tables())})
+        return as_json({"tables": await door.threads.run(lambda: door.tables(dry, token).tables())})
 
     @routes.get("/tables/{name}", responses={200: {"model": TableState}, **failures(404, 422)}, summary="One table")
-    async def table(_: Reader, name: str) -> Response:
+    async def table(token: Reader, name: str) -> Response:
         """The same of one table."""
-        found = {one["name"]: one for one in await door.threads.run(door.database.tables)}
+        found = {one["name"]: one for one in await door.threads.run(door.tables(False, token).tables)}
         if name not in found:
             raise DoorError(404, "not-found", f"there is no table {name[:64]!r}; there are {', '.join(sorted(found))}")
         return as_json(found[name])
@@ -97,7 +97,7 @@ def questions(door: Door) -> APIRouter:
         wish, analyst = wanted.wish(), analyst_of(token)
 
         def work() -> Response:
-            return as_json(stated(door.tables(wanted.dry).price(wanted.sql, **wish, analyst=analyst)))
+            return as_json(stated(door.tables(wanted.dry, token).price(wanted.sql, **wish, analyst=analyst)))
 
         return await door.attended(work, visit_of(request.scope))
 
@@ -112,7 +112,7 @@ def questions(door: Door) -> APIRouter:
         wish, analyst = wanted.wish(), analyst_of(token)
 
         def work() -> dict[str, Any]:
-            found = door.tables(wanted.dry).simulate(wanted.sql, **wish, analyst=analyst)
+            found = door.tables(wanted.dry, token).simulate(wanted.sql, **wish, analyst=analyst)
             return {**found.to_dict(), "explain": found.explain()}
 
         return as_json(await door.attended(work, visit_of(request.scope)))

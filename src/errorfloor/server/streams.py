@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from errorfloor.errors import RefusedError
-from errorfloor.server.door import Door, failures
+from errorfloor.server.door import Door, failures, grant_of
 from errorfloor.server.failures import DoorError, failure, failure_of
 from errorfloor.server.models import Measured, StepReply, StepsReply, StreamsReply, StreamState
 from errorfloor.server.replies import as_json
@@ -28,21 +28,23 @@ def streams(door: Door) -> APIRouter:
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
     Pusher = Annotated[Token, Depends(door.authentication.posting(Role.OWNER))]
 
-    def journal(name: str) -> Journal:
-        if name not in door.streams.names:
-            known = ", ".join(door.streams.names) or "none"
+    def journal(name: str, token: Token) -> Journal:
+        names = [one for one in door.streams.names if grant_of(token).covers(one)]
+        if name not in names:
+            known = ", ".join(names) or "none"
             raise DoorError(404, "not-found", f"there is no stream {name[:64]!r}; declared are {known}")
         return door.streams.journal(name)
 
     @routes.get("", responses={200: {"model": StreamsReply}, **failures()}, summary="Which streams there are")
-    async def declared(_: Reader) -> Response:
+    async def declared(token: Reader) -> Response:
         """Horizon, states, floors, and what a trip takes of its entity's allowance; nothing private."""
-        return as_json({"streams": await door.threads.run(door.streams.facts)})
+        found = await door.threads.run(door.streams.facts)
+        return as_json({"streams": [facts for facts in found if grant_of(token).covers(facts["name"])]})
 
     @routes.get("/{name}", responses={200: {"model": StreamState}, **failures(404, 422)}, summary="One stream")
-    async def one(_: Reader, name: str) -> Response:
+    async def one(token: Reader, name: str) -> Response:
         """The same of one stream."""
-        journal(name)
+        journal(name, token)
         found = await door.threads.run(door.streams.facts)
         return as_json(next(facts for facts in found if facts["name"] == name))
 
@@ -51,18 +53,19 @@ def streams(door: Door) -> APIRouter:
         responses={200: {"model": StepReply}, **failures(400, 403, 404, 409, 413, 415, 422)},
         summary="Push a measurement",
     )
-    async def push(request: Request, _: Pusher, name: str, measured: Measured) -> Response:
+    async def push(request: Request, token: Pusher, name: str, measured: Measured) -> Response:
         """Release the measurement C x[k] of one step of a trip; for the owner's side alone, since it is private.
 
         A trip is charged once to its entity's account, before its first answer. Each step is answered once: the same
         measurement again gives the same answer, free; another one for that step is refused (409).
         """
-        found, visit = journal(name), visit_of(request.scope)
+        found, visit = journal(name, token), visit_of(request.scope)
         visit.facts |= {"stream": name, "labels": [_digest(name, measured)]}
 
         def work() -> Response:
             try:
-                answer = found.answer(measured.entity, measured.trip, measured.step, measured.measurement)
+                names = measured.entity, measured.trip, measured.step
+                answer = found.answer(*names, measured.measurement, grant_of(token))
             except RefusedError as problem:
                 if problem.fields.get("reason") not in OF_THE_MEASUREMENT:
                     raise
@@ -80,7 +83,7 @@ def streams(door: Door) -> APIRouter:
         summary="Pull what was answered",
     )
     async def pull(
-        _: Reader,
+        token: Reader,
         name: str,
         entity: Annotated[str, Query(min_length=1, max_length=200)],
         trip: Annotated[str, Query(min_length=1, max_length=200)],
@@ -88,7 +91,7 @@ def streams(door: Door) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=1000, description="How many steps to look at, at most.")] = 100,
     ) -> Response:
         """The answers to the steps after one, as far as they were given. Nothing is charged."""
-        found = journal(name)
+        found = journal(name, token)
         horizon = found.stream.plan.system.horizon
 
         def work() -> dict[str, Any]:

@@ -80,10 +80,6 @@ class Terms:
         plain = getattr(found, "ipv4_mapped", None) or found
         return any(plain in _network(one) for one in self.addresses)
 
-    def allow_table(self, name: str) -> bool:
-        """Whether it may be used for this table or stream."""
-        return not self.tables or name in self.tables
-
     def to_dict(self) -> dict[str, Any]:
         """Give them as plain JSON types."""
         return {

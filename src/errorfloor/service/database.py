@@ -6,6 +6,7 @@ Parse → bounds from public facts → noise → charge, durably → only then t
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -21,13 +22,14 @@ from errorfloor.pricing import Account, Charge
 from errorfloor.service.advice import advice
 from errorfloor.service.answer import Answer, Price
 from errorfloor.service.attending import attendant
-from errorfloor.service.description import page, table_facts
+from errorfloor.service.description import about, page, table_facts
+from errorfloor.service.grant import NO_LIMITS, Grant
 from errorfloor.service.noises import Wish
 from errorfloor.service.preparation import Known, Prepared, allowances_of, prepare
 from errorfloor.service.quota import QuotaStanding, quota_standings
 from errorfloor.service.releasing import look_and_release
 from errorfloor.service.simulation import Simulation, rooms
-from errorfloor.service.standing import Standing, standings_from
+from errorfloor.service.standing import Standing, asked, standings_from
 from errorfloor.service.sticky import release_id
 
 MOST_RECORDS = 1000  # in one page of the history
@@ -59,6 +61,7 @@ class Database:
         self.keys = (keys,) if isinstance(keys, Key) else tuple(keys.keys)
         self._known = Known()
         self._dry: Self | None = None
+        self._grant = NO_LIMITS
         self._lock = threading.Lock()
 
     def price(
@@ -120,6 +123,7 @@ class Database:
         quotas = self._quotas(analyst)
         prepared = self._prepared(sql, wish)
         entries = self._entries(prepared, analyst)
+        self._check_question(prepared, entries, quotas)
         with self._settling(prepared, entries, quotas, spend=charge) as settled:
             stated = self._price(prepared, entries, settled, quotas, charged=not self.is_dry)
             if entries and not self.is_dry:
@@ -158,7 +162,13 @@ class Database:
         """Give what was charged, in order: at most ``limit`` records after the one with number ``after``."""
         if not isinstance(after, int) or after < 0 or not isinstance(limit, int) or not 1 <= limit <= MOST_RECORDS:
             raise InputError(f"after must be at least 0 and limit 1 to {MOST_RECORDS}, got {after!r} and {limit!r}")
-        return page(self._ledger.entries(after, limit))
+        found: list[dict[str, Any]] = []
+        while True:
+            read = page(self._ledger.entries(after, limit))
+            found += [one for one in read if self._grant.covers(about(one))]
+            if len(read) < limit or len(found) >= limit:
+                return found[:limit]
+            after = read[-1]["sequence"]
 
     def quotas(self, analyst: str | None = None) -> list[QuotaStanding]:
         """Say how the quotas stand that apply to an analyst now; those that nothing was charged to are unused."""
@@ -184,6 +194,15 @@ class Database:
             if self._dry is None:
                 self._dry = self._of_dummies(self.catalogue)
             return self._dry
+
+    def within(self, grant: Grant) -> Self:
+        """Give the same database as one sees it who has only this granted; it is closed with this one.
+
+        What the grant does not cover is refused before anything is charged, and prices say so.
+        """
+        narrow = copy(self)
+        narrow.catalogue, narrow._grant = grant.part_of(self.catalogue), grant
+        return narrow
 
     def left(self) -> list[Standing]:
         """Say how each undivided account, and each divided one that was charged, stands."""
@@ -246,7 +265,7 @@ class Database:
         return prepared
 
     def _quotas(self, analyst: str | None) -> Quotas:
-        return Quotas(self.catalogue.quota.shares, analyst)
+        return self._grant.quotas(self.catalogue.quota.shares, analyst)
 
     def _entries(self, prepared: Prepared, analyst: str | None) -> list[Entry]:
         question = prepared.question
@@ -287,7 +306,22 @@ class Database:
         """Say how the accounts and quotas stand after the answer; ``charged`` says whether it is paid for already."""
         limits = prepared.allowances
         found = standings_from(settled.spent, prepared.table, entries, limits, fresh=settled.fresh, charged=charged)
-        return Price(prepared, found, quota_standings(quotas, entries, limits, settled, charged=charged), self.is_dry)
+        of_quotas = quota_standings(quotas, entries, limits, settled, charged=charged)
+        of_question = self._grant.of_question(asked(entries, settled.fresh), limits)
+        return Price(prepared, found, (*of_quotas, *of_question), self.is_dry)
+
+    def _check_question(self, prepared: Prepared, entries: list[Entry], quotas: Quotas) -> None:
+        """Refuse a question that would take more than what is granted for one, before it is charged."""
+        if self.is_dry or self._grant.question is None:
+            return
+        now = self._ledger.preview(entries, quotas)  # what is free now stays so: the charge can only be smaller
+        broken = [
+            one for one in self._grant.of_question(asked(entries, now.fresh), prepared.allowances) if one.used > 1
+        ]
+        if broken:
+            found = self._price(prepared, entries, now, quotas)
+            words = advice(prepared, found.standings, found.quotas, now.fresh)
+            raise AllowanceError(words, accounts=[one.to_dict() for one in broken])
 
     def _rows(self, name: str) -> int | None:
         try:

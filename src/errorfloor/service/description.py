@@ -1,6 +1,6 @@
 """What everybody may know: what is declared, and what was charged when; nothing private is in either."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from errorfloor.catalogue import Table
@@ -60,6 +60,15 @@ def page(records: Iterable[Record]) -> list[dict[str, Any]]:
         }
         for record in records
     ]
+
+
+def about(record: Mapping[str, Any]) -> str:
+    """Give the table or stream that a record of a page is about.
+
+    >>> about({"table": None, "stream": "cars"})
+    'cars'
+    """
+    return str(record.get("table") or record.get("stream") or "")
 
 
 def _row(row: list[Any]) -> list[Any]:

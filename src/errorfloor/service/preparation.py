@@ -94,7 +94,7 @@ class Known:
     def plan(self, text: str, catalogue: Catalogue, engine: Engine) -> Plan:
         """Give the plan of a question."""
         found: Plan | None = self.plans.find((text,)) if isinstance(text, str) else None
-        if found is None:
+        if found is None or any(one.table_name not in catalogue.tables for one in found.snapshots):
             found = _plan(text, catalogue, engine, self)
             self.plans.keep((text,), found, found.size + len(text))
         return found

@@ -52,10 +52,11 @@ class QuotaStanding:
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain JSON types."""
-        kind, analyst, period = holder_parts(self.account.holder)
+        kind, whose, period = holder_parts(self.account.holder)
         return {
             "kind": kind,
-            "analyst": analyst,
+            "analyst": whose if kind.startswith("analyst") else None,
+            "token": whose if kind.startswith("token") else None,
             "period": period,
             "table": self.account.table,
             "column": self.account.column or None,

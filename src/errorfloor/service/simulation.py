@@ -4,17 +4,18 @@ Nothing is charged; public facts and the ledger are all that is read.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from errorfloor.pricing import Charge
+from errorfloor.pricing import Account, Charge
 from errorfloor.service.noises import bound_for
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quota import QuotaStanding
 from errorfloor.service.standing import Standing, percent, share
 
+NOTHING = Charge(0.0, 0.0)
 MARGIN = 1e-9  # relative: what is called affordable is so after every rounding
 
 
@@ -22,7 +23,8 @@ MARGIN = 1e-9  # relative: what is called affordable is so after every rounding
 class Room:
     """How many answers of one price an account or a quota still holds; None if they take nothing of it.
 
-    ``spent`` is what is spent before any of them.
+    ``spent`` is what is spent before any of them. What is ``renewed`` is whole again for each: it holds none, or any
+    number, for which None stands, too.
 
     >>> Room("meters.kwh", Charge(0.25, 0.0), Charge(0.4, 0.0), Charge(1.0, 1e-6), quota=False).answers
     2
@@ -33,6 +35,7 @@ class Room:
     spent: Charge
     allowance: Charge
     quota: bool
+    renewed: bool = False
 
     @property
     def answers(self) -> int | None:
@@ -45,7 +48,8 @@ class Room:
             )
             if charge > 0
         ]
-        return min(parts, default=None)
+        fitting = min(parts, default=None)
+        return None if self.renewed and fitting else fitting
 
     @property
     def used(self) -> float:
@@ -106,8 +110,9 @@ class Simulation:
     @property
     def binding(self) -> str | None:
         """The account or quota that ends them."""
-        scarcest = min(self.rooms, key=lambda room: room.part, default=None)
-        return None if scarcest is None or scarcest.answers is None else scarcest.name
+        ending = [room for room in self.rooms if room.answers is not None]
+        scarcest = min(ending, key=lambda room: room.part, default=None)
+        return None if scarcest is None else scarcest.name
 
     @property
     def least_max_error(self) -> dict[str, float] | None:
@@ -163,7 +168,16 @@ class Simulation:
         return self.explain()
 
 
-def rooms(standings: Sequence[Standing], quotas: Sequence[QuotaStanding], spent: dict[Any, Charge]) -> tuple[Room, ...]:
-    """Give the room in each account and quota of a question; ``spent`` is what they have spent before it."""
+def rooms(
+    standings: Sequence[Standing], quotas: Sequence[QuotaStanding], spent: Mapping[Account, Charge]
+) -> tuple[Room, ...]:
+    """Give the room in each account and quota of a question; ``spent`` is what they have spent before it.
+
+    What the ledger keeps no account of is a share for one question, which is whole again for each.
+    """
     found = [Room(one.name, one.charge, spent[one.account], one.allowance, quota=False) for one in standings]
-    return (*found, *(Room(one.name, one.charge, spent[one.account], one.allowance, quota=True) for one in quotas))
+    for one in quotas:
+        renewed = one.account not in spent
+        before = NOTHING if renewed else spent[one.account]
+        found.append(Room(one.name, one.charge, before, one.allowance, quota=True, renewed=renewed))
+    return tuple(found)

@@ -15,6 +15,7 @@ from errorfloor.identity import Label
 from errorfloor.ledger import Entry, Record
 from errorfloor.ledger.entry import JSON
 from errorfloor.noise.lattice import MOST
+from errorfloor.service.grant import NO_LIMITS, Grant
 from errorfloor.streams.fleet import Trip
 from errorfloor.streams.stream import Stream
 
@@ -68,20 +69,20 @@ class Journal:
         self._under_way: OrderedDict[tuple[str, str], tuple[str, Trip]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def answer(self, entity: Any, trip: Any, step: Any, measurement: Any) -> StepAnswer:
+    def answer(self, entity: Any, trip: Any, step: Any, measurement: Any, grant: Grant = NO_LIMITS) -> StepAnswer:
         """Release the measurement of a step: C x[k], m numbers. Steps may come in any order, each of them once.
 
         Raises
         ------
         AllowanceError
-            The entity's allowance does not cover another trip; nothing was charged.
+            The entity's allowance, or what is granted, does not cover another trip; nothing was charged.
         RefusedError
             The step is beyond the horizon; or (``reason`` "corrected" or "measurement") it was answered from another
             measurement, or this is none. The last two depend on the measurement: they are for whoever gave it alone.
         """
         names, number = (self._name("entity", entity), self._name("trip", trip)), self._step(step)
         given = self._measured(measurement)
-        begun, under_way = self._begin(names, number)
+        begun, under_way = self._begin(names, number, grant)
         released = _released(under_way, number, given)
         self._keep(names, begun, under_way)
         label = _label(begun, number)
@@ -115,13 +116,13 @@ class Journal:
 
     # -- trips under way
 
-    def _begin(self, names: tuple[str, str], step: int) -> tuple[str, Trip]:
+    def _begin(self, names: tuple[str, str], step: int, grant: Grant) -> tuple[str, Trip]:
         """Give a trip that stands at a step or before it, to this caller alone, and its label; it is charged then."""
         with self._lock:
             kept = self._under_way.pop(names, None)
         if kept is not None and kept[1].step <= step:
             return kept
-        under_way = self.stream.trip(*names)
+        under_way = self.stream.trip(*names, grant)
         return self.stream.labels(*names)[under_way.key], under_way
 
     def _keep(self, names: tuple[str, str], begun: str, under_way: Trip) -> None:

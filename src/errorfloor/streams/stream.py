@@ -15,6 +15,7 @@ from errorfloor.ledger import Entry, Ledger
 from errorfloor.noise.lattice import Lattice
 from errorfloor.pricing import Account, Charge, cell_text
 from errorfloor.pricing.charging import SLACK
+from errorfloor.service.grant import NO_LIMITS, Grant
 from errorfloor.service.noises import rounded_up
 from errorfloor.streams.fleet import Drawing, Fleet, Trip
 from errorfloor.streams.naming import Name, check_name, law_digest, release_id, trip_label
@@ -129,14 +130,14 @@ class Stream:
 
     # -- trips
 
-    def trip(self, entity: Any, trip: Any) -> Trip:
+    def trip(self, entity: Any, trip: Any, grant: Grant = NO_LIMITS) -> Trip:
         """Begin a trip, or go on with it; it is charged unless it was before.
 
-        Raises AllowanceError if the entity's allowance does not cover it; nothing is charged then.
+        Raises AllowanceError if the entity's allowance, or what is granted, does not cover it; nothing is charged then.
         """
-        return Trip(self.trips([entity], [trip]))
+        return Trip(self.trips([entity], [trip], grant))
 
-    def trips(self, entities: Sequence[Any], trips: Sequence[Any]) -> Fleet:
+    def trips(self, entities: Sequence[Any], trips: Sequence[Any], grant: Grant = NO_LIMITS) -> Fleet:
         """Begin the trips of many entities, in step with each other; all are charged, or none."""
         if len(entities) != len(trips) or not len(entities):
             raise InputError(f"each entity needs a trip, got {len(entities)} entities and {len(trips)} trips")
@@ -146,7 +147,7 @@ class Stream:
         ]
         if len(set(pairs)) < len(pairs):
             raise InputError("the same trip of an entity is named twice")
-        keys = self._charge(pairs)
+        keys = self._charge(pairs, grant)
         drawing = Drawing(self.plan, self.name, self._law, tuple(pairs), tuple(keys), self._deviations, self._halving)
         return Fleet(drawing, self.lattice)
 
@@ -155,7 +156,7 @@ class Stream:
         label = trip_label(self.name, self._law, check_name("entity", entity), check_name("trip", trip))
         return {key.id: release_id(key, label) for key in self._keys}
 
-    def _charge(self, pairs: Sequence[tuple[Name, Name]]) -> list[Key]:
+    def _charge(self, pairs: Sequence[tuple[Name, Name]], grant: Grant) -> list[Key]:
         """Charge the trips that were not charged before; give for each the key that its noise follows from."""
         labels = [trip_label(self.name, self._law, *pair) for pair in pairs]
         ids = {key.id: [release_id(key, label) for label in labels] for key in self._keys}
@@ -173,11 +174,27 @@ class Stream:
             note = {"stream": self.name, "entity": entity, "trip": trip, "key": key.id}
             entries.append(Entry(ids[key.id][place], charges, note))
             allowances |= {accounts[state]: Charge(*allowance(column)) for state, column in self.states.items()}
+        self._check_granted(entries, grant)
         try:
-            self._ledger.charge(entries, allowances, self._terms())
+            self._ledger.charge(entries, allowances, self._terms(), grant.quotas({}, None))
         except AllowanceError as problem:
+            if all(line["holder"] for line in problem.fields["accounts"]):  # type: ignore[attr-defined]
+                raise  # the floor is not in danger
             raise AllowanceError(self._advice(entries, allowances), **problem.fields) from None
         return keys
+
+    def _check_granted(self, entries: Sequence[Entry], grant: Grant) -> None:
+        """Refuse a trip that would take more of an allowance than what is granted for one question."""
+        worst = max(self.share.values())
+        if grant.question is None or worst <= grant.question:
+            return
+        if len(self._ledger.known([entry.label for entry in entries])) < len(entries):
+            raise AllowanceError(
+                f"a trip takes {100 * worst:.3g} % of its entity's allowance, and this token may take "
+                f"{100 * grant.question:.3g} % with one question: use one with a larger share. Nothing was charged",
+                share=worst,
+                question=grant.question,
+            )
 
     def _advice(self, entries: Sequence[Entry], allowances: Mapping[Account, Charge]) -> str:
         """Say whose floor another trip would break, and what would keep it, from public facts alone."""

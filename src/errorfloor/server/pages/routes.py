@@ -4,32 +4,22 @@ Signing in and out (``POST /login``, ``POST /logout``, ``GET /?token=…``) sets
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
+from errorfloor.server.door import grant_of
 from errorfloor.server.failures import DoorError
 from errorfloor.server.pages.drawing import EDITION, FILES, PAGES, drawn, login_page
 from errorfloor.server.pages.sheet import guarantee
+from errorfloor.server.tokens import Token
 from errorfloor.server.visit import visit_of
 from errorfloor.service import Database
 
 
-class Visitor(Protocol):
-    """Who is signed in: the name and the role (owner, analyst, reader) of a token."""
-
-    @property
-    def name(self) -> str:
-        """The token's name."""
-
-    @property
-    def role(self) -> str:
-        """What the token may do."""
-
-
-def router(database: Database, visitor: Callable[[Request], Visitor | None]) -> APIRouter:
+def router(database: Database, visitor: Callable[[Request], Token | None]) -> APIRouter:
     """Give the routes of the pages.
 
     Parameters
@@ -46,7 +36,10 @@ def router(database: Database, visitor: Callable[[Request], Visitor | None]) -> 
     """
     pages = APIRouter(include_in_schema=False)
 
-    def page(name: str, title: str, facts: Callable[[], dict[str, Any]]) -> Callable[[Request], Response]:
+    def sheet(token: Token) -> dict[str, Any]:
+        return {"sheet": guarantee(grant_of(token).part_of(database.catalogue))}
+
+    def page(name: str, title: str, facts: Callable[[Token], dict[str, Any]]) -> Callable[[Request], Response]:
         def show(request: Request) -> Response:
             try:
                 found = visitor(request)
@@ -55,7 +48,7 @@ def router(database: Database, visitor: Callable[[Request], Visitor | None]) -> 
                 return login_page(request, name, problem)
             if found is None:
                 return RedirectResponse(f"/login?next={quote('/' + name)}", status_code=303)
-            return drawn(request, name, title, visitor=found, **facts())
+            return drawn(request, name, title, visitor=found, **facts(found))
 
         return show
 
@@ -75,6 +68,5 @@ def router(database: Database, visitor: Callable[[Request], Visitor | None]) -> 
         return Response(FILES.content[name], media_type=FILES.type_of(name), headers=headers)
 
     for name, title in PAGES.items():
-        facts = (lambda: {"sheet": guarantee(database.catalogue)}) if name == "about" else dict
-        pages.get(f"/{name}", name=name)(page(name, title, facts))
+        pages.get(f"/{name}", name=name)(page(name, title, sheet if name == "about" else lambda _: {}))
     return pages

@@ -43,10 +43,11 @@ export function accountBar(account) {
   return namedBar(accountName(account), account.used, account.used_by_this, "allowance", meaning(account));
 }
 
-/** One quota: a share of an allowance for an analyst, a period, or both. */
+/** One quota: a share of an allowance for an analyst or a token, a period, or both. */
 export function quotaBar(quota) {
-  const who = quota.analyst ? `analyst ${quota.analyst}` : "everybody together";
-  const when = quota.period ? `, ${quota.period}` : "";
+  const person = quota.analyst ? `analyst ${quota.analyst}` : "everybody together";
+  const who = quota.token ? "your token" : person;
+  const when = quota.period ? `, ${quota.period}` : quota.kind === "token_question" ? ", one question" : "";
   const name = `${accountName({ ...quota, owner: quota.column === null })}: ${who}${when}`;
   return namedBar(
     name,
