@@ -5,7 +5,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test check docs bench clean
+.PHONY: help demo test check docs bench pins bare clean
 
 help:
 	@echo "make demo    answer questions about a generated table of meter readings"
@@ -13,6 +13,8 @@ help:
 	@echo "make check   lint, types, import contract, docs"
 	@echo "make docs    the documentation as a site, in build/site; needs no network to read"
 	@echo "make bench   measurements, as ratios"
+	@echo "make pins    resolve constraints.txt for every Python that is promised"
+	@echo "make bare    the commands of the README and all tests in a bare Debian, in build/bare; as root"
 	@echo "make clean   remove what the others made"
 
 demo: $(VENV)/.demo-ready
@@ -35,6 +37,13 @@ docs: $(VENV)/.dev-ready
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks
+
+pins: $(VENV)/.dev-ready
+	$(BIN)/python scripts/resolve.py
+
+bare:
+	mkdir -p build
+	scripts/bare-root build/bare bookworm all
 
 clean:
 	rm -rf $(VENV) .venv-peers* build demo-output paper-report .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,43 @@
+"""The pins hold for every Python that is promised; ``make pins`` resolves them from the registry."""
+
+import re
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PINS = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if line[:1] != "#")
+PYTHONS = re.findall(r"Python :: (3\.\d+)\n", "\n".join(PROJECT["classifiers"]) + "\n")
+
+
+def installed() -> dict[str, metadata.Distribution]:
+    """Give what is installed of the pinned packages; one that this Python or system does not need is left out."""
+    found = {}
+    for name in PINS:
+        try:
+            found[name] = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def test_tests_run_with_the_pinned_versions():
+    others = {name: (found.version, PINS[name]) for name, found in installed().items() if found.version != PINS[name]}
+    assert not others, "installed, pinned: make clean, or touch constraints.txt, and make test again"
+
+
+def test_oldest_and_newest_python_are_those_that_are_promised():
+    assert PYTHONS == ["3.11", "3.12", "3.13", "3.14"]
+    assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
+
+
+@pytest.mark.parametrize("python", [f"{python}.0" for python in PYTHONS])
+def test_every_pin_holds_for_every_promised_python(python):
+    found = installed()
+    assert len(found) > 0.9 * len(PINS)
+    needs = {name: one.metadata["Requires-Python"] or "" for name, one in found.items()}
+    assert not {name: need for name, need in needs.items() if not SpecifierSet(need).contains(python)}
