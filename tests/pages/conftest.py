@@ -4,11 +4,12 @@ The server is the one that ``errorfloor serve`` runs, on generated tables, in a 
 the pages are not tested, and the last lines of the run say so. All tests of pages stay on one worker of ``pytest -n``.
 """
 
+import os
 import shutil
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect, sync_playwright
 
 from errorfloor.catalogue import load
 from errorfloor.engines import open_engine
@@ -25,6 +26,7 @@ from errorfloor.server import Role, Settings, TokenFile, create_app
 from errorfloor.service import Database, open_database
 from errorfloor.service.demo_table import demo_catalogue, make_demo_tables
 from errorfloor.vault import register
+from fonts import only
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 BROWSERS = [pytest.param(CHROMIUM, marks=pytest.mark.xdist_group("browser"), id="chromium")] if CHROMIUM else []
@@ -125,15 +127,23 @@ def serve() -> type[Serving]:
 
 
 @pytest.fixture(scope="module", params=BROWSERS)
-def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """Chromium without a window; closed with its module, since an open one keeps an event loop running."""
+def launch(request: pytest.FixtureRequest) -> Callable[..., Browser]:
+    """Start Chromium without a window."""
     expect.set_options(timeout=PATIENCE)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=request.param, args=["--no-sandbox", "--disable-gpu", "--renderer-process-limit=1"]
-        )
+
+    def start(playwright: Playwright, *, env: dict[str, str]) -> Browser:
+        flags = ["--no-sandbox", "--disable-gpu", "--renderer-process-limit=1"]
+        return playwright.chromium.launch(executable_path=request.param, args=flags, env=env)
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def browser(launch: Callable[..., Browser], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Chromium with known fonts; closed with its module, since an open one keeps an event loop running."""
+    fonts = only("DejaVu", tmp_path_factory.mktemp("fonts"))
+    with sync_playwright() as playwright, launch(playwright, env={**os.environ, **fonts}) as chromium:
         yield chromium
-        chromium.close()
 
 
 class Visit:
