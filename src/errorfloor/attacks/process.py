@@ -42,12 +42,12 @@ def server_process(catalogue: Catalogue, *, anew: bool = True) -> Iterator["Anal
             file.unlink()
     if not (folder / "keys.json").exists():
         KeyRing.create(folder / "keys.json")
-    (folder / FILE).write_text(written(catalogue))
+    (folder / FILE).write_text(written(catalogue), encoding="utf-8")
     known = TokenFile(folder / "tokens.json")
     people = [(role, number) for role in (Role.ANALYST, Role.OWNER) for number in range(PEOPLE)]
     tokens = {f"{role.value} {number}": known.create(f"{role.value}-{number}", role)[1] for role, number in people}
     command = [sys.executable, "-m", "errorfloor", "serve", str(folder / FILE), "--port", "0", "--json"]
-    with (folder / "server.log").open("w") as log:
+    with (folder / "server.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             [*command, "--audit-log", os.devnull],
             stdin=subprocess.DEVNULL,
@@ -72,7 +72,7 @@ def _address(said: Iterator[str], log: Path) -> str:
         if line.startswith("}"):
             return str(json.loads(text)["url"])
     raise ErrorFloorError(
-        f"errorfloor serve did not start: {(log.read_text().splitlines() or ['it said nothing'])[-1]}"
+        f"errorfloor serve did not start: {(log.read_text(encoding='utf-8').splitlines() or ['it said nothing'])[-1]}"
     )
 
 

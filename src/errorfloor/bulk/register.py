@@ -66,7 +66,7 @@ def _opened(ring: KeyRing) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
     """Open the register for one process at a time, and read the entries that stand."""
     path = ring.path.with_name(f"{ring.path.name}.releases")
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "r+") as file:
+    with os.fdopen(descriptor, "r+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         entries: list[dict[str, Any]] = []
         for line in file:

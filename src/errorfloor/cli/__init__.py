@@ -2,11 +2,13 @@
 
 import sys
 
+from errorfloor.cli.terminal import prepare
 from errorfloor.errors import MissingExtraError
 
 
 def main() -> None:
     """Run the command line, or say how to install it."""
+    prepare(sys.stdout, sys.stderr)
     try:
         import typer  # noqa: F401  (only to see whether the extra is there)
     except ModuleNotFoundError:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from errorfloor.cli.terminal import shows_unicode
 from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.version import __version__
 
@@ -35,7 +36,7 @@ def run() -> None:
         app(prog_name="errorfloor")
     except ErrorFloorError as problem:
         if "--json" in sys.argv:
-            print(json.dumps({"error": {"code": problem.code, "message": str(problem)}}, ensure_ascii=False))
+            print_json({"error": {"code": problem.code, "message": str(problem)}}, indent=None)
         print(f"errorfloor: {problem}", file=sys.stderr)
         sys.exit(problem.exit_code)
     except OSError as problem:
@@ -43,9 +44,9 @@ def run() -> None:
         sys.exit(1)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a JSON object on stdout."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    print(json.dumps(value, indent=indent, ensure_ascii=not shows_unicode()))
 
 
 def counted(number: int, thing: str) -> str:

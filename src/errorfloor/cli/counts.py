@@ -39,7 +39,7 @@ def counts(
         objective=objective,
     )
     if output is not None:
-        output.write_text(table.to_text())
+        output.write_text(table.to_text(), encoding="utf-8")
         messages.print(f"wrote {output}")
     if plot is not None:
         save(table.plot(), plot)

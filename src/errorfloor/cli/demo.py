@@ -131,7 +131,7 @@ def prepare_demo(output: Path) -> Path:
     if not catalogue.exists():
         with _step("generating 5,000 households × 365 days"):
             make_demo_tables(output)
-        catalogue.write_text(demo_catalogue(output))
+        catalogue.write_text(demo_catalogue(output), encoding="utf-8")
     declared = load(catalogue)
     if not (declared.folder / declared.place.keys).exists():
         KeyRing.create(declared.folder / declared.place.keys)

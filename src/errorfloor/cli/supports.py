@@ -98,7 +98,7 @@ def _polygon(text: str) -> Support:
 
 def _from_file(path: Path) -> Support:
     try:
-        return from_dict(json.loads(path.read_text()))
+        return from_dict(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise InputError(f"there is no file {path} to read a support from") from None
     except (json.JSONDecodeError, UnicodeDecodeError):

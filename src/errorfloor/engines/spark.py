@@ -146,7 +146,7 @@ def _uri(path: Path) -> str:
 def _claim(place: Path) -> Any:
     """Take the folder's lock for one writer, and sweep away what a killed one left."""
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = (place / ".writer").open("w")
+    lock = (place / ".writer").open("wb")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

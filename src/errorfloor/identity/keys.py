@@ -165,7 +165,7 @@ def _content(keys: list[Key]) -> bytes:
 def _read(path: Path) -> list[Key]:
     try:
         mode = path.stat().st_mode
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise KeyFileError(missing(path)) from None
     except (OSError, UnicodeDecodeError) as problem:

@@ -130,7 +130,7 @@ def _write(path: Path, known: dict[str, Token]) -> None:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(descriptor, "w") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(json.dumps({"format": FORMAT, "tokens": entries}, indent=2) + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -143,7 +143,7 @@ def _write(path: Path, known: dict[str, Token]) -> None:
 def _read(path: Path) -> dict[str, Token]:
     try:
         mode = path.stat().st_mode
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as problem:

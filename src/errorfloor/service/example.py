@@ -54,9 +54,9 @@ def example_database(households: int = 1000, quota: Mapping[str, float] | None =
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows = "".join(f"{i},{'ToU' if i % 4 == 0 else 'Std'},{7 + i % 13}\n" for i in range(households))
-        (folder / "meters.csv").write_text(f"household,tariff,kwh\n{rows}")
+        (folder / "meters.csv").write_text(f"household,tariff,kwh\n{rows}", encoding="utf-8")
         quotas = "".join(f"{kind} = {share}\n" for kind, share in (quota or {}).items())
-        (folder / "errorfloor.toml").write_text(f"[quota]\n{quotas}{CATALOGUE}")
+        (folder / "errorfloor.toml").write_text(f"[quota]\n{quotas}{CATALOGUE}", encoding="utf-8")
         catalogue = load(folder / "errorfloor.toml")
         with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
             register(catalogue, "meters", engine=engine)

@@ -122,7 +122,7 @@ def _plan_of_file(declared: Trajectories, path: Path) -> Plan:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB: is it a plan?")
-        plan = plan_from_dict(json.loads(path.read_text("utf-8")))
+        plan = plan_from_dict(json.loads(path.read_text(encoding="utf-8")))
     except OSError as problem:
         raise InputError(f"cannot read the plan {path}: {problem.strerror}") from None
     except InputError:
