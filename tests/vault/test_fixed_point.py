@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errorfloor.catalogue import PrivateColumn
+from errorfloor.catalogue import PrivateColumn, stored_distance
 from errorfloor.errors import CatalogueError
-from errorfloor.service.standing import stored_distance
 from errorfloor.vault.fixed_point import Grid
 
 MOST = 2**40

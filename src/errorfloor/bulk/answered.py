@@ -157,8 +157,8 @@ class AnsweredColumn(RuledColumn):
             "out_of_range": self.out_of_range,
             "nulls": self.nulls,
             "distance": distance,
-            "told_apart_in_100": times_in_hundred(promise.distinguish(distance)),
-            "explanation": promise.explain(unit=self.unit, distance=distance),
+            "told_apart_in_100": times_in_hundred(promise.distinguish(self.stored or distance)),
+            "explanation": promise.explain(unit=self.unit, distance=distance, stored=self.stored),
         }
 
     def explain(self) -> str:

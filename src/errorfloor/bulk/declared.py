@@ -16,7 +16,7 @@ from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.bulk.snapshots import SnapshotTable
 from errorfloor.bulk.tables import TableFile
 from errorfloor.bulk.workplace import workplace
-from errorfloor.catalogue import Catalogue, Table, load
+from errorfloor.catalogue import Catalogue, Table, load, stored_distance
 from errorfloor.engines import Engine, open_engine
 from errorfloor.errors import AllowanceError, AnswerFailedError, ErrorFloorError, InputError
 from errorfloor.floors.words import rounded_down
@@ -27,7 +27,7 @@ from errorfloor.policies import Policy
 from errorfloor.service.advice import consequence, room
 from errorfloor.service.noises import rounded_up
 from errorfloor.service.preparation import allowances_of, terms_of
-from errorfloor.service.standing import Standing, standings, stored_distance
+from errorfloor.service.standing import Standing, standings
 from errorfloor.service.sticky import release_id
 from errorfloor.support import Interval
 from errorfloor.vault import Snapshot, snapshot
@@ -124,7 +124,8 @@ def _ruled(column: RuledColumn, table: Table) -> RuledColumn:
         nulls=nulls,
         spacing=float(declared.resolution) if coarse else None,
         evaluation_error=evaluation_error(column),
-        distance=stored_distance(declared),
+        distance=declared.example,
+        stored=stored_distance(declared),
     )
 
 

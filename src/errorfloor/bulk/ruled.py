@@ -22,7 +22,7 @@ class RuledColumn(ABC):
     Values outside ``range`` are clamped or refused, nulls are kept or refused, and what is not a finite number is
     refused always. Of a declared column more is known: ``spacing``, the step between its values where that is too wide
     to be taken for a continuum; ``evaluation_error``, how far a value may be off as computed; and ``distance``, the
-    example to use in words.
+    example to use in words, with ``stored``, how far apart two such values may be once they are rounded.
     """
 
     name: str
@@ -33,6 +33,7 @@ class RuledColumn(ABC):
     spacing: float | None = field(default=None, kw_only=True)
     evaluation_error: float = field(default=0.0, kw_only=True)
     distance: float | None = field(default=None, kw_only=True)
+    stored: float | None = field(default=None, kw_only=True)
     derived: bytes = field(default=b"", repr=False, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@
 ``Quota``                  which share of every allowance one analyst or one period may use
 ``allowance(column)``      how much information answers may give away about an entry before its floor breaks
 ``owner_allowance(…)``     the same for all that belongs to one owner
+``promise(table, …)``      what holds whatever is asked: the figures at the allowance
 ``believed(column)``       its prior as a law on the values that can be stored
 ``draft(schemas)``         a commented file to begin with, from ``Schema``: names and types of columns
 =======================  ===========================================================================================
@@ -23,6 +24,7 @@ from errorfloor.catalogue.columns import Prior, PrivateColumn, PublicColumn
 from errorfloor.catalogue.draft import Schema, draft
 from errorfloor.catalogue.load import load
 from errorfloor.catalogue.model import Catalogue, Owner, Place, Quota, Table
+from errorfloor.catalogue.promise import Promise, entry_promise, promise, stored_distance
 from errorfloor.catalogue.trajectories import Trajectories
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "Place",
     "Prior",
     "PrivateColumn",
+    "Promise",
     "PublicColumn",
     "Quota",
     "Schema",
@@ -39,6 +42,9 @@ __all__ = [
     "allowance",
     "believed",
     "draft",
+    "entry_promise",
     "load",
     "owner_allowance",
+    "promise",
+    "stored_distance",
 ]

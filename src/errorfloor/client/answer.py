@@ -14,7 +14,7 @@ from errorfloor.client.table import text_table
 from errorfloor.errors import MissingExtraError
 from errorfloor.floors import Floor
 
-ADDED = ("max_error", "floor", "explain", "columns", "rows")  # besides the dictionary of the object itself
+ADDED = ("max_error", "promised", "floor", "explain", "columns", "rows")  # besides the dictionary of the object itself
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,8 +59,16 @@ class RemotePrice:
 
     @property
     def floor(self) -> Floor:
-        """The floor under what can be learnt of an entry of each private column, from all answers so far."""
-        plain = self.facts["floor"]
+        """The same at the amount spent: from all answers so far, had their questions been fixed beforehand."""
+        return self._floor("floor")
+
+    @property
+    def promised(self) -> Floor:
+        """The floor under what can be learnt of an entry of each column, whatever is asked: at the allowance."""
+        return self._floor("promised")
+
+    def _floor(self, name: str) -> Floor:
+        plain = self.facts[name]
         count = len(plain["root"])
         return Floor(
             root=np.diag(np.array(plain["root"], dtype=float)),

@@ -32,6 +32,19 @@ class Charge:
     evaluation: float
 
 
+@dataclass(frozen=True)
+class Promised:
+    """How well anybody can ever do, whatever is asked: at telling two values apart, and at estimating an entry.
+
+    >>> Promised(0.8, 2.0, None).told_apart
+    0.8
+    """
+
+    told_apart: float
+    floor: float | None
+    against_prior: float | None
+
+
 @dataclass(frozen=True, repr=False)
 class Stated:
     """Something that the server states in numbers and in words."""
@@ -89,24 +102,30 @@ class Stated:
 class RemoteStanding(Stated):
     """An account, with what follows for the entries or owners that it stands for.
 
-    >>> facts = {"name": "meters.kwh", "exact": {"told_apart": 0.508, "told_apart_by_this": 0.508, "floor": 13.81}}
-    >>> RemoteStanding(facts).floor
-    13.81
+    >>> facts = {"name": "meters.kwh", "exact": {"promised": 0.8, "promised_floor": 2.0, "floor": 13.81}}
+    >>> RemoteStanding(facts).promised.floor, RemoteStanding(facts).floor
+    (2.0, 13.81)
     """
 
     @property
+    def promised(self) -> Promised:
+        """What holds whatever is asked: the figures at the allowance."""
+        exact = self.facts["exact"]
+        return Promised(exact["promised"], exact["promised_floor"], self.facts.get("promised_against_prior"))
+
+    @property
     def told_apart(self) -> float:
-        """How often two values (or two histories of an owner) can be told apart, from all answers so far."""
+        """The same from all answers so far, had their questions been fixed beforehand."""
         return float(self.facts["exact"]["told_apart"])
 
     @property
     def told_apart_by_this(self) -> float:
-        """The same from this answer alone."""
+        """The same from this answer alone, whatever was asked before."""
         return float(self.facts["exact"]["told_apart_by_this"])
 
     @property
     def floor(self) -> float | None:
-        """Root-mean-square error of any estimator of an entry after all answers, worst case over its range."""
+        """Root-mean-square error of any estimator, worst case over the range, had questions been fixed beforehand."""
         floor = self.facts["exact"]["floor"]
         return None if floor is None else float(floor)
 

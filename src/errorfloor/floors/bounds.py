@@ -240,13 +240,13 @@ class Floor:
             raise InputError("answers must be at most 10³⁰")
         return replace(self, root=self.root * math.sqrt(count), evaluation=self.evaluation * count)
 
-    def explain(self, *, unit: str = "", distance: float | None = None) -> str:
+    def explain(self, *, unit: str = "", distance: float | None = None, stored: float | None = None) -> str:
         """Say in the data's units what nobody can learn, each sentence with its quantifier.
 
         Floors are rounded down and probabilities up. ``distance`` is the gap of the headline; a tenth of the widest
-        range by default.
+        range by default. ``stored`` is how far apart two such values may be once they are rounded to be stored.
         """
-        return words.explain(self, unit=unit, distance=distance)
+        return words.explain(self, unit=unit, distance=distance, stored=stored)
 
     def _widths(self, purpose: str) -> Array:
         if self.low is None or self.high is None:

@@ -16,13 +16,28 @@ if TYPE_CHECKING:
 def rounded_down(value: float, digits: int = 3) -> str:
     """Write a number with few digits, never above it.
 
-    >>> rounded_down(0.20699), rounded_down(1999.9), rounded_down(0.9999999999999)
-    ('0.206', '1990', '0.999')
+    >>> rounded_down(0.20699), rounded_down(1999.9), rounded_down(0.9999999999999), rounded_down(0.3)
+    ('0.206', '1990', '0.999', '0.3')
     """
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
+    nearest = float(f"{value:.{digits}g}")
+    if nearest <= value:
+        return f"{nearest:.12g}"
     exact = Decimal(value)
     return f"{float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_FLOOR)):.12g}"
+
+
+def rounded_up(value: float, digits: int = 3) -> str:
+    """Write a number with few digits, never below it.
+
+    >>> rounded_up(0.20699), rounded_up(1999.9), rounded_up(-0.9999999), rounded_up(0.3)
+    ('0.207', '2000', '-0.999', '0.3')
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    mirrored = rounded_down(-value, digits)
+    return mirrored[1:] if mirrored.startswith("-") else f"-{mirrored}"
 
 
 def times_in_hundred(probability: float) -> str:
@@ -34,10 +49,10 @@ def times_in_hundred(probability: float) -> str:
     return f"{float((Decimal(probability) * 100).quantize(Decimal('0.1'), ROUND_CEILING)):.4g}"
 
 
-def explain(floor: "Floor", *, unit: str, distance: float | None) -> str:
+def explain(floor: "Floor", *, unit: str, distance: float | None, stored: float | None = None) -> str:
     """Put the sentences together."""
     suffix = f" {unit}" if unit else ""
-    sentences = [_headline(floor, suffix, distance)]
+    sentences = [_headline(floor, suffix, distance, stored)]
     if floor.why_infinite:
         sentences.append(f"The answers carry infinite information: {floor.why_infinite}. No floor can be promised.")
         return " ".join(sentences)
@@ -59,7 +74,7 @@ def explain(floor: "Floor", *, unit: str, distance: float | None) -> str:
     return " ".join(sentences)
 
 
-def _headline(floor: "Floor", suffix: str, distance: float | None) -> str:
+def _headline(floor: "Floor", suffix: str, distance: float | None, stored: float | None) -> str:
     if distance is not None:
         h = positive("distance", distance)
     elif floor.low is not None and floor.high is not None:
@@ -68,7 +83,7 @@ def _headline(floor: "Floor", suffix: str, distance: float | None) -> str:
     else:
         h = float(floor.worst_entry) if 0 < floor.worst_entry < math.inf else 1.0
     h = float(f"{h:.3g}")  # the distance that is stated is the one that is meant
-    probability = float(floor.distinguish(h))
+    probability = float(floor.distinguish(h if stored is None else max(h, positive("stored", stored))))
     return (
         f"Two values of an entry {h:.3g}{suffix} apart: whatever the test, and whatever is known of the other entries, "
         f"the answers name the right one at most {times_in_hundred(probability)} times in 100 at even odds."

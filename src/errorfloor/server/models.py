@@ -95,6 +95,9 @@ class Output(Open):
     information: float | None = None
 
 
+AT_SPENT = " at the amount spent: it holds if the questions so far had been fixed beforehand, and is not promised."
+
+
 class AccountState(Open):
     """How an account stands, and what that means."""
 
@@ -104,13 +107,26 @@ class AccountState(Open):
     cell: str | None
     used: Annotated[float, Field(description="The share of the allowance that is used, this charge included.")]
     used_by_this: float
-    floor: float | None
-    told_apart_in_100: float
+    promised_in_100: Annotated[
+        float,
+        Field(
+            description="Whatever is asked, two values (or two histories of an owner) are told apart no more often: "
+            "the figure at the allowance."
+        ),
+    ]
+    promised_floor: Annotated[
+        float | None, Field(description="Whatever is asked, any estimate of an entry is off by at least this.")
+    ]
+    promised_against_prior: Annotated[
+        float | None, Field(description="The same, averaged under the declared prior; null: none is declared.")
+    ] = None
+    floor: Annotated[float | None, Field(description="`promised_floor`" + AT_SPENT)]
+    told_apart_in_100: Annotated[float, Field(description="`promised_in_100`" + AT_SPENT)]
     explain: str
 
 
 class FloorState(BaseModel):
-    """The floor under what can be learnt of an entry of each private column, from all answers so far."""
+    """A floor under what can be learnt of an entry of each private column."""
 
     columns: list[str]
     information: Annotated[list[float], Field(description="Fisher information about an entry of each column.")]
@@ -131,7 +147,8 @@ class PriceReply(Open):
     accounts: list[AccountState]
     affordable: bool
     max_error: Annotated[dict[str, float | None], Field(description="null: no bound")]
-    floor: FloorState
+    promised: Annotated[FloorState, Field(description="What holds whatever is asked: the floor at the allowance.")]
+    floor: Annotated[FloorState, Field(description="The same" + AT_SPENT)]
     explain: str
 
 

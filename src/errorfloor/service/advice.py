@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from errorfloor.floors.words import rounded_down
 from errorfloor.service.noises import MOST_ERROR, bound_for, rounded_up
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quota import QuotaStanding
@@ -97,5 +98,5 @@ def consequence(broken: Standing, what: str) -> str:
     unit = f" {column.unit}" if column.unit else ""
     return (
         f"this {what} would let an entry of {broken.name} be estimated to "
-        f"{entry_floor(column, broken.spent):.3g}{unit}, and its declared floor is {column.floor:g}{unit}"
+        f"{rounded_down(entry_floor(column, broken.spent))}{unit}, and its declared floor is {column.floor:g}{unit}"
     )

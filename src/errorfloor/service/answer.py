@@ -2,6 +2,7 @@
 
 import html
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from errorfloor.errors import MissingExtraError
 from errorfloor.floors import Floor
+from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.pricing import Account, Charge
 from errorfloor.service.advice import advice
 from errorfloor.service.cells import CellFacts
@@ -55,26 +57,40 @@ class Price:
         return {standing.account: standing.charge for standing in self.standings}
 
     @property
-    def floor(self) -> Floor:
-        """The floor under what can be learnt of an entry of each private column, from all answers so far.
+    def promised(self) -> Floor:
+        """The floor under what can be learnt of an entry of each private column, whatever is asked: at the allowance.
 
-        Its entries are the private columns in order of name; for a divided account, its most exposed part.
+        Its entries are the private columns in order of name.
         """
+        return self._floor({name: one.capped for name, one in self._most_exposed.items()})
+
+    @property
+    def floor(self) -> Floor:
+        """The same at the amount spent: from all answers so far, had their questions been fixed beforehand.
+
+        For a divided account it is that of its most exposed part.
+        """
+        return self._floor({name: one.spent for name, one in self._most_exposed.items()})
+
+    @property
+    def _most_exposed(self) -> dict[str, Standing]:
         worst: dict[str, Standing] = {}
         for standing in self.standings:
             name = standing.account.column
             if name and (name not in worst or standing.spent.information > worst[name].spent.information):
                 worst[name] = standing
-        columns = [self.prepared.table.private[name] for name in sorted(worst)]
-        spent = [worst[name].spent for name in sorted(worst)]
+        return dict(sorted(worst.items()))
+
+    def _floor(self, charged: Mapping[str, Charge]) -> Floor:
+        columns = [self.prepared.table.private[name] for name in charged]
         return Floor(
-            root=np.diag([math.sqrt(one.information) for one in spent]),
-            exposed=np.zeros(len(spent), dtype=bool),
-            known=np.zeros((0, len(spent))),
+            root=np.diag([math.sqrt(one.information) for one in charged.values()]),
+            exposed=np.zeros(len(charged), dtype=bool),
+            known=np.zeros((0, len(charged))),
             low=np.array([float(column.low) for column in columns]),
             high=np.array([float(column.high) for column in columns]),
             spacing=np.array([float(c.resolution) if c.resolution > c.floor / 10 else 0.0 for c in columns]),
-            evaluation=max((one.evaluation for one in spent), default=0.0),
+            evaluation=max((one.evaluation for one in charged.values()), default=0.0),
             linear=False,
         )
 
@@ -119,10 +135,10 @@ class Answer(Price):
     >>> row = answer.to_arrow().to_pylist()[0]
     >>> row["mean_low"] <= 12.994 <= row["mean_high"]  # the truth
     True
-    >>> print(answer.explain().split("; ")[0])
+    >>> print(answer.explain().split(" times in 100, and any estimate")[0])  # doctest: +NORMALIZE_WHITESPACE
     mean is certainly within ±0.5 kWh of the truth (standard error 0.181 kWh).
-    Even someone who knows all other entries cannot tell two values of kwh 5 kWh apart better than 50.8 times in 100,
-    from all answers so far
+    Whatever is asked, even someone who knows all other entries cannot tell two values of kwh 5 kWh apart better than
+    86.6
     """
 
     table: pa.Table
@@ -186,15 +202,19 @@ def _certain(one: PreparedOutput) -> str:
         )
     added = one.added
     if added.low == -added.high:
-        where = f"certainly within ±{added.high:.6g}{unit} of the truth"
+        where = f"certainly within ±{rounded_up(added.high, 6)}{unit} of the truth"
     elif math.isinf(added.high):
         where = f"certainly not below the truth, and above it by {added.bias:.3g}{unit} on average"
     else:
         where = (
-            f"certainly between {added.low:+.6g} and {added.high:+.6g}{unit} off the truth, {added.bias:+.3g}{unit} on "
-            f"average"
+            f"certainly between {_signed(rounded_down(added.low, 6))} and {_signed(rounded_up(added.high, 6))}{unit} "
+            f"off the truth, {added.bias:+.3g}{unit} on average"
         )
     return f"{one.output.name} is {where} (standard error {added.standard_error:.3g}{unit})."
+
+
+def _signed(written: str) -> str:
+    return written if written.startswith("-") else f"+{written}"
 
 
 def _output(one: PreparedOutput) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from errorfloor.catalogue import PrivateColumn
+from errorfloor.catalogue import PrivateColumn, stored_distance
 from errorfloor.floors.two_point import angle, success
 from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.pricing import Charge
 from errorfloor.service.preparation import Prepared, PreparedOutput
-from errorfloor.service.standing import entry_floor, stored_distance
+from errorfloor.service.standing import entry_floor
 
 
 class CellFacts:

@@ -7,25 +7,25 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from errorfloor.catalogue import PrivateColumn, Table, believed
+from errorfloor.catalogue import PrivateColumn, Promise, Table, believed, promise, stored_distance
 from errorfloor.floors.prior import ziv_zakai_under
 from errorfloor.floors.two_point import angle, success
 from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.floors.worst_case import minimax
 from errorfloor.ledger import Entry, Ledger
-from errorfloor.ledger.total import round_up
 from errorfloor.pricing import Account, Charge
 
-TIES = Fraction(1, 256)  # of a step: more than doubles can be off by before they are rounded to steps
+SO_FAR = "The questions so far, had they been fixed beforehand"
 
 
 @dataclass(frozen=True)
 class Standing:
     """An account before and after a charge, with what follows for the entries or owners that it stands for.
 
-    Guarantee: ``told_apart`` bounds the success of any test, at even odds, that sees every answer charged to the
-    account and knows all other entries; ``floor`` bounds the root-mean-square error of any estimator of an entry, in
-    the worst case over the declared range.
+    Guarantee: ``promised`` bounds, whatever is asked, the success of any test, at even odds, that sees every answer
+    charged to the account and knows all other entries, and the root-mean-square error of any estimator of an entry, in
+    the worst case over the declared range. ``told_apart`` and ``floor`` are the same at the amount spent: they hold if
+    the questions so far had been fixed beforehand, not for questions that followed from answers.
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
@@ -46,6 +46,14 @@ class Standing:
         return self.table.private[self.account.column] if self.account.column else None
 
     @property
+    def capped(self) -> Charge:
+        """What may be spent in all: the allowance, or more where a floor was raised after more had been spent."""
+        return Charge(
+            max(self.allowance.information, self.spent.information),
+            max(self.allowance.evaluation, self.spent.evaluation),
+        )
+
+    @property
     def used(self) -> float:
         """The share of the allowance that is used, this charge included."""
         return share(self.spent, self.allowance)
@@ -56,23 +64,42 @@ class Standing:
         return share(self.charge, self.allowance)
 
     @cached_property
+    def promised(self) -> Promise:
+        """What holds whatever is asked: the figures at the allowance.
+
+        Where a floor was raised after more had been spent than it allows, they are those at the amount spent.
+        """
+        found = promise(self.table, self.account.column)
+        if self.used <= 1:
+            return found
+        after = self.against_prior
+        return Promise(
+            told_apart=max(found.told_apart, self.told_apart),
+            floor=None if self.floor is None or found.floor is None else min(found.floor, self.floor),
+            against_prior=None if after is None or found.against_prior is None else min(found.against_prior, after[1]),
+        )
+
+    @cached_property
     def told_apart(self) -> float:
-        """How often two values (or two histories of an owner) can be told apart, from all answers so far."""
+        """The same from all answers so far, had their questions been fixed beforehand."""
         return self._success(self.spent)
 
     @cached_property
     def told_apart_by_this(self) -> float:
-        """The same from this answer alone."""
+        """The same from this answer alone, whatever was asked before."""
         return self._success(self.charge)
 
     @cached_property
     def floor(self) -> float | None:
-        """Root-mean-square error of any estimator of an entry after all answers, worst case over its range."""
+        """Root-mean-square error of any estimator, worst case over the range, had questions been fixed beforehand."""
         return None if self.column is None else entry_floor(self.column, self.spent)
 
     @cached_property
     def against_prior(self) -> tuple[float, float] | None:
-        """Error of the best guess under the declared prior, without any answer and, at least, after all of them."""
+        """Error of the best guess under the prior: without any answer, and at least after those so far.
+
+        The second holds if the questions had been fixed beforehand.
+        """
         law = None if self.column is None else believed(self.column)
         if law is None:
             return None
@@ -99,6 +126,9 @@ class Standing:
             "owner": column is None,
             "distance": None if column is None else column.example,
             "unit": None if column is None else column.unit,
+            "promised_in_100": float(self.promised.times),
+            "promised_floor": float(self.promised.least) if self.promised.floor is not None else None,
+            "promised_against_prior": self.promised.against_prior,
             "told_apart_in_100": float(times_in_hundred(self.told_apart)),
             "told_apart_by_this_in_100": float(times_in_hundred(self.told_apart_by_this)),
             "floor": None if self.floor is None else float(rounded_down(self.floor)),
@@ -126,26 +156,28 @@ class Standing:
         if column is None:
             assert self.table.owner is not None
             return (
-                f"Even someone who knows all other rows cannot tell two histories of one {self.table.owner.column} "
-                f"within the declared ranges apart better than {times} times in 100, from all answers so far. {used}"
+                f"Whatever is asked, even someone who knows all other rows cannot tell two histories of one "
+                f"{self.table.owner.column} within the declared ranges apart better than {self.promised.times} times "
+                f"in 100. {SO_FAR}: {times}. {used}"
             )
         unit = f" {column.unit}" if column.unit else ""
         assert self.floor is not None
         return (
-            f"Even someone who knows all other entries cannot tell two values of {self.account.column} "
-            f"{column.example:g}{unit} apart better than {times} times in 100, from all answers so far; any estimate "
-            f"of an entry is off by at least {rounded_down(self.floor)}{unit} (root mean square, worst case over "
-            f"{float(column.low):g} … {float(column.high):g}{unit}, to which values are clamped). "
-            f"{self._guesser(unit)}{used}"
+            f"Whatever is asked, even someone who knows all other entries cannot tell two values of "
+            f"{self.account.column} {column.example:g}{unit} apart better than {self.promised.times} times in 100, and "
+            f"any estimate of an entry is off by at least {self.promised.least}{unit} (root mean square, worst case "
+            f"over {float(column.low):g} … {float(column.high):g}{unit}, to which values are clamped). {SO_FAR}: "
+            f"{times} times in 100, and {rounded_down(self.floor)}{unit}. {self._guesser(unit)}{used}"
         )
 
     def _guesser(self, unit: str) -> str:
-        if self.against_prior is None:
+        if self.against_prior is None or self.promised.against_prior is None:
             return ""
         before, after = self.against_prior
         return (
-            f"Averaged under the declared prior, the best guess is off by {before:.3g}{unit} without any answer and by "
-            f"at least {rounded_down(after)}{unit} with all of them. "
+            f"Averaged under the declared prior, the best guess is off by {rounded_down(before)}{unit} without any "
+            f"answer, and by at least {rounded_down(self.promised.against_prior)}{unit} whatever is asked. "
+            f"{SO_FAR}: {rounded_down(after)}{unit}. "
         )
 
 
@@ -203,24 +235,6 @@ def _entry_floor(ends: tuple[Fraction, Fraction], resolution: Fraction, floor: f
     step = float(resolution)
     spacing = step if step > floor / 10 else None
     return math.sqrt(minimax(charged.information, float(ends[1] - ends[0]), charged.evaluation, spacing))
-
-
-def stored_distance(column: PrivateColumn) -> float:
-    """Give how far apart two values can be stored that are as far apart as the example in words.
-
-    Values h apart on the two sides of rounding ties are stored up to ⌊h/s⌋ + 1 steps of s apart, though never wider
-    than the range; `vault/fixed_point.proof.md`, part 6.
-
-    >>> stored_distance(PrivateColumn(range=(0, 50), resolution="0.01", floor=2.0, distance=0.01))
-    0.02
-    """
-    lowest, highest = column.steps
-    return _stored_distance(column.example, column.resolution, highest - lowest)
-
-
-@lru_cache(maxsize=1024)  # exact arithmetic, the same for every cell of every answer
-def _stored_distance(example: float, resolution: Fraction, most: int) -> float:
-    return round_up(min(math.floor(Fraction(example) / resolution + TIES) + 1, most) * resolution)
 
 
 def share(part: Charge, whole: Charge) -> float:

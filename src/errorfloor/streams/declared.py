@@ -8,18 +8,14 @@ from typing import Any, final
 
 import numpy as np
 
-from errorfloor.catalogue import Catalogue, PrivateColumn, Trajectories
-from errorfloor.catalogue.allowance import allowance
+from errorfloor.catalogue import Catalogue, PrivateColumn, Trajectories, entry_promise
 from errorfloor.catalogue.systems import LONGEST, mistakes_in_states
 from errorfloor.dynamics import LinearSystem, Plan, Robust, plan_from_dict
 from errorfloor.errors import CatalogueError, InputError
-from errorfloor.floors.two_point import angle, success
-from errorfloor.floors.words import times_in_hundred
 from errorfloor.identity import Key
 from errorfloor.ledger import Ledger
 from errorfloor.service import Database
 from errorfloor.service.noises import rounded_up
-from errorfloor.service.standing import stored_distance
 from errorfloor.streams.journal import Journal, StepAnswer
 from errorfloor.streams.stream import Stream
 
@@ -156,6 +152,7 @@ def _facts(name: str, stream: Stream) -> dict[str, Any]:
                 "resolution": float(column.resolution),
                 "floor": column.floor,
                 "distance": column.example,
+                "promised_in_100": float(entry_promise(column).times),
                 "charge": [charges[state].information, charges[state].evaluation],
                 "share": shares[state],
                 "explain": _promise(state, column),
@@ -170,9 +167,10 @@ def _facts(name: str, stream: Stream) -> dict[str, Any]:
 
 def _promise(state: str, column: PrivateColumn) -> str:
     unit = f" {column.unit}" if column.unit else ""
-    times = times_in_hundred(float(success(angle(stored_distance(column), *allowance(column)))))
+    promised = entry_promise(column)
     return (
-        f"From all trips of an entity together nobody can tell two starts whose {state} is {column.example:g}{unit} "
-        f"apart better than {times} times in 100; any estimate of it is off by {column.floor:g}{unit} or more (root "
-        f"mean square), in the worst case over {float(column.low):g} … {float(column.high):g}{unit}"
+        f"Whatever is asked, nobody can tell from all trips of an entity together two starts whose {state} is "
+        f"{column.example:g}{unit} apart better than {promised.times} times in 100; any estimate of it is off by "
+        f"{promised.least}{unit} or more (root mean square), in the worst case over {float(column.low):g} … "
+        f"{float(column.high):g}{unit}"
     )

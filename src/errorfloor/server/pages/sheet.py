@@ -3,12 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from errorfloor.catalogue import Catalogue, Owner, PrivateColumn, Table
-from errorfloor.floors.two_point import angle, success
-from errorfloor.floors.words import times_in_hundred
-from errorfloor.pricing import Account
-from errorfloor.service.preparation import allowances_of
-from errorfloor.service.standing import stored_distance
+from errorfloor.catalogue import Catalogue, PrivateColumn, Table, promise
 
 
 @dataclass(frozen=True)
@@ -73,27 +68,15 @@ def _table(name: str, table: Table) -> PromisedTable:
         version=table.version,
         row_key=table.row_key,
         public=tuple(table.public),
-        private=tuple(_column(name, table, column) for column in table.private),
+        private=tuple(_column(table, column) for column in table.private),
         owner="" if table.owner is None else table.owner.column,
-        owner_times="" if table.owner is None else _owner_times(table.owner),
+        owner_times="" if table.owner is None else promise(table, "").times,
         account_by=table.account_by,
     )
 
 
-def _owner_times(owner: Owner) -> str:
-    return f"{100 * (1 - owner.floor):g}"
-
-
-def _column(table_name: str, table: Table, name: str) -> PromisedColumn:
+def _column(table: Table, name: str) -> PromisedColumn:
     column: PrivateColumn = table.private[name]
-    account = Account(table_name, name, "")
-    whole = allowances_of(table, [account])[account]
-    told = float(success(angle(stored_distance(column), whole.information, whole.evaluation)))
-    times = times_in_hundred(told)
-    if (
-        table.owner is not None and told > 1 - table.owner.floor
-    ):  # two values of an entry are two histories of its owner
-        times = _owner_times(table.owner)
     return PromisedColumn(
         name=name,
         unit=column.unit,
@@ -103,6 +86,6 @@ def _column(table_name: str, table: Table, name: str) -> PromisedColumn:
         floor=column.floor,
         ignorance=column.ignorance,
         distance=column.example,
-        times=times,
+        times=promise(table, name).times,
         nulls=column.nulls,
     )

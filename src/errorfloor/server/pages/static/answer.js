@@ -46,7 +46,7 @@ function charts(answer, noisy) {
 
 /** What the explanation says that nobody can learn. */
 export function sentences(said) {
-  return said.explain.split("\n").filter((line) => line.startsWith("Even someone")).map((line) =>
+  return said.explain.split("\n").filter((line) => line.startsWith("Whatever is asked")).map((line) =>
     line.split(" Used of the allowance")[0],
   );
 }

@@ -67,21 +67,24 @@ export function chargedBars(said) {
 /** What follows from what is used; of a charge that the allowance does not cover, why it is not made. */
 function meaning(account) {
   const times = digits(account.told_apart_in_100, 4);
+  const promised = digits(account.promised_in_100, 4);
+  const soFar = "The questions so far, had they been fixed beforehand:";
   const refused = account.used > 1;
   if (account.owner) {
-    const most = digits(100 * (1 - account.declared_floor), 3);
     if (refused) {
+      const most = digits(100 * (1 - account.declared_floor), 3);
       return `Two histories of one owner could be told apart ${times} times in 100, and ${most} are declared: refused.`;
     }
-    const told = `Two histories of one owner can be told apart at most ${times} times in 100;`;
-    return `${told} never more than ${most} by declaration.`;
+    const told = `Whatever is asked, two histories of one owner are told apart at most ${promised} times in 100.`;
+    return `${told} ${soFar} ${times}.`;
   }
   const apart = withUnit(digits(account.distance, 4), account.unit);
   const floor = withUnit(digits(account.floor, 3), account.unit);
-  const declared = withUnit(digits(account.declared_floor, 3), account.unit);
   if (refused) {
+    const declared = withUnit(digits(account.declared_floor, 3), account.unit);
     return `An estimate could come within ${floor}, and ${declared} are declared as the least error: refused.`;
   }
-  const told = `Two values ${apart} apart can be told apart at most ${times} times in 100.`;
-  return `${told} Any estimate is off by at least ${floor}; never less than ${declared} by declaration.`;
+  const least = withUnit(digits(account.promised_floor, 6), account.unit);
+  const told = `Whatever is asked, two values ${apart} apart are told apart at most ${promised} times in 100,`;
+  return `${told} and any estimate is off by at least ${least}. ${soFar} ${times} times in 100, and ${floor}.`;
 }
