@@ -3,7 +3,8 @@
 Attained error over its floor, and where that ratio lies but for luck; all of it below 1 would be a broken floor.
 *right* is how often the adversary was, *allowed* how often it may be. The joint false-alarm rate of all verdicts is
 10⁻⁶. Over HTTP `errorfloor serve` runs in a process of its own, limits the rate of requests as it does by default,
-and every run has a table of its own.
+and every run has a table of its own. *Timing* compares how long a plain sum takes; it says nothing about other
+questions, or about a clock with more patience.
 """
 
 import argparse

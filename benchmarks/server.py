@@ -147,6 +147,9 @@ def timing(report, folder):
     ratio = statistics.median(taken["high"][50:]) / statistics.median(taken["low"][50:])
     row = ["all private values at the upper end", f"{ratio:.3f}"]
     report.rows("Time of an answer", ["", "× all at the lower end"], [row])
+    report.note(
+        "Medians of one plain average, on two tables; this is no bound on what the time of another question tells."
+    )
 
 
 def search(report, folder, count=FUZZED):
