@@ -65,7 +65,12 @@ def promise(table: Table, column: str) -> Promise:
 
 
 def entry_promise(column: PrivateColumn) -> Promise:
-    """Give what is promised of an entry by its own allowance."""
+    """Give what is promised of an entry by its own allowance.
+
+    >>> found = entry_promise(PrivateColumn(range=(0, 50), resolution=0.001, floor=2.0))
+    >>> found.times, found.least
+    ('86.6', '2')
+    """
     information, evaluation = allowance(column)
     law = believed(column)
     return Promise(
