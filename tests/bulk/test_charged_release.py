@@ -184,17 +184,17 @@ def test_charges_are_those_of_a_question_for_every_row(tmp_path):
     town = registered(tmp_path / "town", owner=True, change=lambda text: divided(owned(text)))
     noise = {"kwh": ef.Interval(-20_000, 20_000), "peak": ef.Interval(-3000, 5000)}
     report = publish(town, columns=noise)
-    entries = [record.entry for record in spent(town)[1]]
+    records = spent(town)[1]
     catalogue = load(town / "errorfloor.toml")
-    for entry, column in zip(entries, report.columns, strict=True):
+    for record, column in zip(records, report.columns, strict=True):
         text = f"SELECT household, day, sum({column.name}) AS x FROM meters GROUP BY household, day"
         question = parse(text, catalogue)
         with open_engine(catalogue.place, catalogue.folder) as engine:
             found = bounds(question, catalogue, [snapshot(catalogue, "meters", engine)], engine)
         asked = charges_of_question(found, 0, float(column.noise.information[0, 0]))
         assert len(asked) > 50
-        assert set(entry.charges) == set(asked)
-        for account, charge in entry.charges.items():
+        assert set(record.charges) == set(asked)
+        for account, charge in record.charges.items():
             assert charge.information == pytest.approx(asked[account].information, rel=1e-9)
             assert charge.evaluation < 1e-12
 
@@ -408,7 +408,7 @@ def test_versions_and_batches_and_tables_share_no_noise(town):
     for i, one in enumerate(drawn):
         for other in drawn[:i]:
             assert np.mean(one == other) < 0.05
-    labels = {record.entry.label for record in spent(town)[1]}
+    labels = {record.labels for record in spent(town)[1]}
     assert len(labels) == 4
 
 

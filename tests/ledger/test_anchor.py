@@ -125,7 +125,7 @@ def test_what_is_accepted_is_audited_first(sqlite_place):
     with sqlite_place.open() as ledger:
         charge(ledger, 1)
         with ledger._database.engine.connect() as connection, connection.execution_options(mode="write").begin():
-            connection.exec_driver_sql("UPDATE ledger_accounts SET information = '0'")
+            connection.exec_driver_sql("UPDATE ledger_accounts SET amount = '1/7'")
     sqlite_place.anchor.unlink()
     with pytest.raises(LedgerError, match=r"what is kept as spent of meters\.kwh is not the sum"):
         sqlite_place.open(accept=True)

@@ -180,7 +180,7 @@ def test_a_ledger_of_a_newer_version_is_refused(ledger_place):
     with ledger_place.open() as ledger:
         newer = tables.schema_version.update().values(version=tables.VERSION + 1)
         ledger._database.run(lambda connection: connection.execute(newer), "write")
-    with pytest.raises(LedgerError, match=r"has version 4 and this program knows 3: install a newer errorfloor"):
+    with pytest.raises(LedgerError, match=r"has version 5 and this program knows 4: install a newer errorfloor"):
         ledger_place.open()
 
 

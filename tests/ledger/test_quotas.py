@@ -128,7 +128,7 @@ def test_quotas_are_part_of_records_and_survive_an_export(ledger_place, tmp_path
     with SqlLedger(tmp_path / "old.sqlite", FileAnchor(ledger_place.anchor)) as old:
         old.charge([entry(1)], ROOM, TERMS, quotas)
         records = list(old.entries())
-        assert len(records[0].entry.charges) == 6
+        assert len(records[0].charges) == 6
     with ledger_place.open(restore=records) as ledger:
         assert spent(ledger, '["week", "2026-W46"]') == {"": 0.125, "kwh": 0.125}
         assert ledger.charge([entry(2)], ROOM, TERMS, quotas) == [True]

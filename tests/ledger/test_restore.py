@@ -11,6 +11,7 @@ from errorfloor.ledger.record import EMPTY
 
 KWH = Account("meters", "kwh", "")
 TERMS = {"meters": {"account_by": []}}
+KEPT = {'["meters"]': {"account_by": []}}
 ROOM = {KWH: Charge(1000.0, 1.0)}
 
 
@@ -90,7 +91,7 @@ def test_a_ledger_with_records_is_not_overwritten(ledger_place):
         (lambda lines: lines[1:], "record 1 is missing"),
         (lambda lines: [lines[0], lines[2]], "record 2 is missing"),
         (lambda lines: [*lines, lines[2]], "record 4 is missing"),
-        (lambda lines: [lines[0], lines[1].replace("0.1", "0.01"), lines[2]], "record 2 is not what was written"),
+        (lambda lines: [lines[0], lines[1].replace('"A2"', '"A1"'), lines[2]], "record 2 is not what was written"),
         (lambda lines: [lines[0].replace('"account_by"', '"by"'), *lines[1:]], "record 1 is not what was written"),
     ],
 )
@@ -104,13 +105,13 @@ def test_a_damaged_export_is_refused(ledger_place, tmp_path, damage, words):
 
 def test_a_forged_export_that_charges_a_label_twice_is_refused(sqlite_place):
     entry = Entry("ab" * 32, {KWH: Charge(1.0, 0.0)}, {})
-    first = Record.after(EMPTY, entry, time="noon", terms=TERMS)
+    first = Record.after(EMPTY, entry, time="noon", terms=KEPT)
     again = Record.after(first.head, entry, time="noon", terms={})
     with pytest.raises(LedgerError, match="record 2 repeats a label"):
         sqlite_place.open(restore=[first, again], accept=True)
     with pytest.raises(LedgerError, match="record 1 has no terms"):
         sqlite_place.open(restore=[Record.after(EMPTY, entry, time="noon", terms={})], accept=True)
     other = Entry("cd" * 32, {}, {})
-    twice = Record.after(first.head, other, time="noon", terms=TERMS)
+    twice = Record.after(first.head, other, time="noon", terms=KEPT)
     with pytest.raises(LedgerError, match="record 2 fixes the terms of meters a second time"):
         sqlite_place.open(restore=[first, twice], accept=True)

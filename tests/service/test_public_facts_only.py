@@ -34,8 +34,8 @@ def outside_view(database, ledger, questions=(*ANSWERED, *REFUSED)):
             except ErrorFloorError as problem:
                 seen.append([question, problem.code, str(problem), repr(problem.fields)])
     seen.append([[s.to_dict() for s in database.left()]])
-    # of the ledger all but when it was, and the random name of the snapshot
-    seen.extend([repr(record.entry), list(record.terms), record.terms.get("meters")] for record in ledger.entries())
+    # of the ledger all but when it was, and the hashes that depend on that
+    seen.extend([record.to_json() | dict.fromkeys(("time", "previous", "hash"))] for record in ledger.entries())
     return json.dumps(seen, default=str, ensure_ascii=False)
 
 

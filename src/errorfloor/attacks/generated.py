@@ -1,5 +1,6 @@
 """Generated tables, registered in a folder as a custodian registers real ones."""
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,13 +26,19 @@ def registered(catalogue: Catalogue, folder: Path, rows: Mapping[str, pa.Table],
         for number in range(versions):
             renamed = {n: t.model_copy(update={"version": version(t, number)}) for n, t in tables.items()}
             for name in tables:
-                register(copied.model_copy(update={"tables": renamed}), name, engine=engine)
+                declared = copied.model_copy(update={"tables": renamed})
+                register(declared, name, engine=engine, identity=_identity(folder.name, name, number))
     return copied
 
 
 def version(table: Table, number: int) -> str:
     """Give the name of a version; the first is the declared one."""
     return f"{table.version} ({number})" if number else table.version
+
+
+def _identity(*words: str | int) -> str:
+    """Give an identity that follows from what was generated, so that an audit with a seed can be repeated."""
+    return hashlib.sha256(repr(words).encode()).hexdigest()[:32]
 
 
 def with_values(rows: pa.Table, column: str, values: Mapping[int, float]) -> pa.Table:

@@ -26,9 +26,10 @@ from errorfloor.noise import Noise
 from errorfloor.policies import Policy
 from errorfloor.service.advice import consequence, room
 from errorfloor.service.noises import rounded_up
-from errorfloor.service.preparation import allowances_of, terms_of
+from errorfloor.service.preparation import allowances_of
 from errorfloor.service.standing import Standing, standings
 from errorfloor.service.sticky import release_id
+from errorfloor.service.terms import terms_of
 from errorfloor.support import Interval
 from errorfloor.vault import Snapshot, snapshot
 
@@ -67,7 +68,7 @@ def release_table(file: Path, table_name: str | None, outlet: TableFile, wanted:
         open_engine(catalogue.place, catalogue.folder, read_only=True) as engine,
     ):
         source = SnapshotTable(vault, snapshot(catalogue, table_name, engine))
-        request = _request(source.snapshot.table, table_name, wanted, ring)
+        request = _request(source.snapshot, wanted, ring)
         priced = _priced(request, source, catalogue, engine)
         return _released(request, source, outlet, wanted, priced, ledger)
 
@@ -84,7 +85,8 @@ def refuse_declared(given: Mapping[str, Any]) -> None:
         raise InputError(f"a catalogue settles what a declared table is released with: leave out {', '.join(names)}")
 
 
-def _request(table: Table, table_name: str, wanted: Wanted, ring: KeyRing) -> Request:
+def _request(taken: Snapshot, wanted: Wanted, ring: KeyRing) -> Request:
+    table, table_name = taken.table, taken.table_name
     for name in wanted.columns:
         if name not in table.private:
             kind = "public" if name in table.public else "not declared"
@@ -111,7 +113,7 @@ def _request(table: Table, table_name: str, wanted: Wanted, ring: KeyRing) -> Re
         public=tuple(table.public),
         overwrite=wanted.overwrite,
         progress=wanted.progress,
-        declared=(table_name, table.version),
+        declared=taken.whose,
     )
 
 

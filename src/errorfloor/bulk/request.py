@@ -16,6 +16,7 @@ from errorfloor.errors import InputError
 from errorfloor.identity import KeyRing, Part
 from errorfloor.noise import Noise
 from errorfloor.policies import Policy
+from errorfloor.random import SAMPLER
 from errorfloor.support import Interval
 
 
@@ -32,15 +33,15 @@ class Request:
     again: bool = False
     overwrite: bool = False
     progress: Callable[[int], None] | None = None
-    declared: tuple[str, str] | None = None
+    declared: tuple[Part, ...] | None = None
 
     @property
     def naming(self) -> Part:
-        """What the noise is named by: the batch and, of a declared table, its name and version.
+        """What the noise is named by: the batch and, of a declared table, which snapshot it is.
 
         A text and a tuple are never one part of a label, so declared and undeclared releases share no noise.
         """
-        return self.batch if self.declared is None else (*self.declared, self.batch)
+        return self.batch if self.declared is None else (SAMPLER, *self.declared, self.batch)
 
     def choose(self, schema: pa.Schema) -> tuple[list[str], tuple[str, ...]]:
         """Give the columns that will be published, in the source's order, and those that will not."""

@@ -108,6 +108,7 @@ def _register() -> None:
         "release",
         "serve",
         "tokens",
+        "upgrade",
     ):
         import_module(f"errorfloor.cli.{name}")
 

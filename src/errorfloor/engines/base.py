@@ -65,6 +65,10 @@ class Engine(ABC):
         """Give the notes of all tables that are kept, by name."""
         return {name: self.recall(name) or "" for name in self.known()}
 
+    @abstractmethod
+    def note_anew(self, name: str, note: str) -> None:
+        """Put a note of another format in the place of a table's note; for upgrades alone."""
+
     @final
     @cached_property
     def identified(self) -> Callable[[str], str]:

@@ -96,6 +96,14 @@ class SparkEngine(Engine):
         note = self._place / name / "note"
         return note.read_text(encoding="utf-8") if note.exists() else None
 
+    def note_anew(self, name: str, note: str) -> None:
+        """Replace the file beside the rows."""
+        if self._writing is None:
+            raise EngineError(f"{self._place} was opened for reading only")
+        file = self._place / name / "note"
+        file.with_name("note.new").write_text(note, encoding="utf-8")
+        file.with_name("note.new").replace(file)
+
     def _make(self, name: str, select_sql: str, note: Callable[[str], str]) -> None:
         if self._writing is None:
             raise EngineError(f"{self._place} was opened for reading only")

@@ -44,6 +44,11 @@ class TransactionalEngine(Engine):
         found = self.query(f"SELECT name, note FROM {self.notes} ORDER BY name").to_pydict()
         return dict(zip(found["name"], found["note"], strict=True))
 
+    def note_anew(self, name: str, note: str) -> None:
+        """Change one row of the table of notes."""
+        text, which = self.dialect.literal(note), self.dialect.literal(name)
+        self.execute(f"UPDATE {self.notes} SET note = {text} WHERE name = {which}")
+
     def _make(self, name: str, select_sql: str, note: Callable[[str], str]) -> None:
         relation = self.relation(name)
         self.execute("BEGIN")

@@ -1,20 +1,22 @@
 """Audits: replay every record, and compare what follows with what is kept."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.entry import account_name, canonical, rises
+from errorfloor.ledger.entry import JSON, account_name, canonical
 from errorfloor.ledger.record import EMPTY, Head, Record, follow
+from errorfloor.ledger.terms import stricter, term_name, words
 from errorfloor.ledger.total import Total
 from errorfloor.pricing.accounts import Account
 
 
 @dataclass
 class Replay:
-    """What follows from records: the head, the totals, the terms.
+    """What follows from records: the head, the totals, the terms, and which record pays for each label.
 
     >>> replay = Replay()
     >>> list(replay.through([])), replay.head.sequence
@@ -24,7 +26,7 @@ class Replay:
     head: Head = EMPTY
     totals: dict[Account, Total] = field(default_factory=dict)
     terms: dict[str, str] = field(default_factory=dict)
-    _labels: set[bytes] = field(default_factory=set, repr=False)
+    labels: dict[bytes, int] = field(default_factory=dict, repr=False)
 
     def through(self, records: Iterable[Record]) -> Iterator[Record]:
         """Pass records on while adding them up.
@@ -32,22 +34,29 @@ class Replay:
         Raises LedgerError at the first that is missing, changed, or charges again what was charged.
         """
         for record in records:
+            first = self.head == EMPTY
+            if first and not record.labels:  # it goes on where an older ledger ended
+                self.head = Head(record.sequence - 1, record.previous)
             self.head = follow(self.head, [record])
-            label = bytes.fromhex(record.entry.label)
-            again = label in self._labels
-            self._labels.add(label)
+            labels = {bytes.fromhex(label) for label in record.labels}
+            if len(labels) < len(record.labels) or not labels.isdisjoint(self.labels):
+                raise _wrong(f"record {record.sequence} repeats a label")
+            if not labels and not first:
+                raise _wrong(f"record {record.sequence} has no label")
+            self.labels |= dict.fromkeys(labels, record.sequence)
             self._fix(record)
-            for account, charge in record.entry.charges.items():
-                self.totals[account] = self.totals.get(account, Total()).plus(charge)
-            if again or any(account.table not in self.terms for account in record.entry.charges):
-                raise _wrong(f"record {record.sequence} {'repeats a label' if again else 'has no terms'}")
+            for account, charge in record.charges.items():
+                if term_name(account.table) not in self.terms:
+                    raise _wrong(f"record {record.sequence} has no terms")
+                if charge.amounts:
+                    self.totals[account] = self.totals.get(account, Total()).plus(charge)
             yield record
 
     def _fix(self, record: Record) -> None:
-        for table, value in record.terms.items():
-            if table in self.terms and not rises(json.loads(self.terms[table]), value):
-                raise _wrong(f"record {record.sequence} fixes the terms of {table} a second time")
-            self.terms[table] = canonical("terms", value)
+        for name, value in record.terms.items():
+            if name in self.terms and not stricter(json.loads(self.terms[name]), cast(Mapping[str, JSON], value)):
+                raise _wrong(f"record {record.sequence} fixes the terms of {words(name)} a second time")
+            self.terms[name] = canonical("terms", value)
 
 
 def audit(book: Book) -> Replay:
@@ -67,6 +76,13 @@ def audit(book: Book) -> Replay:
         raise _wrong(
             f"what is kept as spent of {account_name(first)} is not the sum of its {replay.head.sequence} records"
         )
+    count = 0
+    for label, sequence in book.labels():
+        count += 1
+        if replay.labels.get(bytes.fromhex(label)) != sequence:
+            raise _wrong(f"label {label} is kept as paid for, and record {sequence} does not say so")
+    if count != len(replay.labels):
+        raise _wrong("labels that records pay for are gone")
     if terms != replay.terms:
         raise _wrong("the terms that are kept are not those of the records")
     return replay

@@ -1,12 +1,13 @@
 """The ledger: charge once, durably, and never beyond the allowance."""
 
 import datetime
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.anchor import Anchor
@@ -16,6 +17,7 @@ from errorfloor.ledger.decision import Decision, Settlement, decide, look
 from errorfloor.ledger.entry import Entry
 from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.record import EMPTY, Head, Record
+from errorfloor.ledger.terms import Path, changed, term_name, texts
 from errorfloor.ledger.total import Total
 from errorfloor.pricing.accounts import Account, Charge
 
@@ -53,13 +55,14 @@ class Ledger(ABC):
         self,
         entries: Sequence[Entry],
         allowances: Mapping[Account, Charge],
-        terms: Mapping[str, object],
+        terms: Mapping[Path, object],
         quotas: Quotas = NO_QUOTAS,
     ) -> list[bool]:
         """Charge entries, all or none; say for each whether it was written (False: its label was there, it is free).
 
-        Accounts are compared with ``allowances``, every entry of the call counted. ``terms`` say for each table (and
-        for its columns, as "table.column") what its accounts mean; they are kept with the first charge and must stay.
+        Accounts are compared with ``allowances``, every entry of the call counted. ``terms`` say what the
+        accounts of each table mean, by paths (see ``terms.py``); they are kept with the first charge, and may only
+        become stricter.
         ``quotas`` are charged and compared in the same transaction.
 
         Raises AllowanceError if an account or a quota does not cover it, CatalogueError if terms changed or an account
@@ -71,7 +74,7 @@ class Ledger(ABC):
         self,
         entries: Sequence[Entry],
         allowances: Mapping[Account, Charge],
-        terms: Mapping[str, object],
+        terms: Mapping[Path, object],
         quotas: Quotas = NO_QUOTAS,
         *,
         spend: bool = True,
@@ -88,7 +91,7 @@ class Ledger(ABC):
         self,
         entries: Sequence[Entry],
         allowances: Mapping[Account, Charge],
-        terms: Mapping[str, object],
+        terms: Mapping[Path, object],
         quotas: Quotas = NO_QUOTAS,
         *,
         spend: bool = True,
@@ -143,6 +146,17 @@ class Ledger(ABC):
         """
         totals = self._read(lambda book: book.totals(of=table, holder=holder))
         return {account: totals[account].rounded_up() for account in sorted(totals)}
+
+    def check(self, terms: Mapping[Path, object]) -> None:
+        """Refuse terms that no charge would be accepted under, as ``charge`` does; nothing is written."""
+        given = texts(terms)
+        changed(self._read(lambda book: book.terms(list(given))), given)
+
+    def terms(self, path: Path) -> Mapping[str, Any] | None:
+        """Give the terms of one path as they hold now; None if none were fixed."""
+        name = term_name(path)
+        found = self._read(lambda book: book.terms([name]))
+        return json.loads(found[name]) if name in found else None
 
     def time(self) -> str:
         """What time it is for quotas: that of the clock, or of the last record if that is later."""

@@ -49,7 +49,10 @@ class Database:
         raise failure
 
     def prepare(self, *, create: bool) -> bool:
-        """Bring the tables to this version; say whether there are any: not if there were none and ``create`` is off."""
+        """Make the tables if ``create`` is on and there are none; say whether there are any.
+
+        Raises LedgerError if they are of another version: an older ledger is never changed by opening it.
+        """
         if self.path is not None and not self.path.exists():
             found = 0
         else:
@@ -60,13 +63,21 @@ class Database:
                 f"errorfloor",
                 version=found,
             )
-        if found == 0 and not create:
-            return False
-        if found < tables.VERSION:
+        if 0 < found < tables.VERSION:
+            raise LedgerError(
+                f"the ledger {self.name} was written by an older errorfloor (version {found}, this program has "
+                f"{tables.VERSION}): stop every server, then run errorfloor upgrade",
+                version=found,
+            )
+        if found == 0 and create:
             if self.path is not None:
                 sqlite.prepare_file(self.path, self.name, self.patience)
-            self.run(lambda connection: tables.migrate(connection, self.name), "prepare")
-        return True
+            self.run(self._make, "prepare")
+        return found > 0 or create
+
+    def _make(self, connection: Connection) -> None:
+        if tables.version(connection, self.name) == 0:  # another process may have come first
+            tables.create(connection)
 
     def close(self) -> None:
         """Close every connection."""

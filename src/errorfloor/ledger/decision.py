@@ -7,10 +7,11 @@ from fractions import Fraction
 
 from errorfloor.errors import AllowanceError, CatalogueError, InputError
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.entry import JSON, Entry, account_name, canonical, check_charge, rises
+from errorfloor.ledger.entry import Entry, account_name, canonical, check_charge
 from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.record import Head, Record
-from errorfloor.ledger.total import Total, round_down, round_up
+from errorfloor.ledger.terms import Path, changed, table_of, term_name, texts
+from errorfloor.ledger.total import FACES, Total, round_down, round_up
 from errorfloor.pricing.accounts import Account, Charge
 
 SHOWN = 3  # accounts that a refusal names; its fields have all of them
@@ -53,7 +54,7 @@ def decide(
     book: Book,
     entries: Sequence[Entry],
     allowances: Mapping[Account, Charge],
-    terms: Mapping[str, object],
+    terms: Mapping[Path, object],
     *,
     time: str,
     quotas: Quotas,
@@ -99,16 +100,10 @@ def decide(
     before, records = head, []
     for entry in fresh:
         tables = _tables([entry])
-        new = {name: json.loads(fixed.pop(name)) for name in sorted(fixed) if name.partition(".")[0] in tables}
+        new = {name: json.loads(fixed.pop(name)) for name in sorted(fixed) if table_of(name) in tables}
         records.append(Record.after(head, entry, time=time, terms=new))
         head = records[-1].head
-    sums = {
-        account: Total(
-            totals.get(account, Total()).information + more.information,
-            totals.get(account, Total()).evaluation + more.evaluation,
-        )
-        for account, more in asked.items()
-    }
+    sums = {account: totals.get(account, Total()).plus(more) for account, more in asked.items() if more.amounts}
     settled = Settlement(written, time, _rounded(accounts, {**totals, **sums}))
     new_terms = {table: canonical("terms", value) for record in records for table, value in record.terms.items()}
     return Decision(settled, before, records, sums, new_terms)
@@ -131,61 +126,34 @@ def _tables(entries: Iterable[Entry]) -> set[str]:
 
 
 def _check_terms(
-    book: Book, entries: Sequence[Entry], terms: Mapping[str, object], held: dict[str, str]
+    book: Book, entries: Sequence[Entry], terms: Mapping[Path, object], held: dict[str, str]
 ) -> dict[str, str]:
-    """Compare terms with those that hold; give the texts of those that are new, and of floors that rise."""
+    """Compare terms with those that hold; give the texts of those that are new or stricter."""
     tables = _tables(entries)
-    missing = sorted(tables - set(terms))
+    given = {name: text for name, text in texts(terms).items() if table_of(name) in tables}
+    missing = sorted(table for table in tables if term_name(table) not in given)
     if missing:
-        raise InputError(f"terms must say what the accounts of {missing[0]} mean, got terms for {sorted(terms)}")
-    given = {name: canonical(f"the terms of {name}", terms[name]) for name in terms if name.partition(".")[0] in tables}
+        raise InputError(f"terms must say what the accounts of {missing[0]} mean, got terms for {list(terms)}")
     unread = [name for name in given if name not in held]
     if unread:
         held |= book.terms(unread)
-    risen = set()
-    for table in sorted(given.keys() & held.keys()):
-        if held[table] != given[table]:
-            old, new = json.loads(held[table]), json.loads(given[table])
-            if set(old) == {"snapshot"}:
-                raise CatalogueError(
-                    f"{table.partition('.')[2]} is not the snapshot that was charged under that version: the vault was "
-                    f"made anew, and its noise must not be drawn for other data. Declare a new version and register it",
-                    table=table,
-                )
-            if set(old) == {"floor"}:
-                if rises(old, new):
-                    risen.add(table)
-                    continue
-                raise CatalogueError(
-                    f"the {table} was {old['floor']:g} when it was charged, and that was promised; the catalogue now "
-                    f"says {new['floor']:g}. A floor may rise, and must not fall: declare it as it was",
-                    table=table,
-                )
-            changed = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
-            raise CatalogueError(
-                f"the accounts of {table} were opened with {_listed(old, changed)}; the catalogue now says "
-                f"{_listed(new, changed)}. What was spent cannot be moved to other accounts: declare it as it was",
-                table=table,
-                held=old,
-                given=new,
-            )
-    return {table: text for table, text in given.items() if table not in held or table in risen}
-
-
-def _listed(terms: Mapping[str, JSON], names: Sequence[str]) -> str:
-    return ", ".join(f"{name} = {json.dumps(terms.get(name), ensure_ascii=False)}" for name in names)
+    return changed(held, given)
 
 
 def _fresh(book: Book, entries: Sequence[Entry]) -> tuple[list[Entry], list[bool]]:
-    """Give the entries to charge, and for each entry of the call whether it is one of them."""
-    known = book.known({entry.label for entry in entries})
-    charges: dict[str, Mapping[Account, Charge]] = {}
-    written = []
+    """Give the entries to charge, with the labels to pay for, and for each entry of the call whether it is one."""
+    known = book.known({label for entry in entries for label in entry.labels})
+    charges: dict[tuple[str, ...], Mapping[Account, Charge]] = {}
+    paid, fresh, written = set(known), [], []
     for entry in entries:
-        written.append(entry.label not in known and entry.label not in charges)
-        if charges.setdefault(entry.label, entry.charges) != entry.charges:
+        if charges.setdefault(entry.labels, entry.charges) != entry.charges:
             raise InputError(f"label {entry.label} comes with two different prices in one call")
-    return [entry for entry, new in zip(entries, written, strict=True) if new], written
+        labels = [label for label in entry.labels if label not in paid]
+        written.append(bool(labels))
+        if labels:
+            fresh.append(replace(entry, label=labels[0], more=tuple(labels[1:])))
+            paid.update(labels)
+    return fresh, written
 
 
 @dataclass(frozen=True)
@@ -211,8 +179,8 @@ def _shortfalls(
             column=account.column,
         )
     check_charge(f"the allowance of {account_name(account)}", allowances[account])
-    for kind in ("information", "evaluation"):
-        before, more = getattr(spent, kind), getattr(asked, kind)
+    for kind in FACES:
+        before, more = spent.face(kind), asked.face(kind)
         limit = Fraction(getattr(allowances[account], kind))
         if more > 0 and before + more > limit:
             left = max(Fraction(0), limit - before)

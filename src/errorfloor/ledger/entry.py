@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from errorfloor.errors import InputError
-from errorfloor.identity import encode
 from errorfloor.ledger.quotas import holder_words
 from errorfloor.pricing.accounts import Account, Charge
 
@@ -20,6 +19,9 @@ HASH = re.compile(r"[0-9a-f]{64}")
 @dataclass(frozen=True)
 class Entry:
     """What an answer costs: its label (a SHA-256 in hexadecimal), the charges, and a note of public facts.
+
+    ``more`` are further labels that the same charge pays for. It is free if all of its labels were paid for before; if
+    only some were, the whole charge is made, for the others.
 
     The note says what a custodian needs to read the ledger, such as the output's name and the table's version; it must
     not hold the text of the question. Raises InputError for a label that is no hash, a charge that is negative or not
@@ -36,10 +38,14 @@ class Entry:
     label: str
     charges: Mapping[Account, Charge]
     note: Mapping[str, JSON]
+    more: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.label, str) or not HASH.fullmatch(self.label):
-            raise InputError(f"a label must be 64 hexadecimal digits, got {self.label!r}")
+        for label in self.labels:
+            if not isinstance(label, str) or not HASH.fullmatch(label):
+                raise InputError(f"a label must be 64 hexadecimal digits, got {label!r}")
+        if len(set(self.labels)) < len(self.labels):
+            raise InputError("an entry names a label twice")
         charges = {}
         for account, charge in self.charges.items():
             check_account(account)
@@ -47,6 +53,11 @@ class Entry:
             charges[account] = Charge(float(charge.information), float(charge.evaluation))
         object.__setattr__(self, "charges", charges)
         object.__setattr__(self, "note", json.loads(canonical("note", self.note)))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All that the charge pays for."""
+        return (self.label, *self.more)
 
 
 def canonical(name: str, value: object) -> str:
@@ -77,15 +88,6 @@ def _plain(name: str, value: object) -> Any:
             )
 
 
-def rises(old: Mapping[str, Any], new: Any) -> bool:
-    """Say whether terms are a floor that rises: the only ones that may change once they were charged under.
-
-    >>> rises({"floor": 2.0}, {"floor": 2.5}), rises({"floor": 2.0}, {"floor": 1.5}), rises({"unit": "m"}, {})
-    (True, False, False)
-    """
-    return set(old) == set(new) == {"floor"} and old["floor"] < new["floor"]
-
-
 def account_name(account: Account) -> str:
     """Name an account in words.
 
@@ -99,20 +101,31 @@ def account_name(account: Account) -> str:
     return f"the quota of {holder_words(account.holder)} of {name}" if account.holder else name
 
 
-def account_parts(account: Account) -> tuple[str, ...]:
-    """Give the texts that make an account: three, and a fourth for a quota."""
-    parts = (account.table, account.column, account.cell)
-    return (*parts, account.holder) if account.holder else parts
+def account_to_json(account: Account) -> dict[str, str]:
+    """Give the texts that make an account, without those that are empty.
+
+    >>> account_to_json(Account("meters", "kwh", ""))
+    {'table': 'meters', 'column': 'kwh'}
+    """
+    parts = {"table": account.table, "column": account.column, "cell": account.cell, "holder": account.holder}
+    return {name: text for name, text in parts.items() if text}
+
+
+def account_from_json(plain: Mapping[str, str]) -> Account:
+    """Read what ``account_to_json`` gave; raises TypeError or InputError if it is not that."""
+    account = Account(**{"column": "", "cell": "", **plain})
+    check_account(account)
+    return account
 
 
 def account_key(account: Account) -> str:
     """Give the digest that an account is found by, however long its cell is."""
-    return hashlib.sha256(encode(("account", *account_parts(account)))).hexdigest()
+    return hashlib.sha256(canonical("account", account_to_json(account)).encode()).hexdigest()
 
 
 def check_account(account: Account) -> None:
     """Refuse an account whose names a database cannot hold as they are."""
-    for text in account_parts(account):
+    for text in (account.table, account.column, account.cell, account.holder):
         if not isinstance(text, str) or "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
             raise InputError(f"the table, column, cell and holder of an account must be plain texts, got {text!r}")
     if not account.table:

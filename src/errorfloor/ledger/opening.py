@@ -28,8 +28,17 @@ def open_ledger(
     ...     ledger.head().sequence, sorted(path.name for path in Path(name).glob("*.anchor"))
     (0, ['ledger.anchor'])
     """
-    where = place.ledger if "://" in place.ledger else Path(folder) / place.ledger
+    where = place_of(place, folder)
     return SqlLedger(where, open_anchor(place, folder), create=create, accept=accept, restore=restore)
+
+
+def place_of(place: Place, folder: Path) -> str | Path:
+    """Give where the ledger of a place is: a URL, or a path.
+
+    >>> place_of(Place(), Path("there")).as_posix()
+    'there/ledger.sqlite'
+    """
+    return place.ledger if "://" in place.ledger else Path(folder) / place.ledger
 
 
 def open_anchor(place: Place, folder: Path) -> Anchor:

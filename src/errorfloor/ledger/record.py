@@ -3,15 +3,16 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from errorfloor.errors import InputError, LedgerError
-from errorfloor.identity import encode
-from errorfloor.ledger.entry import HASH, JSON, Entry, account_parts, canonical
-from errorfloor.pricing.accounts import Account, Charge
+from errorfloor.ledger.entry import HASH, JSON, Entry, account_from_json, account_to_json, canonical
+from errorfloor.ledger.total import Total
+from errorfloor.pricing.accounts import Account
 
-PURPOSE = "errorfloor ledger record 1"  # no other hash is of something that begins so
+FORMAT = 2
+PURPOSE = "errorfloor ledger record 2"  # no other hash is of something that begins so
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,9 @@ EMPTY = Head(0, "0" * 64)
 
 @dataclass(frozen=True)
 class Record:
-    """An entry in its place: number, time, the terms that came with it, the hash before it and its own.
+    """What was written at once: the labels that it pays for, the charges, the terms that came with it, and its place.
+
+    A record without labels opens a ledger with the balances of an older one, whose last hash it follows.
 
     >>> record = Record.after(EMPTY, Entry("ab" * 32, {}, {}), time="2026-01-01T00:00:00+00:00", terms={})
     >>> record.head.sequence, record.digest() == record.hash
@@ -57,7 +60,9 @@ class Record:
 
     sequence: int
     time: str
-    entry: Entry
+    labels: tuple[str, ...]
+    charges: Mapping[Account, Total]
+    note: Mapping[str, JSON]
     terms: Mapping[str, JSON]
     previous: str
     hash: str
@@ -65,8 +70,34 @@ class Record:
     @classmethod
     def after(cls, head: Head, entry: Entry, *, time: str, terms: Mapping[str, JSON]) -> "Record":
         """Chain an entry to a head."""
-        place = head.sequence + 1
-        return cls(place, time, entry, terms, head.hash, _digest(place, time, entry, terms, head.hash))
+        charges = {account: Total.of(charge) for account, charge in entry.charges.items()}
+        return cls._chained(head, time, entry.labels, charges, entry.note, terms)
+
+    @classmethod
+    def opening(
+        cls,
+        head: Head,
+        charges: Mapping[Account, Total],
+        *,
+        time: str,
+        note: Mapping[str, JSON],
+        terms: Mapping[str, JSON],
+    ) -> "Record":
+        """Begin a ledger with balances, after the head of the ledger that they come from."""
+        return cls._chained(head, time, (), charges, note, terms)
+
+    @classmethod
+    def _chained(
+        cls,
+        head: Head,
+        time: str,
+        labels: tuple[str, ...],
+        charges: Mapping[Account, Total],
+        note: Mapping[str, JSON],
+        terms: Mapping[str, JSON],
+    ) -> "Record":
+        bare = cls(head.sequence + 1, time, labels, charges, note, terms, head.hash, "")
+        return replace(bare, hash=bare.digest())
 
     @property
     def head(self) -> Head:
@@ -75,16 +106,18 @@ class Record:
 
     def digest(self) -> str:
         """Compute the hash again from what the record says."""
-        return _digest(self.sequence, self.time, self.entry, self.terms, self.previous)
+        plain = {name: value for name, value in self.to_json().items() if name != "hash"}
+        return hashlib.sha256(f"{PURPOSE} {canonical('record', plain)}".encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
         """Give the record as plain data, one line of an export."""
         return {
+            "format": FORMAT,
             "sequence": self.sequence,
             "time": self.time,
-            "label": self.entry.label,
-            "charges": charges_to_json(self.entry.charges),
-            "note": self.entry.note,
+            "labels": list(self.labels),
+            "charges": charges_to_json(self.charges),
+            "note": self.note,
             "terms": self.terms,
             "previous": self.previous,
             "hash": self.hash,
@@ -95,9 +128,10 @@ class Record:
         """Read what ``to_json`` gave; raises LedgerError if it is not that."""
         match plain:
             case {
+                "format": 2,
                 "sequence": int(sequence),
                 "time": str(time),
-                "label": str(label),
+                "labels": list(labels),
                 "charges": list(charges),
                 "note": dict(note),
                 "terms": dict(terms),
@@ -105,10 +139,17 @@ class Record:
                 "hash": str(digest),
             }:
                 try:
-                    return cls(sequence, time, Entry(label, charges_from_json(charges), note), terms, previous, digest)
+                    if all(HASH.fullmatch(label) for label in labels):
+                        told = charges_from_json(charges)
+                        return cls(sequence, time, tuple(labels), told, note, terms, previous, digest)
                 except (InputError, TypeError, ValueError):
                     pass
                 raise LedgerError(f"record {sequence} is damaged: restore the ledger from its newest export")
+            case {"sequence": int(), "label": str(), "charges": list()}:
+                raise LedgerError(
+                    "this export was written by an older errorfloor: restore it with that version, then run errorfloor "
+                    "upgrade with this one"
+                )
             case _:
                 raise LedgerError(
                     "this is not a record of a ledger: give the lines that errorfloor ledger export wrote"
@@ -139,23 +180,14 @@ def follow(head: Head, records: Iterable[Record]) -> Head:
     return head
 
 
-def charges_to_json(charges: Mapping[Account, Charge]) -> list[list[Any]]:
-    """Give charges as sorted rows; JSON keeps every digit of a number."""
-    return [[*account_parts(account), charges[account].information, charges[account].evaluation]
-            for account in sorted(charges)]  # fmt: skip
+def charges_to_json(charges: Mapping[Account, Total]) -> list[list[dict[str, str]]]:
+    """Give charges as sorted pairs of an account and its amounts by coordinate."""
+    return [[account_to_json(account), charges[account].to_json()] for account in sorted(charges)]
 
 
-def charges_from_json(rows: Sequence[Sequence[Any]]) -> dict[Account, Charge]:
-    """Read rows of charges; raises ValueError if an account is named twice, or a row has too few or too many parts."""
-    if any(len(row) not in (5, 6) for row in rows):
-        raise ValueError("a row of charges has an account of three or four parts, and two amounts")
-    charges = {Account(*row[:-2]): Charge(*row[-2:]) for row in rows}
-    if len(charges) != len(rows):
+def charges_from_json(pairs: Sequence[Any]) -> dict[Account, Total]:
+    """Read pairs of charges; raises ValueError if an account is named twice, or something is not a pair."""
+    charges = {account_from_json(account): Total.from_json(amounts) for account, amounts in pairs}
+    if len(charges) != len(pairs):
         raise ValueError("an account is named twice")
     return charges
-
-
-def _digest(sequence: int, time: str, entry: Entry, terms: Mapping[str, JSON], previous: str) -> str:
-    charges = tuple(tuple(row) for row in charges_to_json(entry.charges))
-    texts = (canonical("note", entry.note), canonical("terms", terms))
-    return hashlib.sha256(encode((PURPOSE, sequence, previous, time, entry.label, charges, *texts))).hexdigest()

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Any, cast, final
 
 from sqlalchemy import (
@@ -11,6 +10,7 @@ from sqlalchemy import (
     Connection,
     CursorResult,
     Dialect,
+    FromClause,
     Row,
     bindparam,
     func,
@@ -18,11 +18,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from errorfloor.errors import LedgerError
+from errorfloor.errors import InputError, LedgerError
 from errorfloor.ledger import tables
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.entry import account_key, canonical
-from errorfloor.ledger.record import EMPTY, Head, Record, charges_to_json
+from errorfloor.ledger.entry import account_from_json, account_key, account_name, account_to_json, canonical
+from errorfloor.ledger.record import EMPTY, FORMAT, Head, Record, charges_to_json
 from errorfloor.ledger.total import Total
 from errorfloor.pricing.accounts import Account
 
@@ -59,15 +59,22 @@ class Compiled:
 class Lookup:
     """Statements that find rows by a key, made once: for one key and for many."""
 
-    def __init__(self, key: ColumnElement[str], *columns: ColumnElement[Any]) -> None:
-        self.one = Compiled(select(*columns).where(key == bindparam("wanted")))
-        self.many = select(*columns).where(key.in_(bindparam("wanted", expanding=True)))
+    def __init__(self, key: ColumnElement[str], *columns: ColumnElement[Any], of: FromClause | None = None) -> None:
+        found = select(*columns) if of is None else select(*columns).select_from(of)
+        self.one = Compiled(found.where(key == bindparam("wanted")))
+        self.many = found.where(key.in_(bindparam("wanted", expanding=True)))
 
 
-KNOWN = Lookup(tables.entries.c.label, tables.entries.c.label)
-FOUND = Lookup(tables.entries.c.label, *tables.entries.c)
+KNOWN = Lookup(tables.labels.c.label, tables.labels.c.label)
+FOUND = Lookup(
+    tables.labels.c.label,
+    tables.labels.c.label,
+    *tables.entries.c,
+    of=tables.labels.join(tables.entries, tables.labels.c.sequence == tables.entries.c.sequence),
+)
 ACCOUNTS = Lookup(tables.accounts.c.key, *tables.accounts.c)
-TERMS = Lookup(tables.terms.c.table_name, *tables.terms.c)
+TERMS = Lookup(tables.terms.c.name, *tables.terms.c)
+FIRST = select(tables.entries.c.sequence, tables.entries.c.previous).order_by(tables.entries.c.sequence).limit(1)
 HASH = select(tables.entries.c.hash).where(tables.entries.c.sequence == bindparam("sequence"))
 LAST = Compiled(
     select(tables.entries.c.sequence, tables.entries.c.hash, tables.entries.c.time).where(
@@ -75,10 +82,11 @@ LAST = Compiled(
     )
 )
 INSERT = Compiled(tables.entries.insert())
+INSERT_LABELS = Compiled(tables.labels.insert())
 UPDATE = Compiled(
     tables.accounts.update()
-    .where(tables.accounts.c.key == bindparam("found"))
-    .values(information=bindparam("information"), evaluation=bindparam("evaluation"))
+    .where(tables.accounts.c.key == bindparam("found"), tables.accounts.c.coordinate == bindparam("of"))
+    .values(amount=bindparam("amount"))
 )
 
 
@@ -89,7 +97,7 @@ class SqlBook(Book):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._tail: tuple[Head, str] | None = None
-        self._there: dict[str, bool] = {}  # whether an account has a row, for those that were looked for
+        self._there: dict[str, set[str]] = {}  # of which coordinates an account has rows, if it was looked for
 
     def tail(self) -> tuple[Head, str]:
         """Where the ledger stands, and the time of its last record."""
@@ -100,13 +108,30 @@ class SqlBook(Book):
 
     def hash_at(self, sequence: int) -> str | None:
         """The hash of one record; None if there is no such record."""
-        if sequence == 0:
-            return EMPTY.hash
-        return self._connection.execute(HASH, {"sequence": sequence}).scalar_one_or_none()
+        found = self._connection.execute(HASH, {"sequence": sequence}).scalar_one_or_none()
+        if found is None and sequence == self.start().sequence:
+            return self.start().hash
+        return found
+
+    def start(self) -> Head:
+        """Where the ledger stood before its first record."""
+        row = self._connection.execute(FIRST).one_or_none()
+        return EMPTY if row is None else Head(row.sequence - 1, row.previous)
 
     def known(self, labels: Collection[str]) -> set[str]:
         """Those labels that are charged already."""
         return {row.label for row in self._rows(KNOWN, labels)}
+
+    def labels(self) -> Iterator[tuple[str, int]]:
+        """Every label that is charged, with the number of the record that pays for it."""
+        last = ""
+        while True:
+            page = select(tables.labels).where(tables.labels.c.label > last).order_by(tables.labels.c.label)
+            rows = self._connection.execute(page.limit(CHUNK)).all()
+            yield from ((row.label, row.sequence) for row in rows)
+            if len(rows) < CHUNK:
+                return
+            last = rows[-1].label
 
     def found(self, labels: Collection[str]) -> dict[str, Record]:
         """The records with those labels; a label that was never charged is left out."""
@@ -125,17 +150,21 @@ class SqlBook(Book):
         else:
             keys = [account_key(account) for account in accounts]
             rows = list(self._rows(ACCOUNTS, keys))
-            found = {row.key for row in rows}
-            self._there |= {key: key in found for key in keys}
-        return {Account(row.table_name, row.column_name, row.cell, row.holder): _total(row) for row in rows}
+            self._there |= {key: set() for key in keys}
+            for row in rows:
+                self._there[row.key].add(row.coordinate)
+        amounts: dict[str, dict[str, str]] = {}
+        for row in rows:
+            amounts.setdefault(row.account, {})[row.coordinate] = row.amount
+        return {_account(account): _total(account, found) for account, found in amounts.items()}
 
-    def terms(self, tables_: Collection[str] | None = None) -> dict[str, str]:
-        """The terms of tables, or of all; a table that was never charged is left out."""
-        if tables_ is None:
+    def terms(self, names: Collection[str] | None = None) -> dict[str, str]:
+        """The terms of those names, or all; those that were never fixed are left out."""
+        if names is None:
             rows: Iterator[Row[Any]] = iter(self._connection.execute(select(tables.terms)))
         else:
-            rows = self._rows(TERMS, tables_)
-        return {row.table_name: row.terms for row in rows}
+            rows = self._rows(TERMS, names)
+        return {row.name: row.terms for row in rows}
 
     def records(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
         """The records after one number, in order, at most ``limit`` of them."""
@@ -153,18 +182,26 @@ class SqlBook(Book):
         """Write records, the new totals of the accounts that they charge, and the terms that they fix."""
         if records:
             INSERT.run_all(self._connection, [_row(record) for record in records])
+            paid = [{"label": label, "sequence": record.sequence} for record in records for label in record.labels]
+            if paid:
+                INSERT_LABELS.run_all(self._connection, paid)
             self._tail = records[-1].head, records[-1].time
         if terms:
-            rows = [{"table_name": table, "terms": text} for table, text in terms.items()]
-            self._connection.execute(tables.terms.delete().where(tables.terms.c.table_name.in_(terms)))
+            rows = [{"name": name, "terms": text} for name, text in terms.items()]
+            self._connection.execute(tables.terms.delete().where(tables.terms.c.name.in_(terms)))
             self._connection.execute(tables.terms.insert(), rows)
         keys = {account_key(account): account for account in totals}
         self.totals([account for key, account in keys.items() if key not in self._there])
-        new = [{**_place(k, account), **_sums(totals[account])} for k, account in keys.items() if not self._there[k]]
-        old = [{"found": key, **_sums(totals[account])} for key, account in keys.items() if self._there[key]]
+        new, old = [], []
+        for key, account in keys.items():
+            for coordinate, amount in totals[account].to_json().items():
+                if coordinate in self._there[key]:
+                    old.append({"found": key, "of": coordinate, "amount": amount})
+                else:
+                    new.append({**_place(key, account), "coordinate": coordinate, "amount": amount})
+                    self._there[key].add(coordinate)
         if new:
             self._connection.execute(tables.accounts.insert(), new)
-            self._there |= {row["key"]: True for row in new}
         if old:
             UPDATE.run_all(self._connection, old)
 
@@ -181,10 +218,10 @@ class SqlBook(Book):
 def _row(record: Record) -> dict[str, Any]:
     return {
         "sequence": record.sequence,
-        "label": record.entry.label,
         "time": record.time,
-        "charges": json.dumps(charges_to_json(record.entry.charges)),
-        "note": canonical("note", record.entry.note),
+        "labels": json.dumps(record.labels),
+        "charges": json.dumps(charges_to_json(record.charges)),
+        "note": canonical("note", record.note),
         "terms": canonical("terms", record.terms),
         "previous": record.previous,
         "hash": record.hash,
@@ -192,9 +229,9 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def _record(row: Row[Any]) -> Record:
-    plain = dict(row._mapping)
+    plain = dict(row._mapping) | {"format": FORMAT}
     try:
-        plain |= {name: json.loads(plain[name]) for name in ("charges", "note", "terms")}
+        plain |= {name: json.loads(plain[name]) for name in ("labels", "charges", "note", "terms")}
     except ValueError:
         raise LedgerError(f"record {row.sequence} is damaged: restore the ledger from its newest export") from None
     return Record.from_json(plain)
@@ -204,21 +241,23 @@ def _place(key: str, account: Account) -> dict[str, str]:
     return {
         "key": key,
         "table_name": account.table,
-        "column_name": account.column,
-        "cell": account.cell,
         "holder": account.holder,
+        "account": canonical("account", account_to_json(account)),
     }
 
 
-def _sums(total: Total) -> dict[str, str]:
-    return {"information": str(total.information), "evaluation": str(total.evaluation)}
-
-
-def _total(row: Row[Any]) -> Total:
+def _account(text: str) -> Account:
     try:
-        return Total(Fraction(row.information), Fraction(row.evaluation))
+        return account_from_json(json.loads(text))
+    except (ValueError, TypeError, InputError):
+        raise LedgerError("the name of an account is damaged: restore the ledger from its newest export") from None
+
+
+def _total(account: str, amounts: Mapping[str, str]) -> Total:
+    try:
+        return Total.from_json(amounts)
     except (ValueError, ZeroDivisionError):
         raise LedgerError(
-            f"what is kept as spent of {row.table_name}.{row.column_name} is not a number: restore the ledger from its "
+            f"what is kept as spent of {account_name(_account(account))} is not a number: restore the ledger from its "
             f"newest export"
         ) from None

@@ -1,15 +1,24 @@
 """Totals: exact sums of what has been charged; ``total.proof.md`` says why they are kept as fractions."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from errorfloor.errors import LedgerError
 from errorfloor.pricing.accounts import Charge
+
+FACES = {"information": ("A1", "A2"), "evaluation": ("E",)}  # which coordinates each part of a charge sums up
+BOOKED = {"information": "A2", "evaluation": "E"}  # where a charge is booked
+COORDINATES = tuple(name for names in FACES.values() for name in names)
 
 
 @dataclass(frozen=True)
 class Total:
-    """The exact sums of the charges to one account.
+    """The exact sums of the charges to one account, by coordinate; a coordinate without a charge is left out.
+
+    A1 is information of answers with raised cosine noise, A2 of all others (today all is booked there), E evaluation
+    error.
 
     Guarantee: a total is the true sum of the doubles that were charged, whatever their number, order and sizes; shown
     as a double it is never less.
@@ -17,18 +26,63 @@ class Total:
     >>> total = Total().plus(Charge(0.1, 0.0)).plus(Charge(0.2, 0.0))
     >>> total.information == Fraction(0.1) + Fraction(0.2), total.rounded_up().information
     (True, 0.30000000000000004)
+    >>> Total.of(Charge(0.5, 0.0)).to_json()
+    {'A2': '1/2'}
     """
 
-    information: Fraction = Fraction(0)
-    evaluation: Fraction = Fraction(0)
+    amounts: Mapping[str, Fraction] = field(default_factory=dict)
 
-    def plus(self, charge: Charge) -> "Total":
+    @classmethod
+    def of(cls, charge: Charge) -> "Total":
+        """Give a charge as a total."""
+        booked = {BOOKED[face]: Fraction(getattr(charge, face)) for face in FACES}
+        return cls({coordinate: amount for coordinate, amount in booked.items() if amount})
+
+    def plus(self, more: "Charge | Total") -> "Total":
         """Add a charge, exactly."""
-        return Total(self.information + Fraction(charge.information), self.evaluation + Fraction(charge.evaluation))
+        amounts = dict(self.amounts)
+        for coordinate, amount in (Total.of(more) if isinstance(more, Charge) else more).amounts.items():
+            amounts[coordinate] = amounts.get(coordinate, Fraction(0)) + amount
+        return Total(amounts)
+
+    @property
+    def information(self) -> Fraction:
+        """All the information: any of it may be booked in A2, so the sum of both is a bound."""
+        return self.face("information")
+
+    @property
+    def evaluation(self) -> Fraction:
+        """The evaluation error."""
+        return self.face("evaluation")
+
+    def face(self, name: str) -> Fraction:
+        """Give one part of the charge that this total is shown as."""
+        return sum((self.amounts.get(coordinate, Fraction(0)) for coordinate in FACES[name]), Fraction(0))
 
     def rounded_up(self) -> Charge:
         """Give the least doubles that are not below the sums."""
         return Charge(round_up(self.information), round_up(self.evaluation))
+
+    def to_json(self) -> dict[str, str]:
+        """Give the amounts as texts, which keep every digit."""
+        return {coordinate: str(self.amounts[coordinate]) for coordinate in sorted(self.amounts)}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, str]) -> "Total":
+        """Read what ``to_json`` gave.
+
+        Raises ValueError or TypeError if it is not that, LedgerError for a coordinate of a later version.
+        """
+        for coordinate in plain:
+            if coordinate not in COORDINATES:
+                raise LedgerError(
+                    f"the ledger has a sum {coordinate!r} and this program knows {', '.join(COORDINATES)}: install a "
+                    f"newer errorfloor"
+                )
+        amounts = {coordinate: Fraction(text) for coordinate, text in plain.items() if isinstance(text, str)}
+        if len(amounts) != len(plain) or not all(amount > 0 for amount in amounts.values()):
+            raise ValueError("an amount is a positive fraction, as a text")
+        return cls(amounts)
 
 
 def round_up(value: Fraction) -> float:

@@ -10,7 +10,9 @@ from errorfloor.random.reproducible import GeneratorBits, ReproducibleBits
 from errorfloor.random.secure import SecureBits
 from errorfloor.random.sticky import RowBits, StickyBits
 
-__all__ = ["Bits", "GeneratorBits", "ReproducibleBits", "RowBits", "SecureBits", "StickyBits", "bits_from"]
+SAMPLER = 2  # the version of how noise is drawn from bits, a part of every label; a change of it is other noise
+
+__all__ = ["SAMPLER", "Bits", "GeneratorBits", "ReproducibleBits", "RowBits", "SecureBits", "StickyBits", "bits_from"]
 
 
 def bits_from(rng: Any) -> Bits:

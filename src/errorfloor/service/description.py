@@ -1,11 +1,11 @@
 """What everybody may know: what is declared, and what was charged when; nothing private is in either."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from errorfloor.catalogue import Table
 from errorfloor.ledger import Record
-from errorfloor.ledger.record import charges_to_json
 
 
 def table_facts(name: str, table: Table, rows: int | None) -> dict[str, Any]:
@@ -49,12 +49,12 @@ def page(records: Iterable[Record]) -> list[dict[str, Any]]:
         {
             "sequence": record.sequence,
             "time": record.time,
-            "label": record.entry.label,
+            "label": record.labels[0] if record.labels else "",
             **dict.fromkeys(("table", "version", "output", "analyst", "key")),
-            **record.entry.note,
+            **record.note,
             "charges": [
-                dict(zip(("table", "column", "cell", "holder", "information", "evaluation"), _row(row), strict=True))
-                for row in charges_to_json(record.entry.charges)
+                {**asdict(account), **asdict(record.charges[account].rounded_up())}
+                for account in sorted(record.charges)
             ],
             "hash": record.hash,
         }
@@ -69,7 +69,3 @@ def about(record: Mapping[str, Any]) -> str:
     'cars'
     """
     return str(record.get("table") or record.get("stream") or "")
-
-
-def _row(row: list[Any]) -> list[Any]:
-    return row if len(row) == 6 else [*row[:3], "", *row[3:]]

@@ -1,6 +1,6 @@
 """Everything about a question that follows from public facts: bounds, noises, labels and charges."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from errorfloor import catalogue as declared
@@ -9,10 +9,10 @@ from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
 from errorfloor.identity import Label
 from errorfloor.identity.labels import Encoded
-from errorfloor.ledger.entry import JSON
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, bounds, charges
 from errorfloor.service.noises import Added, Wish, bound_for, within
 from errorfloor.service.sticky import function_of, label_of
+from errorfloor.service.terms import Terms, terms_of
 from errorfloor.sql import needed, parse, scan
 from errorfloor.sql.plan import Condition, Output, Question, is_private
 from errorfloor.sql.polynomial import Monomial
@@ -46,7 +46,7 @@ class Prepared:
     statement: str
 
     @property
-    def terms(self) -> dict[str, JSON]:
+    def terms(self) -> Terms:
         """What the accounts of the table and of its columns mean, which must never change."""
         accounts = [account for one in self.outputs for account in one.charges]
         return terms_of(self.question.table, self.table, accounts, self.snapshots)
@@ -108,7 +108,7 @@ def _plan(text: str, catalogue: Catalogue, engine: Engine, known: Known) -> Plan
     bounded = bounds(question, catalogue, snapshots, engine, known.facts)
     sums = tuple(dict.fromkeys(pair for one in question.outputs for pair in needed(one.formula)))
     statement = scan(question, snapshots, sums, bounded.layout, engine.dialect)
-    functions = tuple(function_of(question, output, bounded.layout) for output in question.outputs)
+    functions = tuple(function_of(question, output, bounded.layout, snapshots) for output in question.outputs)
     private = tuple(index for index, output in enumerate(question.outputs) if is_private(output.formula))
     table = catalogue.tables[question.table]
     charged = [account for index in private for account in _unit_charges(bounded, index)]
@@ -155,25 +155,6 @@ def _check_names(question: Question) -> None:
                     f"of that name: call one of the two something else",
                     reason="column",
                 )
-
-
-def terms_of(name: str, table: Table, accounts: Iterable[Account], snapshots: Iterable[Snapshot]) -> dict[str, JSON]:
-    """Say what must never change, as the ledger keeps it.
-
-    What the accounts of a table and of the columns that are charged mean; the floors that were promised, which may
-    rise and not fall; and which snapshot a version is: its noise belongs to that snapshot, and is never drawn for
-    another.
-    """
-    divided = [[column, table.public[column].type] for column in table.account_by]
-    fixed: dict[str, JSON] = {name: {"account_by": divided, "owner": table.owner.column if table.owner else None}}
-    for column in sorted({account.column for account in accounts if account.column}):
-        fixed[f"{name}.{column}"] = {"unit": table.private[column].unit}
-        fixed[f"{name}.{column} floor"] = {"floor": table.private[column].floor}
-    if table.owner is not None:
-        fixed[f"{name}.owner floor"] = {"floor": table.owner.floor}
-    for one in snapshots:
-        fixed[f"{name}.{one.table_name}@{one.version}"] = {"snapshot": one.identity}
-    return fixed
 
 
 def allowances_of(table: Table, accounts: Sequence[Account] | Mapping[Account, Charge]) -> dict[Account, Charge]:

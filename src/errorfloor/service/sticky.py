@@ -9,23 +9,26 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.identity import Key, Label, Part, encode
 from errorfloor.identity.labels import Encoded
-from errorfloor.random import RowBits
+from errorfloor.random import SAMPLER, RowBits
 from errorfloor.service.noises import Added
 from errorfloor.sql.layout import Layout
 from errorfloor.sql.plan import Call, Output, Question, walk
+from errorfloor.vault import Snapshot
 
-ARITHMETIC = 1  # the version of how values and noise are computed; a change of it is a change of every answer
+ARITHMETIC = 2  # the version of how values are computed and rounded; a change of it is a change of every answer
 
 
-def function_of(question: Question, output: Output, layout: Layout) -> Encoded:
+def function_of(question: Question, output: Output, layout: Layout, snapshots: Sequence[Snapshot]) -> Encoded:
     """Give what decides the exact value of one output, as parts of a label.
 
     How the columns are named, ordered and cut off afterwards is no part of it. Nor are the other outputs, except that
-    they may decide with how many bits a function of a row is stored, which is.
+    they may decide with how many bits a function of a row is stored, which is. The identity of every snapshot that is
+    read is a part of it: other rows under the same names are another function.
     """
     calls = {node.encoded: layout.bits[node] for node in walk(output.formula) if isinstance(node, Call)}
     bits = tuple(bits for _, bits in sorted(calls.items()))
-    return Encoded.of((ARITHMETIC, *question.function_of(output), bits))
+    read = tuple(one.whose for one in snapshots)
+    return Encoded.of((("arithmetic", ARITHMETIC, "sampler", SAMPLER), read, *question.function_of(output), bits))
 
 
 def label_of(function: Encoded, added: Added) -> Label:

@@ -183,7 +183,7 @@ def _label(begun: str, step: int) -> str:
 
 def _kept(record: Record) -> tuple[float, ...]:
     """Read the answer that a record keeps."""
-    answer: Any = record.entry.note["answer"]
+    answer: Any = record.note["answer"]
     return tuple(float(value) for value in answer)
 
 

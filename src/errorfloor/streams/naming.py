@@ -12,10 +12,11 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
 from errorfloor.identity import Key, Label, encode
-from errorfloor.random import RowBits
+from errorfloor.random import SAMPLER, RowBits
 
 Name = str | int
-ARITHMETIC = 1  # the version of how noise is drawn and carried; a change of it is a change of every answer
+ARITHMETIC = 2  # the version of how noise is carried; a change of it is a change of every answer
+VERSIONS = ("arithmetic", ARITHMETIC, "sampler", SAMPLER)
 
 
 def law_digest(plain: Any, arrays: Sequence[Array | None]) -> str:
@@ -37,7 +38,7 @@ def trip_label(stream: str, law: str, entity: Name, trip: Name) -> Label:
     >>> trip_label("cars", "00", "car 7", "monday").encoded == trip_label("cars", "00", "car 7", "tuesday").encoded
     False
     """
-    return Label("trip", (ARITHMETIC, stream, law, entity, trip))
+    return Label("trip", (VERSIONS, stream, law, entity, trip))
 
 
 def release_id(key: Key, label: Label) -> str:
@@ -47,14 +48,14 @@ def release_id(key: Key, label: Label) -> str:
 
 def trip_tags(key: Key, stream: str, law: str, trips: Sequence[tuple[Name, Name]]) -> Array:
     """Give two words for each trip, which follow from the key, the stream and the trip."""
-    tagging = key.derive(Label("trips", (ARITHMETIC, stream, law)))
+    tagging = key.derive(Label("trips", (VERSIONS, stream, law)))
     digests = b"".join(hmac.digest(tagging, encode(trip), "sha256")[:16] for trip in trips)
     return np.frombuffer(digests, dtype="<u8").reshape(-1, 2)
 
 
 def trip_bits(key: Key, stream: str, law: str, tags: Array, purpose: str, number: int) -> RowBits:
     """Give the bits of each trip for a purpose: its start on a leg, or the noise of one of its steps."""
-    return RowBits(key.derive(Label(f"trip {purpose}", (ARITHMETIC, stream, law, number))), tags)
+    return RowBits(key.derive(Label(f"trip {purpose}", (VERSIONS, stream, law, number))), tags)
 
 
 def check_name(what: str, value: Any) -> Name:

@@ -17,6 +17,7 @@ from errorfloor.pricing import Account, Charge, cell_text
 from errorfloor.pricing.charging import SLACK
 from errorfloor.service.grant import NO_LIMITS, Grant
 from errorfloor.service.noises import rounded_up
+from errorfloor.service.terms import Terms, column_terms
 from errorfloor.streams.fleet import Drawing, Fleet, Trip
 from errorfloor.streams.naming import Name, check_name, law_digest, release_id, trip_label
 
@@ -215,12 +216,9 @@ class Stream:
             f"this plan can be begun with what is left{more}. Trips that were begun stay free; nothing was charged"
         )
 
-    def _terms(self) -> dict[str, object]:
-        fixed: dict[str, object] = {self.name: {"account_by": [["entity", "name"]], "owner": None}}
-        for state, column in self.states.items():
-            fixed[f"{self.name}.{state}"] = {"unit": column.unit}
-            fixed[f"{self.name}.{state} floor"] = {"floor": column.floor}
-        return fixed
+    def _terms(self) -> Terms:
+        own: Terms = {(self.name,): {"account_by": [["entity", "name", None]], "owner": None}}
+        return own | column_terms(self.name, self.states)
 
     # -- what is checked once
 

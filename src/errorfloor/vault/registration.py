@@ -10,6 +10,7 @@ from typing import Any
 from errorfloor.catalogue.model import MOST_STEPS, Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError
+from errorfloor.vault.continuity import check_cells_stay, check_names_stay
 from errorfloor.vault.conversion import conversion_sql, physical_names
 from errorfloor.vault.declaration import check_settled, settled
 from errorfloor.vault.snapshot import FORMAT, Snapshot, declared, name_of, notes, snapshot
@@ -40,7 +41,12 @@ class Registration:
 
 
 def register(
-    catalogue: Catalogue, table_name: str, *, engine: Engine, progress: Progress | None = None
+    catalogue: Catalogue,
+    table_name: str,
+    *,
+    engine: Engine,
+    progress: Progress | None = None,
+    identity: str | None = None,
 ) -> Registration:
     r"""Register the declared version of a table.
 
@@ -58,6 +64,8 @@ def register(
         Opened with ``read_only=False``.
     progress
         Called with words and the share of the work that is done.
+    identity
+        What the snapshot's noise goes by; drawn at random unless given, which is for generated rows alone.
 
     Raises
     ------
@@ -88,8 +96,11 @@ def register(
     _check_source_is_its_own(catalogue, table_name, engine)
     name = name_of(table_name, table.version)
     before = engine.recall(name)
-    if before is not None:
-        check_settled(table_name, table, json.loads(before)["declaration"])
+    earlier = {known: note for known, note in notes(engine).items() if note["table"] == table_name}
+    if before is None:
+        check_names_stay(table_name, table, earlier.values())
+    else:
+        check_settled(table_name, table, earlier[name]["declaration"])
     tell(f"reading {table.source}", 0.0)
     with engine.reading(table.source, [*table.public, *table.private]) as source:
         select = conversion_sql(table_name, table, source, engine)
@@ -98,15 +109,17 @@ def register(
 
             def note(relation: str) -> str:
                 tell("checking", 0.7)
-                facts = _facts(table_name, table, relation, engine)
+                facts = _facts(table_name, table, relation, engine) | (
+                    {} if identity is None else {"identity": identity}
+                )
                 if table.account_by:
-                    _check_cells_stay(table_name, table, relation, engine)
+                    check_cells_stay(table_name, table, relation, earlier, engine)
                 return json.dumps(facts)
 
             _converting(table_name, lambda: engine.create(name, select, note))
         else:
             tell("comparing with what is registered", 0.2)
-            _check_same(table_name, table, select, json.loads(before)["rows"], engine.relation(name), engine)
+            _check_same(table_name, table, select, earlier[name]["rows"], engine.relation(name), engine)
     tell("registered", 1.0)
     found = snapshot(catalogue, table_name, engine)
     return Registration(found, before is None, found.rows, time.perf_counter() - started)
@@ -201,33 +214,8 @@ def _facts(table_name: str, table: Table, relation: str, engine: Engine) -> dict
         "columns": columns,
         "extent": extent,
         "identity": secrets.token_hex(16),
+        "parts": [],
     }
-
-
-def _check_cells_stay(table_name: str, table: Table, relation: str, engine: Engine) -> None:
-    """Refuse rows that are in other cells of the accounts than in an earlier version: each cell has an allowance."""
-    now = physical_names(table)
-    for name, note in notes(engine).items():
-        then = note["columns"]
-        if note["table"] != table_name or not {*table.row_key, *table.account_by} <= set(then):
-            continue
-
-        def pair(column: str, then: dict[str, str] = then) -> tuple[str, str]:
-            return engine.dialect.text(f"a.{now[column]}"), engine.dialect.text(f"b.{then[column]}")
-
-        same_row = " AND ".join(f"{one} = {two}" for one, two in map(pair, table.row_key))
-        other_cell = " OR ".join(
-            f"{one} <> {two} OR (a.{now[c]} IS NULL) <> (b.{then[c]} IS NULL)"
-            for c, (one, two) in zip(table.account_by, map(pair, table.account_by), strict=True)
-        )
-        found = f"SELECT 1 AS one FROM {relation} AS a JOIN {engine.relation(name)} AS b ON {same_row}"
-        if engine.query(f"{found} WHERE {other_cell} LIMIT 1").num_rows:
-            raise CatalogueError(
-                f"some row of {table_name} has another {', '.join(table.account_by)} than in version "
-                f"{note['version']!r}: account_by divides the accounts, and a row that changed its cell would have two "
-                "allowances. Keep the column as it was, beside one with the new values. Nothing was registered",
-                table=table_name,
-            )
 
 
 def _check_same(table_name: str, table: Table, select: str, rows: int, relation: str, engine: Engine) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError
+from errorfloor.identity import Part
 from errorfloor.vault.declaration import check_settled
 from errorfloor.vault.near import nearest
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Snapshot:
 
     ``columns`` leads from declared to physical names: public p0, p1, …, private x0, x1, … ``extent`` holds the least
     and the greatest stored integer of each public column of numbers that has any. ``identity`` was drawn at random when
-    the snapshot was made: a vault that is made anew, from whatever source, has other ones.
+    the snapshot was made, and goes with it when it is copied to another engine; a vault that is made anew, from
+    whatever source, has other ones.
 
     >>> table = Table(source="t.parquet", version="1", row_key=("id",), public={"id": "whole"})
     >>> Snapshot("t", "1", table, '"s"', 3, {"id": "p0"}, {"id": (1, 3)}).columns["id"]
@@ -38,6 +40,14 @@ class Snapshot:
     columns: Mapping[str, str]
     extent: Mapping[str, tuple[int, int]]
     identity: str = ""
+
+    @property
+    def whose(self) -> tuple[Part, ...]:
+        """Which rows these are, for labels: table, version, and the name, period and identity of each part.
+
+        A table has one part today, without a name or a period.
+        """
+        return self.table_name, self.version, (("", "", self.identity),)
 
 
 def snapshot(catalogue: Catalogue, table_name: str, engine: Engine) -> Snapshot:
@@ -69,7 +79,7 @@ def snapshot(catalogue: Catalogue, table_name: str, engine: Engine) -> Snapshot:
             table=table_name,
             version=table.version,
         )
-    facts = json.loads(note)
+    facts = _facts(note)
     check_settled(table_name, table, facts["declaration"])
     return Snapshot(
         table_name,
@@ -99,7 +109,12 @@ def is_current(found: Snapshot, engine: Engine) -> bool:
 @lru_cache(maxsize=4096)
 def _facts(note: str) -> Mapping[str, Any]:
     """Read a note; many are read again with every registration and every question."""
-    return MappingProxyType(json.loads(note))
+    facts = json.loads(note)
+    if facts["format"] != FORMAT:
+        age = "an older" if facts["format"] < FORMAT else "a newer"
+        what = "stop every server, then run errorfloor upgrade" if age == "an older" else "install that version"
+        raise CatalogueError(f"the vault was written by {age} errorfloor: {what}", format=facts["format"])
+    return MappingProxyType(facts)
 
 
 def declared(catalogue: Catalogue, table_name: str) -> Table:

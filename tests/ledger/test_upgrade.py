@@ -1,17 +1,21 @@
-"""A ledger of an older version becomes one of this version, all of it or nothing, and says the same as before."""
+"""A ledger of an older version is never opened as it is; an upgrade keeps its balances, all of it or nothing."""
 
 import json
+from fractions import Fraction
 
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import text
 
-from errorfloor.ledger import Account, Charge, Entry, Quotas, Record, tables
+from errorfloor.errors import LedgerError
+from errorfloor.ledger import Account, Charge, Entry, FileAnchor, tables
 from errorfloor.ledger.database import Database
 from errorfloor.ledger.record import Head
+from errorfloor.ledger.upgrade import upgrade
 
 KWH, OWNERS = Account("meters", "kwh", '["north"]'), Account("meters", "", "")
 TERMS = {"meters": {"account_by": ["region"]}}
 ROOM = {KWH: Charge(1.0, 1.0), OWNERS: Charge(1.0, 1.0)}
+NOW = "2026-11-16T00:00:00+00:00"
 
 # Written by version 1, which knew no quotas: its tables, two records, and what they add up to.
 FIRST = [
@@ -70,88 +74,114 @@ def write_first(place):
     place.anchor.write_text(Head(last["sequence"], last["hash"]).to_text())
 
 
-def test_a_ledger_of_version_one_goes_on_with_all_it_knew(ledger_place):
+def upgraded(place, **options):
+    return upgrade(place.place, FileAnchor(place.anchor), lambda old: ({"opened": True}, TERMS), now=NOW, **options)
+
+
+def charge(ledger, name):
+    return ledger.charge([Entry(name * 32, {KWH: Charge(0.5, 0.0)}, {})], ROOM, TERMS)
+
+
+def test_an_older_ledger_is_refused_with_advice_and_left_as_it_is(ledger_place):
     write_first(ledger_place)
+    for _ in range(2):
+        with pytest.raises(LedgerError, match=r"written by an older errorfloor \(version 1.*run errorfloor upgrade"):
+            ledger_place.open()
+    old = upgraded(ledger_place)
+    assert [json.dumps(record) for record in map(in_order, old.records)] == RECORDS
+
+
+def in_order(record):
+    return {name: record[name] for name in json.loads(RECORDS[0])}
+
+
+def test_an_upgrade_keeps_balances_and_goes_on_with_the_chain(ledger_place):
+    write_first(ledger_place)
+    upgraded(ledger_place)
+    last = json.loads(RECORDS[-1])
     with ledger_place.open() as ledger:
-        assert ledger.verify().head.sequence == 2
-        assert [json.dumps(record.to_json()) for record in ledger.entries()] == RECORDS
-        assert ledger.spent([KWH, OWNERS]) == {KWH: Charge(0.30000000000000004, 1e-9), OWNERS: Charge(0.25, 0.0)}
-        assert ledger.accounts("meters") == ledger.spent([KWH, OWNERS])
-        entries = [Entry(name * 32, {KWH: Charge(0.5, 0.0)}, {}) for name in ("bb", "cc")]
-        assert ledger.charge(entries, ROOM, TERMS, Quotas({"analyst": 0.6}, "ada")) == [False, True]
         assert ledger.verify().head.sequence == 3
+        assert ledger.spent([KWH, OWNERS]) == {KWH: Charge(0.30000000000000004, 1e-9), OWNERS: Charge(0.25, 0.0)}
+        (opening,) = ledger.entries()
+        assert (opening.sequence, opening.previous, opening.labels) == (3, last["hash"], ())
+        assert opening.charges[KWH].amounts == {"A2": Fraction(ACCOUNTS[0][4]), "E": Fraction(ACCOUNTS[0][5])}
+        assert charge(ledger, "bb") == [True]  # an old label is not taken over: another draw, another charge
+        assert ledger.verify().head.sequence == 4
+    assert FileAnchor(ledger_place.anchor).read().sequence == 4
     with ledger_place.open() as ledger:
         assert ledger.spent([KWH])[KWH].information == 0.8
-        assert list(ledger.accounts(holder='["analyst", "ada"]').values()) == [Charge(0.5, 0.0)]
+    assert upgraded(ledger_place) is None  # and a second time does nothing
 
 
-def test_a_migrated_ledger_has_the_tables_of_a_new_one(ledger_place):
-    def shape(ledger):
-        def work(connection):
-            inspector, schema = inspect(connection), None if ledger._database.path else tables.SCHEMA
-            return {
-                name: (
-                    {column["name"]: column["nullable"] for column in inspector.get_columns(name, schema=schema)},
-                    {index["name"] for index in inspector.get_indexes(name, schema=schema)},
-                )
-                for name in inspector.get_table_names(schema=schema)
-            }
+def test_an_upgraded_ledger_can_be_exported_and_restored(sqlite_place):
+    write_first(sqlite_place)
+    upgraded(sqlite_place)
+    with sqlite_place.open() as ledger:
+        charge(ledger, "bb")
+        lines = list(ledger.entries())
+    for file in sqlite_place.anchor.parent.glob("ledger.sqlite*"):
+        file.unlink()
+    with sqlite_place.open(restore=lines) as ledger:
+        assert ledger.verify().head.sequence == 4
+        assert ledger.spent([KWH])[KWH].information == 0.8
 
-        return ledger._database.run(work, "read")
 
+def test_an_upgrade_that_dies_half_way_leaves_everything_as_it_was(ledger_place, monkeypatch):
     write_first(ledger_place)
-    with ledger_place.open() as migrated:
-        old = shape(migrated)
-        assert migrated._database.run(lambda connection: tables.version(connection, "it"), "read") == tables.VERSION
-        schema = None if migrated._database.path else tables.SCHEMA
-        for table in reversed(tables.metadata.sorted_tables):
-            name = f"{schema}.{table.name}" if schema else table.name
-            migrated._database.run(lambda c, name=name: c.execute(text(f"DROP TABLE {name}")), "prepare")
-        assert migrated._database.run(lambda connection: tables.version(connection, "it"), "read") == 0
-        migrated._database.run(lambda connection: tables.migrate(connection, "it"), "prepare")
-        assert shape(migrated) == old
-        migrated._database.run(lambda connection: tables.migrate(connection, "it"), "prepare")  # and stands still
-        assert shape(migrated) == old
-        assert migrated.head().sequence == 0
-
-
-def test_a_migration_that_dies_half_way_leaves_everything_as_it_was(ledger_place, monkeypatch):
-    write_first(ledger_place)
-    step = tables.STEPS[1]
-
-    def dies(connection):
-        step(connection)
-        raise KeyboardInterrupt
-
-    monkeypatch.setitem(tables.STEPS, 1, dies)
-    with pytest.raises(KeyboardInterrupt):
-        ledger_place.open()
-    monkeypatch.setitem(tables.STEPS, 1, step)
-    with ledger_place.open() as ledger:
-        assert ledger.verify().head.sequence == 2
-
-
-def test_a_making_that_dies_half_way_leaves_nothing(ledger_place, monkeypatch):
-    create = tables._create
+    create = tables.create
 
     def dies(connection):
         create(connection)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tables, "_create", dies)
+    monkeypatch.setattr(tables, "create", dies)
+    with pytest.raises(KeyboardInterrupt):
+        upgraded(ledger_place)
+    monkeypatch.setattr(tables, "create", create)
+    assert FileAnchor(ledger_place.anchor).read().sequence == 2
+    assert upgraded(ledger_place).head.sequence == 2
+
+
+def test_an_upgrade_that_dies_before_the_anchor_is_taken_up(sqlite_place):
+    write_first(sqlite_place)
+    kept = sqlite_place.anchor.read_bytes()
+    upgraded(sqlite_place)
+    sqlite_place.anchor.write_bytes(kept)
+    with sqlite_place.open() as ledger:
+        assert ledger.head() == FileAnchor(sqlite_place.anchor).read() == ledger.verify().head
+
+
+def test_a_damaged_older_or_unanchored_ledger_is_not_upgraded(sqlite_place):
+    write_first(sqlite_place)
+    kept = sqlite_place.anchor.read_bytes()
+    sqlite_place.anchor.unlink()
+    with pytest.raises(LedgerError, match=r"its anchor .* is missing"):
+        upgraded(sqlite_place)
+    sqlite_place.anchor.write_text(Head(3, "f" * 64).to_text())
+    with pytest.raises(LedgerError, match=r"has 2 records, its anchor .* says 3"):
+        upgraded(sqlite_place)
+    sqlite_place.anchor.write_text(Head(2, "f" * 64).to_text())
+    with pytest.raises(LedgerError, match="another record 2 than its anchor"):
+        upgraded(sqlite_place)
+    sqlite_place.anchor.write_bytes(kept)
+    database = Database(sqlite_place.place, patience=5)
+    with database.engine.connect() as connection, connection.execution_options(mode="write").begin():
+        connection.execute(text("UPDATE ledger_entries SET charges = replace(charges, '0.25', '0.125')"))
+    database.close()
+    with pytest.raises(LedgerError, match="record 1 is missing or not what was written"):
+        upgraded(sqlite_place)
+
+
+def test_a_making_that_dies_half_way_leaves_nothing(ledger_place, monkeypatch):
+    create = tables.create
+
+    def dies(connection):
+        create(connection)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tables, "create", dies)
     with pytest.raises(KeyboardInterrupt):
         ledger_place.open()
-    monkeypatch.setattr(tables, "_create", create)
+    monkeypatch.setattr(tables, "create", create)
     with ledger_place.open() as ledger:
-        assert ledger.charge([Entry("aa" * 32, {KWH: Charge(0.5, 0.0)}, {})], ROOM, TERMS) == [True]
-
-
-def test_records_with_and_without_quotas_are_hashed_apart():
-    plain = Record.from_json(json.loads(RECORDS[1]))
-    assert plain.digest() == plain.hash
-    quota = Account(KWH.table, KWH.column, KWH.cell, '["analyst", "ada"]')
-    both = Entry(plain.entry.label, {KWH: Charge(0.2, 0.0), quota: Charge(0.2, 0.0)}, plain.entry.note)
-    head = Head(1, plain.previous)
-    extended = Record.after(head, both, time=plain.time, terms={})
-    assert extended.hash != plain.hash
-    assert Record.from_json(json.loads(json.dumps(extended.to_json()))) == extended
+        assert charge(ledger, "aa") == [True]

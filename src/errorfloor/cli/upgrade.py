@@ -1,0 +1,37 @@
+"""``errorfloor upgrade``: bring a ledger and a vault of an older version to this one."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from errorfloor.cli.app import AsJson, app, print_json
+from errorfloor.cli.questions import CatalogueFile
+
+
+@app.command()
+def upgrade(
+    catalogue: CatalogueFile = Path("errorfloor.toml"),
+    accept: Annotated[
+        bool,
+        typer.Option(
+            "--accept", help="Go on without the anchor, or without a version that the vault has lost; you vouch for it."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring the ledger and the vault to this version: exported first, balances kept. Stop every server before.
+
+    Answers that were given before are not repeated: the same question is drawn anew, and charged, from now on. A second
+    time nothing is changed.
+    """
+    from errorfloor.catalogue import load
+    from errorfloor.service.upgrading import upgrade_all
+
+    done = upgrade_all(load(catalogue), accept=accept)
+    if as_json:
+        print_json({name: None if value is None else str(value) if name == "export" else value
+                    for name, value in asdict(done).items()})  # fmt: skip
+    else:
+        print(done.explain())

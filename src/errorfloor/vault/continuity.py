@@ -1,0 +1,96 @@
+"""A new version of a table goes on with the accounts of the earlier ones: names and cells keep their meaning.
+
+Accounts go by the names of private columns and, where they are divided, by the cells that rows are in. A row that came
+back under another name or in another cell would have a second allowance.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from errorfloor.catalogue.model import Table
+from errorfloor.engines import Engine
+from errorfloor.errors import CatalogueError
+from errorfloor.vault.conversion import physical_names
+
+
+def check_names_stay(table_name: str, table: Table, earlier: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse a version that seems to call a private column something else: one name is new, and another is gone.
+
+    >>> table = Table.model_validate({
+    ...     "source": "t", "version": "2", "row_key": ["id"], "public": {"id": "whole"},
+    ...     "private": {"energy": {"range": [0, 50], "resolution": 1, "floor": 2}},
+    ... })
+    >>> check_names_stay("meters", table, [{"version": "1", "declaration": {"private": {"kwh": {}}}}])
+    Traceback (most recent call last):
+    errorfloor.errors.CatalogueError: version '1' of meters has a private column kwh, and version '2' has energy ...
+    """
+    versions = list(earlier)
+    known = {name for note in versions for name in note["declaration"]["private"]}
+    new = sorted(set(table.private) - known)
+    for note in versions:
+        gone = sorted(set(note["declaration"]["private"]) - set(table.private))
+        if new and gone:
+            raise CatalogueError(
+                f"version {note['version']!r} of {table_name} has a private column {gone[0]}, and version "
+                f"{table.version!r} has {new[0]} in its place: accounts go by names, and the same numbers under "
+                f"another name would have a second allowance. Call it {gone[0]} as before; if {new[0]} holds other "
+                f"numbers, declare it beside {gone[0]}",
+                table=table_name,
+                column=new[0],
+            )
+
+
+def check_cells_stay(
+    table_name: str, table: Table, relation: str, earlier: Mapping[str, Mapping[str, Any]], engine: Engine
+) -> None:
+    """Refuse rows that may be in other cells of the accounts than in an earlier version: each cell has an allowance.
+
+    Rows are the same if their keys are. Those of the earlier version must be in the same cell. Where some rows are gone
+    and others are new, the new ones may be the old ones under other keys: that is accepted only if all of them are in
+    one cell. (A version that declares another row key or other cells is refused by the ledger, once it was charged.)
+    """
+    now = physical_names(table)
+    for name, note in earlier.items():
+        then = note["columns"]
+        if not {*table.row_key, *table.account_by} <= set(then):
+            continue
+
+        def pair(column: str, then: dict[str, str] = then) -> tuple[str, str]:
+            return engine.dialect.text(f"a.{now[column]}"), engine.dialect.text(f"b.{then[column]}")
+
+        same_row = " AND ".join(f"{one} = {two}" for one, two in map(pair, table.row_key))
+        other_cell = " OR ".join(
+            f"{one} <> {two} OR (a.{now[c]} IS NULL) <> (b.{then[c]} IS NULL)"
+            for c, (one, two) in zip(table.account_by, map(pair, table.account_by), strict=True)
+        )
+        old = engine.relation(name)
+        found = f"SELECT 1 AS one FROM {relation} AS a JOIN {old} AS b ON {same_row}"
+        by = ", ".join(table.account_by)
+        if engine.query(f"{found} WHERE {other_cell} LIMIT 1").num_rows:
+            raise CatalogueError(
+                f"some row of {table_name} has another {by} than in version {note['version']!r}: account_by divides "
+                f"the accounts, and a row that changed its cell would have two allowances. Keep the column as it was, "
+                f"beside one with the new values. Nothing was registered",
+                table=table_name,
+            )
+        new = _cells("a", [f"a.{now[c]}" for c in table.account_by], relation, old, same_row, engine)
+        gone = _cells("b", [f"b.{then[c]}" for c in table.account_by], old, relation, same_row, engine)
+        if new and gone and len(new | gone) > 1:
+            raise CatalogueError(
+                f"{table_name} has new rows, and rows of version {note['version']!r} are gone, in several cells of "
+                f"{by}: if the row key was given new values, the same rows would have a second allowance. Keep the "
+                f"rows of earlier versions, under their keys, and add the new ones. Nothing was registered",
+                table=table_name,
+            )
+
+
+def _cells(
+    alias: str, columns: list[str], relation: str, other: str, same_row: str, engine: Engine
+) -> set[tuple[str | None, ...]]:
+    """Give cells, at most two, of the rows that only one of two tables has."""
+    second = "b" if alias == "a" else "a"
+    names = [f"c{place}" for place in range(len(columns))]
+    shown = ", ".join(f"{engine.dialect.text(c)} AS {name}" for c, name in zip(columns, names, strict=True))
+    only = f"NOT EXISTS (SELECT 1 FROM {other} AS {second} WHERE {same_row})"
+    found = engine.query(f"SELECT DISTINCT {shown} FROM {relation} AS {alias} WHERE {only} LIMIT 2")
+    return {tuple(row[name] for name in names) for row in found.to_pylist()}

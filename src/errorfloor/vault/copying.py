@@ -1,0 +1,67 @@
+"""A snapshot goes to another engine as it is: the same integers, the same identity, and so the same noise."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from errorfloor.catalogue.model import Catalogue, PrivateColumn, PublicColumn
+from errorfloor.engines import Engine
+from errorfloor.engines.dialects import Dialect
+from errorfloor.errors import CatalogueError
+from errorfloor.vault.conversion import physical_names
+from errorfloor.vault.fixed_point import NOT_WHOLE
+from errorfloor.vault.snapshot import Snapshot, name_of, snapshot
+
+
+def copy(catalogue: Catalogue, table_name: str, *, source: Engine, target: Engine) -> Snapshot:
+    """Copy the declared version of a table from one engine to another, opened for writing; what is there stays.
+
+    On the way the rows lie in a file beside the catalogue, in a folder that only its owner can enter.
+
+    Raises CatalogueError if the target has that version with another identity: then it holds other rows, or had to be
+    registered anew, and its answers are others.
+
+    >>> import inspect
+    >>> list(inspect.signature(copy).parameters)
+    ['catalogue', 'table_name', 'source', 'target']
+    """
+    found = snapshot(catalogue, table_name, source)
+    name, table = name_of(table_name, found.version), found.table
+    if not target.exists(name):
+        facts = json.loads(source.recall(name) or "{}") | {"source": target.identify(table.source)}
+        columns = physical_names(table)
+        with tempfile.TemporaryDirectory(dir=catalogue.folder, prefix=".copying-") as folder:
+            file = Path(folder).resolve() / "rows.parquet"
+            pq.write_table(source.query(f"SELECT {', '.join(columns.values())} FROM {found.relation}"), file)
+            with target.reading(str(file)) as rows:
+                declared = {**table.public, **table.private}
+                kept = [f"{_stored(to, declared[column], target.dialect)} AS {to}" for column, to in columns.items()]
+                select = f"SELECT {', '.join(kept)} FROM {rows.relation}"
+                target.create(name, select, lambda relation: json.dumps(facts))
+    there = snapshot(catalogue, table_name, target)
+    if there.identity != found.identity:
+        raise CatalogueError(
+            f"version {found.version!r} of {table_name} was registered on {target.name} by itself, and is another "
+            f"snapshot than the one on {source.name}: copy into a vault that does not have it",
+            table=table_name,
+            version=found.version,
+        )
+    return there
+
+
+def _stored(physical: str, column: PrivateColumn | PublicColumn, dialect: Dialect) -> str:
+    if isinstance(column, PrivateColumn):
+        return dialect.whole(physical, max(map(abs, column.steps)))
+    match column.type:
+        case "whole" | "number":
+            return dialect.whole(physical, NOT_WHOLE)
+        case "text":
+            return dialect.by_bytes(dialect.text(physical))
+        case "date":
+            return dialect.as_date(physical)
+        case "moment":
+            return f"CAST({physical} AS {dialect.moment_type})"
+        case "flag":
+            return f"CAST({physical} AS {dialect.flag_type})"
