@@ -110,15 +110,18 @@ def write_town(folder: Path, kind="plain", seed=1, owner=False):
     keys.chmod(0o600)
 
 
-def open_town(folder: Path, place: Place | None = None, *, ledger=None, make=True):
-    """Register the town on an engine and open it, with a ledger in memory unless one is given."""
+def open_town(folder: Path, place: Place | None = None, *, ledger=None, make=True, anew=False):
+    """Register the town on an engine and open it, with a ledger in memory unless one is given.
+
+    The key is fixed, and so are identities unless ``anew``: towns that differ in private numbers alone have one noise.
+    """
     catalogue = load(folder / "errorfloor.toml")
     if place is not None:
         catalogue = catalogue.model_copy(update={"place": place})
     if make:
         with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
             for name in catalogue.tables:
-                # the key is fixed, and so are identities: towns that differ in private numbers alone have one noise
-                register(catalogue, name, engine=engine, identity=hashlib.sha256(name.encode()).hexdigest()[:32])
+                identity = None if anew else hashlib.sha256(name.encode()).hexdigest()[:32]
+                register(catalogue, name, engine=engine, identity=identity)
     engine = open_engine(catalogue.place, catalogue.folder, read_only=True)
     return Database(catalogue, engine=engine, ledger=ledger or MemoryLedger(), keys=KeyRing(folder / "keys.json"))

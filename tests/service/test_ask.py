@@ -300,8 +300,8 @@ def test_a_vault_that_was_made_anew_is_not_the_version_that_was_charged(tmp_path
     (folder / "vault.duckdb").unlink()
     write_town(folder, seed=2)
     with (
-        open_town(folder, ledger=ledger) as database,
-        pytest.raises(CatalogueError, match="meters@1 is not the snapshot that was charged"),
+        open_town(folder, ledger=ledger, anew=True) as database,
+        pytest.raises(CatalogueError, match="meters in version '1' is not the snapshot that was charged"),
     ):
         database.ask(AVERAGE, max_error=0.5)
 
@@ -315,7 +315,7 @@ def test_a_floor_may_rise_once_it_was_charged_and_not_fall(tmp_path):
         database.ask(AVERAGE, max_error=0.5)
     renamed(folder, f"floor = {floor:g}", f"floor = {floor / 2:g}")
     with open_town(folder, ledger=ledger) as database:
-        with pytest.raises(CatalogueError, match=rf"meters.kwh floor was {floor:g} when .* A floor may rise"):
+        with pytest.raises(CatalogueError, match=rf"floor of meters.kwh was {floor:g} when .* A floor may rise"):
             database.ask(AVERAGE, max_error=0.4)
         assert len(database.history()) == 1
     renamed(folder, f"floor = {floor / 2:g}", f"floor = {floor * 1.5:g}")

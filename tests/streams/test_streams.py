@@ -236,7 +236,7 @@ def test_a_floor_of_a_stream_may_rise_and_not_fall():
     in_memory(ledger=ledger).trip("car 7", "monday")
     floor = place().floor
     lower = {"east": place().model_copy(update={"floor": floor / 2}), "north": place()}
-    with pytest.raises(CatalogueError, match=rf"east floor was {floor:g} when it was charged"):
+    with pytest.raises(CatalogueError, match=rf"floor of cars.east was {floor:g} when it was charged"):
         in_memory(ledger=ledger, states=lower).trip("car 7", "tuesday")
     higher = {"east": place().model_copy(update={"floor": 1.01 * floor}), "north": place()}
     in_memory(ledger=ledger, states=higher).trip("car 8", "monday")

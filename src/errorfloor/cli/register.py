@@ -1,5 +1,6 @@
 """``errorfloor register``: make immutable snapshots of the declared tables."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,10 @@ def register(
     table: Annotated[
         list[str] | None, typer.Option("--table", help="A table to register; all that the catalogue declares if none.")
     ] = None,
+    copy_from: Annotated[
+        Path | None,
+        typer.Option("--copy-from", help="Copy snapshots, with their identities, from the vault of this catalogue."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a snapshot of each declared table in the vault: private values clamped, in fixed point; row keys checked.
@@ -24,6 +29,7 @@ def register(
     from errorfloor.catalogue import load
     from errorfloor.engines import open_engine
     from errorfloor.errors import CatalogueError
+    from errorfloor.vault import copy
     from errorfloor.vault import register as register_table
 
     declared = load(catalogue)
@@ -32,10 +38,18 @@ def register(
     if unknown:
         raise CatalogueError(f"{catalogue} declares no table {unknown[0]!r}; it has {', '.join(declared.tables)}")
     done = []
-    with open_engine(declared.place, declared.folder, read_only=False) as engine:
+    with ExitStack() as stack:
+        source = None
+        if copy_from is not None:
+            other = load(copy_from)
+            source = stack.enter_context(open_engine(other.place, other.folder))
+        engine = stack.enter_context(open_engine(declared.place, declared.folder, read_only=False))
         for name in names:
             with messages.status(f"registering {name} …"):
-                made = register_table(declared, name, engine=engine)
+                if source is None:
+                    made = register_table(declared, name, engine=engine)
+                else:
+                    made = copy(declared, name, source=source, target=engine)
             done.append({"table": name, "version": made.snapshot.version, "rows": made.rows, "fresh": made.fresh})
             if not as_json:
                 state = "registered" if made.fresh else "was registered already, and is unchanged"

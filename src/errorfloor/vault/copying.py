@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,10 +13,11 @@ from errorfloor.engines.dialects import Dialect
 from errorfloor.errors import CatalogueError
 from errorfloor.vault.conversion import physical_names
 from errorfloor.vault.fixed_point import NOT_WHOLE
-from errorfloor.vault.snapshot import Snapshot, name_of, snapshot
+from errorfloor.vault.registration import Registration
+from errorfloor.vault.snapshot import name_of, snapshot
 
 
-def copy(catalogue: Catalogue, table_name: str, *, source: Engine, target: Engine) -> Snapshot:
+def copy(catalogue: Catalogue, table_name: str, *, source: Engine, target: Engine) -> Registration:
     """Copy the declared version of a table from one engine to another, opened for writing; what is there stays.
 
     On the way the rows lie in a file beside the catalogue, in a folder that only its owner can enter.
@@ -27,16 +29,18 @@ def copy(catalogue: Catalogue, table_name: str, *, source: Engine, target: Engin
     >>> list(inspect.signature(copy).parameters)
     ['catalogue', 'table_name', 'source', 'target']
     """
+    started = time.perf_counter()
     found = snapshot(catalogue, table_name, source)
     name, table = name_of(table_name, found.version), found.table
-    if not target.exists(name):
+    fresh = not target.exists(name)
+    if fresh:
         facts = json.loads(source.recall(name) or "{}") | {"source": target.identify(table.source)}
         columns = physical_names(table)
         with tempfile.TemporaryDirectory(dir=catalogue.folder, prefix=".copying-") as folder:
             file = Path(folder).resolve() / "rows.parquet"
             pq.write_table(source.query(f"SELECT {', '.join(columns.values())} FROM {found.relation}"), file)
             with target.reading(str(file)) as rows:
-                declared = {**table.public, **table.private}
+                declared: dict[str, PrivateColumn | PublicColumn] = {**table.public, **table.private}
                 kept = [f"{_stored(to, declared[column], target.dialect)} AS {to}" for column, to in columns.items()]
                 select = f"SELECT {', '.join(kept)} FROM {rows.relation}"
                 target.create(name, select, lambda relation: json.dumps(facts))
@@ -48,7 +52,7 @@ def copy(catalogue: Catalogue, table_name: str, *, source: Engine, target: Engin
             table=table_name,
             version=found.version,
         )
-    return there
+    return Registration(there, fresh, there.rows, time.perf_counter() - started)
 
 
 def _stored(physical: str, column: PrivateColumn | PublicColumn, dialect: Dialect) -> str:
