@@ -31,6 +31,7 @@ COMMANDS = (
     ("tokens", "create"),
     ("tokens", "list"),
     ("tokens", "revoke"),
+    ("upgrade",),
     ("audit",),
     ("paper",),
 )
