@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from errorfloor.catalogue.columns import Declaration, Prior, PrivateColumn, PublicColumn
 from errorfloor.catalogue.model import Catalogue, Owner, Place, Quota, Table
+from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.systems import Rows
 from errorfloor.catalogue.trajectories import Trajectories
 from errorfloor.designer.cache import SWITCH
@@ -49,6 +50,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         {
             "place": "where things are kept",
             "quota": "shares of every allowance for analysts and periods",
+            "sign_in": "an identity provider that vouches for people; tokens work beside it",
             "tables": "a section for each table; may be empty where there are streams",
             "streams": "a section for each stream of trajectories",
         },
@@ -75,6 +77,23 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "analyst_day": "what one analyst may use in a day",
             "analyst_week": "in a week",
             "analyst_month": "in a month",
+        },
+    ),
+    "[sign_in]": (
+        SignIn,
+        "An OpenID Connect provider; needs the extra `oidc`. Somebody whom none of the three lists names is refused.",
+        {
+            "issuer": "the provider's URL, as it names itself",
+            "client_id": "the name by which it knows this server",
+            "address": "the URL at which people reach this server; they are sent back to `/login/callback` below it",
+            "secret_file": "a file with the client's secret, for its owner's eyes only; none for a public client",
+            "secret_variable": "instead, the variable of the environment that has it",
+            "scopes": "what the provider is asked for",
+            "name": "the claim that names a person, for quotas and logs; one that people cannot change",
+            "role": "the claim whose values give roles",
+            "owner": "values that make an owner",
+            "analyst": "values that make an analyst",
+            "reader": "values that make a reader",
         },
     ),
     "[tables.NAME]": (

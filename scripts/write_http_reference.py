@@ -28,6 +28,7 @@ DOOR = {
     "media-type": (415, "the body is not announced as JSON"),
     "rate": (429, "too many requests; `Retry-After` says how long to wait"),
     "attempts": (429, "too many failed attempts to sign in; `Retry-After` says how long to wait"),
+    "provider": (503, "the identity provider cannot be reached"),
     "sessions": (503, "the file of sessions cannot be used now"),
     "busy": (503, "too many questions are waiting; `Retry-After` says how long to wait"),
     "time": (503, "not done in time, and given up; nothing was charged"),

@@ -109,7 +109,7 @@ def served(database, folder, *, tokens=None, app=None, **settings):
     known = TokenFile(None) if tokens is None else tokens
     texts = {role.value: known.create(f"{role.value}-1", role)[1] for role in Role}
     audit = folder / "audit.log"
-    taken, chosen = listen(Settings(port=0, **{"rate": 0.0, "failures": 0, "audit_log": audit, **settings}))
+    taken, chosen = listen(Settings(**{"port": 0, "rate": 0.0, "failures": 0, "audit_log": audit, **settings}))
     made = create_app(database, tokens=known, settings=chosen) if app is None else app
     config = uvicorn.Config(
         made,

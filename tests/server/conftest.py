@@ -6,6 +6,12 @@ from errorfloor.service import open_database
 from serving import served, write_pay
 
 
+def pytest_terminal_summary(terminalreporter):
+    reasons = {str(one.longrepr[2]) for one in terminalreporter.stats.get("skipped", ())}
+    for reason in sorted(one for one in reasons if "NOT TESTED: signing in" in one):
+        terminalreporter.write_line(reason.removeprefix("Skipped: "), yellow=True)
+
+
 @pytest.fixture(scope="module")
 def pay(tmp_path_factory):
     """A catalogue whose allowance is never used up by a test: its ledger is of this module alone."""

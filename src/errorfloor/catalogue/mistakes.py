@@ -16,6 +16,7 @@ from errorfloor.catalogue.model import (
 )
 from errorfloor.catalogue.near import near, nearest
 from errorfloor.catalogue.numbers import written
+from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.trajectories import Trajectories
 
 Found = tuple[str, str]
@@ -34,6 +35,9 @@ WRITE = {  # what a word that is missing, or still to be chosen, may look like
     "mean": "mean = 10.0",
     "deviation": "deviation = 8.0",
     "tables": "at least [tables]",
+    "issuer": 'issuer = "https://id.example.org": the identity provider',
+    "client_id": 'client_id = "errorfloor": the name by which it knows this server',
+    "address": 'address = "https://errorfloor.example.org": where people reach this server',
     "private": "a section [streams.cars.private.position] with its range, resolution and floor",
 }
 
@@ -53,7 +57,7 @@ def explain(errors: Iterable[Mapping[str, Any]], document: Mapping[str, Any]) ->
     that is done here from the document itself.
 
     >>> explain([], {"tables": {}, "folder": "/etc"})
-    [('folder', 'is no word that can stand here; allowed are place, quota, tables, streams')]
+    [('folder', 'is no word that can stand here; allowed are place, quota, tables, streams, sign_in')]
     """
     listed = list(errors)
     found: list[Found] = []
@@ -127,6 +131,8 @@ def _model(place: Sequence[str]) -> type[Declaration]:
             return Place
         case ("quota",):
             return Quota
+        case ("sign_in",):
+            return SignIn
         case ("streams", _):
             return Trajectories
         case ("tables", _):

@@ -16,6 +16,7 @@ from errorfloor.catalogue.columns import PrivateColumn as PrivateColumn
 from errorfloor.catalogue.columns import PublicColumn as PublicColumn
 from errorfloor.catalogue.near import near
 from errorfloor.catalogue.numbers import Double
+from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.trajectories import Trajectories
 
 Share = Annotated[Double, Field(gt=0, le=1)]
@@ -158,6 +159,7 @@ class Catalogue(Declaration):
     quota: Quota = Quota()
     tables: dict[str, Table]
     streams: dict[str, Trajectories] = Field(default_factory=dict)
+    sign_in: SignIn | None = None
     folder: Path = Field(default=Path(), exclude=True)
 
     @field_validator("tables")

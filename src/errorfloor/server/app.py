@@ -21,7 +21,8 @@ from errorfloor.server.questions import questions
 from errorfloor.server.rates import Rates
 from errorfloor.server.settings import Settings
 from errorfloor.server.signin.origins import Origins
-from errorfloor.server.signin.routes import Link, signing_in
+from errorfloor.server.signin.provider import Provider
+from errorfloor.server.signin.routes import Link, signing_in, signing_in_elsewhere
 from errorfloor.server.signin.store import Store
 from errorfloor.server.streams import streams
 from errorfloor.server.threads import Threads
@@ -49,10 +50,11 @@ def create_app(database: Database, *, tokens: TokenFile, settings: Settings, clo
     ['/healthz', '/metrics', '/v1/ask', '/v1/designs']
     """
     beside = None if tokens.path is None else tokens.path.with_name("sessions.sqlite")
+    store = Store(settings.sessions or beside)
     authentication = Authentication(
         tokens,
         Rates(settings.rate, settings.burst),
-        store=Store(settings.sessions or beside),
+        store=store,
         idle=settings.session_idle,
         life=settings.session_life,
         failures=settings.failures,
@@ -93,6 +95,10 @@ def create_app(database: Database, *, tokens: TokenFile, settings: Settings, clo
     for routes in (questions, health, accounts, designs, streams):  # looked through in this order
         app.include_router(routes(door))
     app.include_router(signing_in(authentication, login_page))
+    app.state.sign_in = declared = database.catalogue.sign_in
+    if declared is not None:
+        provider = Provider(declared, database.catalogue.folder, store)
+        app.include_router(signing_in_elsewhere(authentication, provider, login_page))
     app.include_router(pages(database, authentication.caller))
     install(app)
     app.add_middleware(Link, authentication=authentication, page=login_page)

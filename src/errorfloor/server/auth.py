@@ -115,15 +115,13 @@ class Authentication:
 
         Raises DoorError: 403 for a page of another site, 429 after too many failures, 401 for an unknown token.
         """
-        visit = visit_of(request.scope)
-        visit.facts |= {"sign_in": "refused", "address": address_of(request)}
         if is_from_elsewhere(Headers(scope=request.scope)):
+            self._refused_so_far(request)
             raise DoorError(403, "origin", "a page of another site cannot sign you in: open the server's own page")
-        names = attempted("sign-in", address_of(request), text)
-        self._attempts.check(names)
+        self.check_attempts(request, text)
         token = self._tokens.find(text)
         if token is None:
-            self._attempts.fail(names)
+            self.count_failure(request, text)
             raise DoorError(
                 401,
                 "refused",
@@ -131,6 +129,15 @@ class Authentication:
                 headers={"WWW-Authenticate": "Bearer"},
             )
         return self._admitted(request, token)
+
+    def check_attempts(self, request: Request, text: str = "") -> None:
+        """Raise DoorError (429) if this address, or the token that a text claims to be, has failed too often."""
+        self._refused_so_far(request)
+        self._attempts.check(attempted("sign-in", address_of(request), text))
+
+    def count_failure(self, request: Request, text: str = "") -> None:
+        """Count an attempt to sign in that failed."""
+        self._attempts.fail(attempted("sign-in", address_of(request), text))
 
     def begin(self, request: Request, response: Response, token: Token) -> None:
         """Begin a session of who was recognised; the cookie lasts until the browser is closed, or the session ends."""
@@ -154,6 +161,10 @@ class Authentication:
     def close(self) -> None:
         """Let go of the file of sessions."""
         self._sessions.store.close()
+
+    def _refused_so_far(self, request: Request) -> None:
+        """Let the audit log say that a sign-in was refused, unless it says otherwise later."""
+        visit_of(request.scope).facts |= {"sign_in": "refused", "address": address_of(request)}
 
     def _bearer(self, request: Request, text: str) -> Token | None:
         token = self._tokens.find(text)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import Request
 from fastapi.responses import Response
@@ -27,11 +28,23 @@ def drawn(request: Request, name: str, title: str, status: int = 200, **facts: A
     return page
 
 
+def signed_in_page(request: Request, following: str) -> Response:
+    """Draw the page that leads on after signing in elsewhere."""
+    return drawn(request, "signed_in", "Signed in", following=following)
+
+
 def login_page(request: Request, wanted: str, problem: DoorError | None = None) -> Response:
     """Draw the login page, with what went wrong if something did; it leads on to a page of this server only."""
     name = wanted.removeprefix("/")
     following = f"/{name}" if name in PAGES else "/ask"
     status, headers = (200, {}) if problem is None else (problem.status, problem.headers)
-    page = drawn(request, "login", "Sign in", status, following=following, problem=problem and str(problem))
+    facts = {"following": following, "problem": problem and str(problem), "provider": _provider(request)}
+    page = drawn(request, "login", "Sign in", status, **facts)
     page.headers.update(headers)
     return page
+
+
+def _provider(request: Request) -> str | None:
+    """Name the identity provider, if one is declared."""
+    declared = getattr(request.app.state, "sign_in", None) if "app" in request.scope else None
+    return None if declared is None else urlsplit(declared.issuer).hostname

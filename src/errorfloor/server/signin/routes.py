@@ -11,7 +11,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from errorfloor.server.auth import Authentication
 from errorfloor.server.failures import DoorError
+from errorfloor.server.pages.drawing import signed_in_page
 from errorfloor.server.replies import as_json
+from errorfloor.server.signin.provider import Provider
 from errorfloor.server.visit import visit_of
 
 Page = Callable[[Request, str, DoorError], Response]  # the login page again, with what went wrong
@@ -46,6 +48,41 @@ def signing_in(authentication: Authentication, page: Page) -> APIRouter:
     async def logout(request: Request) -> Response:
         response = RedirectResponse("/login", status_code=303)
         authentication.sign_out(request, response)
+        return response
+
+    return routes
+
+
+def signing_in_elsewhere(authentication: Authentication, provider: Provider, page: Page) -> APIRouter:
+    """Give the routes ``GET /login/provider``, which leads to the provider, and ``GET /login/callback``, back."""
+    routes = APIRouter(include_in_schema=False)
+
+    @routes.get("/login/provider")
+    async def send(request: Request) -> Response:
+        following = local(request.query_params.get("next", "/"))
+        try:
+            authentication.check_attempts(request)
+            response = await provider.send(request, following)
+        except DoorError as problem:
+            visit_of(request.scope).code = problem.code
+            return page(request, following, problem)
+        visit_of(request.scope).facts["sign_in"] = "begun"
+        return response
+
+    @routes.get("/login/callback")
+    async def receive(request: Request) -> Response:
+        try:
+            authentication.check_attempts(request)
+            token, following = await provider.receive(request)
+            # a page, and no redirect: a strict cookie does not go along on a way that began at another site
+            response = signed_in_page(request, following)
+            authentication.begin(request, response, token)
+        except DoorError as problem:
+            if problem.status == 401:
+                authentication.count_failure(request)
+            visit_of(request.scope).code = problem.code
+            response = page(request, "/", problem)
+        provider.forget(request, response)
         return response
 
     return routes
