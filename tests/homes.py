@@ -12,10 +12,12 @@ import mpmath
 
 from errorfloor.catalogue.model import Table
 from errorfloor.engines import Engine, open_engine
-from errorfloor.sql import Layout, denominator, evaluate, needed, scan, stored_layout
+from errorfloor.sql import Layout, denominator, needed, scan, stored_layout
+from errorfloor.sql.fixed_width import RAISED
 from errorfloor.sql.plan import Always, Column, Compare, Key, Literal, Missing, Not, Output, Question, all_of
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.vault import Snapshot
+from exact_formulas import exact_value
 from plan_values import FUNCTIONS, number, real, scalar, truth
 
 ALWAYS = Always()
@@ -160,16 +162,16 @@ class Town:
         return 39 - floor(mpmath.log(reach, 2))
 
     def ask(self, question, calls=(), layout=None):
-        """Give {group: {output: value}} as the server would compute it."""
+        """Give {group: {output: value}} from the sums that the server would read."""
         layout = layout or self.layout(question, calls)
         wanted = list(dict.fromkeys(w for output in question.outputs for w in needed(output.formula)))
         table = self.engine.query(scan(question, self.snapshots, wanted, layout, self.engine.dialect))
         answer = {}
         for line in table.to_pylist():
-            sums = {w: None if line[f"s{j}"] is None else int(line[f"s{j}"]) for j, w in enumerate(wanted)}
+            sums = {w: None if line[f"s{j}"] is None else int(line[f"s{j}"]) - RAISED for j, w in enumerate(wanted)}
             group = self.group(question, line, layout)
             assert group not in answer
-            answer[group] = {output.name: evaluate(output.formula, sums, layout) for output in question.outputs}
+            answer[group] = {output.name: exact_value(output.formula, sums, layout) for output in question.outputs}
         return answer
 
     def group(self, question, line, layout):

@@ -48,6 +48,7 @@ from errorfloor.sql.plan import (
     Sum,
     Times,
     WeightedMean,
+    walk,
 )
 from errorfloor.sql.polynomial import Polynomial
 
@@ -125,7 +126,8 @@ class World:
     def bounds(self, *formulas: Formula) -> Bounds:
         question = self.question(*formulas)
         facts = self.facts(question)
-        stored = Layout({X: 10**6, Y: 10**6, P: 10**6, Q: 10**6}, {}, rows=len(self.rows))
+        floors = {node: 10**7 for node in walk(question) if isinstance(node, Floor)}
+        stored = Layout({X: 10**6, Y: 10**6, P: 10**6, Q: 10**6, **floors}, {}, rows=len(self.rows))
         counts: dict[tuple[int, int], int] = {}
         for row in self.rows:
             pair = facts.groups.index((row.place,)), row.owner

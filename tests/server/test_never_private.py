@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from errorfloor.service import open_database
-from errorfloor.service.scanning import exact_values
+from exact_formulas import values_seen
 from fuzzing import fuzz
 from serving import CANARY, holds_canary, served, write_pay
 
@@ -29,7 +29,7 @@ def test_canary_would_be_found():
 def test_canary_is_in_the_data(fuzzed):
     database, _ = fuzzed
     prepared = database.price("SELECT sum(wage) AS s FROM pay WHERE person = 17", max_error=9e8).prepared
-    assert holds_canary(str(float(exact_values(prepared, database._engine)[0][0])))
+    assert holds_canary(str(float(values_seen(prepared, database._engine)[0][0])))
 
 
 def test_requests_at_random_give_no_500_no_traceback_and_no_private_value(fuzzed, caplog, capfd):

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from errorfloor.errors import ErrorFloorError
-from errorfloor.service.scanning import exact_values
+from exact_formulas import values_seen
 from questions import ANSWERED, EXACT, REFUSED, ROUNDED
 from town import open_town, write_town
 
@@ -20,7 +20,7 @@ def seen_by(database):
         prices[question] = json.dumps(
             [price.to_dict(), [o.label.encoded.hex() for o in price.prepared.outputs if o.label]]
         )
-        values[question] = exact_values(price.prepared, database._engine)
+        values[question] = values_seen(price.prepared, database._engine)
         released[question] = database.ask(question, max_error=500.0).to_arrow().to_pylist()
     for question in REFUSED:
         try:
@@ -71,7 +71,7 @@ def test_moving_one_reading_moves_no_answer_by_more_than_its_slope(engine_place,
             found = {}
             for question in ANSWERED:
                 prepared = database.price(question, max_error=500.0).prepared
-                found[question], bounds[question] = exact_values(prepared, database._engine), prepared.bounds.outputs
+                found[question], bounds[question] = values_seen(prepared, database._engine), prepared.bounds.outputs
             values.append(found)
     moved = 0
     for question in ANSWERED:

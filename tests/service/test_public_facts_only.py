@@ -8,7 +8,7 @@ import pytest
 
 from errorfloor.errors import ErrorFloorError
 from errorfloor.ledger import MemoryLedger
-from errorfloor.service.scanning import exact_values
+from exact_formulas import values_seen
 from questions import ANSWERED, CANCELLATION, REFUSED
 
 KINDS = ["plain", "nasty", "low", "high"]
@@ -74,13 +74,13 @@ def test_the_cancellation_attack_is_answered_as_the_line_that_it_is(towns, kind)
     """Two towns whose readings differ around the step give sums that differ by the slope, not by a jump."""
     database = towns(kind)
     answer = database.ask(CANCELLATION, max_error=0.01)
-    values = exact_values(answer.prepared, database._engine)
+    values = values_seen(answer.prepared, database._engine)
     assert values[0][0] == pytest.approx(0.5 * 712, abs=1e-4)  # 712 readings are present; the rest is 1e-9 of them
 
 
 def test_values_that_are_not_numbers_or_outside_the_range_are_clamped_alike(towns):
     database = towns("nasty")
-    exact = exact_values(
+    exact = values_seen(
         database.price("SELECT sum(kwh) AS a, sum(peak) AS b FROM meters", max_error=1e3).prepared, database._engine
     )
     assert all(float(column[0]) == float(column[0]) for column in exact)

@@ -160,13 +160,14 @@ def bounds_from_facts(
     fewer = crowded(sums, scene.storage.layout(stored, int(rows.max())))
     if fewer:
         scene = _scene(question, facts, ranges, fewer)
+    scene.layout = scene.storage.layout(stored, int(rows.max()))
     return Bounds(
         table=question.table,
         groups=facts.groups,
         cells=facts.cells,
         group=facts.group,
         cell=facts.cell,
-        layout=scene.storage.layout(stored, int(rows.max())),
+        layout=scene.layout,
         outputs=tuple(_output(output, scene) for output in question.outputs),
         owners=owners,
     )

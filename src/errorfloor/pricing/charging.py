@@ -1,19 +1,23 @@
 """From bounds and a noise's information to charges on accounts."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
 from errorfloor.pricing.accounts import Account, Charge, cell_text
 from errorfloor.pricing.bounding import Bounds, OutputBounds
-from errorfloor.pricing.interval import quiet
+from errorfloor.pricing.interval import quiet, up
 
 SLACK = 1 + 2.0**-48  # more than the roundings of a product of a few factors
 
 
 @quiet
-def charges(bounds: Bounds, output: int, information: float) -> dict[Account, Charge]:
+def charges(bounds: Bounds, output: int, information: float, *, rounding: float = 0.0) -> dict[Account, Charge]:
     """Give what one output costs each account, if noise of that information is added to it.
+
+    ``rounding`` is what the value is rounded by before noise is added; η is the evaluation error and that.
 
     For an entry, A = max over groups of I·L² and E = max over groups of I·η², over the groups that have rows in the
     account's cell. For owners, A = max over owners of Σ over groups of I·(n·M + 2η)², n the owner's rows in the group
@@ -30,6 +34,7 @@ def charges(bounds: Bounds, output: int, information: float) -> dict[Account, Ch
     if not 0 < information < np.inf:
         raise InputError(f"information must be a positive number, got {information}")
     bound = bounds.outputs[output]
+    bound = replace(bound, error=up(bound.error + rounding))
     result: dict[Account, Charge] = {}
     live = bound.defined[bounds.group]
     errors = np.where(live, information * bound.error[bounds.group] ** 2 * SLACK, 0.0)

@@ -11,6 +11,7 @@ from errorfloor.checks import Array
 from errorfloor.pricing.forms import form_of
 from errorfloor.pricing.functions import FUNCTIONS
 from errorfloor.pricing.interval import UNIT, ZERO, Interval, quiet, up
+from errorfloor.pricing.rounding import covariance_rounding
 from errorfloor.pricing.rows import Rows
 from errorfloor.pricing.scene import Bound, Scene, where_defined
 from errorfloor.pricing.totals import exact_total, public_total
@@ -44,7 +45,10 @@ def covariance_bound(node: Covariance, scene: Scene) -> Bound:
             value=ZERO.where(single, _spread(node, scene, hulls) * stretch),
             slopes=slopes,
             move=scene.moves(first, _moved(node, first, second, hulls, scene)),
-            error=np.where(single, 0.0, (errors * HALF * stretch).high),
+            error=up(
+                np.where(single, 0.0, (errors * HALF * stretch).high)
+                + covariance_rounding(node.first, node.second, scene)
+            ),
             defined=defined,
         )
     )

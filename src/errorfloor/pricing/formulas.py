@@ -1,19 +1,20 @@
 """The walk over a formula: rules of calculus on enclosures, from aggregates up to an output."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.pricing.covariance import covariance_bound
-from errorfloor.pricing.functions import FUNCTIONS, TINY
+from errorfloor.pricing.functions import FUNCTIONS
 from errorfloor.pricing.interval import ZERO, Interval, quiet, up
 from errorfloor.pricing.refusals import no_derivative, no_quotient
+from errorfloor.pricing.rounding import computed, rounded
 from errorfloor.pricing.scene import Bound, Scene, where_defined
 from errorfloor.pricing.totals import sum_bound
 from errorfloor.pricing.weighted_mean import weighted_mean_bound
-from errorfloor.sql.apply import APPLY_ERROR
+from errorfloor.sql.double_functions import FUNCTION_ERROR
+from errorfloor.sql.double_words import LEAST, UNDERFLOW
 from errorfloor.sql.plan import (
     Apply,
     Constant,
@@ -28,8 +29,9 @@ from errorfloor.sql.plan import (
     WeightedMean,
 )
 
-AS_A_DOUBLE = 2.0**-52  # relative: the exact result becomes a double
-NEARLY = Interval.of(1 - AS_A_DOUBLE, 1 + AS_A_DOUBLE)  # more than any function of a formula is off by
+AS_A_DOUBLE = 2.0**-49  # relative: eight times what the released double may be off by, so that 62 bits hold its steps
+ABSOLUTE = ("ln", "tanh")  # functions whose error is not relative to a small value
+POSITIVE = ("ln", "sqrt")  # functions of numbers above 0
 LEAST_ERROR = 2.0**-400  # its square is still a double: no result is called exact
 
 
@@ -41,11 +43,18 @@ def formula_bound(node: Formula, scene: Scene) -> Bound:
 
     Raises ``RefusedError`` where a derivative has no bound.
     """
+    if node not in scene.known:
+        scene.known[node] = _bound(node, scene)
+    return scene.known[node]
+
+
+def _bound(node: Formula, scene: Scene) -> Bound:
     match node:
         case Constant():
-            return _exact(Interval.exact(node.value).broadcast((scene.groups,)), scene)
+            constant = Interval.exact(node.value).broadcast((scene.groups,))
+            return _public(constant, rounded(constant, np.zeros(scene.groups)), scene)
         case Count():
-            return _exact(Interval(scene.count(node.where), scene.count(node.where)), scene)
+            return _public(Interval(scene.count(node.where), scene.count(node.where)), np.zeros(scene.groups), scene)
         case Sum():
             return sum_bound(node, scene)
         case Covariance():
@@ -67,12 +76,12 @@ def formula_bound(node: Formula, scene: Scene) -> Bound:
 @quiet
 def final_error(bound: Bound) -> Array:
     """Bound what the released number is off by before noise: the formula's error and its conversion to a double."""
-    return up(up(bound.error + up(AS_A_DOUBLE * bound.value.magnitude)) + LEAST_ERROR)
+    return up(up(bound.error + up(AS_A_DOUBLE * computed(bound).magnitude)) + LEAST_ERROR)
 
 
-def _exact(value: Interval, scene: Scene) -> Bound:
+def _public(value: Interval, error: Array, scene: Scene) -> Bound:
     still = np.zeros(len(scene.facts.rows))
-    return Bound(value, {}, still, np.zeros(scene.groups), np.ones(scene.groups, dtype=bool))
+    return Bound(value, {}, still, error, np.ones(scene.groups, dtype=bool))
 
 
 def _folded(parts: tuple[Formula, ...], scene: Scene, rule: Callable[[Bound, Bound, Scene], Bound]) -> Bound:
@@ -92,8 +101,9 @@ def _slope(bound: Bound, name: str) -> Interval:
 
 def _plus(one: Bound, two: Bound, scene: Scene) -> Bound:
     slopes = {name: _slope(one, name) + _slope(two, name) for name in _names(one, two)}
-    move, error = up(one.move + two.move), up(one.error + two.error)
-    return Bound(one.value + two.value, slopes, move, error, one.defined & two.defined)
+    total = one.value + two.value
+    error = rounded(total, up(one.error + two.error))
+    return Bound(total, slopes, up(one.move + two.move), error, one.defined & two.defined)
 
 
 def _times(one: Bound, two: Bound, scene: Scene) -> Bound:
@@ -101,8 +111,10 @@ def _times(one: Bound, two: Bound, scene: Scene) -> Bound:
     here, there = one.value[scene.facts.group], two.value[scene.facts.group]
     slopes = {name: _slope(one, name) * there + _slope(two, name) * here for name in _names(one, two)}
     move = up(up(one.move * there.magnitude) + up(two.move * here.magnitude))
-    error = up(up(one.error * two.value.magnitude) + up(two.error * one.value.magnitude))
-    return Bound(one.value * two.value, slopes, move, error, one.defined & two.defined)
+    product = one.value * two.value
+    carried = up(up(one.error * computed(two).magnitude) + up(two.error * one.value.magnitude))
+    error = rounded(product, up(carried + UNDERFLOW))
+    return Bound(product, slopes, move, error, one.defined & two.defined)
 
 
 def _quotient(node: Quotient, scene: Scene) -> Bound:
@@ -110,40 +122,53 @@ def _quotient(node: Quotient, scene: Scene) -> Bound:
     above, below = formula_bound(node.numerator, scene), formula_bound(node.denominator, scene)
     zero = (below.value.low == 0) & (below.value.high == 0)
     defined = above.defined & below.defined & ~zero
-    if (below.value.has_zero & defined).any():
-        raise no_quotient(node.numerator, node.denominator, below.value[below.value.has_zero & defined])
+    divisor = computed(below)
+    if (divisor.has_zero & defined).any():
+        raise no_quotient(node.numerator, node.denominator, below.value[divisor.has_zero & defined])
     one = Interval.of(1.0, 1.0)
-    top, bottom = above.value.where(defined, one), below.value.where(defined, one)
+    top, bottom, divisor = (each.where(defined, one) for each in (above.value, below.value, divisor))
     ratio = top / bottom
     here, under = ratio[scene.facts.group], bottom[scene.facts.group]
     slopes = {name: (_slope(above, name) - here * _slope(below, name)) / under for name in _names(above, below)}
     move = ZERO.widened(up(above.move + up(below.move * here.magnitude))) / under
-    off = ZERO.widened(up(above.error + up(below.error * ratio.magnitude))) / bottom
-    return where_defined(Bound(ratio, slopes, move.high, off.high, defined))
+    off = ZERO.widened(up(up(above.error + up(below.error * ratio.magnitude)) + UNDERFLOW)) / divisor
+    error = np.where(_far_from_zero(divisor), rounded(ratio, off.high), np.inf)
+    return where_defined(Bound(ratio, slopes, move.high, error, defined))
 
 
 def _power(node: Power, scene: Scene) -> Bound:
     """(f^k)′ = k·f^(k−1)·f′."""
     base = formula_bound(node.base, scene)
-    steep = Interval.exact(node.exponent) * base.value ** (node.exponent - 1)
-    return _chained(base, base.value**node.exponent, steep, scene)
+    steep, widely = (
+        Interval.exact(node.exponent) * value ** (node.exponent - 1) for value in (base.value, computed(base))
+    )
+    value = base.value**node.exponent
+    error = rounded(value, up(widely.magnitude * base.error + node.exponent * UNDERFLOW), 2 * node.exponent)
+    return _chained(base, value, steep, error, scene)
 
 
 def _apply(node: Apply, scene: Scene) -> Bound:
-    """f(g)′ = f′(g)·g′; the function itself is off by a relative error of ``APPLY_ERROR``."""
+    """f(g)′ = f′(g)·g′; the function itself is off by ``FUNCTION_ERROR``, of its value or absolutely."""
     inner = formula_bound(node.argument, scene)
     function = FUNCTIONS[node.function]
-    outside = ~function.domain(inner.value, node.parameters) & inner.defined
+    argument = computed(inner).where(inner.defined, inner.value)
+    outside = ~function.domain(argument, node.parameters) & inner.defined
     if outside.any():
         raise no_derivative(node.function, node.parameters, node.argument, inner.value[outside])
-    value = function.value(inner.value, node.parameters)
-    own = up(APPLY_ERROR * value.magnitude + TINY)
-    chained = _chained(inner, value * NEARLY, function.slope(inner.value, node.parameters), scene)
-    return where_defined(replace(chained, error=up(chained.error + own)))
+    value, steep = (rule(inner.value, node.parameters) for rule in (function.value, function.slope))
+    reach, widely = (rule(argument, node.parameters) for rule in (function.value, function.slope))
+    scale = np.maximum(reach.magnitude, 1.0 if node.function in ABSOLUTE else 0.0)
+    own = up(FUNCTION_ERROR * scale + UNDERFLOW)
+    error = rounded(value, up(up(widely.magnitude * inner.error) + own))
+    error = np.where(_far_from_zero(argument) | (node.function not in POSITIVE), error, np.inf)
+    return _chained(inner, value, steep, error, scene)
 
 
-def _chained(inner: Bound, value: Interval, steep: Interval, scene: Scene) -> Bound:
+def _chained(inner: Bound, value: Interval, steep: Interval, error: Array, scene: Scene) -> Bound:
     at_parts = steep[scene.facts.group]
     slopes = {name: at_parts * slope for name, slope in inner.slopes.items()}
-    move, error = up(at_parts.magnitude * inner.move), up(steep.magnitude * inner.error)
-    return where_defined(Bound(value, slopes, move, error, inner.defined))
+    return where_defined(Bound(value, slopes, up(at_parts.magnitude * inner.move), error, inner.defined))
+
+
+def _far_from_zero(value: Interval) -> Array:
+    return (value.low >= LEAST) | (value.high <= -LEAST)

@@ -10,7 +10,8 @@ from errorfloor.pricing.facts import Facts
 from errorfloor.pricing.interval import UNIT, Interval, grouped_hull
 from errorfloor.pricing.rows import MOST_NUMBERS, Ranges, Rows
 from errorfloor.pricing.storage import Storage
-from errorfloor.sql.plan import Condition
+from errorfloor.sql.layout import Layout
+from errorfloor.sql.plan import Condition, Formula
 from errorfloor.sql.polynomial import Polynomial
 
 
@@ -33,13 +34,15 @@ class Bound:
 
 @dataclass
 class Scene:
-    """The rows of a question as pricing sees them."""
+    """The rows of a question as pricing sees them; ``known`` are bounds of formulas that were found already."""
 
     facts: Facts
     ranges: Ranges
     storage: Storage
     most: int = MOST_NUMBERS
+    layout: Layout = field(default_factory=lambda: Layout({}, {}, rows=1))
     walked: dict[tuple[Polynomial, Condition], Rows] = field(default_factory=dict)
+    known: dict[Formula, Bound] = field(default_factory=dict)
 
     @property
     def groups(self) -> int:

@@ -1,14 +1,15 @@
 """Sums over the rows of a group: enclosures of private ones, exact values of public ones."""
 
 from errorfloor.pricing.facts import integer_intervals
-from errorfloor.pricing.interval import ZERO, Interval, grouped_sum
+from errorfloor.pricing.interval import ZERO, Interval, grouped_sum, up
+from errorfloor.pricing.rounding import sum_rounding
 from errorfloor.pricing.scene import Bound, Scene, where_defined
 from errorfloor.sql.plan import Condition, Sum
 from errorfloor.sql.polynomial import Polynomial
 
 
 def sum_bound(node: Sum, scene: Scene) -> Bound:
-    """Enclose a sum; its derivative by an entry is that of the entry's own row, and errors of rows add up."""
+    """Enclose a sum; its derivative by an entry is that of the entry's own row, and errors of rows and steps add up."""
     rows = scene.rows(node.of, node.where)
     group = scene.facts.group[rows.active]
     many = scene.facts.count(node.where)[rows.active].astype(float)
@@ -19,7 +20,7 @@ def sum_bound(node: Sum, scene: Scene) -> Bound:
             value=total(node.of, node.where, scene),
             slopes=slopes,
             move=scene.moves(rows, rows.move()),
-            error=grouped_sum(errors, group, scene.groups).high,
+            error=up(grouped_sum(errors, group, scene.groups).high + sum_rounding(node.of, node.where, scene)),
             defined=scene.count(node.where) > 0,
         )
     )

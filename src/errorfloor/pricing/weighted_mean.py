@@ -8,8 +8,10 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.pricing.interval import UNIT, ZERO, Interval, up
 from errorfloor.pricing.refusals import no_weight
+from errorfloor.pricing.rounding import rounded, sum_rounding
 from errorfloor.pricing.scene import Bound, Scene, where_defined
 from errorfloor.pricing.totals import total as total_of
+from errorfloor.sql.double_words import LEAST, UNDERFLOW
 from errorfloor.sql.plan import WeightedMean
 
 SHARE = Interval.of(0.0, 1.0)
@@ -39,7 +41,11 @@ def weighted_mean_bound(node: WeightedMean, scene: Scene) -> Bound:
         slopes[name] = scene.at_parts(value, moved, node.where)
     many = Interval(count, count)
     tilted = many * ZERO.widened(up(scene.worst_error(weight) * hull.width)) / total
-    error = (ZERO.widened(scene.worst_error(value)) + tilted).high
+    off = up(sum_rounding(node.value * node.weight, node.where, scene))
+    spun = up(sum_rounding(node.weight, node.where, scene) * hull.magnitude)
+    steps = ZERO.widened(up(up(off + spun) + UNDERFLOW)) / total
+    error = rounded(hull, (ZERO.widened(scene.worst_error(value)) + tilted + steps + steps).high)
+    error = np.where(total.low > 2 * LEAST, error, np.inf)
     width = hull[group].width
     far = up(up(share.high * value.move()) + up(up(pull.high * width) * weight.move()))
     return where_defined(Bound(hull, slopes, scene.moves(value, np.minimum(far, width)), error, defined))

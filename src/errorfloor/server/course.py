@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Sequence
 
 from errorfloor.errors import AnswerFailedError, LedgerError, RefusedError
-from errorfloor.server.cost import public_cost
 from errorfloor.server.failures import DoorError
 from errorfloor.server.grid import Grid
 from errorfloor.service import Price
@@ -60,7 +59,7 @@ class Course(Attendant):
 
     def priced(self, prepared: Prepared) -> None:
         """Refuse what takes too long to answer: after the charge it would not be given up."""
-        self._cost = public_cost(prepared)
+        self._cost = prepared.cost
         if self._cost > self._time_limit:
             raise RefusedError(
                 f"answering this takes up to {self._cost:.3g} s, and {self._time_limit:g} s are allowed; nothing was "

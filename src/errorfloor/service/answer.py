@@ -193,6 +193,8 @@ def _reach(one: PreparedOutput) -> float:
 
 def _certain(one: PreparedOutput) -> str:
     unit = f" {one.output.unit}" if one.output.unit else ""
+    if one.constant is not None:
+        return f"{one.output.name} follows from public facts: no private value moves it."
     if one.added is None:
         empty = is_private(one.output.formula)
         return (

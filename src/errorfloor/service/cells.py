@@ -24,7 +24,7 @@ class CellFacts:
         added, name, unit = self._one.added, self._one.output.name, self._one.output.unit
         if added is None or row[name] is None:
             return {"answer": row[name], "exact": added is None, "unit": unit}
-        error = float(self._bounds.error[group])
+        error = float(self._bounds.error[group]) + added.grain / 2
         cell = {
             "answer": row[name],
             "exact": False,

@@ -14,6 +14,7 @@ from errorfloor.errors import InputError, RefusedError
 from errorfloor.noise import Noise, RaisedCosine
 from errorfloor.noise.lattice import Lattice
 from errorfloor.noise.translation import Translation
+from errorfloor.service.rounding import grain
 from errorfloor.support import HalfLine, Interval
 
 MOST_ERROR = 1e-6  # of the noise's width: larger evaluation errors are refused
@@ -38,6 +39,11 @@ class Added:
     low: float
     high: float
     offset: float = 0.0
+
+    @property
+    def grain(self) -> float:
+        """The part of a step to which values and noise are rounded before they are added."""
+        return grain(self.lattice)
 
     @cached_property
     def information(self) -> float:
@@ -69,7 +75,7 @@ class Added:
 def within(low: float, high: float, *, evaluation_error: float) -> Added:
     """Give the least informative noise that keeps the released number within [low, high] of the true one.
 
-    The noise's interval is narrower by half a lattice step and by the evaluation error on either side.
+    The noise's interval is narrower by half a lattice step, by a grain and by the evaluation error on either side.
     """
     width = high - low
     if evaluation_error > MOST_ERROR * width:
@@ -83,7 +89,8 @@ def within(low: float, high: float, *, evaluation_error: float) -> Added:
     if abs(offset) > MOST_OFFSET * width:
         raise InputError(f"an interval of width {width:g} must lie nearer to 0 than {MOST_OFFSET:g} times that")
     # what rounding puts between the ends and offset ± width/2 is far below the lattice's margin
-    inside = lattice.inside(-width / 2 + evaluation_error, width / 2 - evaluation_error)
+    spare = evaluation_error + grain(lattice)
+    inside = lattice.inside(-width / 2 + spare, width / 2 - spare)
     return Added(RaisedCosine(*inside), lattice, low, high, offset)
 
 
@@ -97,7 +104,7 @@ def above_the_truth(max_loss: float, *, evaluation_error: float) -> Added:
             f"{rough.unit:.3g}: allow a larger max_loss",
             reason="evaluation",
         )
-    margin = lattice.outside(0.0, 0.0)[1] + evaluation_error
+    margin = lattice.outside(0.0, 0.0)[1] + evaluation_error + grain(lattice)
     if not margin < math.sqrt(max_loss) / 2:
         raise InputError(f"max_loss {max_loss:g} leaves no room for noise")
     # with w = v + m: E w² = E v² + 2m E v + m² ≤ (√(E v²) + m)²

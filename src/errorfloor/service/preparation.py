@@ -1,7 +1,8 @@
 """Everything about a question that follows from public facts: bounds, noises, labels and charges."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from errorfloor import catalogue as declared
 from errorfloor.catalogue import Catalogue, Table
@@ -9,7 +10,10 @@ from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
 from errorfloor.identity import Label
 from errorfloor.identity.labels import Encoded
-from errorfloor.pricing import Account, Bounds, Charge, FactsCache, bounds, charges
+from errorfloor.noise.lattice import Lattice
+from errorfloor.pricing import Account, Bounds, Charge, FactsCache, OutputBounds, bounds, charges
+from errorfloor.pricing.interval import up
+from errorfloor.service.cost import public_cost
 from errorfloor.service.noises import Added, Wish, bound_for, within
 from errorfloor.service.sticky import function_of, label_of
 from errorfloor.service.terms import Terms, terms_of
@@ -18,15 +22,22 @@ from errorfloor.sql.plan import Condition, Output, Question, is_private
 from errorfloor.sql.polynomial import Monomial
 from errorfloor.vault import Snapshot, snapshot
 
+LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs
+
 
 @dataclass(frozen=True)
 class PreparedOutput:
-    """One output: what is added to it and what that is charged to whom; a public one has neither."""
+    """One output: what is added to it and what that is charged to whom; a public one has neither.
+
+    Nor has a constant: one that no private value moves by a grain. It is answered from public facts, on the lattice
+    ``constant``, and never looked up.
+    """
 
     output: Output
     added: Added | None
     label: Label | None
     charges: Mapping[Account, Charge]
+    constant: Lattice | None = None
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,21 @@ class Prepared:
     allowances: Mapping[Account, Charge]
     sums: tuple[tuple[Monomial, Condition], ...]
     statement: str
+    engine: str
+
+    @property
+    def looked_up(self) -> tuple[PreparedOutput, ...]:
+        """The outputs whose values are read once the charge is made: all but constants."""
+        return tuple(one for one in self.outputs if one.constant is None)
+
+    def bounds_of(self, one: PreparedOutput) -> OutputBounds:
+        """Give the bounds of one of the outputs."""
+        return next(bounds for bounds, other in zip(self.bounds.outputs, self.outputs, strict=True) if other is one)
+
+    @cached_property
+    def cost(self) -> float:
+        """A bound on the seconds between the charge and the answer, from public facts."""
+        return public_cost(self, self.engine)
 
     @property
     def terms(self) -> Terms:
@@ -106,7 +132,7 @@ def _plan(text: str, catalogue: Catalogue, engine: Engine, known: Known) -> Plan
     names = (question.table, *(join.table for join in question.joins))
     snapshots = tuple(known.snapshot(catalogue, name, engine) for name in names)
     bounded = bounds(question, catalogue, snapshots, engine, known.facts)
-    sums = tuple(dict.fromkeys(pair for one in question.outputs for pair in needed(one.formula)))
+    sums = _sums(question.outputs)
     statement = scan(question, snapshots, sums, bounded.layout, engine.dialect)
     functions = tuple(function_of(question, output, bounded.layout, snapshots) for output in question.outputs)
     private = tuple(index for index, output in enumerate(question.outputs) if is_private(output.formula))
@@ -120,23 +146,46 @@ def _plan(text: str, catalogue: Catalogue, engine: Engine, known: Known) -> Plan
 def prepare(text: str, wish: Wish, catalogue: Catalogue, engine: Engine, known: Known) -> Prepared:
     """Parse, bound, choose noises, and price; public columns only are read."""
     plan = known.plan(text, catalogue, engine)
-    question, table, bounded, private = plan.question, plan.table, plan.bounds, plan.private
-    outputs = []
-    for index, output in enumerate(question.outputs):
-        if index not in private or not bounded.outputs[index].defined.any():
-            outputs.append(PreparedOutput(output, None, None, {}))
-            continue
-        error = _evaluation_error(bounded, index)
-        if wish.spend is not None:
-            affordable = _affordable(_unit_charges(bounded, index), plan.allowances, wish.spend / len(private))
-            bound = bound_for(affordable, error)
-            added = within(-bound, bound, evaluation_error=error)
-        else:
-            added = wish.added(output.name, error)
-        cost = charges(bounded, index, added.information)
-        outputs.append(PreparedOutput(output, added, label_of(plan.functions[index], added), cost))
-    limits, sums, statement = plan.allowances, plan.sums, plan.statement
-    return Prepared(question, table, plan.snapshots, bounded, tuple(outputs), limits, sums, statement)
+    outputs = tuple(_prepared_output(index, wish, plan) for index in range(len(plan.question.outputs)))
+    sums, statement = plan.sums, plan.statement
+    if any(one.constant is not None for one in outputs):
+        sums = _sums(one.output for one in outputs if one.constant is None)
+        statement = scan(plan.question, plan.snapshots, sums, plan.bounds.layout, engine.dialect)
+    return Prepared(
+        plan.question, plan.table, plan.snapshots, plan.bounds, outputs, plan.allowances, sums, statement, engine.name
+    )
+
+
+def _prepared_output(index: int, wish: Wish, plan: Plan) -> PreparedOutput:
+    output, bounded = plan.question.outputs[index], plan.bounds
+    if index not in plan.private or not bounded.outputs[index].defined.any():
+        return PreparedOutput(output, None, None, {})
+    error = _evaluation_error(bounded, index)
+    if wish.spend is not None:
+        affordable = _affordable(_unit_charges(bounded, index), plan.allowances, wish.spend / len(plan.private))
+        bound = bound_for(affordable, error)
+        added = within(-bound, bound, evaluation_error=error)
+    else:
+        added = wish.added(output.name, error)
+    if _is_constant(bounded.outputs[index], added.grain):
+        return PreparedOutput(output, None, None, {}, constant=added.lattice)
+    exact = charges(bounded, index, added.information, rounding=added.grain / 2)
+    cost = {account: _at_least(charge, plan.allowances[account]) for account, charge in exact.items()}
+    return PreparedOutput(output, added, label_of(plan.functions[index], added), cost)
+
+
+def _is_constant(bounds: OutputBounds, grain: float) -> bool:
+    """Say whether no private values move any cell of an output by a grain, all of them together."""
+    return bool((up(bounds.high - bounds.low)[bounds.defined] < grain).all())
+
+
+def _at_least(charge: Charge, allowance: Charge) -> Charge:
+    """Raise a charge to a millionth of the allowance: no question is free to ask in a thousand variants."""
+    return Charge(max(charge.information, LEAST_SHARE * allowance.information), charge.evaluation)
+
+
+def _sums(outputs: Iterable[Output]) -> tuple[tuple[Monomial, Condition], ...]:
+    return tuple(dict.fromkeys(pair for output in outputs for pair in needed(output.formula)))
 
 
 def _unit_charges(bounded: Bounds, index: int) -> dict[Account, Charge]:

@@ -1,88 +1,96 @@
-"""From exact values to released numbers: add the sticky noise, round to the lattice, lay out the table."""
+"""From a charge to released numbers: draw, look, add, round, lay out the table. Its cost is public."""
 
-from collections.abc import Sequence
+import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.errors import AnswerFailedError
 from errorfloor.identity import Key
 from errorfloor.service.preparation import Prepared, PreparedOutput
-from errorfloor.service.scanning import exact_values
+from errorfloor.service.rounding import nearest_multiple, released
+from errorfloor.service.scanning import values_before_noise
 from errorfloor.service.sticky import draw
 from errorfloor.service.table import arranged, plain_key
+from errorfloor.sql.double_words import DoubleWord
 from errorfloor.vault import is_current
+
+Numbers = list[Any]
 
 
 def look_and_release(prepared: Prepared, engine: Engine, key: Key) -> tuple[pa.Table, tuple[int, ...]]:
-    """Read the private columns, draw, and give the released table; to be called once the charge is durable.
+    """Draw, read the private columns, and give the released table; to be called once the charge is durable.
 
     Raises AnswerFailedError, always the same, if anything fails: what is said of it could depend on private values. It
     fails too if a snapshot was made anew since it was first looked up: the noise belongs to the one that was priced.
     """
-    released = None
+    answer = None
     try:
-        values = exact_values(prepared, engine)
+        noises = [_drawn(one, prepared, key) for one in prepared.looked_up]
+        values = values_before_noise(prepared, engine)
         if all(is_current(one, engine) for one in prepared.snapshots):
-            released = release(prepared, values, key)
+            answer = release(prepared, values, noises)
     except Exception:  # leaving the block drops it, so that nothing of it stays in the error below
-        released = None
-    if released is None:
+        answer = None
+    if answer is None:
         raise AnswerFailedError
-    return released
+    return answer
 
 
-def release(prepared: Prepared, values: Sequence[Sequence[Any]], key: Key) -> tuple[pa.Table, tuple[int, ...]]:
-    """Give the released table, and which group each of its rows is.
-
-    Sum and rounding are exact, so that the released number is the double nearest to a multiple of the lattice's step.
-    """
+def release(
+    prepared: Prepared, values: list[DoubleWord], noises: list[Array | None]
+) -> tuple[pa.Table, tuple[int, ...]]:
+    """Give the released table, and which group each of its rows is."""
     question, groups = prepared.question, prepared.bounds.groups
     outputs = {one.output.name: one for one in prepared.outputs}
-    released = {
-        one.output.name: _numbers(one, exact, prepared, key)
-        for one, exact in zip(prepared.outputs, values, strict=True)
+    found = iter(zip(values, noises, strict=True))
+    numbers = {
+        one.output.name: _constant(one, prepared) if one.constant is not None else _numbers(one, *next(found), prepared)
+        for one in prepared.outputs
     }
-    places = arranged(question, groups, released)
+    places = arranged(question, groups, numbers)
     keys = {one.name: index for index, one in enumerate(question.keys)}
     columns: dict[str, list[Any]] = {}
     for name in question.selected:
         if name in outputs:
-            columns |= _shown(outputs[name], [released[name][place] for place in places])
+            columns |= _shown(outputs[name], [numbers[name][place] for place in places])
         else:
             columns[name] = [plain_key(groups[place][keys[name]]) for place in places]
     return pa.table(columns), places
 
 
-def _numbers(one: PreparedOutput, exact: Sequence[Any], prepared: Prepared, key: Key) -> list[Any]:
+def _drawn(one: PreparedOutput, prepared: Prepared, key: Key) -> Array | None:
     if one.added is None or one.label is None:
-        return [None if value is None else _plain(value) for value in exact]
-    noise = draw(key, one.label, prepared.bounds.groups, one.added).tolist()
-    step, offset = Fraction(one.added.lattice.step), Fraction(one.added.offset)
-    return [
-        None if value is None else _on_lattice(Fraction(value) if offset == 0 else value + offset, drawn, step)
-        for value, drawn in zip(exact, noise, strict=True)
-    ]
+        return None
+    return draw(key, one.label, prepared.bounds.groups, one.added)
 
 
-def _on_lattice(value: Fraction, noise: float, step: Fraction) -> float:
-    """Give the multiple of the step nearest to value + noise, halves to even, in integers: exact, and quick.
-
-    >>> _on_lattice(Fraction(1, 3), 0.25, Fraction(1, 100))
-    0.58
-    """
-    above, below = noise.as_integer_ratio()
-    numerator = (value.numerator * below + above * value.denominator) * step.denominator
-    denominator = value.denominator * below * step.numerator
-    whole, rest = divmod(numerator, denominator)
-    if 2 * rest > denominator or (2 * rest == denominator and whole % 2):
-        whole += 1
-    return whole * step.numerator / step.denominator
+def _constant(one: PreparedOutput, prepared: Prepared) -> Numbers:
+    """Give a number that no private value moves: the lattice point nearest to the middle of what it can be."""
+    assert one.constant is not None
+    bounds = prepared.bounds_of(one)
+    middle = nearest_multiple(bounds.low / 2 + bounds.high / 2, one.constant)
+    return _where(bounds.defined, middle.tolist())
 
 
-def _shown(one: PreparedOutput, values: list[Any]) -> dict[str, list[Any]]:
+def _numbers(one: PreparedOutput, value: DoubleWord, noise: Array | None, prepared: Prepared) -> Numbers:
+    defined = prepared.bounds_of(one).defined
+    if one.added is None or noise is None:
+        return _where(defined, list(map(_plain, value.high.tolist(), value.low.tolist())))
+    safe = DoubleWord(np.where(defined, value.high, 0.0), np.where(defined, value.low, 0.0))
+    return _where(defined, released(safe, noise, one.added.offset, one.added.lattice).tolist())
+
+
+def _where(defined: Array, numbers: Numbers) -> Numbers:
+    """Put None where public facts make an output NULL."""
+    return [number if there else None for number, there in zip(numbers, defined.tolist(), strict=True)]
+
+
+def _shown(one: PreparedOutput, values: Numbers) -> dict[str, Numbers]:
     name, added = one.output.name, one.added
     if added is None:
         return {name: values}
@@ -91,7 +99,10 @@ def _shown(one: PreparedOutput, values: list[Any]) -> dict[str, list[Any]]:
     return {name: values, f"{name}_low": low, f"{name}_high": high}
 
 
-def _plain(value: Any) -> int | float:
-    exact = Fraction(value)
-    whole = exact.denominator == 1 and abs(exact) < 2**63
-    return int(exact) if whole else float(exact)
+def _plain(high: float, low: float) -> int | float:
+    """Give a public number, as an integer where it is whole: nearer to one than its evaluation is off by."""
+    if not math.isfinite(high + low):
+        return high
+    exact = Fraction(high) + Fraction(low)
+    whole = round(exact)
+    return whole if abs(whole) < 2**63 and abs(exact - whole) <= abs(exact) / 2**80 else float(exact)

@@ -1,26 +1,32 @@
-"""The one place where private columns are read: the exact value of every output for every group."""
+"""The one place where private columns are read: the value of every output for every group, before noise."""
 
-from typing import Any
+import numpy as np
 
 from errorfloor.engines import Engine
 from errorfloor.service.preparation import Prepared
-from errorfloor.sql import evaluate
+from errorfloor.sql import evaluate, fixed_width
+from errorfloor.sql.double_words import DoubleWord
 
 
-def exact_values(prepared: Prepared, engine: Engine) -> list[list[Any]]:
-    """Run the scan and evaluate the formulas: a value for every output and every group, None where it is NULL.
+def values_before_noise(prepared: Prepared, engine: Engine) -> list[DoubleWord]:
+    """Run the scan and evaluate the formulas: for each output that is looked up, its value for every group.
 
     To be called once the charge is durable. What a failure says could depend on private values: it must not get out.
+
+    *Guarantee*: after the scan the number of operations, their precision and the memory that they use follow from the
+    question and from public facts.
     """
     question, layout = prepared.question, prepared.bounds.layout
+    formulas = [one.output.formula for one in prepared.looked_up]
+    if not formulas:
+        return []
     result = engine.query(prepared.statement)
     row_of = {group: row for row, group in enumerate(prepared.bounds.keys_of(result, question, layout))}
-    columns = [result.column(f"s{j}").to_pylist() for j in range(len(prepared.sums))]
-    values: list[list[Any]] = [[] for _ in question.outputs]
-    for place, group in enumerate(prepared.bounds.groups):
-        row = row_of[group]
-        known = {pair: None if c[row] is None else int(c[row]) for pair, c in zip(prepared.sums, columns, strict=True)}
-        for into, output, bound in zip(values, question.outputs, prepared.bounds.outputs, strict=True):
-            # whether a cell is NULL follows from public facts, which it was priced by
-            into.append(evaluate(output.formula, known, layout) if bound.defined[place] else None)
-    return values
+    order = np.array([row_of[group] for group in prepared.bounds.groups], dtype=np.int64)
+    sums = {}
+    for j, wanted in enumerate(prepared.sums):
+        total = fixed_width.read(result.column(f"s{j}"))
+        sums[wanted] = DoubleWord(total.high[order], total.low[order])
+    shape = (len(order),)
+    values = evaluate(formulas, sums, layout)
+    return [DoubleWord(np.broadcast_to(one.high, shape), np.broadcast_to(one.low, shape)) for one in values]

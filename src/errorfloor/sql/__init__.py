@@ -1,13 +1,12 @@
 """Questions: parse → typed plan → compile for an engine."""
 
 from errorfloor.sql.compile import denominator, facts, owners, scan
-from errorfloor.sql.evaluate import applied, evaluate, needed
+from errorfloor.sql.evaluate import evaluate, needed
 from errorfloor.sql.layout import Layout, stored_layout
 from errorfloor.sql.parse import parse
 
 __all__ = [
     "Layout",
-    "applied",
     "denominator",
     "evaluate",
     "facts",

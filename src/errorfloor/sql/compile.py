@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from errorfloor.engines.dialects import Dialect
+from errorfloor.sql import fixed_width
 from errorfloor.sql.layout import Layout, completed
 from errorfloor.sql.plan import Always, Column, Compare, Condition, Literal, Question, Scalar
 from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
@@ -29,9 +30,9 @@ def scan(
 ) -> str:
     """Write the statement that looks: k0, k1, … (the group), s0, s1, … (sums of monomials where a condition holds).
 
-    Each sum is an exact integer as text, in units of the monomial's scale; NULL if no row counts, but 0 for the
-    monomial ONE, which counts rows. Keys that are numbers are integers as text in units of 1/denominator, other keys
-    are themselves. Without keys there is one row.
+    Each sum is an exact integer as text of one length (``fixed_width``), in units of the monomial's scale; NULL if no
+    row counts, but 0 for the monomial ONE, which counts rows. Keys that are numbers are integers as text in units of
+    1/denominator, other keys are themselves. Without keys there is one row.
 
     Guarantee: the sums do not depend on the engine, the order of rows or the number of threads (compile.proof.md).
 
@@ -47,7 +48,7 @@ def scan(
     >>> snapshot = Snapshot("homes", "1", homes, "homes", 3, {"id": "p0"}, {"id": (1, 3)})
     >>> asked = Question("homes", "1", (), Always(), (), (), (), (), None)
     >>> print(scan(asked, [snapshot], [(ONE, Always())], Layout({}, {}, rows=3), DuckDBDialect()))
-    SELECT CAST(count(*) AS VARCHAR) AS s0
+    SELECT CAST(count(*) + CAST(50000000000000000000000000000000000000 AS HUGEINT) AS VARCHAR) AS s0
     FROM homes AS t0
     """
     row = Row.of(snapshots, completed(layout, question, snapshots), dialect)
@@ -93,8 +94,8 @@ def facts(
         columns += [
             f"{dialect.text(f'min({_where(row, where, value)})')} AS low_{j}",
             f"{dialect.text(f'max({_where(row, where, value)})')} AS high_{j}",
-            f"{dialect.total(_where(row, where, above), bound, layout.rows)} AS above_{j}",
-            f"{dialect.total(_where(row, where, below), bound, layout.rows)} AS below_{j}",
+            f"{dialect.text(dialect.total(_where(row, where, above), bound, layout.rows))} AS above_{j}",
+            f"{dialect.text(dialect.total(_where(row, where, below), bound, layout.rows))} AS below_{j}",
         ]
     return _statement(question, snapshots, row, cells, columns)
 
@@ -177,6 +178,9 @@ def _where(row: Row, where: Condition, sql: str) -> str:
 
 def _sum(row: Row, monomial: Monomial, where: Condition) -> str:
     if monomial == ONE:
-        return row.dialect.text("count(*)" if isinstance(where, Always) else f"count({_where(row, where, '1')})")
+        return fixed_width.write(
+            "count(*)" if isinstance(where, Always) else f"count({_where(row, where, '1')})", row.dialect
+        )
     bound = largest(monomial, row.layout)
-    return row.dialect.total(_where(row, where, row.product(monomial)), bound, row.layout.rows)
+    total = row.dialect.total(_where(row, where, row.product(monomial)), bound, row.layout.rows)
+    return fixed_width.write(total, row.dialect)

@@ -98,7 +98,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def total(self, sql: str, largest: int, rows: int) -> str:
-        """Sum whole numbers of absolute value at most ``largest`` over at most ``rows`` rows, exactly, as text."""
+        """Sum whole numbers of absolute value at most ``largest`` over at most ``rows`` rows, exactly."""
 
     @abstractmethod
     def not_a_number(self, sql: str) -> str:

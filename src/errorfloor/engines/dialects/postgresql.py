@@ -33,7 +33,7 @@ class PostgreSQLDialect(Dialect):
         """Sum: of INTEGER in 64 bits, of BIGINT and NUMERIC in as many as needed."""
         self.integer_type(largest * rows)
         wide = sql if largest * rows < 2**63 else self.whole(sql, max(largest, 2**31))
-        return self.text(f"sum({wide})")
+        return f"sum({wide})"
 
     def not_a_number(self, sql: str) -> str:
         """Compare with NaN, which equals itself here."""

@@ -11,7 +11,7 @@ class SparkDialect(Dialect):
     >>> SparkDialect().literal("a")
     "CAST(X'61' AS STRING)"
     >>> SparkDialect().total("x0", largest=2**40, rows=10**9)
-    'CAST(sum(CAST(x0 AS DECIMAL(38, 0))) AS STRING)'
+    'sum(CAST(x0 AS DECIMAL(38, 0)))'
     """
 
     integer_types = ((2**31 - 1, "INT"), (2**63 - 1, "BIGINT"), (LARGEST, "DECIMAL(38, 0)"))
@@ -34,7 +34,7 @@ class SparkDialect(Dialect):
         """Sum in 64 bits where that is enough, else as decimals."""
         self.integer_type(largest * rows)
         wide = sql if largest * rows < 2**63 else self.whole(sql, largest * rows)
-        return self.text(f"sum({wide})")
+        return f"sum({wide})"
 
     def not_a_number(self, sql: str) -> str:
         """Ask isnan."""

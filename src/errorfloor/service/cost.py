@@ -1,0 +1,36 @@
+"""What an answer costs to compute, from public facts: rows, sums, cells and steps; never from a private number."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from errorfloor.sql.plan import walk
+
+if TYPE_CHECKING:
+    from errorfloor.service.preparation import Prepared
+
+START = 0.02  # seconds, for what every answer needs
+PER_ROW = {"duckdb": 2e-8, "postgresql": 4e-7, "spark": 4e-7}  # seconds for each sum over a row, generously
+STARTING: Mapping[str, float] = {"spark": 2.0}  # what an engine needs for any question
+PER_CELL = 2e-5  # seconds for each number of an answer
+PER_STEP = 4e-6  # seconds for each node of a formula on a cell
+
+
+def public_cost(prepared: "Prepared", engine: str) -> float:
+    """Bound the seconds between a charge and its answer on a machine of our time that does nothing else.
+
+    It grows with the rows of the snapshots times the sums that are asked for, and with the cells times the steps of
+    their formulas. Whoever limits the time of answers compares this with the limit before anything is charged.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     small, large = (db.price(f"SELECT {what} FROM meters", max_error=50).prepared.cost
+    ...                     for what in ("avg(kwh)", "avg(kwh), sum(kwh), var_pop(kwh)"))
+    >>> 0 < small < large < 1
+    True
+    """
+    rows = sum(snapshot.rows for snapshot in prepared.snapshots)
+    cells = len(prepared.bounds.groups)
+    steps = sum(1 for one in prepared.looked_up for _ in walk(one.output.formula))
+    scanning = rows * (1 + len(prepared.sums)) * PER_ROW.get(engine, max(PER_ROW.values()))
+    computing = cells * (PER_CELL * (1 + len(prepared.outputs)) + PER_STEP * steps)
+    return START + STARTING.get(engine, 0.0) + scanning + computing

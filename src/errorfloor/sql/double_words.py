@@ -1,0 +1,181 @@
+"""Double-word arithmetic: numbers as unevaluated sums of two doubles, whole arrays at a time.
+
+Every operation is a fixed sequence of sums, products, quotients and square roots of doubles. So its cost depends on the
+length of the arrays and on nothing else, and its result is the same, bit for bit, on every machine.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+
+from errorfloor.checks import Array
+
+ROUNDING = 2.0**-100  # relative: more than any operation here is off by, double_words.proof.md
+LARGEST = 2.0**900  # of an operand and of a result in absolute value
+LEAST = 2.0**-900  # of a divisor and of what a square root or a logarithm is taken of
+UNDERFLOW = 2.0**-1000  # absolute: more than what is lost below the least double
+SPLITTER = 2.0**27 + 1
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def unwarned(function: Callable[P, R]) -> Callable[P, R]:
+    """Let cells that have no value meet a division by zero: what comes out of it is never shown."""
+
+    @wraps(function)
+    def quietly(*args: P.args, **keywords: P.kwargs) -> R:
+        with np.errstate(all="ignore"):
+            return function(*args, **keywords)
+
+    return quietly
+
+
+@dataclass(frozen=True, eq=False)
+class DoubleWord:
+    """Numbers high + low, |low| at most half a unit in the last place of high.
+
+    *Guarantee*: a result differs from the exact one for the same operands by at most ``ROUNDING`` of it plus
+    ``UNDERFLOW`` (of a quotient, ``UNDERFLOW`` over the divisor), while operands and results stay within ``LARGEST``
+    and divisors beyond ``LEAST``; ``double_words.proof.md``.
+
+    >>> third = DoubleWord.of(Fraction(1, 3))
+    >>> abs(third.exact(()) * 3 - 1) < Fraction(1, 2**100)
+    True
+    """
+
+    high: Array
+    low: Array
+
+    @classmethod
+    def of(cls, value: Fraction | int) -> "DoubleWord":
+        """Give the double word nearest to a rational number, about."""
+        high = float(value)
+        return cls(np.asarray(high), np.asarray(float(value - Fraction(high))))
+
+    @classmethod
+    @unwarned
+    def of_words(cls, upper: Array, lower: Array) -> "DoubleWord":
+        """Give whole numbers of 128 bits: upper·2⁶⁴ + lower, ``upper`` int64 and ``lower`` uint64.
+
+        >>> DoubleWord.of_words(np.array([-1]), np.array([2**64 - 3], dtype=np.uint64)).exact(0)
+        Fraction(-3, 1)
+        """
+        half = np.uint64(32)
+        parts = [
+            (upper >> 32).astype(float) * 2.0**96,
+            (upper & 0xFFFFFFFF).astype(float) * 2.0**64,
+            (lower >> half).astype(float) * 2.0**32,
+            (lower & np.uint64(0xFFFFFFFF)).astype(float),
+        ]
+        total = cls(*two_sum(parts[0], parts[1]))
+        for part in parts[2:]:
+            total = total + cls(part, np.zeros_like(part))
+        return total
+
+    def exact(self, place: int | tuple[()]) -> Fraction:
+        """Give one of the numbers as a fraction."""
+        return Fraction(float(self.high[place])) + Fraction(float(self.low[place]))
+
+    @unwarned
+    def __add__(self, other: "DoubleWord") -> "DoubleWord":
+        high, rest = two_sum(self.high, other.high)
+        low, last = two_sum(self.low, other.low)
+        high, rest = fast_two_sum(high, rest + low)
+        return DoubleWord(*fast_two_sum(high, last + rest))
+
+    def __neg__(self) -> "DoubleWord":
+        return DoubleWord(-self.high, -self.low)
+
+    def __sub__(self, other: "DoubleWord") -> "DoubleWord":
+        return self + -other
+
+    @unwarned
+    def __mul__(self, other: "DoubleWord") -> "DoubleWord":
+        high, rest = two_product(self.high, other.high)
+        return DoubleWord(*fast_two_sum(high, rest + (self.high * other.low + self.low * other.high)))
+
+    @unwarned
+    def __truediv__(self, other: "DoubleWord") -> "DoubleWord":
+        high = self.high / other.high
+        product, rest = two_product(other.high, high)
+        upper, part = fast_two_sum(product, other.low * high)
+        upper, lower = fast_two_sum(upper, part + rest)
+        missing = (self.high - upper) + (self.low - lower)
+        return DoubleWord(*fast_two_sum(high, missing / other.high))
+
+    def __pow__(self, exponent: int) -> "DoubleWord":
+        """Give a whole power of at least 1, by squaring."""
+        square, result = self, None
+        while exponent:
+            if exponent % 2:
+                result = square if result is None else result * square
+            exponent //= 2
+            if exponent:
+                square = square * square
+        assert result is not None
+        return result
+
+    @unwarned
+    def root(self) -> "DoubleWord":
+        """Give the square root of positive numbers."""
+        high = np.sqrt(self.high)
+        square, rest = two_product(high, high)
+        missing = ((self.high - square) - rest) + self.low
+        return DoubleWord(*fast_two_sum(high, missing / (2 * high)))
+
+    def scaled(self, exponent: Array | int) -> "DoubleWord":
+        """Give the numbers times a power of two: exact, unless it is below the least double."""
+        return DoubleWord(np.ldexp(self.high, exponent), np.ldexp(self.low, exponent))
+
+    def at_least(self, other: "DoubleWord") -> "DoubleWord":
+        """Give the larger of two numbers, without a branch."""
+        return self._where((self.high > other.high) | ((self.high == other.high) & (self.low >= other.low)), other)
+
+    def at_most(self, other: "DoubleWord") -> "DoubleWord":
+        """Give the smaller of two numbers, without a branch."""
+        return self._where((self.high < other.high) | ((self.high == other.high) & (self.low <= other.low)), other)
+
+    def _where(self, condition: Array, other: "DoubleWord") -> "DoubleWord":
+        return DoubleWord(np.where(condition, self.high, other.high), np.where(condition, self.low, other.low))
+
+    @unwarned
+    def nearest_whole(self) -> Array:
+        """Give the nearest whole numbers, of absolute value below 2⁶²; one of two that are equally near."""
+        whole = np.rint(self.high)
+        return np.asarray(whole.astype(np.int64) + np.rint((self.high - whole) + self.low).astype(np.int64))
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """Give a + b rounded, and what the rounding left out, exactly.
+
+    >>> two_sum(1.0, 2.0**-60) == (1.0, 2.0**-60)
+    True
+    """
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def fast_two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """Give the same where |a| ≥ |b|, or a is 0."""
+    total = a + b
+    return total, b - (total - a)
+
+
+def two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """Give a·b rounded, and what the rounding left out, exactly but for underflow."""
+    product = a * b
+    one, two = _halves(a), _halves(b)
+    rest = ((one[0] * two[0] - product) + one[0] * two[1] + one[1] * two[0]) + one[1] * two[1]
+    return product, rest
+
+
+def _halves(a: Array) -> tuple[Array, Array]:
+    """Split doubles into two of at most 26 digits each."""
+    large = SPLITTER * a
+    upper = large - (large - a)
+    return upper, a - upper
