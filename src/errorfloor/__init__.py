@@ -3,7 +3,7 @@
 The map of the package, from the ground up (each room imports only from the rooms above it in this list):
 
 ============  ====================================================================================
-``errors``      one exception tree
+``errors``      one exception tree; ``extras``: what is optional
 ``support``     where noise may live: ``Interval``, ``Box``, ``Ball``, …
 ``random``      secure bits, and reproducible ones for tests
 ``noise``       densities that evaluate, sample, and know their own information

@@ -81,7 +81,7 @@ def test_an_answer_is_the_same_in_every_encoding(typed, encoding):
         ("ask", AVERAGE, "--max-error", "1e-9", "--json"),
         ("ledger", "show"),
         ("design", "--support", "-0.5..0.5", "--unit", "°C"),
-        ("counts", "--most", "3", "--variance", "2"),
+        ("counts", "--max-noise", "3", "--variance", "2", "--keep-zero"),
     ],
     ids=lambda arguments: " ".join(arguments)[:40],
 )

@@ -12,6 +12,10 @@
 Each has the whole allowance to spend. If it is right significantly more often than the promise allows, that is broken.
 """
 
+from errorfloor.extras import require
+
+require("sql", "duckdb", "pyarrow", "pydantic", "sqlalchemy", "sqlglot")
+
 from errorfloor.attacks.attack import Attack
 from errorfloor.attacks.audit import Audit, attacks, audit, estimators, owner_attacks
 from errorfloor.attacks.belief import Belief

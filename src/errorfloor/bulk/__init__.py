@@ -1,12 +1,8 @@
 """Bulk: the release of whole columns (extra ``bulk``)."""
 
-from errorfloor.errors import MissingExtraError
+from errorfloor.extras import require
 
-try:
-    import duckdb as _duckdb  # noqa: F401
-    import pyarrow as _pyarrow  # noqa: F401
-except ModuleNotFoundError as _missing:
-    raise MissingExtraError("bulk", str(_missing.name)) from None
+require("bulk", "duckdb", "pyarrow")
 
 from errorfloor.bulk.answered import AnsweredColumn
 from errorfloor.bulk.columns import ReleasedColumn

@@ -18,6 +18,10 @@
 =======================  ===========================================================================================
 """
 
+from errorfloor.extras import require
+
+require("sql", "pydantic")
+
 from errorfloor.catalogue.allowance import allowance, owner_allowance
 from errorfloor.catalogue.believed import believed
 from errorfloor.catalogue.columns import Prior, PrivateColumn, PublicColumn

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from errorfloor.cli.app import AsJson, Output, app, command, messages, print_json
-from errorfloor.errors import ErrorFloorError
+from errorfloor.errors import ErrorFloorError, MissingExtraError
 
 if TYPE_CHECKING:
     from errorfloor.service import Answer, Database
@@ -107,7 +107,11 @@ def demo(
             report["refusals"].append({"question": sql, "message": message})
         report["left"] = [standing.to_dict() for standing in database.left()]
         _still(console, database)
-        pictures = _draw(output, answers, database)
+        try:
+            pictures = _draw(output, answers, database)
+        except MissingExtraError as problem:
+            pictures = []
+            messages.print(f"no pictures were drawn: {problem}", highlight=False, markup=False, soft_wrap=True)
     report["pictures"] = [str(path) for path in pictures]
     if as_json:
         print_json(json.loads(json.dumps(report, default=str)))

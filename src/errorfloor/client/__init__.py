@@ -1,12 +1,8 @@
 """The client: the same face as ``errorfloor.open``, over HTTP (extra ``client``)."""
 
-from errorfloor.errors import MissingExtraError
+from errorfloor.extras import require
 
-try:
-    import httpx as _httpx  # noqa: F401
-    import pyarrow as _pyarrow  # noqa: F401
-except ModuleNotFoundError as _missing:
-    raise MissingExtraError("client", str(_missing.name)) from None
+require("client", "httpx", "pyarrow")
 
 from errorfloor.client.answer import RemoteAnswer, RemotePrice
 from errorfloor.client.database import RemoteDatabase, connect

@@ -1,12 +1,8 @@
 """The ledger: what has been spent, durably, never beyond the allowance, and never forgotten (extra ``sql``)."""
 
-from errorfloor.errors import MissingExtraError
+from errorfloor.extras import require
 
-try:
-    import pydantic as _pydantic  # noqa: F401
-    import sqlalchemy as _sqlalchemy  # noqa: F401
-except ModuleNotFoundError as _missing:
-    raise MissingExtraError("sql", str(_missing.name)) from None
+require("sql", "pydantic", "sqlalchemy")
 
 from errorfloor.ledger.anchor import Anchor, CommandAnchor
 from errorfloor.ledger.audit import Replay

@@ -6,7 +6,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from errorfloor.errors import MissingExtraError
+from errorfloor.extras import require
 from errorfloor.server.settings import Settings
 from errorfloor.server.tokens import Role, Token, TokenFile
 
@@ -19,9 +19,5 @@ __all__ = ["Role", "Settings", "Token", "TokenFile", "create_app"]
 def __getattr__(name: str) -> Any:
     if name != "create_app":
         raise AttributeError(f"module 'errorfloor.server' has no attribute {name!r}")
-    for package in ("fastapi", "uvicorn", "jinja2", "prometheus_client"):
-        try:
-            import_module(package)
-        except ModuleNotFoundError:
-            raise MissingExtraError("server", package) from None
+    require("server", "fastapi", "uvicorn", "jinja2", "prometheus_client")
     return import_module("errorfloor.server.app").create_app

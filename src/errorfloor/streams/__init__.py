@@ -9,6 +9,10 @@
 ==================  =======================================================================================
 """
 
+from errorfloor.extras import require
+
+require("sql", "duckdb", "pyarrow", "pydantic", "sqlalchemy", "sqlglot")
+
 from errorfloor.streams.declared import Streams
 from errorfloor.streams.fleet import Fleet, Trip
 from errorfloor.streams.journal import Journal, StepAnswer
