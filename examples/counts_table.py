@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import errorfloor as ef
+from errorfloor.floors.words import times_in_hundred
 from errorfloor.identity import Key, Label
 from errorfloor.plots import compare_counts, save
 from errorfloor.policies.counts import cell_keys, cell_words, record_keys
@@ -38,7 +39,7 @@ def main(folder: Path) -> Path:
     usual = ef.design_counts(max_noise=5, variance=3.0, keep_zero=True, objective="entropy")
     for name, made in (("least information", table), ("greatest entropy", usual)):
         told = max(made.floor().distinguish(count=n) for n in range(20))
-        print(f"{name}: neighbouring counts are told apart at most {100 * told:.1f} times in 100")
+        print(f"{name}: neighbouring counts are told apart at most {times_in_hundred(told)} times in 100")
     return save(
         compare_counts({"least information": table, "greatest entropy": usual}, most=12), folder / "counts_table.png"
     )

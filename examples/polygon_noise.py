@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import errorfloor as ef
+from errorfloor.floors.words import times_in_hundred
 from errorfloor.plots import save
 
 CORNERS = [(-200, -200), (200, -200), (200, 0), (0, 0), (0, 200), (-200, 200)]  # metres
@@ -24,7 +25,7 @@ def main(folder: Path) -> Path:
     print(noise.certificate.explain())
     print(f"20,000 draws, all inside; standard deviations {np.sqrt(np.diag(noise.covariance)).round().astype(int)} m")
     floor = ef.floor(noise, np.eye(2))
-    print(f"two positions 20 m apart are told at most {100 * floor.distinguish(20.0):.1f} times in 100")
+    print(f"two positions 20 m apart are told at most {times_in_hundred(floor.distinguish(20.0))} times in 100")
     figure = noise.plot(unit="m")
     figure.axes[0].plot(*np.array([*CORNERS, CORNERS[0]]).T, color="black", linewidth=1)
     return save(figure, folder / "polygon_noise.png")

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import errorfloor as ef
+from errorfloor.floors.words import times_in_hundred
 from errorfloor.plots import save
 
 
@@ -28,7 +29,7 @@ def main(folder: Path) -> Path:
     print(f"information at most {known.largest_information:.1f}; no policy has less than {known.lower_bound:.1f}")
     floor = policy.floor(ranges=(0, 1))
     told = floor.distinguish(0.05)
-    print(f"two shares 0.05 apart are told at most {100 * told:.0f} times in 100 from one answer")
+    print(f"two shares 0.05 apart are told at most {times_in_hundred(told)} times in 100 from one answer")
     clamped = np.clip(ef.design(ef.Interval(-0.4, 0.4)).sample(1000, rng=1), 0, 1)
     unmoved = 100 * (clamped == 0).mean()
     print(f"(noise that is clamped afterwards publishes a true 0 as exactly 0 in {unmoved:.0f} % of cases)")

@@ -13,7 +13,7 @@ from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
 from errorfloor.floors import Floor, floor
-from errorfloor.floors.words import rounded_down, times_in_hundred
+from errorfloor.floors.words import rounded_down, rounded_up, times_in_hundred
 from errorfloor.identity import Part
 from errorfloor.noise import Gaussian
 from errorfloor.policies import Cells, Policy
@@ -165,16 +165,14 @@ class AnsweredColumn(RuledColumn):
         """Say it in a paragraph."""
         unit, facts = self.suffix, self.describe()
         certain = facts["certain_interval"]
-        near = "" if certain is None else f"; minus that it lies certainly in {certain[0]:g} … {certain[1]:g}{unit}"
+        near = ""
+        if certain is not None:
+            low, high = rounded_down(certain[0], 6), rounded_up(certain[1], 6)
+            near = f"; minus that it lies certainly in {low} … {high}{unit}"
         return (
             f"{self.name}: each released number is certainly one of {len(self.outputs)} numbers in "
             f"{self.outputs[0]:g} … {self.outputs[-1]:g}{unit}, chosen by chance given "
             f"{self.true_one.removesuffix(',')}{near}; whatever the true one is, bias at most "
-            f"{_at_most(facts['largest_bias'])}{unit}, root-mean-square error at most "
-            f"{_at_most(facts['largest_error'])}{unit}. {facts['explanation']}"
+            f"{rounded_up(facts['largest_bias'], 4)}{unit}, root-mean-square error at most "
+            f"{rounded_up(facts['largest_error'], 4)}{unit}. {facts['explanation']}"
         )
-
-
-def _at_most(value: float) -> str:
-    """Write a number with few digits, never below it."""
-    return rounded_down(-value, 4).lstrip("-")

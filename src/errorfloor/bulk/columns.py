@@ -12,7 +12,7 @@ from errorfloor.checks import Array
 from errorfloor.designer import design
 from errorfloor.errors import InputError
 from errorfloor.floors import Floor, floor
-from errorfloor.floors.words import rounded_down, times_in_hundred
+from errorfloor.floors.words import rounded_down, rounded_up, times_in_hundred
 from errorfloor.identity import Part
 from errorfloor.noise import Noise
 from errorfloor.noise.lattice import Lattice
@@ -119,7 +119,8 @@ class ReleasedColumn(RuledColumn):
         """Say it in a paragraph."""
         unit, facts = self.suffix, self.describe()
         certain = (
-            f"each released number minus {self.true_one} lies certainly in {self.low:g} … {self.high:g}{unit}"
+            f"each released number minus {self.true_one} lies certainly in "
+            f"{rounded_down(self.low, 6)} … {rounded_up(self.high, 6)}{unit}"
             if facts["certain_interval"]
             else "the noise is not bounded"
         )

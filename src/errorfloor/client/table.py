@@ -6,6 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from errorfloor.floors.words import rounded_up
+
 MOST_SHOWN = 60
 
 
@@ -39,5 +41,5 @@ def _cell(value: Any, output: Mapping[str, Any] | None) -> str:
     unit = f" {output['unit']}" if output["unit"] else ""
     number = f"{value:.{len(output['step'].partition('.')[2])}f}"
     if output["high"] is not None and output["low"] == -output["high"]:
-        return f"{number} ± {output['high']:g}{unit}"
+        return f"{number} ± {rounded_up(output['high'], 6)}{unit}"
     return f"{number}{unit}"

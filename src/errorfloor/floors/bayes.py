@@ -8,6 +8,7 @@ import numpy as np
 
 from errorfloor.checks import Array, real
 from errorfloor.errors import InputError
+from errorfloor.floors.words import rounded_down
 from errorfloor.noise import Noise
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
@@ -28,8 +29,8 @@ class BayesError:
         """Say it in a sentence."""
         suffix = f" {unit}" if unit else ""
         return (
-            f"averaged under the stated prior, the best guess is off by {self.without_answer:.4g}{suffix} without the "
-            f"answer and by {self.with_answer:.4g}{suffix} with it"
+            f"averaged under the stated prior, the best guess is off by {rounded_down(self.without_answer, 4)}{suffix} "
+            f"without the answer and by {rounded_down(self.with_answer, 4)}{suffix} with it"
         )
 
 

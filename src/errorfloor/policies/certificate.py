@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from errorfloor.errors import InputError
+from errorfloor.floors.words import rounded_up
 from errorfloor.values import Value
 
 OBJECTIVES = ("average", "worst")
@@ -57,10 +58,10 @@ class PolicyCertificate(Value):
     def explain(self) -> str:
         """Say it in a sentence."""
         return (
-            f"average information {self.average_information:.4g}, largest {self.largest_information:.4g}; mean loss at "
-            f"most {self.largest_loss:.4g} at every value, {self.average_loss:.4g} on average; the objective "
-            f"{self.value:.4g} is proved to be within {max(self.gap, 0.0) * 1.01 + 5e-4:.2g} of the least that "
-            f"{self.scope} can have"
+            f"average information {self.average_information:.4g}, largest {rounded_up(self.largest_information, 4)}; "
+            f"mean loss at most {rounded_up(self.largest_loss, 4)} at every value, {self.average_loss:.4g} on average; "
+            f"the objective {self.value:.4g} is proved to be within {max(self.gap, 0.0) * 1.01 + 5e-4:.2g} of the "
+            f"least that {self.scope} can have"
         )
 
 

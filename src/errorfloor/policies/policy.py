@@ -11,6 +11,7 @@ from errorfloor.checks import Array, matrix, numbers, vector
 from errorfloor.errors import InputError
 from errorfloor.floors import Floor, Pair, floor
 from errorfloor.floors.two_point import success
+from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.noise import Gaussian
 from errorfloor.policies import sphere
 from errorfloor.policies.answers import Cells, loss_of
@@ -344,12 +345,12 @@ class Policy(Value):
         """Say what the policy promises, in sentences that hold for every true value."""
         said = (
             f"Answers to values in {self.nodes[0]:g} … {self.nodes[-1]:g}; whatever the value, the mean loss is at "
-            f"most {self.largest_loss:.4g}, the bias at most {self.largest_bias:.3g} and the information at most "
-            f"{self.largest_information:.4g}"
+            f"most {rounded_up(self.largest_loss, 4)}, the bias at most {rounded_up(self.largest_bias)} and the "
+            f"information at most {rounded_up(self.largest_information, 4)}"
         )
         if self.largest_information >= NOTHING:
             off = math.sqrt(1 / self.largest_information)
-            said += f", so that an unbiased estimate from one answer is off by {off:.3g} or more"
+            said += f", so that an unbiased estimate from one answer is off by {rounded_down(off)} or more"
         return said + (f". {self.certificate.explain()}." if self.certificate else ".")
 
     def _cell(self, y: Array) -> tuple[Array, Array]:

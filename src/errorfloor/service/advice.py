@@ -75,8 +75,8 @@ def exceeded(broken: QuotaStanding) -> str:
     """Say which quota an answer would exceed, what it asks for and what is left."""
     remaining = max(0.0, 1 - (broken.used - broken.used_by_this))
     return (
-        f"this answer would exceed {broken.name}: requested {100 * broken.used_by_this:.3g} % of it, remaining "
-        f"{100 * remaining:.3g} %; the floor is not in danger"
+        f"this answer would exceed {broken.name}: requested {rounded_up(100 * broken.used_by_this):g} % of it, "
+        f"remaining {rounded_down(100 * remaining)} %; the floor is not in danger"
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from errorfloor.floors.words import rounded_up
 from errorfloor.pricing import Account, Charge
 from errorfloor.service.noises import bound_for
 from errorfloor.service.preparation import Prepared, PreparedOutput
@@ -142,7 +143,8 @@ class Simulation:
         if least is not None:
             units = {one.output.name: one.output.unit for one in self.prepared.outputs}
             bounds = [
-                f"{name} within ±{bound:g}{f' {units[name]}' if units[name] else ''}" for name, bound in least.items()
+                f"{name} within ±{rounded_up(bound, 6)}{f' {units[name]}' if units[name] else ''}"
+                for name, bound in least.items()
             ]
             lines.append(f"The next one could be as exact as {', '.join(bounds)}.")
         lines += [

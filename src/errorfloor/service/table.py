@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from errorfloor.floors.words import rounded_up
 from errorfloor.identity import Part
 from errorfloor.sql.plan import Question
 
@@ -74,7 +75,7 @@ def _cell(row: dict[str, Any], name: str, bounds: Mapping[str, Any]) -> str:
     suffix = f" {unit}" if unit else ""
     number = f"{value:.{decimals(added.lattice.step)}f}"
     if added.low == -added.high:
-        return f"{number} ± {added.high:g}{suffix}"
+        return f"{number} ± {rounded_up(added.high, 6)}{suffix}"
     return f"{number}{suffix}"
 
 

@@ -125,8 +125,8 @@ class Stream:
         worst = max(self.share.values())
         trips = math.floor(1 / worst)
         return (
-            f"{self.plan.explain()} Each trip takes {100 * worst:.3g} % of its entity's allowance, so that the "
-            f"declared floors allow {trips} trip{'' if trips == 1 else 's'} of an entity; repeating one is free."
+            f"{self.plan.explain()} Each trip takes {rounded_up(100 * worst):g} % of its entity's allowance, so that "
+            f"the declared floors allow {trips} trip{'' if trips == 1 else 's'} of an entity; repeating one is free."
         )
 
     # -- trips

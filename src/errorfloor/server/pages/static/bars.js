@@ -1,7 +1,7 @@
 // How much of an allowance is used, as a bar with words.
 
 import { element } from "./elements.js";
-import { amount, digits, percent, withUnit } from "./numbers.js";
+import { amount, digits, digitsDown, percent, withUnit } from "./numbers.js";
 
 const LEAST_SHOWN = 0.6; // per cent: what is used is never drawn as nothing
 
@@ -79,12 +79,12 @@ function meaning(account) {
     return `${told} ${soFar} ${times}.`;
   }
   const apart = withUnit(digits(account.distance, 4), account.unit);
-  const floor = withUnit(digits(account.floor, 3), account.unit);
+  const floor = withUnit(digitsDown(account.floor, 3), account.unit);
   if (refused) {
     const declared = withUnit(digits(account.declared_floor, 3), account.unit);
     return `An estimate could come within ${floor}, and ${declared} are declared as the least error: refused.`;
   }
-  const least = withUnit(digits(account.promised_floor, 6), account.unit);
+  const least = withUnit(digitsDown(account.promised_floor, 6), account.unit);
   const told = `Whatever is asked, two values ${apart} apart are told apart at most ${promised} times in 100,`;
   return `${told} and any estimate is off by at least ${least}. ${soFar} ${times} times in 100, and ${floor}.`;
 }

@@ -3,7 +3,7 @@
 import { curveChart, planeChart } from "./curves.js";
 import { post } from "./door.js";
 import { byId, element, refusal, show, table } from "./elements.js";
-import { digits } from "./numbers.js";
+import { digits, digitsDown, digitsUp } from "./numbers.js";
 import { titleOf } from "./price.js";
 
 const FIELDS = {
@@ -138,7 +138,7 @@ function comparison(all, asked) {
     {
       title: "off by at most",
       number: true,
-      cell: (one) => [...new Set(one.max_error.map((each) => (each === null ? "∞" : digits(each, 3))))].join(", "),
+      cell: (one) => [...new Set(one.max_error.map((each) => (each === null ? "∞" : digitsUp(each, 3))))].join(", "),
     },
     { title: flat() ? "information, trace" : "information", number: true, cell: information },
     {
@@ -149,7 +149,7 @@ function comparison(all, asked) {
     {
       title: "unbiased error at least",
       number: true,
-      cell: (one) => (one.floor === null ? NO_BOUND : digits(one.floor, 3)),
+      cell: (one) => (one.floor === null ? NO_BOUND : digitsDown(one.floor, 3)),
     },
   ];
   const jumps = all.filter((one) => one.why_infinite);

@@ -17,6 +17,22 @@ export function digits(value, count = 3) {
   return String(Number(value.toFixed(Math.min(places, 20)))).replace("-", MINUS);
 }
 
+/** The same, never above the value: for what something is at least. */
+export function digitsDown(value, count = 3) {
+  return digits(rounded(value, count, Math.floor), count);
+}
+
+/** The same, never below the value: for what something is at most. */
+export function digitsUp(value, count = 3) {
+  return digits(rounded(value, count, Math.ceil), count);
+}
+
+function rounded(value, count, outwards) {
+  if (!Number.isFinite(value) || value === 0 || Number(value.toPrecision(count)) === value) return value;
+  const exponent = Math.floor(Math.log10(Math.abs(value))) - count + 1;
+  return Number(`${outwards(value / 10 ** exponent)}e${exponent}`);
+}
+
 /** A released number with as many places as its lattice has. */
 export function onLattice(value, step) {
   if (value === null || value === undefined) return "–";
