@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from errorfloor.catalogue.columns import Declaration, Prior, PrivateColumn, PublicColumn
-from errorfloor.catalogue.model import Catalogue, Owner, Place, Quota, Table
+from errorfloor.catalogue.model import Catalogue, Limit, Owner, Place, Quota, Table
 from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.systems import Rows
 from errorfloor.catalogue.trajectories import Trajectories
@@ -51,6 +51,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "place": "where things are kept",
             "quota": "shares of every allowance for analysts and periods",
             "sign_in": "an identity provider that vouches for people; tokens work beside it",
+            "limit": "what one question may take through a network door",
             "tables": "a section for each table; may be empty where there are streams",
             "streams": "a section for each stream of trajectories",
         },
@@ -94,6 +95,19 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "owner": "values that make an owner",
             "analyst": "values that make an analyst",
             "reader": "values that make a reader",
+        },
+    ),
+    "[limit]": (
+        Limit,
+        "What is over one is refused before work starts, with the number. `ef.open` has no limits. They may be changed "
+        "at any time.",
+        {
+            "cells": "groups times outputs of one answer",
+            "bytes": "of one reply, by a bound from public facts",
+            "memory": "bytes, about, that the public facts of one question take while it is priced",
+            "running_per_token": "questions that one token may have under way at once",
+            "question": "the share of the whole allowance that one question may take; where it is declared, also by "
+            "`errorfloor ask`; an owner may say `--over-limit`",
         },
     ),
     "[tables.NAME]": (

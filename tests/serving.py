@@ -24,6 +24,7 @@ from errorfloor.vault import register
 
 CANARY = "987654321.123"  # a private value that must be seen nowhere
 PEOPLE = 120
+LIMIT = "[limit]\nquestion = 1.0\n"  # tests spend what they like
 CATALOGUE = """
 [tables.pay]
 source = "pay.parquet"
@@ -60,7 +61,7 @@ def write_pay(folder, *, ledger=None, quota="", floor=1000.0, wages=None):
     }
     pq.write_table(pa.table(table), folder / "pay.parquet")
     place = "" if ledger is None else f'[place]\nledger = "{ledger}"\n'
-    (folder / "errorfloor.toml").write_text(place + quota + CATALOGUE.format(floor=floor, nulls=""))
+    (folder / "errorfloor.toml").write_text(place + quota + LIMIT + CATALOGUE.format(floor=floor, nulls=""))
     secret = {"format": 1, "keys": [{"id": "feedfacefeedface", "created": "2026-01-01", "secret": "07" * 32}]}
     keys = folder / "keys.json"
     keys.write_text(json.dumps(secret))

@@ -186,7 +186,7 @@ def change(old, new):
         (change("[place]", '[place]\nengine = "sparc"'), "place.engine", "did you mean spark?"),
         (change("[place]", "[plaec]"), "plaec", "did you mean place?"),
         (change("[place]", '[place]\nengine = "postgresql"'), "place.snapshots", "must be a URL such as postgresql://"),
-        (change("[place]", 'folder = "/"\n[place]'), "folder", "allowed are place, quota, tables"),
+        (change("[place]", 'folder = "/"\n[place]'), "folder", "allowed are place, quota, limit, tables"),
         ("tables = 3", "tables", "must be a table in braces"),
         ("", "tables", "is missing"),
         ("tables.meters = 3", "tables.meters", "must be a table in braces"),

@@ -213,7 +213,7 @@ def test_what_fails_while_an_answer_is_written_is_the_same_fixed_reply(database,
     with served(database, tmp_path) as server:
         analyst = server.client("analyst")
         with monkeypatch.context() as patched:
-            patched.setattr(questions, "released_rows", broken)
+            patched.setattr(questions, "json_parts", broken)
             reply = analyst.post("/v1/ask", json=question(5))
         assert code_of(reply) == (500, "answer-failed")
         assert reply.json()["error"]["message"] == str(AnswerFailedError())

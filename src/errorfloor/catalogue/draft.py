@@ -26,6 +26,11 @@ keys = {keys}  # secrets that the noise follows from: for its owner's eyes only;
 # [quota]
 # analyst = 0.25  # no analyst uses more than a quarter of any allowance
 # month = 0.1  # all together use no more than a tenth in one month; day and week, analyst_day and so on, likewise
+
+# [limit]
+# cells = 100000  # groups times outputs of one answer through a network door; bytes and memory, likewise
+# running_per_token = 4  # questions that one token may have under way
+# question = 0.1  # of the whole allowance, for one question; an owner may say --over-limit
 """
 
 GUIDE = """

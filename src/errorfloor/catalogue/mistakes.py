@@ -7,6 +7,7 @@ from typing import Any, get_args
 from errorfloor.catalogue.columns import Declaration, MistakesError, Prior, PrivateColumn, PublicColumn, PublicType
 from errorfloor.catalogue.model import (
     Catalogue,
+    Limit,
     Owner,
     Place,
     Quota,
@@ -57,7 +58,7 @@ def explain(errors: Iterable[Mapping[str, Any]], document: Mapping[str, Any]) ->
     that is done here from the document itself.
 
     >>> explain([], {"tables": {}, "folder": "/etc"})
-    [('folder', 'is no word that can stand here; allowed are place, quota, tables, streams, sign_in')]
+    [('folder', 'is no word that can stand here; allowed are place, quota, limit, tables, streams, sign_in')]
     """
     listed = list(errors)
     found: list[Found] = []
@@ -110,6 +111,10 @@ def _rule(kind: str, context: Mapping[str, Any], cause: object) -> str:
     rules = {
         "value_error": str(cause),
         "greater_than": f"must be more than {context.get('gt', 0):g}",
+        "greater_than_equal": f"must be at least {context.get('ge', 0):g}",
+        "int_type": "must be a whole number",
+        "int_from_float": "must be a whole number",
+        "int_parsing": "must be a whole number",
         "less_than": f"must be less than {context.get('lt', 0):g}",
         "less_than_equal": f"must be at most {context.get('le', 0):g}",
         "string_type": "must be text in quotes",
@@ -133,6 +138,8 @@ def _model(place: Sequence[str]) -> type[Declaration]:
             return Quota
         case ("sign_in",):
             return SignIn
+        case ("limit",):
+            return Limit
         case ("streams", _):
             return Trajectories
         case ("tables", _):

@@ -148,6 +148,25 @@ class Quota(Declaration):
         return {kind: share for kind, share in self if share is not None}
 
 
+class Limit(Declaration):
+    """What one question may take through a network door, so that nobody can stop the server for others.
+
+    ``cells`` are groups times outputs, ``bytes`` those of the reply, ``memory`` the bytes that a question takes while
+    it is worked on, about. ``running_per_token`` is how many questions one token may have under way. ``question`` is
+    the share of the whole allowance that one question may take, unless an owner says that it may take more; where it is
+    declared, it holds for the command ``ask``, too.
+
+    >>> Limit().cells, Limit(question=0.5).question
+    (100000, 0.5)
+    """
+
+    cells: int = Field(default=100_000, ge=1)
+    bytes: int = Field(default=2**25, ge=2**16)
+    memory: int = Field(default=2**29, ge=2**20)
+    running_per_token: int = Field(default=4, ge=1)
+    question: Share = 0.1
+
+
 class Catalogue(Declaration):
     """Everything that is declared.
 
@@ -157,6 +176,7 @@ class Catalogue(Declaration):
 
     place: Place = Place()
     quota: Quota = Quota()
+    limit: Limit = Limit()
     tables: dict[str, Table]
     streams: dict[str, Trajectories] = Field(default_factory=dict)
     sign_in: SignIn | None = None

@@ -89,6 +89,9 @@ def ask(
         Path | None, typer.Option("--output", "-o", help="Write the table there too: .csv, .parquet or .arrow.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing --output.")] = False,
+    over_limit: Annotated[
+        bool, typer.Option("--over-limit", help="Let it take more of the allowance than [limit] question allows.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question: the table on standard output, what is certain and what it costs on standard error.
@@ -97,12 +100,17 @@ def ask(
     the answer would break a declared floor or exceed a quota: nothing was charged.
     """
     from errorfloor.service import open_database
+    from errorfloor.service.attending import Attendant, attended_by
     from errorfloor.service.table import text_table
 
     if output is not None:
         _writer(output, overwrite)  # a wrong name is refused before anything is charged
     with open_database(catalogue, dry=dry, key=key) as database, _in_options():
-        answer = database.ask(_text(question), analyst=analyst, **_wish(max_error, spend, noise, max_loss))
+        limited, limit = Attendant(), database.catalogue.limit
+        if not over_limit and "question" in limit.model_fields_set:
+            limited.question = limit.question
+        with attended_by(limited):
+            answer = database.ask(_text(question), analyst=analyst, **_wish(max_error, spend, noise, max_loss))
     if output is not None:
         _write(answer, output)
     if as_json:

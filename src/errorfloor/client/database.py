@@ -53,9 +53,16 @@ class RemoteDatabase:
         support: Any = None,
         max_loss: Any = None,
         charge: bool = True,
+        over_limit: bool = False,
     ) -> RemoteAnswer:
-        """Answer a question; the parameters and errors are those of ``Database.ask``."""
+        """Answer a question; the parameters and errors are those of ``Database.ask``.
+
+        ``over_limit`` is for an owner: the question may take more of the allowance than a catalogue lets one take
+        through a network door.
+        """
         body = self._body(sql, max_error, spend, support, max_loss) | {"charge": charge}
+        if over_limit:
+            body["over_limit"] = True
         headers = {"Accept": ARROW, "Idempotency-Key": secrets.token_hex(16)}
         response = self._connection.post("/v1/ask", body, headers)
         with pa.ipc.open_stream(io.BytesIO(response.content)) as reader:

@@ -10,6 +10,7 @@ from typing import Any, final
 
 import duckdb
 
+from errorfloor.engines.allotment import allotment
 from errorfloor.engines.csv_lines import explained, names_in
 from errorfloor.engines.dialects import DuckDBDialect
 from errorfloor.engines.failures import attempt
@@ -85,7 +86,8 @@ class DuckDBEngine(TransactionalEngine):
             reader = self._readers.pop()
         except IndexError:
             reader = _Reader(self._connection.cursor())
-        found = attempt(self.name, "answer a query", lambda: reader.query(sql))
+        with allotment().working(reader.interrupt):
+            found = attempt(self.name, "answer a query", lambda: reader.query(sql))
         self._readers.append(reader)  # one that failed is not used again
         return found
 
@@ -175,6 +177,10 @@ class _Reader:
             if len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
         return relation.to_arrow_table()
+
+    def interrupt(self) -> None:
+        """Stop the statement that runs now."""
+        self._connection.interrupt()
 
     def close(self) -> None:
         self._kept.clear()

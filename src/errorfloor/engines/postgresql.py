@@ -9,6 +9,7 @@ from typing import Any, final
 
 from adbc_driver_postgresql import dbapi
 
+from errorfloor.engines.allotment import allotment
 from errorfloor.engines.csv_lines import explained
 from errorfloor.engines.dialects import PostgreSQLDialect
 from errorfloor.engines.failures import attempt
@@ -70,7 +71,8 @@ class PostgreSQLEngine(TransactionalEngine):
         except IndexError:
             connection = self._connect()
         try:
-            found = attempt(self.name, "answer a query", lambda: _fetched(connection, sql))
+            with allotment().working(connection.adbc_cancel):
+                found = attempt(self.name, "answer a query", lambda: _fetched(connection, sql))
         except EngineError:
             if _works(connection):
                 self._readers.append(connection)

@@ -10,6 +10,7 @@ import numpy as np
 from errorfloor.catalogue.model import Catalogue
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
+from errorfloor.engines.allotment import allotment
 from errorfloor.identity import Part
 from errorfloor.pricing.facts import Facts
 from errorfloor.pricing.fetch import FactsCache, fetch
@@ -188,6 +189,7 @@ def _scene(question: Question, facts: Facts, ranges: Ranges, fewer: Mapping[Call
 
 @quiet
 def _output(output: Output, scene: Scene) -> OutputBounds:
+    allotment().check()
     bound = formula_bound(output.formula, scene)
     group, shape = scene.facts.group, (scene.groups, len(scene.facts.cells))
     live = bound.defined[group]

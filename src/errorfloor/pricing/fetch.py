@@ -10,6 +10,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
+from errorfloor.engines.allotment import allotment
 from errorfloor.errors import RefusedError
 from errorfloor.identity import Part
 from errorfloor.pricing.facts import Fact, Facts, Request
@@ -80,11 +81,30 @@ def fetch(
     )
     found: Facts | None = cache.find(key) if cache is not None else None
     if found is None:
-        result = engine.query(compiled.facts(question, snapshots, by, requests, layout, engine.dialect))
+        most = allotment().parts(outputs=len(question.outputs), sums=len(requests), divided=bool(by))
+        statement = compiled.facts(question, snapshots, by, requests, layout, engine.dialect)
+        result = engine.query(statement if most is None else f"{statement}\nLIMIT {most + 1}")
+        if most is not None and result.num_rows > most:
+            raise too_many(f"more than {most:,} groups{' (times cells of accounts)' if by else ''}", question)
         found = read_facts(result, question, by, requests, layout)
         if cache is not None:
             cache.keep(key, found, len(found.rows) * (5 * len(requests) + 3) + len(found.groups))
     return found
+
+
+def too_many(found: str, question: Question) -> RefusedError:
+    """Refuse an answer with more cells, or that takes more memory, than one may."""
+    limits = allotment()
+    cells = "any number of" if limits.cells is None else f"{limits.cells:,}"
+    memory = "" if limits.memory is None else f" and {limits.memory >> 20:,} MB of memory"
+    return RefusedError(
+        f"the question has {found} and {len(question.outputs)} output{'s' if len(question.outputs) != 1 else ''}; one "
+        f"answer may have {cells} cells (groups times outputs){memory}: group by fewer columns, or ask in parts with "
+        f"WHERE; nothing was charged",
+        reason="cells",
+        cells=limits.cells,
+        memory=limits.memory,
+    )
 
 
 def rows_of(question: Question, snapshots: Sequence[Snapshot]) -> tuple[Part, ...]:

@@ -27,6 +27,7 @@ from errorfloor.server.signin.store import Store
 from errorfloor.server.streams import streams
 from errorfloor.server.threads import Threads
 from errorfloor.server.tokens import TokenFile
+from errorfloor.server.under_way import UnderWay
 from errorfloor.server.workshop import Workshop
 from errorfloor.service import Database
 from errorfloor.streams import Streams
@@ -69,6 +70,7 @@ def create_app(database: Database, *, tokens: TokenFile, settings: Settings, clo
         Metrics(),
         Keys(),
         Streams.of(database),
+        UnderWay(database.catalogue.limit.running_per_token),
     )
     audit = Audit(settings.audit_log)
 

@@ -8,9 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from errorfloor.catalogue.model import Limit
+from errorfloor.engines.allotment import Allotment
 from errorfloor.errors import AnswerFailedError, LedgerError, RefusedError
+from errorfloor.pricing.fetch import too_many
 from errorfloor.server.failures import DoorError
 from errorfloor.server.grid import Grid
+from errorfloor.server.size import reply_bytes
 from errorfloor.service import Price
 from errorfloor.service.attending import Attendant
 from errorfloor.service.preparation import Prepared
@@ -29,6 +33,10 @@ class Course(Attendant):
         The times at which a reply may leave.
     time_limit
         The largest public cost, in seconds, that is not refused.
+    limit
+        What the catalogue lets one question take.
+    question
+        The share of the allowance that it may take.
     noted
         Is told of the charge, for the log and the metrics, before private columns are read.
     said
@@ -47,18 +55,24 @@ class Course(Attendant):
         grid: Grid,
         *,
         time_limit: float,
+        limit: Limit | None = None,
+        question: float | None = None,
         noted: Callable[[Price, Sequence[bool]], None] | None = None,
         said: tuple[type[Exception], ...] = (AnswerFailedError, LedgerError),
     ) -> None:
         self._grid, self._time_limit, self._noted, self._said = grid, time_limit, noted, said
-        self._lock = threading.Lock()
+        self._lock, self._limit = threading.Lock(), limit
+        self.question = question
+        self.allotment = Allotment() if limit is None else Allotment(limit.cells, limit.memory)
         self._given_up = self._is_charged = False
         self._cost = 0.0
         self._looked: tuple[float, datetime.datetime] | None = None
         self.left: tuple[float, datetime.datetime] | None = None
 
     def priced(self, prepared: Prepared) -> None:
-        """Refuse what takes too long to answer: after the charge it would not be given up."""
+        """Refuse what is too large, or takes too long to answer: after the charge it would not be given up."""
+        if self._limit is not None:
+            _check_size(prepared, self._limit)
         self._cost = prepared.cost
         if self._cost > self._time_limit:
             raise RefusedError(
@@ -93,7 +107,9 @@ class Course(Attendant):
         """Give it up, if nothing is charged yet; say whether that was so."""
         with self._lock:
             self._given_up = not self._is_charged
-            return self._given_up
+        if self._given_up:
+            self.allotment.stop()  # it stops costing
+        return self._given_up
 
     def until_it_leaves(self) -> float:
         """Give the seconds until the reply of work that is done may leave; what is written down is that time."""
@@ -110,3 +126,18 @@ class Course(Attendant):
         if self._looked is None or isinstance(problem, self._said):
             return problem
         return AnswerFailedError()
+
+
+def _check_size(prepared: Prepared, limit: Limit) -> None:
+    """Refuse an answer with too many cells or bytes; pricing refuses it, too, before it knows all groups."""
+    groups = len(prepared.bounds.groups)
+    if groups * len(prepared.outputs) > limit.cells:
+        raise too_many(f"{groups:,} groups", prepared.question)
+    size = reply_bytes(prepared)
+    if size > limit.bytes:
+        raise RefusedError(
+            f"the reply may have {size:,} bytes, and {limit.bytes:,} are allowed; nothing was charged: ask in parts, "
+            f"or for fewer groups with LIMIT",
+            reason="bytes",
+            bytes=limit.bytes,
+        )

@@ -1,28 +1,31 @@
 """What all routes share: the tables, who may ask, and the threads that work."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from fastapi import Query
+from fastapi import Query, Request, Response
+from fastapi.responses import StreamingResponse
 
 from errorfloor.errors import ErrorFloorError
 from errorfloor.server.auth import Authentication
 from errorfloor.server.course import Course
+from errorfloor.server.failures import DoorError
 from errorfloor.server.idempotency import Keys
 from errorfloor.server.metrics import Metrics
 from errorfloor.server.models import Failure
 from errorfloor.server.settings import Settings
 from errorfloor.server.threads import Threads
 from errorfloor.server.tokens import Token
-from errorfloor.server.visit import Visit
+from errorfloor.server.under_way import UnderWay
+from errorfloor.server.visit import visit_of
 from errorfloor.server.workshop import Workshop
 from errorfloor.service import Database, Price
 from errorfloor.service.attending import attended_by
 from errorfloor.service.grant import Grant
 from errorfloor.streams import Streams
 
-Result = TypeVar("Result")
 Dry = Annotated[bool, Query(description="Of the dummy rows that stand in for the tables.")]
 MEANING = {
     400: "the body is not JSON in UTF-8",
@@ -51,39 +54,85 @@ class Door:
     metrics: Metrics
     keys: Keys
     streams: Streams
+    under_way: UnderWay
 
     def tables(self, dry: bool, token: Token) -> Database:
         """Give the tables, or the same with dummy rows, as far as a token's terms reach."""
         return (self.database.dry() if dry else self.database).within(grant_of(token))
 
     async def attended(
-        self, work: Callable[[], Result], visit: Visit, noted: Callable[[Price, Sequence[bool]], None] | None = None
-    ) -> Result:
-        """Work on questions in a thread: refused or given up before a charge, and after one answered on the grid."""
-        course = Course(self.settings.grid, time_limit=self.settings.time_limit, noted=noted)
+        self,
+        request: Request,
+        token: Token,
+        work: Callable[[], Response],
+        *,
+        noted: Callable[[Price, Sequence[bool]], None] | None = None,
+        over_limit: bool = False,
+    ) -> Response:
+        """Work on a question in a thread: refused or given up before a charge, and after one answered on the grid."""
+        limit = self.database.catalogue.limit
+        course = Course(
+            self.settings.grid,
+            time_limit=self.settings.time_limit,
+            limit=limit,
+            question=None if over_limit else limit.question,
+            noted=noted,
+        )
 
-        def with_attendant() -> Result:
+        def with_attendant() -> Response:
             with attended_by(course):
                 return work()
 
-        return await self._on_the_grid(with_attendant, visit, course)
+        self.under_way.enter(token.id)
+        streaming = False
+        try:
+            reply = await self._on_the_grid(request, with_attendant, course)
+            if isinstance(reply, StreamingResponse):
+                reply.body_iterator = self._counted(reply.body_iterator, token.id)
+                streaming = True
+            return reply
+        finally:
+            if not streaming:
+                self.under_way.leave(token.id)
 
-    async def measured(self, work: Callable[[], Result], visit: Visit, cost: float) -> Result:
+    async def measured(self, request: Request, work: Callable[[], Response], cost: float) -> Response:
         """Work in a thread on something private that the caller brought: all of it is answered on the grid."""
         said = (ErrorFloorError,)  # streams have a fixed error of their own for what depends on a measurement
         course = Course(self.settings.grid, time_limit=self.settings.time_limit, said=said)
 
-        def started() -> Result:
+        def started() -> Response:
             course.start(cost)
             return work()
 
-        return await self._on_the_grid(started, visit, course)
+        return await self._on_the_grid(request, started, course)
 
-    async def _on_the_grid(self, work: Callable[[], Result], visit: Visit, course: Course) -> Result:
+    async def _on_the_grid(self, request: Request, work: Callable[[], Response], course: Course) -> Response:
+        """Work; a client that goes away stops it as long as nothing is charged, and changes nothing after that."""
+        working = asyncio.create_task(self.threads.run(work, course))
+        watching = asyncio.create_task(_gone(request))
         try:
-            return await self.threads.run(work, course)
+            await asyncio.wait([working, watching], return_when=asyncio.FIRST_COMPLETED)
+            if not working.done() and course.give_up():
+                raise DoorError(499, "gone", "the client went away before anything was charged")
+            return await working
         finally:
-            visit.left = course.left
+            watching.cancel()
+            if not working.done():
+                working.cancel()
+            visit_of(request.scope).left = course.left
+
+    async def _counted(self, parts: AsyncIterable[Any], token: str) -> AsyncIterator[Any]:
+        try:
+            async for part in parts:
+                yield part
+        finally:
+            self.under_way.leave(token)
+
+
+async def _gone(request: Request) -> None:
+    """Wait until the client goes away; its body has been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def grant_of(token: Token) -> Grant:

@@ -46,6 +46,9 @@ class Asked(Wanted):
     """A question to be answered."""
 
     charge: Annotated[bool, Field(description="False: only if it was charged before, as a reader asks.")] = True
+    over_limit: Annotated[
+        bool, Field(description="For an owner: it may take more of the allowance than the limit of one question.")
+    ] = False
 
 
 class Open(BaseModel):

@@ -18,8 +18,8 @@ from errorfloor.server.models import (
     TableState,
     Wanted,
 )
-from errorfloor.server.replies import ARROW, as_arrow, as_json, wants_arrow
-from errorfloor.server.statements import released_rows, stated
+from errorfloor.server.replies import ARROW, as_arrow, as_json, in_parts, wants_arrow
+from errorfloor.server.statements import AT_ONCE, facts_json, json_parts, stated
 from errorfloor.server.tokens import Role, Token
 from errorfloor.server.visit import visit_of
 from errorfloor.service import Price
@@ -65,13 +65,13 @@ def questions(door: Door) -> APIRouter:
         def work() -> Response:
             spends = asked.charge and token.role.covers(Role.ANALYST)
             answer = door.tables(asked.dry, token).ask(asked.sql, **wish, analyst=analyst_of(token), charge=spends)
-            facts = stated(answer)
-            table = answer.to_arrow()
             if wants_arrow(request.headers.get("accept")):
-                return as_arrow(table, facts)
-            return as_json(facts | released_rows(table))
+                return as_arrow(answer.to_arrow(), facts_json(answer))
+            return in_parts(json_parts(answer), large=answer.to_arrow().num_rows > AT_ONCE)
 
-        return await door.attended(work, visit, noted)
+        if asked.over_limit and token.role is not Role.OWNER:
+            raise DoorError(403, "role", f"over_limit is for an owner, and the token's role is {token.role.value}")
+        return await door.attended(request, token, work, noted=noted, over_limit=asked.over_limit)
 
     @routes.get("/tables", responses={200: {"model": TablesReply}, **failures(422)}, summary="What is declared")
     async def tables(token: Reader, dry: Dry = False) -> Response:
@@ -99,7 +99,7 @@ def questions(door: Door) -> APIRouter:
         def work() -> Response:
             return as_json(stated(door.tables(wanted.dry, token).price(wanted.sql, **wish, analyst=analyst)))
 
-        return await door.attended(work, visit_of(request.scope))
+        return await door.attended(request, token, work)
 
     @routes.post(
         "/simulate",
@@ -111,11 +111,11 @@ def questions(door: Door) -> APIRouter:
         _check_length(door, wanted.sql)
         wish, analyst = wanted.wish(), analyst_of(token)
 
-        def work() -> dict[str, Any]:
+        def work() -> Response:
             found = door.tables(wanted.dry, token).simulate(wanted.sql, **wish, analyst=analyst)
-            return {**found.to_dict(), "explain": found.explain()}
+            return as_json({**found.to_dict(), "explain": found.explain()})
 
-        return as_json(await door.attended(work, visit_of(request.scope)))
+        return await door.attended(request, token, work)
 
     return routes
 

@@ -3,12 +3,13 @@
 import datetime
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 from fastapi import Response
+from fastapi.responses import StreamingResponse
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
@@ -32,9 +33,14 @@ def as_json(content: Any) -> Response:
     return Response(body_of(content), media_type=JSON)
 
 
-def as_arrow(table: pa.Table, facts: Mapping[str, Any]) -> Response:
+def in_parts(parts: Iterator[bytes], *, large: bool) -> Response:
+    """Give JSON that is written part by part: a large one while it is sent, so that it is never whole in memory."""
+    return StreamingResponse(parts, media_type=JSON) if large else Response(b"".join(parts), media_type=JSON)
+
+
+def as_arrow(table: pa.Table, facts: bytes) -> Response:
     """Give a table as an Arrow stream, with the facts in its schema's metadata."""
-    table = table.replace_schema_metadata({**(table.schema.metadata or {}), METADATA: body_of(facts)})
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), METADATA: facts})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

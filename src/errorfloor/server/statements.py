@@ -1,14 +1,17 @@
 """Prices, answers and accounts as JSON: everything that they state, so that a client can say the same."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from errorfloor.floors import Floor
-from errorfloor.service import Price, Standing
+from errorfloor.server.replies import body_of
+from errorfloor.service import Answer, Price, Standing
 from errorfloor.service.quota import QuotaStanding
+
+AT_ONCE = 1000  # rows that are written at a time
 
 
 def standing_facts(standing: Standing, plain: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -30,8 +33,8 @@ def quota_facts(quota: QuotaStanding) -> dict[str, Any]:
 
 
 def stated(price: Price) -> dict[str, Any]:
-    """Give what is stated of a price or of an answer."""
-    plain = price.to_dict()
+    """Give what is stated of a price or of an answer as a whole."""
+    plain = Price.to_dict(price)
     columns = sorted({standing.account.column for standing in price.standings} - {""})
     accounts = zip(price.standings, plain["accounts"], strict=True)
     return {
@@ -59,7 +62,29 @@ def _floor_facts(columns: list[str], floor: Floor) -> dict[str, Any]:
     }
 
 
-def released_rows(table: pa.Table) -> dict[str, Any]:
-    """Give a released table as names and rows."""
-    columns = [column.to_pylist() for column in table.columns]
-    return {"columns": table.column_names, "rows": [list(row) for row in zip(*columns, strict=True)]}
+def json_parts(answer: Answer) -> Iterator[bytes]:
+    """Write an answer as JSON, some rows at a time: what is stated of it and of each cell, then the released table."""
+    yield from _fact_parts(answer)
+    yield b', "columns": ' + body_of(answer.to_arrow().column_names) + b', "rows": ['
+    for first in range(0, len(answer.places), AT_ONCE):
+        table = answer.to_arrow().slice(first, AT_ONCE)
+        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        yield _more([list(row) for row in rows], first)
+    yield b"]}"
+
+
+def facts_json(answer: Answer) -> bytes:
+    """Write what is stated of an answer and of each cell as JSON."""
+    return b"".join(_fact_parts(answer)) + b"}"
+
+
+def _fact_parts(answer: Answer) -> Iterator[bytes]:
+    yield body_of(stated(answer) | {"fresh": list(answer.fresh)})[:-1] + b', "cells": ['
+    for first in range(0, len(answer.places), AT_ONCE):
+        yield _more(answer.cells(first, AT_ONCE), first)
+    yield b"]"
+
+
+def _more(items: list[Any], first: int) -> bytes:
+    """Write further items of a list."""
+    return (b", " if first else b"") + body_of(items)[1:-1]

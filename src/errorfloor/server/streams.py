@@ -75,7 +75,7 @@ def streams(door: Door) -> APIRouter:
                 return failure_of(problem)
             return as_json(answer.to_dict())
 
-        return await door.measured(work, visit, PUSH)
+        return await door.measured(request, work, PUSH)
 
     @routes.get(
         "/{name}/answers",

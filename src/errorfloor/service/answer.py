@@ -157,8 +157,12 @@ class Answer(Price):
             raise MissingExtraError("pandas", "pandas") from None
         return self.table.to_pandas()
 
-    def cells(self) -> list[dict[str, Any]]:
-        """Give, for each released row, its keys and for each output all that is stated of that cell."""
+    def cells(self, first: int = 0, count: int | None = None) -> list[dict[str, Any]]:
+        """Give, for each released row, its keys and for each output all that is stated of that cell.
+
+        ``first`` and ``count`` choose some of the rows.
+        """
+        end = None if count is None else first + count
         selected, keys = self.prepared.question.selected, [key.name for key in self.prepared.question.keys]
         shown = [(one.output.name, CellFacts(self.prepared, one)) for one in self.prepared.outputs]
         shown = [(name, facts) for name, facts in shown if name in selected]
@@ -167,7 +171,7 @@ class Answer(Price):
                 "keys": {key: row[key] for key in keys if key in row},
                 "outputs": {name: facts.of(row, place) for name, facts in shown},
             }
-            for row, place in zip(self.table.to_pylist(), self.places, strict=True)
+            for row, place in zip(self.table.slice(first, count).to_pylist(), self.places[first:end], strict=True)
         ]
 
     def to_dict(self) -> dict[str, Any]:

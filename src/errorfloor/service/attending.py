@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from errorfloor.engines.allotment import UNLIMITED, Allotment, allotted
 from errorfloor.service.answer import Price
 from errorfloor.service.preparation import Prepared
 
@@ -14,11 +15,17 @@ from errorfloor.service.preparation import Prepared
 class Attendant:
     """Lets everything pass; a door overrides what it cares about. The calls come in this order.
 
+    ``allotment`` is what the question may take, and how it is stopped. ``question`` is the share of an allowance that
+    it may take at most.
+
     Guarantee: up to and including ``charging`` no private column has been read and nothing has been charged, so that
     either may raise; ``looking`` comes once the charge is durable, right before private columns are read.
 
     >>> Attendant().charging()
     """
+
+    allotment: Allotment = UNLIMITED
+    question: float | None = None
 
     def priced(self, prepared: Prepared) -> None:
         """Hear what a question takes; may refuse it."""
@@ -53,6 +60,7 @@ def attended_by(one: Attendant) -> Iterator[None]:
     """
     before = _PRESENT.set(one)
     try:
-        yield
+        with allotted(one.allotment):
+            yield
     finally:
         _PRESENT.reset(before)

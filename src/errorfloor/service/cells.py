@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from errorfloor.catalogue import PrivateColumn, stored_distance
+from errorfloor.checks import Array
 from errorfloor.floors.two_point import angle, success
 from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.pricing import Charge
+from errorfloor.pricing.owners import OwnerCounts
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.standing import entry_floor
 
@@ -16,6 +20,7 @@ class CellFacts:
 
     def __init__(self, prepared: Prepared, one: PreparedOutput) -> None:
         self._one, self._private, self._owners = one, prepared.table.private, prepared.bounds.owners
+        self._most = _most_rows(self._owners, len(prepared.bounds.groups))
         self._bounds = prepared.bounds.outputs[prepared.outputs.index(one)]
         self._known: dict[tuple[str, float, float], dict[str, float]] = {}
 
@@ -39,8 +44,7 @@ class CellFacts:
             },
         }
         if self._owners is not None:
-            most = int(self._owners.count[self._owners.group == group].max(initial=0))
-            moved = most * float(self._bounds.owner[group]) + 2 * error
+            moved = int(self._most[group]) * float(self._bounds.owner[group]) + 2 * error
             told = success(angle(1.0, added.information * moved**2))
             cell["owner"] = {"told_apart_in_100": float(times_in_hundred(float(told)))}
         return cell
@@ -51,6 +55,14 @@ class CellFacts:
             charge = Charge(information * slope**2, information * error**2)
             self._known[key] = _entry_facts(self._private[column], charge)
         return dict(self._known[key])
+
+
+def _most_rows(owners: OwnerCounts | None, groups: int) -> Array:
+    """Give, for each group, the most rows that one owner has in it."""
+    most = np.zeros(groups, dtype=np.int64)
+    if owners is not None:
+        np.maximum.at(most, owners.group, owners.count)
+    return most
 
 
 def _entry_facts(declared: PrivateColumn, charge: Charge) -> dict[str, float]:

@@ -28,6 +28,7 @@ from errorfloor.service.noises import Wish
 from errorfloor.service.preparation import Known, Prepared, allowances_of, prepare
 from errorfloor.service.quota import QuotaStanding, quota_standings
 from errorfloor.service.releasing import look_and_release
+from errorfloor.service.share import check_share, takes_more
 from errorfloor.service.simulation import Simulation, rooms
 from errorfloor.service.standing import Standing, asked, standings_from
 from errorfloor.service.sticky import release_id
@@ -123,7 +124,7 @@ class Database:
         quotas = self._quotas(analyst)
         prepared = self._prepared(sql, wish)
         entries = self._entries(prepared, analyst)
-        self._check_question(prepared, entries, quotas)
+        self._check_question(prepared, entries, quotas, spend=charge)
         with self._settling(prepared, entries, quotas, spend=charge) as settled:
             stated = self._price(prepared, entries, settled, quotas, charged=not self.is_dry)
             if entries and not self.is_dry:
@@ -310,9 +311,11 @@ class Database:
         of_question = self._grant.of_question(asked(entries, settled.fresh), limits)
         return Price(prepared, found, (*of_quotas, *of_question), self.is_dry)
 
-    def _check_question(self, prepared: Prepared, entries: list[Entry], quotas: Quotas) -> None:
+    def _check_question(self, prepared: Prepared, entries: list[Entry], quotas: Quotas, *, spend: bool) -> None:
         """Refuse a question that would take more than what is granted for one, before it is charged."""
-        if self.is_dry or self._grant.question is None:
+        limit = attendant().question if spend else None
+        is_large = limit is not None and takes_more(entries, prepared.allowances, limit)
+        if self.is_dry or (self._grant.question is None and not is_large):
             return
         now = self._ledger.preview(entries, quotas)  # what is free now stays so: the charge can only be smaller
         broken = [
@@ -322,6 +325,8 @@ class Database:
             found = self._price(prepared, entries, now, quotas)
             words = advice(prepared, found.standings, found.quotas, now.fresh)
             raise AllowanceError(words, accounts=[one.to_dict() for one in broken])
+        if limit is not None and is_large:
+            check_share(self._price(prepared, entries, now, quotas), limit)
 
     def _rows(self, name: str) -> int | None:
         try:
