@@ -65,7 +65,7 @@ def test_ask_prints_the_table_on_stdout_and_the_statement_on_stderr(folder):
 
 
 def test_what_was_spent_is_remembered_between_commands(folder):
-    first = json.loads(run("ask", AVERAGE, "--spend", "0.6", "--json", cwd=folder).stdout)
+    first = json.loads(run("ask", AVERAGE, "--spend", "0.6", "--over-limit", "--json", cwd=folder).stdout)
     assert first["accounts"][0]["used"] > 0.5
     shown = run("ask", "SELECT avg(kwh) FROM meters", "--spend", "0.6", cwd=folder)
     assert shown.returncode == 3
