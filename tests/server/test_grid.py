@@ -16,6 +16,7 @@ from errorfloor.server.course import Course
 from errorfloor.server.failures import DoorError
 from errorfloor.server.grid import COARSE, Grid
 from errorfloor.server.threads import Threads
+from errorfloor.service.preparation import Prepared
 from serving import served
 
 CANARY = "4711.0815"
@@ -170,7 +171,7 @@ def test_answer_is_given_and_written_down_alike_however_long_the_scan_takes(data
 def test_replies_over_http_wait_for_the_grid_and_so_do_their_figures(database, tmp_path, scans, monkeypatch):
     import errorfloor.server.course as course
 
-    monkeypatch.setattr(course, "public_cost", lambda prepared: 0.25)
+    monkeypatch.setattr(Prepared, "cost", 0.25)
     taken, courses = [], []
     honest = course.Course.looking
     monkeypatch.setattr(course.Course, "looking", lambda self, *told: (courses.append(self), honest(self, *told)))
@@ -192,9 +193,7 @@ def test_replies_over_http_wait_for_the_grid_and_so_do_their_figures(database, t
 
 
 def test_question_whose_answer_takes_too_long_is_refused_before_the_charge(database, tmp_path, monkeypatch):
-    import errorfloor.server.course as course
-
-    monkeypatch.setattr(course, "public_cost", lambda prepared: 45.0)
+    monkeypatch.setattr(Prepared, "cost", 45.0)
     with served(database, tmp_path) as server:
         records = len(database.history(limit=1000))
         for route in ("/v1/ask", "/v1/price", "/v1/simulate"):
