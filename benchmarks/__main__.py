@@ -19,7 +19,7 @@ from benchmarks.report import Report
 
 SECTIONS = (
     *("draws", "peers", "library", "slopes", "attacks", "release", "questions", "peers_questions", "server", "ledger"),
-    *("policies", "counts", "trajectories", "designs", "elements"),
+    *("policies", "counts", "trajectories", "designs", "elements", "searched", "twins"),
 )
 
 

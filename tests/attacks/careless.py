@@ -116,12 +116,19 @@ class CarelessWorld(World):
         self.shadows = (lambda: (self._careless(0), self.secret)), (lambda: (self._careless(1), self.secret))
 
     @contextmanager
-    def server(self, coin, **given):
-        yield self._careless(coin)
+    def server(self, coin, *, key=None, **given):
+        yield self._careless(coin) if key is None else self._keyed(coin, key)
+
+    @contextmanager
+    def elsewhere(self, *, key):
+        yield self._keyed(0, key)
 
     @contextmanager
     def updated(self, coin, folder, *, ledger, key):
         yield CarelessServer(self.secret, self.secret.values[coin], self.flaw, seed="the same")
+
+    def _keyed(self, coin, key):
+        return CarelessServer(self.secret, self.secret.values[coin], self.flaw, seed=key.id)
 
     def _careless(self, coin):
         return CarelessServer(self.secret, self.secret.values[coin], self.flaw, seed=int(self._seeds.integers(2**40)))

@@ -4,7 +4,16 @@ from contextlib import contextmanager
 
 import pytest
 
-from errorfloor.attacks import ChangedData, NewVersions, RestoredLedger, World, custody, history
+from errorfloor.attacks import (
+    ChangedData,
+    ChangedMeaning,
+    NewVersions,
+    RestoredLedger,
+    SharedKeys,
+    World,
+    custody,
+    history,
+)
 from errorfloor.attacks.custody import Custody
 from errorfloor.catalogue import Catalogue
 from errorfloor.engines import open_engine
@@ -18,6 +27,7 @@ KWH = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
 METERS = {"source": "-", "version": "1", "row_key": ["id"], "public": {"id": "whole"}, "private": {"kwh": KWH}}
 CATALOGUE = Catalogue(tables={"meters": METERS})
 COINS = (0, 1, 1)
+MANY = (0, 1, 1, 0, 1)
 
 
 @pytest.fixture(scope="module")
@@ -85,10 +95,16 @@ def test_rows_that_changed_under_one_version_are_refused_and_nothing_is_learnt(s
     assert odds == [-secret.distance / 2] * 3
 
 
-def test_changed_data_wins_where_a_vault_is_made_anew_under_the_same_key_and_version(secret, tmp_path, monkeypatch):
-    """A custodian who deletes the vault, and whose ledger forgets what it settled, gives the change away."""
+def gives_itself_away(odds, coins, distance):
+    """Whether every difference is what the same noise on either side would leave; by chance less than once in 10⁹."""
+    pairs = zip(odds, coins, strict=True)
+    return all(abs(one - (distance / 2 if coin else -distance / 2)) < distance / 20 for one, coin in pairs)
+
+
+def test_a_vault_made_anew_under_the_same_key_and_version_has_noise_of_its_own(secret, tmp_path, monkeypatch):
+    """A custodian who deletes the vault, and whose ledger forgets what it settled, does not give the change away."""
     monkeypatch.setattr(custody, "server_process", in_process)
-    held = Custody(CATALOGUE, secret, [0, 0, 0], tmp_path)
+    held = Custody(CATALOGUE, secret, [0] * len(MANY), tmp_path)
     update = held.update
 
     def careless(coins):
@@ -98,5 +114,17 @@ def test_changed_data_wins_where_a_vault_is_made_anew_under_the_same_key_and_ver
         update(coins)
 
     monkeypatch.setattr(held, "update", careless)
-    odds = ChangedData().play_together(held, COINS)
-    assert [each > 0 for each in odds] == [bool(coin) for coin in COINS]
+    assert not gives_itself_away(ChangedData().play_together(held, MANY), MANY, secret.distance)
+
+
+def test_another_catalogue_with_the_same_keys_has_noise_of_its_own(secret, tmp_path, monkeypatch):
+    monkeypatch.setattr(custody, "server_process", in_process)
+    held = Custody(CATALOGUE, secret, MANY, tmp_path)
+    assert not gives_itself_away(SharedKeys().play_together(held, MANY), MANY, secret.distance)
+
+
+def test_a_version_with_another_meaning_answers_nothing_more(held, monkeypatch):
+    monkeypatch.setattr(custody, "server_process", in_process)
+    with held.server() as stages:
+        alone = [ChangedMeaning().guess(*stage, ()) for stage in stages]
+    assert ChangedMeaning().play_together(held, COINS) == pytest.approx(alone)  # what was answered before is free

@@ -19,9 +19,12 @@ require("sql", "duckdb", "pyarrow", "pydantic", "sqlalchemy", "sqlglot")
 from errorfloor.attacks.attack import Attack
 from errorfloor.attacks.audit import Audit, attacks, audit, estimators, owner_attacks
 from errorfloor.attacks.belief import Belief
+from errorfloor.attacks.changed_meaning import ChangedMeaning
+from errorfloor.attacks.clock import Clock
 from errorfloor.attacks.collisions import Collisions
 from errorfloor.attacks.estimation import PosteriorMean
 from errorfloor.attacks.evaluation import Evaluation
+from errorfloor.attacks.formula_search import FormulaSearch
 from errorfloor.attacks.groups import Differencing, Reconstruction
 from errorfloor.attacks.history import ChangedData, NewVersions, RestoredLedger
 from errorfloor.attacks.judgement import Finding, judge, judge_estimates
@@ -33,6 +36,7 @@ from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood
 from errorfloor.attacks.running_server import Check, ServerAudit, audit_server
 from errorfloor.attacks.secret import Secret
 from errorfloor.attacks.served import Served, ServedStreams
+from errorfloor.attacks.shared_keys import SharedKeys
 from errorfloor.attacks.silence import Oracles, Timing
 from errorfloor.attacks.smoothing import Smoothing, Trips
 from errorfloor.attacks.stopping import AdaptiveStopping
@@ -44,13 +48,16 @@ __all__ = [
     "Audit",
     "Belief",
     "ChangedData",
+    "ChangedMeaning",
     "Check",
+    "Clock",
     "Collisions",
     "Collusion",
     "Differencing",
     "Evaluation",
     "Extremes",
     "Finding",
+    "FormulaSearch",
     "MaximumLikelihood",
     "NewVersions",
     "Oracles",
@@ -68,6 +75,7 @@ __all__ = [
     "Served",
     "ServedStreams",
     "ServerAudit",
+    "SharedKeys",
     "Smoothing",
     "Timing",
     "Trips",

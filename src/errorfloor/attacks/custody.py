@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from errorfloor.attacks.attack import Stage
-from errorfloor.attacks.generated import registered, version
+from errorfloor.attacks.generated import redeclared, registered, version
 from errorfloor.attacks.process import server_process
 from errorfloor.attacks.secret import Secret
 from errorfloor.catalogue import Catalogue
@@ -34,11 +34,19 @@ class Custody:
     """
 
     def __init__(
-        self, catalogue: Catalogue, secret: Secret, coins: Sequence[int], folder: Path, *, versions: int = 1
+        self,
+        catalogue: Catalogue,
+        secret: Secret,
+        coins: Sequence[int],
+        folder: Path,
+        *,
+        versions: int = 1,
+        name: str = "held",
     ) -> None:
         self.secrets = [replace(secret, table=f"{secret.table[:40]}_{number}") for number in range(len(coins))]
         self.versions = versions
-        self._folder, self._backup = folder / "held", folder / "backup"
+        self._folder, self._backup = folder / name, folder / f"{name} backup"
+        self._attacked = catalogue, secret
         tables = {one.table: secret.declared for one in self.secrets}
         declared = catalogue.model_copy(update={"tables": tables, "streams": {}})
         self._catalogue = registered(declared, self._folder, self._rows(secret, coins), versions=versions)
@@ -59,6 +67,18 @@ class Custody:
 
     def _served(self, catalogue: Catalogue) -> AbstractContextManager["AnalystDoor"]:
         return server_process(catalogue, anew=False)
+
+    @contextmanager
+    def redeclared(self) -> Iterator[list[Stage]]:
+        """Serve a further version of all copies, of the same rows, that gives the floor another meaning."""
+        with self._served(redeclared(self._catalogue, list(self._catalogue.tables))) as door:
+            yield [(door, secret) for secret in self.secrets]
+
+    def elsewhere(self) -> "Custody":
+        """Register all copies once more in a folder of their own, with the first value and the same keys."""
+        other = Custody(*self._attacked, [0] * len(self.secrets), self._folder.parent, name="elsewhere")
+        shutil.copy(self._folder / "keys.json", other._folder)
+        return other
 
     def back_up(self) -> None:
         """Copy the ledger and its anchor."""

@@ -1,7 +1,8 @@
 """Generated tables, registered in a folder as a custodian registers real ones."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,8 +10,11 @@ import pyarrow.parquet as pq
 
 from errorfloor.catalogue import Catalogue, Place, Table
 from errorfloor.engines import open_engine
+from errorfloor.errors import CatalogueError
 from errorfloor.vault import register
 
+WIDER, FINER = 10, 10  # what another meaning does to a range, on either side, and to its steps
+OTHER = "another meaning"
 GENERATED = "generated-for-an-audit"  # a file that marks a folder whose keys and ledger are nobody's
 
 
@@ -29,6 +33,30 @@ def registered(catalogue: Catalogue, folder: Path, rows: Mapping[str, pa.Table],
                 declared = copied.model_copy(update={"tables": renamed})
                 register(declared, name, engine=engine, identity=_identity(folder.name, name, number))
     return copied
+
+
+def redeclared(catalogue: Catalogue, names: Sequence[str]) -> Catalogue:
+    """Register a further version of some tables that declares wider ranges and finer steps for the same rows.
+
+    Give the catalogue that has it; where that is refused, the table stays as it was.
+    """
+    tables = dict(catalogue.tables)
+    with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
+        for name in names:
+            changed = catalogue.model_copy(update={"tables": tables | {name: _other_meaning(tables[name])}})
+            with suppress(CatalogueError):
+                register(changed, name, engine=engine, identity=_identity(catalogue.folder.name, name, OTHER))
+                tables = changed.tables
+    return catalogue.model_copy(update={"tables": tables})
+
+
+def _other_meaning(table: Table) -> Table:
+    private = {}
+    for name, column in table.private.items():
+        low, high = column.range
+        wider, finer = (low - WIDER * (high - low), high + WIDER * (high - low)), column.resolution / FINER
+        private[name] = column.model_copy(update={"range": wider, "resolution": finer})
+    return table.model_copy(update={"version": f"{table.version} ({OTHER})", "private": private})
 
 
 def version(table: Table, number: int) -> str:

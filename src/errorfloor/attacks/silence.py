@@ -12,6 +12,8 @@ from errorfloor.attacks.attack import Attack, Door, Shadows, outcome
 from errorfloor.attacks.evaluation import tricks
 from errorfloor.attacks.secret import Secret
 
+OUTPUTS = 60  # of one question, each as much work as the others
+
 
 @final
 class Oracles(Attack):
@@ -62,8 +64,17 @@ def questions(secret: Secret) -> list[str]:
         f"SELECT max({column}) AS answer FROM {table} WHERE {condition}",
         f"SELECT median({column}) AS answer FROM {table}",
         f"SELECT sum({column}) AS answer FROM {table} WHERE {condition} ORDER BY {column}",
+        _long_work(secret, middle),
         *tricks(secret),
     ]
+
+
+def _long_work(secret: Secret, middle: float) -> str:
+    """Ask for outputs that a careless server works on for long enough to give up, if the number exceeds the middle."""
+    total = f"sum({secret.column})"
+    output = f"ln(1 + exp(-8000 - {total}) * greatest({total} - {middle!r}, 0))"
+    outputs = ", ".join(f"{output} AS answer{number}" for number in range(OUTPUTS))
+    return f"SELECT {outputs} FROM {secret.table} WHERE {secret.condition()}"
 
 
 def _shape(answer: Any) -> str:

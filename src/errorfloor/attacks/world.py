@@ -12,7 +12,7 @@ from typing import Self
 import pyarrow as pa
 
 from errorfloor.attacks.attack import Attack, Door, Shadows, Stage
-from errorfloor.attacks.generated import registered, version
+from errorfloor.attacks.generated import redeclared, registered, version
 from errorfloor.attacks.keys import SeededKeys
 from errorfloor.attacks.owner_secret import owner_at_stake
 from errorfloor.attacks.secret import Secret, entry_at_stake
@@ -119,11 +119,40 @@ class World:
     @cached_property
     def _copies(self) -> list[tuple[Catalogue, Engine]]:
         """The two copies, registered when they are first needed."""
+        return [self._registered(coin, f"{coin}", versions=VERSIONS) for coin in range(2)]
+
+    def _registered(self, coin: int, name: str, *, versions: int = 1) -> tuple[Catalogue, Engine]:
+        rows = self._rows | {self.secret.table: self.secret.rows_with(coin)}
+        made = registered(self._catalogue, self._folder / name, rows, versions=versions)
+        return made, self._stack.enter_context(open_engine(made.place, made.folder))
+
+    @contextmanager
+    def elsewhere(self, *, key: Key) -> Iterator[Door]:
+        """Open a server on another catalogue with the same names and the first value, registered by itself."""
+        catalogue, engine = self._other
+        yield Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=key)
+
+    @cached_property
+    def _other(self) -> tuple[Catalogue, Engine]:
+        return self._registered(0, "elsewhere")
+
+    @contextmanager
+    def redeclared(self, coin: int, *, ledger: Ledger, key: Key) -> Iterator[Door]:
+        """Open a server on a further version of a copy, of the same rows, that gives the floor another meaning.
+
+        Where registering is refused, what was registered before is served.
+        """
+        catalogue, engine = self._redeclared[coin]
+        yield Database(catalogue, engine=engine, ledger=ledger, keys=key)
+
+    @cached_property
+    def _redeclared(self) -> list[tuple[Catalogue, Engine]]:
         found = []
-        for coin in range(2):
-            rows = self._rows | {self.secret.table: self.secret.rows_with(coin)}
-            made = registered(self._catalogue, self._folder / str(coin), rows, versions=VERSIONS)
-            found.append((made, self._stack.enter_context(open_engine(made.place, made.folder))))
+        for coin, (declared, _) in enumerate(self._copies):
+            folder = self._folder / f"redeclared {coin}"
+            shutil.copytree(declared.folder, folder)
+            made = redeclared(declared.model_copy(update={"folder": folder}), [self.secret.table])
+            found.append((made, self._stack.enter_context(open_engine(made.place, folder))))
         return found
 
     @contextmanager
