@@ -19,6 +19,7 @@ import uvicorn
 from errorfloor.catalogue import load
 from errorfloor.engines import open_engine
 from errorfloor.server import Role, Settings, TokenFile, create_app
+from errorfloor.server.protocol import line_settings
 from errorfloor.server.running import listen
 from errorfloor.vault import register
 
@@ -117,6 +118,7 @@ def served(database, folder, *, tokens=None, app=None, **settings):
         log_config=None,
         access_log=False,
         server_header=False,
+        **line_settings(),
         lifespan="on",
         proxy_headers=chosen.behind_proxy,
         forwarded_allow_ips=chosen.proxies,

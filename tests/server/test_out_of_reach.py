@@ -48,5 +48,6 @@ def test_ledger_without_its_anchor_is_refused_while_serving_and_served_again(tmp
         refused = client.post("/v1/ask", json=ask | {"max_error": 7e6})
         assert refused.status_code == 503
         assert refused.json()["error"]["code"] == "ledger"
+        assert str(tmp_path) not in refused.text  # where it lies is nobody's business
         anchor.write_bytes(before)
         assert client.post("/v1/ask", json=ask | {"max_error": 7e6}).status_code == 200

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -171,3 +172,33 @@ def test_a_signal_that_comes_as_soon_as_the_server_is_ready_stops_it(catalogue, 
     command = [sys.executable, script, catalogue, name, workers]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "stopped\n"), done.stderr
+
+
+ORPHANS = """
+import sys
+from pathlib import Path
+from errorfloor.server.running import Plan, listen, serve
+from errorfloor.server.settings import Settings
+
+if __name__ == "__main__":
+    taken, settings = listen(Settings(port=0, workers=2))
+    catalogue = Path(sys.argv[1])
+    serve(Plan(catalogue, settings, catalogue.parent / "tokens.json"), taken, lambda: print(settings.port, flush=True))
+"""
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path):
+    script = tmp_path / "workers.py"
+    script.write_text(ORPHANS)
+    command = [sys.executable, script, write_pay(tmp_path / "pay")]
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    port = int(parent.stdout.readline())
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as client:
+        worker = client.get("/healthz").json()["process"]
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not Path(f"/proc/{worker}").exists()

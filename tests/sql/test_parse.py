@@ -377,3 +377,11 @@ def test_tables_that_filter_and_rename_are_read_as_if_written_out() -> None:
 
 def test_public_tables_can_be_asked_too() -> None:
     assert ask("SELECT country, avg(days) FROM zones GROUP BY country").table == "zones"
+
+
+def test_a_column_keeps_its_own_name_however_long():
+    from errorfloor.sql.naming import generated
+    from errorfloor.sql.reading import read
+
+    name = "the_average_height_above_the_sea_of_the_nearest_station"
+    assert [generated(node, 1) for node in read(f"SELECT {name}").expressions] == [name]

@@ -207,10 +207,12 @@ def _write(answer: "Answer", path: Path) -> None:
     import pyarrow as pa
     from pyarrow import csv, parquet
 
+    from errorfloor.service.table import without_formulas
+
     table = answer.to_arrow()
     match path.suffix:
         case ".csv":
-            csv.write_csv(table, path)
+            csv.write_csv(without_formulas(table), path)
         case ".parquet":
             parquet.write_table(table, path)
         case _:

@@ -1,5 +1,8 @@
 """The app: routes, failures and the gate, put together."""
 
+import asyncio
+import multiprocessing
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -39,6 +42,16 @@ ABOUT = (
 )
 
 
+async def _end_with_parent() -> None:
+    """Stop a worker whose parent is gone, as on a signal: nobody could stop it any more."""
+    parent = multiprocessing.parent_process()
+    while parent is not None:
+        await asyncio.sleep(1.0)
+        if not parent.is_alive():
+            signal.raise_signal(signal.SIGTERM)
+            return
+
+
 def create_app(database: Database, *, tokens: TokenFile, settings: Settings, close_database: bool = False) -> FastAPI:
     """Give the app that serves a database.
 
@@ -76,7 +89,9 @@ def create_app(database: Database, *, tokens: TokenFile, settings: Settings, clo
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
+        watching = asyncio.create_task(_end_with_parent())
         yield
+        watching.cancel()
         door.threads.close()
         door.designing.close()
         door.workshop.close()

@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import re
 import traceback
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +19,8 @@ from errorfloor.server.replies import JSON, body_of
 from errorfloor.server.visit import visit_of
 
 LOG = logging.getLogger("errorfloor.server")
+PLACE = re.compile(r"\b[a-z][a-z0-9+]*://[^\s'\")]+|(?<![\w/.])(?:\.{0,2}/|[A-Za-z]:\\)[^\s'\":;,)]*[^\s'\":;,).]")
+PLACES = frozenset({"path", "file", "folder", "url", "ledger", "anchor"})  # fields that hold one
 CODES = {
     400: ("malformed", "the body of the request cannot be read as JSON in UTF-8"),
     404: ("not-found", "there is nothing at this address: /openapi.json lists what there is"),
@@ -62,7 +65,20 @@ def failure_of(problem: ErrorFloorError) -> Response:
     if isinstance(problem, DoorError):
         return failure(problem.status, problem.code, str(problem), problem.fields, problem.headers)
     headers = {"Retry-After": "5"} if problem.http_status == 503 else {}
-    return failure(problem.http_status, problem.code, str(problem), problem.fields, headers)
+    text, fields = str(problem), problem.fields
+    if problem.http_status >= 500:
+        LOG.error("%s: %s", problem.code, text)  # whoever runs the server is told where things are, nobody else
+        text, fields = without_places(text), {name: value for name, value in fields.items() if name not in PLACES}
+    return failure(problem.http_status, problem.code, text, fields, headers)
+
+
+def without_places(text: str) -> str:
+    """Take the paths and addresses of files and databases out of a message.
+
+    >>> without_places("the ledger /srv/pay/ledger.sqlite (or postgresql://ef@db/ledger) is gone: restore it")
+    'the ledger … (or …) is gone: restore it'
+    """
+    return PLACE.sub("…", text)
 
 
 def unexpected(problem: BaseException) -> Response:

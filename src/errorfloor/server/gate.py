@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from errorfloor.server.audit import Audit
 from errorfloor.server.failures import failure, unexpected
 from errorfloor.server.metrics import Metrics
+from errorfloor.server.protocol import is_ambiguous
 from errorfloor.server.settings import Settings
 from errorfloor.server.visit import KEY, Visit
 
@@ -73,6 +74,11 @@ class Gate:
         if self._settings.behind_proxy and scope["scheme"] != "https" and scope["path"] != "/healthz":
             visit.code = "tls"
             await failure(403, "tls", "this server is reached by https only, through its proxy")(scope, receive, send)
+            return
+        if is_ambiguous(scope["headers"], scope["http_version"]):
+            visit.code = "malformed"
+            text = "the length of the body, or the host, is given twice or in two ways"
+            await failure(400, "malformed", text, headers={"Connection": "close"})(scope, receive, send)
             return
         if scope["method"] in WITHOUT_BODY and "content-length" not in Headers(scope=scope):
             await self._app(scope, receive, send)

@@ -1,6 +1,7 @@
 """Running a server: one process, or several over one ledger; requests under way are finished before it stops."""
 
 import math
+import resource
 import signal
 import socket
 import ssl
@@ -16,6 +17,7 @@ from uvicorn.supervisors import Multiprocess
 from errorfloor.catalogue import load
 from errorfloor.errors import InputError
 from errorfloor.server.app import create_app
+from errorfloor.server.protocol import line_settings
 from errorfloor.server.settings import Settings
 from errorfloor.server.tokens import Token, TokenFile
 from errorfloor.service import open_database
@@ -96,6 +98,7 @@ def serve(plan: Plan, taken: socket.socket, ready: Callable[[], None] = lambda: 
     Raises InputError if the certificate cannot be used, and whatever is wrong with the tables, ledger or keys.
     """
     settings = plan.settings
+    _allow_connections()
     config = uvicorn.Config(
         plan,
         factory=True,
@@ -103,6 +106,7 @@ def serve(plan: Plan, taken: socket.socket, ready: Callable[[], None] = lambda: 
         log_config=None,
         access_log=False,  # addresses could hold a token; the audit log has what is needed
         server_header=False,
+        **line_settings(),
         proxy_headers=settings.behind_proxy,
         forwarded_allow_ips=settings.proxies if settings.behind_proxy else "",
         ssl_certfile=settings.cert,
@@ -125,6 +129,12 @@ def serve(plan: Plan, taken: socket.socket, ready: Callable[[], None] = lambda: 
             config.load()  # opens the tables
             ready()
             server.run([taken])
+
+
+def _allow_connections() -> None:
+    """Let the process open as many files as the system allows: each connection is one."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _check_certificate(settings: Settings) -> None:

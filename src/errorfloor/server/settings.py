@@ -39,7 +39,7 @@ class Settings:
             "A proxy in front speaks TLS: believe its X-Forwarded headers, refuse what did not come by https."
         ),
     )
-    proxies: str = field(default="127.0.0.1", metadata=_about("The addresses of that proxy, with commas; * for any."))
+    proxies: str = field(default="127.0.0.1", metadata=_about("The addresses or networks of that proxy, with commas."))
     insecure: bool = field(
         default=False, metadata=_about("Listen on a public address without TLS: tokens and answers can be overheard.")
     )
@@ -108,6 +108,7 @@ class Settings:
     def __post_init__(self) -> None:
         for one in fields(self):
             _check(one, getattr(self, one.name))
+        _check_proxies(self.proxies)
         if (self.cert is None) != (self.key is None):
             raise InputError("TLS takes both files: give --cert and --key, or neither")
         if not self.loopback and not (self.tls or self.behind_proxy or self.insecure):
@@ -153,6 +154,18 @@ def _check(one: "Field[Any]", value: Any) -> None:
                 text for text, there in ((f"at least {least:g}", below), (f"at most {most or 0:g}", above)) if there
             )
             raise InputError(f"{one.name} must be {limits}, got {value:g}", **{one.name: value})
+
+
+def _check_proxies(proxies: str) -> None:
+    for one in proxies.split(","):
+        try:
+            ipaddress.ip_network(one.strip())
+        except ValueError:
+            raise InputError(
+                f"proxies must be addresses or networks with commas, such as 10.0.0.7,192.168.4.0/24, got "
+                f"{one.strip()!r}; whoever is there is believed about where a request comes from",
+                proxies=proxies,
+            ) from None
 
 
 def help_of(name: str) -> str:

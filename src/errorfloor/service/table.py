@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from errorfloor.service.preparation import Prepared
 
 MOST_SHOWN = 60
+FORMULA = "=+-@\t\r"  # how a formula begins
 
 
 def arranged(
@@ -77,6 +78,19 @@ def _cell(row: dict[str, Any], name: str, bounds: Mapping[str, Any]) -> str:
     if added.low == -added.high:
         return f"{number} ± {rounded_up(added.high, 6)}{suffix}"
     return f"{number}{suffix}"
+
+
+def without_formulas(table: pa.Table) -> pa.Table:
+    """Put a quote before texts that a spreadsheet would take for a formula, and could be made to run.
+
+    >>> without_formulas(pa.table({"area": ["=HYPERLINK(1)", "north", None]})).column(0).to_pylist()
+    ["'=HYPERLINK(1)", 'north', None]
+    """
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            values = [f"'{one}" if one and one[0] in FORMULA else one for one in table.column(place).to_pylist()]
+            table = table.set_column(place, field, pa.array(values, field.type))
+    return table
 
 
 def decimals(step: str) -> int:

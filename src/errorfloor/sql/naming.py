@@ -29,6 +29,8 @@ def generated(node: exp.Expression, place: int) -> str:
     >>> [generated(node, 1) for node in read("SELECT avg(exp(kwh)), count(*), tariff, avg(kwh) + 1").expressions]
     ['avg_exp_kwh', 'count', 'tariff', 'column_1']
     """
+    if isinstance(node, exp.Column) and node.name.isprintable():
+        return str(node.name)  # however long, it is the column's own
     words = _words(node)
     name = "_".join(words) if words else ""
     return name if name and len(name) <= LONGEST and name.isprintable() else f"column_{place}"
