@@ -12,6 +12,7 @@ from errorfloor.service.example import example_database
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "http.md"
 DOOR = {
     "token": (401, "no token, or one that is not known"),
+    "refused": (401, "the sign-in was refused: an unknown token, or a person whom the provider does not vouch for"),
     "role": (403, "the token's role does not cover this"),
     "expired": (401, "the token's time is over"),
     "address": (403, "the token may not be used from this address"),
