@@ -187,6 +187,6 @@ def _secret(declared: SignIn, folder: Path) -> str | None:
     try:
         if path.stat().st_mode & 0o077:
             raise KeyFileError(f"others can read {path}: allow its owner only (chmod 600 {path})")
-        return path.read_text("utf-8").strip()
+        return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         raise KeyFileError(f"cannot read the identity provider's secret in {path}") from None
