@@ -441,7 +441,7 @@ def test_a_killed_release_leaves_the_old_file_or_the_whole_new_one(tmp_path):
     subprocess.run(command, check=True)
     assert target.read_bytes() == whole
     left = sorted(p.name for p in tmp_path.iterdir())
-    assert left == ["in.parquet", "keys.json", "keys.json.releases", "out.parquet"]
+    assert left == ["in.parquet", "keys.json", "keys.json.releases", "keys.json.releases.rows", "out.parquet"]
     assert False in seen  # some were killed before they were done
 
 

@@ -135,6 +135,35 @@ def test_the_register_knows_a_frame_by_its_rows(houses, ring, frame_of, tmp_path
     assert {entry["key_id"] for entry in standing(ring)} == {ring.current.id}
 
 
+def test_a_file_and_a_frame_of_the_same_rows_are_the_same_to_the_register(houses, ring, frame_of, tmp_path):
+    pq.write_table(houses, tmp_path / "in.parquet")
+    release(tmp_path / "in.parquet", tmp_path / "file.parquet", **wanted(ring))
+    mixed = frame_of(houses, seed=2)
+    release(mixed, tmp_path / "out", **wanted(ring))
+    expected = pq.read_table(tmp_path / "file.parquet")
+    assert pq.read_table(tmp_path / "out").equals(expected.replace_schema_metadata(None))
+    with pytest.raises(InputError, match="kwh of this table was released as batch 2013-q1: a second draw tells more"):
+        release(mixed, tmp_path / "second", **wanted(ring, batch="2013-q2"))
+
+
+def test_a_frame_that_an_older_register_knows_by_its_sum_is_known_again(houses, ring, frame_of, tmp_path):
+    """Sums were taken in the order in which the key's columns were named, and no rows were recorded."""
+    from errorfloor.bulk import ReleasedColumn
+    from errorfloor.bulk.content import Content, digest
+
+    rules = {"range": (0.0, 50.0), "out_of_range": "refuse", "nulls": "keep"}
+    column = ReleasedColumn.plan("kwh", ef.Interval(0, 0.5), **rules)
+    content = Content.prepare(houses.schema, [column], KEY, ring.current, in_order=False)
+    (batch,) = houses.combine_chunks().to_batches()
+    entry = {"batch": "2013-q1", "source": digest("kwh", content.of(batch)["kwh"], ring.current), "key": KEY}
+    entry |= {"columns": {"kwh": column.fingerprint}, "by_column": True, "key_id": ring.current.id}
+    ring.path.with_name("keys.json.releases").write_text(json.dumps(entry) + "\n")
+    with pytest.raises(InputError, match="kwh of this table was released as batch 2013-q1: a second draw tells more"):
+        release(frame_of(houses), tmp_path / "out", **wanted(ring, batch="2013-q2"))
+    release(frame_of(houses), tmp_path / "out", **wanted(ring))
+    assert len(standing(ring)) == 2
+
+
 def test_a_frame_without_rows_can_be_released(houses, ring, frame_of, tmp_path):
     report = release(frame_of(houses.slice(0, 0), parts=2), tmp_path / "out 100%", **wanted(ring, public=["tariff"]))
     table = pq.read_table(tmp_path / "out 100%")

@@ -1,25 +1,26 @@
-"""What the rows of a table hold, told by a digest that depends neither on their order nor on how they are stored."""
+"""What the rows of a table hold, told by tags that depend neither on their order nor on how they are stored."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from errorfloor.bulk.flow import Watch
+from errorfloor.bulk.holding import Holding
 from errorfloor.bulk.rowkey import RowKey, kind_of
 from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.checks import Array
 from errorfloor.identity import Key, Label
 
-MODULUS = 1 << 128
-
 
 @dataclass(frozen=True)
 class Content:
-    """Adds up a keyed hash of every row, for each column that is to be released.
+    """Gives every row of a column that is to be released a keyed tag, and adds the tags up.
 
-    The hash of a row is the tag of its key, its value and whether it has one; the sum is taken modulo 2¹²⁸. Values that
-    break the rules of their column are refused here, before anything is drawn.
+    The tag of a row is that of its key, its value and whether it has one; the order in which the key's columns are
+    named does not matter. Values that break the rules of their column are refused here.
 
     Guarantee: different rows, with keys that are unique in each table, have different sums up to chance 2⁻¹²⁸, to
     whoever lacks the key. See content.proof.md.
@@ -29,41 +30,67 @@ class Content:
     >>> column = ReleasedColumn.plan("kwh", Interval(0, 1), out_of_range="refuse", nulls="keep")
     >>> rows = pa.record_batch({"id": [1, 2, 3], "kwh": [9.0, None, 8.0]})
     >>> content = Content.prepare(rows.schema, [column], ["id"], Key.fresh())
-    >>> parts = [content.of(rows.slice(place, 1))["kwh"] for place in (2, 0, 1)]
-    >>> sum(parts) % MODULUS == content.of(rows)["kwh"]
-    True
+    >>> first, second, third = (content.of(rows.slice(place, 1))["kwh"] for place in (2, 0, 1))
+    >>> (first + second + third).sum == content.of(rows)["kwh"].sum, content.of(rows)["kwh"].words.size
+    (True, 2)
     """
 
     row_keys: tuple[RowKey, ...]
     columns: tuple[RuledColumn, ...]
+    halvings: int = 0
 
     @classmethod
-    def prepare(cls, schema: pa.Schema, columns: Sequence[RuledColumn], key: Sequence[str], secret: Key) -> "Content":
-        """Derive a key for each column from what names it."""
-        kinds = tuple(kind_of(schema.field(name).type, name) for name in key)
-        whose = [Label("release content", (tuple(key), kinds, column.name)) for column in columns]
-        return cls(tuple(RowKey(tuple(key), secret.derive(label)) for label in whose), tuple(columns))
+    def prepare(
+        cls,
+        schema: pa.Schema,
+        columns: Sequence[RuledColumn],
+        key: Sequence[str],
+        secret: Key,
+        *,
+        halvings: int = 0,
+        in_order: bool = True,
+    ) -> "Content":
+        """Derive a key for each column from what names it; not ``in_order`` leaves the key's columns as they are."""
+        names = tuple(sorted(key)) if in_order else tuple(key)
+        kinds = tuple(kind_of(schema.field(name).type, name) for name in names)
+        whose = [Label("release content", (names, kinds, column.name)) for column in columns]
+        return cls(tuple(RowKey(names, secret.derive(label)) for label in whose), tuple(columns), halvings)
 
-    def of(self, batch: pa.RecordBatch) -> dict[str, int]:
-        """Give the sums of some rows, by column."""
-        pairs = zip(self.row_keys, self.columns, strict=True)
-        return {column.name: total(row_key.tags(batch, *_words(column, batch))) for row_key, column in pairs}
-
-    def digests(self, rows: int, sums: Sequence[int], secret: Key) -> list[str]:
-        """Give for each column what stands in the register: it follows from the sum, and does not give it away."""
-        pairs = zip(self.columns, sums, strict=True)
-        labels = [Label("release content sum", (column.name, rows, value)) for column, value in pairs]
-        return [secret.derive(label).hex() for label in labels]
+    def of(self, batch: pa.RecordBatch) -> dict[str, Holding]:
+        """Give what some rows hold, by column."""
+        held = {}
+        for row_key, column in zip(self.row_keys, self.columns, strict=True):
+            bits, absent = _words(column, batch)
+            held[column.name] = Holding.of(row_key.tags(batch, bits, absent), absent == 0, self.halvings)
+        return held
 
 
-def total(tags: Array) -> int:
-    """Add up tags as numbers of 128 bits, modulo 2¹²⁸.
+def digest(column: str, held: Holding, secret: Key) -> str:
+    """Give what stands for the rows of a column in the register: it follows from the sum, and does not give it away."""
+    return secret.derive(Label("release content sum", (column, held.rows, held.sum))).hex()
 
-    >>> total(np.array([[2**64 - 1, 2**64 - 1], [2, 0]], dtype="<u8"))
-    1
-    """
-    quarters = np.ascontiguousarray(tags, dtype="<u8").view("<u4").reshape(-1, 4).sum(axis=0, dtype=np.uint64)
-    return sum(int(quarter) << (32 * place) for place, quarter in enumerate(quarters)) % MODULUS
+
+class ContentWatch:
+    """Adds up what all rows hold beside another watch; both are settled once the last row has come."""
+
+    def __init__(self, content: Content, beside: Watch, enter: Callable[[Mapping[str, Holding]], None]) -> None:
+        self._content, self._beside, self._enter = content, beside, enter
+        self._held = {column.name: Holding() for column in content.columns}
+
+    def look(self, batch: pa.RecordBatch, tags: Array) -> tuple[dict[str, Holding], Any]:
+        """Look at the rows of a batch."""
+        return self._content.of(batch), self._beside.look(batch, tags)
+
+    def take(self, found: tuple[dict[str, Holding], Any]) -> None:
+        """Add what they hold."""
+        held, other = found
+        self._beside.take(other)
+        self._held = {name: self._held[name] + part for name, part in held.items()}
+
+    def settle(self) -> None:
+        """Tell what all rows hold, if the other watch has nothing against them."""
+        self._beside.settle()
+        self._enter(self._held)
 
 
 def _words(column: RuledColumn, batch: pa.RecordBatch) -> tuple[Array, Array]:

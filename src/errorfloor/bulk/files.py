@@ -1,7 +1,7 @@
 """A release from file to file, on one machine."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,9 +10,11 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from errorfloor.bulk.ascent import AscentWatch, DescentError
+from errorfloor.bulk.content import Content, ContentWatch
 from errorfloor.bulk.flow import Counter, Watch, perturbed
+from errorfloor.bulk.holding import Holding
 from errorfloor.bulk.perturbation import Perturbation
-from errorfloor.bulk.register import entered, source_digest
+from errorfloor.bulk.register import Register, file_digest
 from errorfloor.bulk.report import Release
 from errorfloor.bulk.request import Request
 from errorfloor.bulk.tables import TableFile
@@ -23,22 +25,21 @@ from errorfloor.identity import Key
 
 
 def release_file(request: Request, inlet: TableFile, outlet: TableFile) -> Release:
-    """Release a table, after the register has let it; what fails leaves neither a file nor an entry."""
+    """Release a table, if the register lets it before it is seen; what fails leaves neither a file nor an entry."""
     check_target(outlet, [inlet.path], overwrite=request.overwrite)
     with workplace(outlet.path) as scratch:
         chosen, left_out = request.choose(inlet.schema())
         before = inlet.stamp()
-        digest = source_digest(inlet.path, inlet.table, request.ring)
-        with entered(
-            request.ring,
-            batch=request.batch,
-            source=digest,
-            key=request.key,
-            columns={column.name: column.fingerprint for column in request.columns},
-            again=request.again,
-        ) as secret:
-            report = request.report(outlet.path, secret.id, chosen, left_out)
-            copying = Copying(request, inlet, outlet, scratch, tuple(chosen), before, secret, report)
+        register = Register(request)
+        secret = register.secret()
+        known_as = [file_digest(inlet.path, inlet.table, request.ring)]
+
+        def enter(held: Mapping[str, Holding]) -> None:
+            register.enter(held, secret, known_as)
+
+        report = request.report(outlet.path, secret.id, chosen, left_out)
+        copying = Copying(request, inlet, outlet, scratch, tuple(chosen), before, secret, report, enter)
+        with register.pending():
             rows = copying.run()
     return replace(report, rows=rows)
 
@@ -75,7 +76,10 @@ class Inlet(Protocol):
 
 @dataclass(frozen=True)
 class Copying:
-    """What stays the same whether rows are taken as they are stored or have to be sorted."""
+    """What stays the same whether rows are taken as they are stored or have to be sorted.
+
+    ``enter`` is told what the rows hold, by column, once they are all drawn and before the target can be seen.
+    """
 
     request: Request
     inlet: Inlet
@@ -85,6 +89,7 @@ class Copying:
     before: tuple[int, ...]
     secret: Key
     report: Release
+    enter: Callable[[Mapping[str, Holding]], None] | None = None
 
     def run(self) -> int:
         """Write the target and give the number of its rows; they are sorted if they do not ascend by their key."""
@@ -102,6 +107,9 @@ class Copying:
             if request.order_is_public:
                 seen = stack.enter_context(SeenTags(self.scratch / "tags"))
                 watch = TagWatch(request, seen, work.row_key, self._keys)
+            if self.enter is not None:
+                content = Content.prepare(reader.schema, request.columns, request.key, request.ring.keys[0])
+                watch = ContentWatch(content, watch, self.enter)
 
             # closed before the reader is, which a thread may still be reading
             rows = stack.enter_context(closing(perturbed(self.inlet.batches(reader), work, watch)))

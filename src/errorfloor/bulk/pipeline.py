@@ -41,7 +41,7 @@ def release(
     Guarantee: each released number minus the true one lies in the interval given for its column, or the number itself
     in the outputs of its policy; it tells about the true one no more than the report says. What is drawn for a value
     follows from the key, the batch, the row's key and the column, so the same release made again is the same file, and
-    no two batches share noise.
+    no two batches share noise. A register beside the key file knows released rows again, however they are stored.
 
     A catalogue as source means its registered ``table``: the release is charged to the table's accounts before a
     private column is read, what was charged before is free, and the catalogue says what ``key``, ``keys``, ``ranges``,
@@ -72,7 +72,7 @@ def release(
     order_is_public
         Rows leave sorted by their key, as their order might tell something; True keeps the order of the source.
     again
-        Allow a second draw of a column of the same data under another batch name: it is another answer.
+        Allow a second draw of rows that were released under another batch name: it is another answer.
     overwrite
         Replace an existing target.
     progress

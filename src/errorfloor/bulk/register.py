@@ -1,115 +1,186 @@
-"""The register of releases: what has been released of which data, so that noise is neither shared nor drawn twice.
+"""The register of releases: what has been released of which rows, so that noise is neither shared nor drawn twice.
 
-It lies beside the key file and holds no data: a keyed digest of each source, names, and what decides the draws.
+It lies beside the key file and holds no data: keyed digests, names, what decides the draws, and a word for each row.
 """
 
 import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from errorfloor.bulk.content import digest
+from errorfloor.bulk.holding import Holding
+from errorfloor.bulk.recorded import RecordedRows
+from errorfloor.bulk.request import Request
+from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.identity import Key, KeyRing, Label
 
+Entry = dict[str, Any]
 
-def source_digest(path: Path, table: str | None, ring: KeyRing) -> str:
-    """Give a digest of a source's bytes that says nothing to whoever lacks the key."""
+
+def file_digest(path: Path, table: str | None, ring: KeyRing) -> str:
+    """Give a digest of a file's bytes that says nothing to whoever lacks the key."""
     with path.open("rb") as file:
         content = hashlib.file_digest(file, "sha256").digest()
     return ring.keys[0].derive(Label("release source", (content, table))).hex()
 
 
-@contextmanager
-def entered(
-    ring: KeyRing,
-    *,
-    batch: str,
-    source: str,
-    key: tuple[str, ...],
-    columns: Mapping[str, str],
-    again: bool,
-    by_column: bool = False,
-) -> Iterator[Key]:
-    """Check a release against the register, write it down durably, and give the key to draw with.
+class Register:
+    """The register as one release sees it.
 
-    A source is known by its bytes or, ``by_column``, by the rows of the one column that is entered: then another column
-    of the batch has a source of its own, which is no contradiction since no two columns share noise.
+    A source is known by the rows of each column that is released. Another column of a batch may have other rows: no two
+    columns share noise.
 
-    A release that is refused later, so that nothing was published, is taken back; one that is killed stays written.
-    Raises InputError if the batch names other data, if a column was released under it with other noise, or if the same
-    column of the same data was released under another batch and ``again`` does not allow that.
+    Guarantee: rows that were entered get the noise that they had; under another batch a row with the same key and value
+    is refused unless ``again`` allows it, always among up to ``MOST`` rows and otherwise as ``Holding`` says.
+
+    Entries of earlier versions know a file by its bytes alone, or a frame by a sum. They stand until their batch is
+    released once more, which records its rows; until then no other batch of their columns passes without ``again``.
     """
-    entry: dict[str, Any] = {"batch": batch, "source": source, "key": list(key), "columns": dict(columns)}
-    if by_column:
-        entry["by_column"] = True
-    with _opened(ring) as (file, entries):
-        chosen = ring.find(_key_of(entries, entry, again) or ring.current.id)
-        entry["key_id"] = chosen.id
-        new = entry not in entries
-        if new:
-            _append(file, entry)
-    try:
-        yield chosen
-    except ErrorFloorError:
-        if new:
-            with _opened(ring) as (file, _):
-                _append(file, {"withdrawn": entry})
-        raise
+
+    def __init__(self, request: Request) -> None:
+        self._request, self._ring, self._columns = request, request.ring, request.columns
+        self._path = self._ring.path.with_name(f"{self._ring.path.name}.releases")
+        self._rows = RecordedRows(self._path.with_name(f"{self._path.name}.rows"))
+        self._written: list[Entry] = []
+
+    def secret(self) -> Key:
+        """Give the key to draw with: that of the batch, if it was drawn before; refuse what its entries rule out."""
+        with self._opened() as (_, entries):
+            return self._ring.find(self._key_id(entries))
+
+    def knows_only_sums(self) -> bool:
+        """Whether an entry knows a column of this release by a sum that depends on the order of the key's columns."""
+        names = {column.name for column in self._columns}
+        with self._opened() as (_, entries):
+            return any("by_column" in old and "rows" not in old and names & set(old["columns"]) for old in entries)
+
+    @contextmanager
+    def pending(self) -> Iterator[None]:
+        """Take back what was entered if the release is refused after all; one that is killed stays written."""
+        try:
+            yield
+        except ErrorFloorError:
+            with self._opened() as (file, entries):
+                for entry in self._written:
+                    _append(file, {"withdrawn": entry})
+                    entries.remove(entry)
+                    if all(old.get("rows") != entry["rows"] for old in entries):
+                        self._rows.drop(entry["rows"])
+            raise
+
+    def enter(self, held: Mapping[str, Holding], secret: Key, known_as: Collection[str] = ()) -> None:
+        """Check what is held against all entries, and write it down durably; nothing has been published yet.
+
+        ``known_as`` are further digests of the same source, by which other entries may know it.
+
+        Raises InputError if the batch names other rows, or if rows were released under another batch and ``again`` does
+        not allow that.
+        """
+        with self._opened() as (file, entries):
+            if self._key_id(entries) != secret.id:
+                raise InputError(f"batch {self._request.batch} was released meanwhile with another key: try again")
+            new = {column.name: self._entry(column, held[column.name], secret, known_as) for column in self._columns}
+            for name, entry in new.items():
+                self._check(entries, entry, name, held[name])
+            for name, entry in new.items():
+                if not self._rows.intact(entry["rows"], entry["words"]):
+                    self._rows.keep(entry["rows"], held[name].words)
+                if entry not in entries:
+                    _append(file, entry)
+                    self._written.append(entry)
+
+    def _entry(self, column: RuledColumn, held: Holding, secret: Key, known_as: Collection[str]) -> Entry:
+        source = digest(column.name, held, self._ring.keys[0])
+        return {
+            "batch": self._request.batch,
+            "source": source,
+            "known_as": sorted(known_as),
+            "key": list(self._request.key),
+            "columns": {column.name: column.fingerprint},
+            "rows": hashlib.sha256(
+                Label("recorded rows", (self._request.batch, column.name, source)).encoded
+            ).hexdigest(),
+            "words": int(held.words.size),
+            "key_id": secret.id,
+        }
+
+    def _key_id(self, entries: list[Entry]) -> str:
+        """Refuse another row key or other noise under a batch; give the id of the key that it is drawn with."""
+        batch, key = self._request.batch, list(self._request.key)
+        same = [old for old in entries if old["batch"] == batch]
+        for old in same:
+            if old["key"] != key:
+                raise InputError(f"batch {batch} was released with the row key {', '.join(old['key'])}: keep it")
+            for column in self._columns:
+                if old["columns"].get(column.name, column.fingerprint) != column.fingerprint:
+                    raise InputError(
+                        f"column {column.name} of batch {batch} was released with another noise, step or range: a "
+                        f"second draw tells more; release it as it was"
+                    )
+        return str(same[0]["key_id"]) if same else self._ring.current.id
+
+    def _check(self, entries: list[Entry], entry: Entry, name: str, held: Holding) -> None:
+        """Refuse rows that would share noise with others, or be drawn a second time."""
+        batch, names = self._request.batch, _names(entry)
+        earlier = [old for old in entries if name in old["columns"]]
+        same = [old for old in earlier if old["batch"] == batch]
+        if same and not any(names & _names(old) for old in same):  # these all hold the same rows
+            raise InputError(
+                f"batch {batch} names other data: its noise would be shared, and differences would be exact; choose a "
+                f"batch name of its own for this table, and of a corrected table release only the rows that changed"
+            )
+        if same or self._request.again or not held.words.size:
+            return
+        recorded = {old["batch"] for old in earlier if "rows" in old}
+        for old in earlier:
+            if names & _names(old):
+                raise InputError(
+                    f"{name} of this table was released as batch {old['batch']}: a second draw tells more; allow it "
+                    f"with again, and count it as another answer"
+                )
+            if "rows" in old:
+                if self._rows.share(old["rows"], old["words"], held.words):
+                    raise InputError(
+                        f"rows of this table, with the same key and the same {name}, were released as batch "
+                        f"{old['batch']}: a second draw tells more; release only the others, or name in the key what "
+                        f"sets other readings apart (such as their day), or allow it with again, and count it as "
+                        f"another answer"
+                    )
+            elif old["batch"] not in recorded:
+                raise InputError(
+                    f"{name} was released as batch {old['batch']} by a version that did not record its rows, so it "
+                    f"cannot be told whether they are among these: make that release once more from its own source, "
+                    f"which gives the same numbers and records them, or allow a second draw with again"
+                )
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Any, list[Entry]]]:
+        """Open the register for one process at a time, and read the entries that stand."""
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "r+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            entries: list[Entry] = []
+            for line in file:
+                entry = json.loads(line)
+                if "withdrawn" in entry:
+                    entries.remove(entry["withdrawn"])
+                else:
+                    entries.append(entry)
+            yield file, entries
 
 
-@contextmanager
-def _opened(ring: KeyRing) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
-    """Open the register for one process at a time, and read the entries that stand."""
-    path = ring.path.with_name(f"{ring.path.name}.releases")
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "r+", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        entries: list[dict[str, Any]] = []
-        for line in file:
-            entry = json.loads(line)
-            if "withdrawn" in entry:
-                entries.remove(entry["withdrawn"])
-            else:
-                entries.append(entry)
-        yield file, entries
+def _names(entry: Entry) -> set[str]:
+    """Give all digests that an entry knows its source by."""
+    return {entry["source"], *entry.get("known_as", ())}
 
 
-def _append(file: Any, entry: dict[str, Any]) -> None:
+def _append(file: Any, entry: Entry) -> None:
     file.write(json.dumps(entry) + "\n")
     file.flush()
     os.fsync(file.fileno())
-
-
-def _key_of(entries: list[dict[str, Any]], entry: dict[str, Any], again: bool) -> str | None:
-    """Refuse what may not be; give the id of the key that the batch was drawn with, if it was."""
-    batch = entry["batch"]
-    same = [old for old in entries if old["batch"] == batch]
-    for old in same:
-        shared = set(old["columns"]) & set(entry["columns"])
-        apart = "by_column" in old and "by_column" in entry and not shared
-        if old["source"] != entry["source"] and not apart:
-            raise InputError(
-                f"batch {batch} names other data: its noise would be shared, and differences would be exact; choose a "
-                f"batch name of its own for this table"
-            )
-        if old["key"] != entry["key"]:
-            raise InputError(f"batch {batch} was released with the row key {', '.join(old['key'])}: keep it")
-        for name, identity in entry["columns"].items():
-            if old["columns"].get(name, identity) != identity:
-                raise InputError(
-                    f"column {name} of batch {batch} was released with another noise, step or range: a second draw "
-                    f"tells more; release it as it was"
-                )
-    if not same and not again:
-        for old in entries:
-            shared = set(old["columns"]) & set(entry["columns"])
-            if old["source"] == entry["source"] and shared:
-                raise InputError(
-                    f"{', '.join(sorted(shared))} of this table was released as batch {old['batch']}: a second draw "
-                    f"tells more; allow it with again, and count it as another answer"
-                )
-    return same[0]["key_id"] if same else None

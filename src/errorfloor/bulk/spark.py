@@ -7,19 +7,20 @@ their owner can enter and beside the one that will be published, and everything 
 import atexit
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from errorfloor.bulk.content import MODULUS, Content
+from errorfloor.bulk.content import Content, digest
+from errorfloor.bulk.holding import Holding, halvings_for
 from errorfloor.bulk.perturbation import Perturbation
-from errorfloor.bulk.register import entered
+from errorfloor.bulk.register import Register
 from errorfloor.bulk.report import Release
 from errorfloor.bulk.request import Request
-from errorfloor.bulk.tasks import SUMS, Inspecting, Releasing, refusal
+from errorfloor.bulk.tasks import HELD, Inspecting, Releasing, held_by, refusal
 from errorfloor.bulk.workplace import appear, workplace
 from errorfloor.errors import EngineError, ErrorFloorError, InputError, MissingExtraError
 
@@ -63,7 +64,7 @@ def read_parquet(source: Path) -> DataFrame:
 def release_frame(request: Request, frame: DataFrame, target: Path) -> Release:
     """Release the rows of a frame into a folder of Parquet files, with the numbers that a file of them would get.
 
-    The register knows a frame by its rows, a column at a time; how they are ordered or divided does not matter.
+    The register knows a frame by its rows, as it knows a file: how they are ordered or divided does not matter.
     """
     if frame.isStreaming:
         raise InputError("a streaming frame has no end: release a frame that has one")
@@ -73,27 +74,21 @@ def release_frame(request: Request, frame: DataFrame, target: Path) -> Release:
         raise InputError(f"{target} exists already: choose another name, or overwrite the folder")
     _address(target)
     chosen, left_out = request.choose(pa.schema([(name, pa.null()) for name in frame.columns]))
-    with _silence(), workplace(target) as scratch, ExitStack() as entries:
+    register = Register(request)
+    secret = register.secret()
+    with _silence(), workplace(target) as scratch, register.pending():
         snapshot = _Snapshot(request, scratch, _written(request, frame, chosen, scratch / "snapshot"))
         schema = snapshot.schema(chosen)
-        first = request.ring.keys[0]
-        content = Content.prepare(schema, request.columns, request.key, first)
-        rows, sums = snapshot.inspect(content)
+        held = snapshot.inspect(schema)
         snapshot.refuse_repeated()
-        secret = first
-        for column, source in zip(request.columns, content.digests(rows, sums, first), strict=True):
-            entry = entered(
-                request.ring,
-                batch=request.batch,
-                source=source,
-                key=request.key,
-                columns={column.name: column.fingerprint},
-                again=request.again,
-                by_column=True,
-            )
-            secret = entries.enter_context(entry)  # the same for all: a batch is drawn with one key
+        known_as: list[str] = []
+        if register.knows_only_sums():
+            sums = snapshot.inspect(schema, in_order=False)
+            known_as = [digest(name, part, request.ring.keys[0]) for name, part in sums.items()]
+        register.enter(held, secret, known_as)
         work = Perturbation.prepare(schema, request.columns, request.key, request.batch, secret)
         snapshot.release(work, schema)
+        rows = held[request.columns[0].name].rows
         report = replace(request.report(target, secret.id, chosen, left_out), rows=rows)
         words = json.dumps(report.to_dict(), indent=2)
         attempt("spark", "write the report", lambda: (snapshot.released / REPORT).write_text(words, encoding="utf-8"))
@@ -116,14 +111,18 @@ class _Snapshot:
         rows = self._rows.select(*map(_column, columns))
         return attempt("spark", "hand over a column of this type", lambda: to_arrow_schema(rows.schema, timezone="UTC"))
 
-    def inspect(self, content: Content) -> tuple[int, list[int]]:
-        """Refuse what breaks a rule; give the number of rows and what each released column holds, as a sum."""
-        names = [column.name for column in content.columns]
-        rows = self._rows.select(*map(_column, [*self._request.key, *names]))
-        inspected = rows.mapInArrow(Inspecting(content, str(self._refusals)).run, from_arrow_schema(SUMS))
-        found = self._done("inspect the rows", inspected.collect)
-        sums = [sum(int(row["sum"], 16) for row in found if row["column"] == name) % MODULUS for name in names]
-        return sum(row["rows"] for row in found if row["column"] == names[0]), sums
+    def inspect(self, schema: pa.Schema, *, in_order: bool = True) -> dict[str, Holding]:
+        """Refuse what breaks a rule; give what each released column holds."""
+        request, names = self._request, [column.name for column in self._request.columns]
+        halvings = halvings_for(self._done("count the rows", self._rows.count))
+        first = request.ring.keys[0]
+        content = Content.prepare(schema, request.columns, request.key, first, halvings=halvings, in_order=in_order)
+        rows = self._rows.select(*map(_column, [*request.key, *names]))
+        inspected = rows.mapInArrow(Inspecting(content, str(self._refusals)).run, from_arrow_schema(HELD))
+        held = dict.fromkeys(names, Holding())
+        for row in self._done("inspect the rows", inspected.collect):
+            held[row["column"]] += held_by(row)
+        return held
 
     def refuse_repeated(self) -> None:
         """Refuse rows that share a key; texts are compared byte by byte, whatever collation they declare."""

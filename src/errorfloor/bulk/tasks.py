@@ -8,14 +8,25 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from errorfloor.bulk.content import Content
+from errorfloor.bulk.holding import Holding
 from errorfloor.bulk.perturbation import Perturbation
 from errorfloor.errors import ErrorFloorError
 
-SUMS = pa.schema([("column", pa.string()), ("rows", pa.int64()), ("sum", pa.string())])
+HELD = pa.schema(
+    [
+        ("column", pa.string()),
+        ("rows", pa.int64()),
+        ("sum", pa.string()),
+        ("words", pa.binary()),
+        ("halvings", pa.int64()),
+    ]
+)
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -31,13 +42,21 @@ class Inspecting:
     refusals: str
 
     def run(self, batches: Batches) -> Batches:
-        """Give a row for each column and batch: how many rows, and their sum in hexadecimal."""
+        """Give a row for each column and batch: what its rows hold."""
         return _silenced(batches, self._inspect, self.refusals)
 
     def _inspect(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        sums = self.content.of(batch)
-        rows = [batch.num_rows] * len(sums)
-        return pa.record_batch([list(sums), rows, [f"{value:x}" for value in sums.values()]], schema=SUMS)
+        held = [
+            (name, part.rows, f"{part.sum:x}", part.words.tobytes(), part.halvings)
+            for name, part in self.content.of(batch).items()
+        ]
+        return pa.record_batch([list(values) for values in zip(*held, strict=True)], schema=HELD)
+
+
+def held_by(row: Any) -> Holding:
+    """Give back what a row of a task says."""
+    words = np.frombuffer(bytes(row["words"]), dtype="<u8")
+    return Holding(row["rows"], int(row["sum"], 16), words, row["halvings"])
 
 
 @dataclass(frozen=True)
