@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.spatial import cKDTree
 
 from errorfloor.dynamics import LinearSystem, Plan, Robust, recovered_start, smooth
 from errorfloor.plots import path_map, save
 
 STATES = ("east", "east speed", "north", "north speed")
+ROAD = 3.0  # metres: how far a car may be from the map's line of its road
+ZOOMS = 4
 PRIOR = 1000.0  # metres: how well the smoother knows the start beforehand
 MANY = 20_000
 
@@ -77,23 +78,31 @@ def system_of(drive: Drive) -> LinearSystem:
     return LinearSystem(A, C, len(drive.path) - 1, states=STATES)
 
 
-def on_the_map(released: np.ndarray, road: np.ndarray, reach: float, window: int = 1) -> np.ndarray:
-    """Estimate the start by sliding the released path until it lies on the road, where the start then is, too.
+def on_the_map(released: np.ndarray, road: np.ndarray, deviation: float, step_deviation: float = 0.0) -> np.ndarray:
+    """Estimate the start by sliding the released path over the map, shifts being as likely as the noise law says.
 
-    With noise on every answer the first ``window`` of them are averaged, by a straight line through them.
+    The posterior mean: a shift s has the weight exp(−|s|²/2σ² − Σ d²/2(r² + τ²)), d the distances of the path, moved
+    back by s, from the road; r is how far a car may be from it and τ the noise of each answer besides. Without the law
+    a path could slide along a straight road for ever, and the estimate would be worse than the release itself. With
+    noise on every answer the first ones are averaged, by a straight line through them; the start is on the road.
     """
-    tree = cKDTree(road)
-
-    def misfit(shift: np.ndarray) -> float:
-        distance, _ = tree.query(released - shift)
-        return float((np.minimum(distance, reach) ** 2).mean())
-
-    along = np.linspace(-reach, reach, 21)
-    places = sorted((misfit(np.array([east, north])), east, north) for east in along for north in along)[:5]
-    found = [minimize(misfit, place[1:], method="Nelder-Mead", options={"xatol": 1e-3}) for place in places]
-    seconds = np.arange(window)
-    first = released[0] if window == 1 else np.polyfit(seconds, released[:window], 1)[1]
-    return road[tree.query(first - min(found, key=lambda one: one.fun).x)[1]]
+    tree, spread = cKDTree(road), ROAD**2 + step_deviation**2
+    middle, reach = np.zeros(2), 4 * deviation
+    for _ in range(ZOOMS):
+        along = np.linspace(-reach, reach, 25)
+        shifts = middle + np.stack(np.meshgrid(along, along), axis=-1).reshape(-1, 2)
+        # between the points of the grid the distance may be less by half a diagonal
+        blur = max(spread, (along[1] - along[0]) ** 2 / 2)
+        distance, _ = tree.query(released - shifts[:, None])
+        unlikely = (shifts**2).sum(axis=1) / deviation**2 + (distance**2).sum(axis=1) / blur
+        weight = np.exp((unlikely.min() - unlikely) / 2)
+        weight /= weight.sum()
+        middle = weight @ shifts
+        scatter = float(np.sqrt(weight @ ((shifts - middle) ** 2).sum(axis=1)))
+        reach = min(reach, max(4 * scatter, 4 * (along[1] - along[0])))
+    seconds = np.arange(10)
+    first = released[0] if step_deviation == 0 else np.polyfit(seconds, released[:10], 1)[1]
+    return road[tree.query(first - middle)[1]]
 
 
 def smoothed(plan: Plan, answers: np.ndarray, step_variance: float) -> np.ndarray:
@@ -131,7 +140,7 @@ def report(drive: Drive, deviation: float, step_deviation: float, seed: int, out
     floor = float(np.hypot(*plan.floor.per_entry[[0, 2]]))
     travelled = float(np.linalg.norm(np.diff(drive.path, axis=0), axis=1).sum())
     print(f"{steps} positions, one a second, {travelled:.0f} m; noise of {deviation:g} m along each axis, one draw")
-    print(plan.explain(unit="m"))
+    print(plan.explain(unit={"east": "m", "north": "m"}))
     print(f"\nFloor of the start, both axes together: {floor:.1f} m. Errors of adversaries, root mean square:")
 
     noise = plan.draws(MANY, rng=seed)
@@ -140,8 +149,7 @@ def report(drive: Drive, deviation: float, step_deviation: float, seed: int, out
     print(f"  least squares, inputs known       {rms(errors[:, [0, 2]] - start):7.1f} m   ({MANY:,} draws)")
     found = smoothed(plan, drive.path + noise[:2000], 1e-2) - start
     print(f"  smoother, inputs unknown          {rms(found):7.1f} m   (2,000 draws)")
-    reach = 3 * deviation
-    matched = np.array([on_the_map(drive.path + one, drive.road, reach) for one in noise[:20]])
+    matched = np.array([on_the_map(drive.path + one, drive.road, deviation) for one in noise[:20]])
     print(f"  somebody with a map of the road   {rms(matched - start):7.1f} m   (20 draws), {across(drive, matched)}")
     print("  one known position later          ", f"{0.0:6.1f} m   always: the whole path is moved by one vector")
 
@@ -150,7 +158,7 @@ def report(drive: Drive, deviation: float, step_deviation: float, seed: int, out
     print(f"\nWith independent noise of {step_deviation:g} m on every answer besides:")
     print(f"  floor of the start, any path at all {anywhere:5.1f} m along any direction (the price of no model)")
     rough = np.array([drive.path + robust.draw(rng=seed + k) for k in range(20)])
-    matched_rough = np.array([on_the_map(one, drive.road, reach, window=10) for one in rough])
+    matched_rough = np.array([on_the_map(one, drive.road, deviation, step_deviation) for one in rough])
     error = rms(matched_rough - start)
     print(f"  somebody with a map of the road   {error:7.1f} m   (20 draws), {across(drive, matched_rough)}")
     found = smoothed(plan, rough, step_deviation**2) - start

@@ -28,6 +28,17 @@ def test_a_map_breaks_the_floor_of_one_draw_and_noise_on_every_answer_helps(tmp_
     assert (tmp_path / "car_map.png").stat().st_size > 10_000
 
 
+def test_a_map_of_a_straight_road_helps_across_it_and_never_does_worse_than_the_release():
+    """Along the road the release is all there is; across it the map knows."""
+    road = np.stack([np.arange(-3000.0, 3000.0, 2.0), np.zeros(3000)], axis=1)
+    path = np.stack([20.0 * np.arange(60), np.zeros(60)], axis=1)
+    shifts = 50.0 * np.random.default_rng(3).normal(size=(20, 2))
+    found = np.array([car.on_the_map(path + shift, road, 50.0) for shift in shifts])
+    assert np.abs(found[:, 1]).max() < 0.1
+    assert car.rms(found) == pytest.approx(np.sqrt((shifts[:, 0] ** 2).mean()), rel=0.05)
+    assert car.rms(found) < 0.8 * car.rms(shifts)
+
+
 def test_a_recording_is_read_once_a_second(tmp_path):
     t = np.arange(0, 30.01, 0.05)
     rows = "\n".join(f"{a:.2f},{2 * a:.4f},{5 + a:.4f}" for a in t)

@@ -1,5 +1,7 @@
 """Floors for the start, functions of it and later states, and the smoothers that attain them."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -194,3 +196,53 @@ def test_two_starts_are_told_apart_no_better_than_stated():
         for h in (0.1, 0.5, 2.0):
             apart = h * np.sqrt(entry @ np.linalg.solve(plan.covariance, entry))
             assert norm.cdf(apart / 2) <= plan.floor.distinguish(h, entry=i) + 1e-12
+
+
+UNITS = {"position": "m", "speed": "m/s"}
+CAR = LinearSystem(*VEHICLE, 20, states=("position", "speed"))
+
+
+def test_every_state_is_stated_in_a_unit_of_its_own():
+    plan = CAR.protect(max_loss=1e4)
+    words = plan.explain(unit=UNITS)
+    position, speed = plan.floor.per_entry
+    stated = re.search(r"at least position ([\d.]+) m, speed ([\d.]+) m/s;", words)
+    assert [float(value) for value in stated.groups()] == pytest.approx([position, speed], rel=0.01)
+    with pytest.raises(
+        InputError, match=r"unit 'm' cannot be that of all 2 states: give each its own, \{'position': …, 'speed': …\}"
+    ):
+        plan.explain(unit="m")
+    with pytest.raises(InputError, match="'height' is no state of the system; states are position, speed"):
+        plan.explain(unit={"height": "m"})
+    assert "at least level 1 m;" in LinearSystem([[1.0]], [[1.0]], 3, states=("level",)).protect(max_loss=4.0).explain(
+        unit="m"
+    )
+
+
+def test_one_known_position_leaves_what_conditioning_a_gaussian_leaves():
+    plan = CAR.protect(max_loss=1e4)
+    joint, steps = plan.covariance, range(1, CAR.horizon + 1)
+    rows = [CAR.output_matrix(k) @ CAR.transition(k) for k in steps]
+    left = [joint - joint @ h.T @ np.linalg.inv(h @ joint @ h.T) @ h @ joint for h in rows]
+    expected = np.sqrt(np.array([np.diag(one) for one in left]))
+    answers = np.array([h @ plan.knowledge.spread for h in rows])
+    assert plan.knowledge.left_by(answers) == pytest.approx(expected, rel=1e-6)
+    words = plan.explain(unit=UNITS)
+    assert "reveals the noise of the whole trip" not in words
+    stated = re.search(
+        r"an error of at least position ([\d.]+) m \(([\d.]+) if it is the last; without it ([\d.]+)\)", words
+    )
+    wanted = [expected[:, 0].min(), expected[-1, 0], np.sqrt(joint[0, 0])]
+    assert [float(value) for value in stated.groups()] == pytest.approx(wanted, rel=0.01)
+
+
+def test_one_known_position_reveals_the_noise_of_a_plan_for_the_position_alone():
+    words = CAR.protect(max_loss=1e4, protect="position").explain(unit=UNITS)
+    assert "One known position reveals the noise of the whole trip." in words
+
+
+def test_a_known_answer_may_reveal_one_state_and_not_another():
+    both = np.kron(np.eye(2), CAR.A[0])
+    system = LinearSystem(both, [[1.0, 0, 0, 0], [0, 0, 1.0, 0]], 20, states=("east", "pace", "north", "climb"))
+    words = system.protect(max_loss=100.0, protect=["east", "north", "climb"]).explain()
+    assert re.search(r"at least north [\d.]+ \(.*\), climb [\d.]+ \(.*\); east may be revealed\.", words)

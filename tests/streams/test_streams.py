@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from errorfloor.errors import AllowanceError, CatalogueError, InputError, Refuse
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Account, MemoryLedger
 from errorfloor.pricing import cell_text
-from errorfloor.streams import Stream
+from errorfloor.streams import Journal, Stream
 
 WORKER = Path(__file__).with_name("stream_worker.py")
 spec = importlib.util.spec_from_file_location("stream_worker", WORKER)
@@ -275,3 +276,39 @@ def test_mistakes_are_named():
         trip.answer([123.25, float("nan")])
     assert "123.25" not in str(problem.value)
     assert trip.step == 0  # nothing was answered
+
+
+@pytest.mark.parametrize("value", [1e9, -5000.1])
+def test_a_measurement_outside_the_declared_range_is_refused_and_moves_nothing(value):
+    stream = in_memory()
+    trip = stream.trip("car 7", "monday")
+    with pytest.raises(RefusedError, match=r"outside the declared range \(east -5000 … 5000 m, north -5000 … 5000 m\)"):
+        trip.answer([10.0, value])
+    assert trip.step == 0
+    assert np.array_equal(trip.answer([10.0, 5000.0]), stream.trip("car 7", "monday").answer([10.0, 5000.0]))
+
+
+def test_a_journal_refuses_it_before_the_charge_and_says_so_to_the_giver_alone():
+    stream = in_memory()
+    with pytest.raises(RefusedError, match="nothing was answered or charged") as refused:
+        Journal(stream).answer("car 7", "monday", 0, [1e6, 0.0])
+    assert refused.value.fields["reason"] == "measurement"
+    assert stream.ledger.head().sequence == 0
+    assert "1000000" not in str(refused.value)
+
+
+def test_a_stream_says_what_is_refused_and_in_which_units():
+    words = in_memory().explain()
+    assert "refused, not clamped: east -5000 … 5000 m, north -5000 … 5000 m." in words
+    assert re.search(r"at least east \d+(\.\d+)? m, north \d+(\.\d+)? m;", words)
+    assert "One known answer reveals the noise of the whole trip." in words
+    rough = in_memory(Robust(vehicle(30).protect(max_loss=3e5, protect=["east", "north"]), 50.0)).explain()
+    assert "reveals the noise" not in rough
+
+
+def test_measurements_that_depend_on_a_state_without_a_range_may_be_anything():
+    system = LinearSystem([[1.0, 1.0], [0.0, 1.0]], [[1.0, 1.0], [-2.0, 0.0]], 5, states=("position", "speed"))
+    stream = in_memory(system.protect(max_loss=1e6, protect="position"), states={"position": place()})
+    assert [end.tolist() for end in stream.ranges.ends(2)] == [[-np.inf, -10_000.0], [np.inf, 10_000.0]]
+    stream.trip("car 7", "monday").answer([1e7, 10_000.0])
+    assert "Measurements that depend on a state without a declared range may be anything." in stream.explain()

@@ -11,6 +11,7 @@ from errorfloor.floors import Floor
 from errorfloor.floors.build import parsed_ranges
 from errorfloor.noise.information import matrix_root
 
+ROUNDING = 1e-12  # relative size of a singular value that is taken for it
 NEGLIGIBLE = 1e-9  # relative length of a part of a vector that is taken for rounding
 
 
@@ -71,6 +72,27 @@ class Knowledge:
         exposed, root = _efficient(D, J)
         floor = Floor(root=root, exposed=exposed, known=np.zeros((0, len(H))), low=low, high=high)
         return replace(floor, why_infinite=_WHY) if exposed.any() else floor
+
+    @property
+    def spread(self) -> Array:
+        """B with BBᵀ = I⁻¹ along ``free``: no unbiased estimator of the n numbers has a smaller covariance.
+
+        >>> Knowledge(np.array([[2.0, 0.0]]), np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])).spread
+        array([[0.5],
+               [0. ]])
+        """
+        return np.asarray(self.free @ np.linalg.pinv(self.root @ self.free))
+
+    def left_by(self, answers: Array) -> Array:
+        """Give the floors that are left if a linear function of the n numbers becomes known, for each of several.
+
+        ``answers`` has shape (…, m, q), m rows of H times ``spread``; the result (…, n). An unbiased estimator that
+        knows H x exactly has at least the covariance B(Id − P⁺P)Bᵀ, P = HB, whatever the noise: the information
+        about x along what H does not see is the same as before.
+        """
+        seen = np.linalg.pinv(answers, rcond=ROUNDING) @ answers
+        left = self.spread @ (np.eye(seen.shape[-1]) - seen)
+        return np.asarray(np.linalg.norm(left, axis=-1))
 
     def _side(self, side_information: Any) -> Array:
         return matrix_root(symmetric("side_information", side_information, self.entries))

@@ -1,5 +1,6 @@
 """The plan: which noise hides a trajectory's initial state, and what nobody can learn behind it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -155,8 +156,15 @@ class Plan:
         released = self.system.carry(x) + self.draw(rng)
         return released if self.lattice is None else self.lattice.round(released)
 
-    def explain(self, *, unit: str = "") -> str:
-        """Say what is promised, and under which model."""
+    def explain(self, *, unit: str | Mapping[str, str] = "") -> str:
+        """Say what is promised, and under which model; ``unit`` is that of the state, or one for each of several.
+
+        >>> from errorfloor.dynamics import LinearSystem
+        >>> vehicle = LinearSystem([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], 3, states=("position", "speed"))
+        >>> plan = vehicle.protect(max_loss=12.0)
+        >>> plan.explain(unit={"position": "m", "speed": "m/s"}).partition("at least ")[2].partition(";")[0]
+        'position 1.19 m, speed 0.805 m/s'
+        """
         from errorfloor.dynamics.words import explain
 
         return explain(self, unit=unit)

@@ -1,24 +1,27 @@
 """A plan in words: what is promised, under which model, and what is not."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.dynamics.planning import state_name
+from errorfloor.errors import InputError
 from errorfloor.floors.words import rounded_down
 
 if TYPE_CHECKING:
     from errorfloor.dynamics.plan import Plan
 
 
-def explain(plan: "Plan", *, unit: str) -> str:
-    """Put the sentences together."""
-    suffix = f" {unit}" if unit else ""
+REVEALED = 1e-6  # of a floor: what is left is rounding
+
+
+def explain(plan: "Plan", *, unit: str | Mapping[str, str], carried_alone: bool = True) -> str:
+    """Put the sentences together; not ``carried_alone`` if answers have noise of their own besides the carried one."""
+    units = _units(plan, unit)
     floors = [
-        f"{state_name(plan.system, i)} {rounded_down(float(value))}{suffix}"
-        for i, value in enumerate(plan.floor.per_entry)
-        if 0 < value < np.inf
+        _stated(plan, units, i, float(value)) for i, value in enumerate(plan.floor.per_entry) if 0 < value < np.inf
     ]
     sentences = [
         f"One draw protects all {plan.system.horizon + 1} answers: however many of them are seen, an unbiased "
@@ -33,10 +36,62 @@ def explain(plan: "Plan", *, unit: str) -> str:
         sentences.append(f"Never at risk, for no answer depends on it: {_directions(plan, plan.never_at_risk)}.")
     sentences.append(
         "This holds for trajectories that obey the system. Inputs that drive it do no harm unless they depend on the "
-        "initial state, as roads do: somebody with a map can match the path's shape, and one known position reveals "
-        "the noise of the whole trip."
+        "initial state, as roads do: somebody with a map can match the path's shape."
     )
+    if floors and carried_alone:
+        sentences.append(_one_known_answer(plan, units))
     return " ".join(sentences)
+
+
+def _one_known_answer(plan: "Plan", units: list[str]) -> str:
+    """Say what is left to somebody who learns one answer after the first without its noise, at the worst step."""
+    spread = plan.knowledge.spread
+    answers = np.moveaxis(plan.system.carry(spread.T), 0, -1)[1:]
+    before = np.linalg.norm(spread, axis=1)
+    left = plan.knowledge.left_by(answers)
+    worst, last = left.min(axis=0), left[-1]
+    hidden = [i for i, value in enumerate(before) if value > 0]
+    kept = [i for i in hidden if worst[i] > REVEALED * before[i]]
+    if not kept:
+        return f"One known {_word(plan)} reveals the noise of the whole trip."
+    stated = [
+        f"{_stated(plan, units, i, float(worst[i]))} ({rounded_down(float(last[i]))} if it is the last; without it "
+        f"{rounded_down(float(before[i]))})"
+        for i in kept
+    ]
+    lost = [state_name(plan.system, i) for i in hidden if i not in kept]
+    gone = f"; {', '.join(lost)} may be revealed" if lost else ""
+    return (
+        f"One known {_word(plan)} after the first, at the step where it helps most, leaves somebody who knows no entry "
+        f"of the initial state an error of at least {', '.join(stated)}{gone}."
+    )
+
+
+def _word(plan: "Plan") -> str:
+    """Call an answer by the state that it measures, if it is one."""
+    rows = [row for C in plan.system.C for row in C]
+    places = {int(np.flatnonzero(row)[0]) for row in rows if np.count_nonzero(row) == 1}
+    single = len(places) == 1 and all(np.count_nonzero(row) == 1 for row in rows)
+    return state_name(plan.system, places.pop()) if single and plan.system.states else "answer"
+
+
+def _units(plan: "Plan", unit: str | Mapping[str, str]) -> list[str]:
+    names = [state_name(plan.system, i) for i in range(plan.system.dimension)]
+    if isinstance(unit, str):
+        if unit and len(names) > 1:
+            example = ", ".join(f"{name!r}: …" for name in names)
+            raise InputError(
+                f"unit {unit!r} cannot be that of all {len(names)} states: give each its own, {{{example}}}"
+            )
+        return [unit] * len(names)
+    for name in unit:
+        if name not in names:
+            raise InputError(f"{name!r} is no state of the system; states are {', '.join(names)}")
+    return [unit.get(name, "") for name in names]
+
+
+def _stated(plan: "Plan", units: list[str], place: int, value: float) -> str:
+    return f"{state_name(plan.system, place)} {rounded_down(value)}{' ' if units[place] else ''}{units[place]}"
 
 
 def _directions(plan: "Plan", basis: Array) -> str:

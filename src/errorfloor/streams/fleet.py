@@ -15,6 +15,7 @@ from errorfloor.noise.lattice import Lattice
 from errorfloor.random import RowBits
 from errorfloor.streams.carrying import Carrier, power
 from errorfloor.streams.naming import Name, trip_bits, trip_tags
+from errorfloor.streams.ranges import Ranges
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,8 @@ class Fleet:
     ((2, 1), 1)
     """
 
-    def __init__(self, drawing: Drawing, lattice: Lattice) -> None:
-        self._drawing = drawing
+    def __init__(self, drawing: Drawing, lattice: Lattice, ranges: Ranges) -> None:
+        self._drawing, self._ranges = drawing, ranges
         self._system = drawing.plan.system
         self._offset = drawing.plan.offset
         self._no_offset = np.zeros(self._system.outputs)
@@ -93,7 +94,7 @@ class Fleet:
     def answer(self, measurements: Any) -> Array:
         """Give the released measurements of the next step, one row a trip, and move on.
 
-        ``measurements`` has shape (trips, m).
+        ``measurements`` has shape (trips, m). If one lies outside the declared ranges, none is answered.
         """
         self._check_horizon(self._step)
         plain = isinstance(measurements, np.ndarray) and measurements.dtype == np.float64
@@ -101,6 +102,7 @@ class Fleet:
         if given.shape != (len(self._drawing.trips), self._system.outputs):
             wanted = (len(self._drawing.trips), self._system.outputs)
             raise InputError(f"measurements must have shape {wanted}, got {given.shape}")
+        self._ranges.check(self._step, given)
         released = self._carrier.released(
             self._system.output_matrix(self._step),
             np.ascontiguousarray(given),

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, final
 
+import numpy as np
+
 from errorfloor.checks import whole
 from errorfloor.errors import AnswerFailedError, InputError, RefusedError
 from errorfloor.identity import Label
@@ -78,10 +80,11 @@ class Journal:
             The entity's allowance, or what is granted, does not cover another trip; nothing was charged.
         RefusedError
             The step is beyond the horizon; or (``reason`` "corrected" or "measurement") it was answered from another
-            measurement, or this is none. The last two depend on the measurement: they are for whoever gave it alone.
+            measurement, or this is none or lies outside the declared ranges. Both depend on the measurement: they are
+            for whoever gave it alone.
         """
         names, number = (self._name("entity", entity), self._name("trip", trip)), self._step(step)
-        given = self._measured(measurement)
+        given = self._measured(number, measurement)
         begun, under_way = self._begin(names, number, grant)
         released = _released(under_way, number, given)
         self._keep(names, begun, under_way)
@@ -153,7 +156,7 @@ class Journal:
             )
         return step
 
-    def _measured(self, measurement: Any) -> list[float]:
+    def _measured(self, step: int, measurement: Any) -> list[float]:
         count, most = self.stream.plan.system.outputs, MOST / 2 * self.stream.lattice.size
         if not isinstance(measurement, Sequence) or isinstance(measurement, str) or len(measurement) != count:
             raise RefusedError(
@@ -168,6 +171,7 @@ class Journal:
                 f"multiples of {self.stream.lattice.step}; nothing was charged",
                 reason="measurement",
             )
+        self.stream.ranges.check(step, np.array([given]))
         return given
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from errorfloor.catalogue import PrivateColumn
 from errorfloor.catalogue.allowance import allowance
 from errorfloor.dynamics import Plan, Robust
+from errorfloor.dynamics.words import explain
 from errorfloor.errors import AllowanceError, InputError
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Entry, Ledger
@@ -20,6 +21,7 @@ from errorfloor.service.noises import rounded_up
 from errorfloor.service.terms import Terms, column_terms
 from errorfloor.streams.fleet import Drawing, Fleet, Trip
 from errorfloor.streams.naming import Name, check_name, law_digest, release_id, trip_label
+from errorfloor.streams.ranges import Ranges
 
 
 class Stream:
@@ -27,7 +29,8 @@ class Stream:
 
     A trip is charged once to its entity's accounts, durably, before its first answer. A restart, a second server or a
     replay gives the same noise and is free; the next trip has other noise. Give every step's measurement once: a
-    corrected one for the same step would show the correction exactly.
+    corrected one for the same step would show the correction exactly. A measurement beyond the declared
+    ranges is refused.
 
     Guarantee: as long as trips obey the plan's system, what all of an entity's trips tell about each protected state
     of its start keeps the declared floor.
@@ -92,6 +95,7 @@ class Stream:
         self._check(beyond)
         self.floor = plan.floor
         self.states = self._protected(states)
+        self.ranges = Ranges(self.plan.system, self.states)
         self._keys = [keys] if isinstance(keys, Key) else list(keys.keys if isinstance(keys, KeyRing) else keys)
         self._ledger = ledger
         self.lattice = self._lattice(step)
@@ -124,9 +128,12 @@ class Stream:
         """Say what is promised, under which model, and what a trip costs."""
         worst = max(self.share.values())
         trips = math.floor(1 / worst)
+        units = {state: column.unit for state, column in self.states.items()}
+        promised = explain(self.plan, unit=units, carried_alone=self._deviations is None)
         return (
-            f"{self.plan.explain()} Each trip takes {rounded_up(100 * worst):g} % of its entity's allowance, so that "
-            f"the declared floors allow {trips} trip{'' if trips == 1 else 's'} of an entity; repeating one is free."
+            f"{promised} {self.ranges.explain()} "
+            f"Each trip takes {rounded_up(100 * worst):g} % of its entity's allowance, so that the declared floors "
+            f"allow {trips} trip{'' if trips == 1 else 's'} of an entity; repeating one is free."
         )
 
     # -- trips
@@ -150,7 +157,7 @@ class Stream:
             raise InputError("the same trip of an entity is named twice")
         keys = self._charge(pairs, grant)
         drawing = Drawing(self.plan, self.name, self._law, tuple(pairs), tuple(keys), self._deviations, self._halving)
-        return Fleet(drawing, self.lattice)
+        return Fleet(drawing, self.lattice, self.ranges)
 
     def labels(self, entity: Any, trip: Any) -> dict[str, str]:
         """Give the names under which the ledger may know a trip, by the id of each key, the oldest first."""
