@@ -38,7 +38,7 @@ def table():
         ({"keep_zero": "yes"}, "keep_zero must be True or False, got 'yes'"),
         ({"unbiased": 1}, "unbiased must be True or False, got 1"),
         ({"least_positive": 0}, "least_positive must be a whole number of at least 1"),
-        ({"objective": "best"}, "objective must be one of average, worst, entropy, got 'best'"),
+        ({"objective": "best"}, "objective must be one of average, worst, distinguish, entropy, got 'best'"),
         ({"own_rows": 2}, "own_rows must be from 3"),
         ({"own_rows": 10**6}, "to 400; got 1000000"),
     ],

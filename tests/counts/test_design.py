@@ -35,7 +35,7 @@ def exact_moment(row, power):
     return sum((m - reach) ** power * weight for m, weight in enumerate(row))
 
 
-@pytest.mark.parametrize("objective", ["average", "worst", "entropy"])
+@pytest.mark.parametrize("objective", ["average", "worst", "distinguish", "entropy"])
 @pytest.mark.parametrize(("D", "V", "unbiased", "keep_zero", "least"), CASES)
 def test_tables_keep_their_rules_to_the_last_bit(D, V, unbiased, keep_zero, least, objective):
     table = design_counts(
@@ -102,6 +102,52 @@ def test_a_conic_solver_finds_the_same_tables(D, V, unbiased, keep_zero, least, 
         value = max(value, 8 * (1 - tail.affinity))
     assert table.certificate.value == pytest.approx(value, rel=2e-5 if objective == "worst" else 1e-6)
     assert table.certificate.lower_bound == pytest.approx(value, rel=2e-5 if objective == "worst" else 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("D", "V", "unbiased", "keep_zero", "least"),
+    [(2, 1.0, True, True, 1), (3, 2.0, True, False, 1), (3, 1.5, False, False, 1), (4, 3.0, True, True, 2)],
+)
+def test_a_conic_solver_tells_neighbours_apart_no_less(D, V, unbiased, keep_zero, least):
+    """Clarabel, with one variable for each place from −D to D of each row; the last row is moved along."""
+    options = {"max_noise": D, "variance": V, "unbiased": unbiased, "keep_zero": keep_zero, "least_positive": least}
+    table = design_counts(**options, objective="distinguish")
+    rows, k, constraints = cp.Variable((table.last + 1, 2 * D + 1), nonneg=True), np.arange(-D, D + 1), []
+    for i in range(table.last + 1):
+        allowed = (i + k >= 0) & ((i + k == 0) | (i + k >= least)) & ((k == 0) | (i > 0) | (not keep_zero))
+        constraints += [cp.sum(rows[i]) == 1, (k**2) @ rows[i] <= V, rows[i][np.flatnonzero(~allowed)] == 0]
+        if unbiased and (i > 0 or keep_zero):
+            constraints.append(k @ rows[i] == 0)
+    following = [*range(1, table.last + 1), table.last]
+    apart = [cp.norm1(cp.hstack([rows[i], 0]) - cp.hstack([0, rows[following[i]]])) / 2 for i in range(table.last + 1)]
+    problem = cp.Problem(cp.Minimize(cp.max(cp.hstack(apart))), constraints)
+    problem.solve(solver=cp.CLARABEL)
+    assert table.certificate.value == pytest.approx(0.5 * (1 + problem.value), abs=1e-7)
+    assert table.certificate.lower_bound == pytest.approx(0.5 * (1 + problem.value), abs=1e-7)
+    assert table.floor().distinguish() == table.certificate.value
+
+
+@pytest.mark.parametrize(("unbiased", "keep_zero"), KINDS)
+def test_no_other_objective_tells_one_unit_less_from_one_cell(unbiased, keep_zero):
+    options = {"max_noise": 5, "variance": 3.0, "unbiased": unbiased, "keep_zero": keep_zero}
+    told = {
+        name: design_counts(**options, objective=name).floor().distinguish()
+        for name in ("average", "worst", "distinguish", "entropy")
+    }
+    assert told["distinguish"] < min(told["average"], told["worst"], told["entropy"]) - 0.005
+
+
+def test_multipliers_of_another_problem_prove_less_and_nothing_false():
+    from errorfloor.policies.counts.telling import _Program, least_telling
+
+    rules = CountRules(4, 3.0, unbiased=True, keep_zero=True)
+    _, best = least_telling(rules, 8)
+    program = _Program.of(rules, 8)
+    found = program.solve(program.supremum, 1.0)
+    noise = np.random.default_rng(2)
+    for size in (1e-6, 1e-3, 0.1):
+        found.eqlin.marginals = found.eqlin.marginals + size * noise.normal(size=len(program.totals))
+        assert program.proved(found) < best
 
 
 @pytest.mark.parametrize("D", range(2, 9))

@@ -16,7 +16,7 @@ def counts(
     keep_zero: Annotated[bool, typer.Option("--keep-zero/--move-zero", help="Whether a true 0 stays 0.")],
     unbiased: Annotated[bool, typer.Option(help="Whether the noise has mean zero.")] = True,
     least_positive: Annotated[int, typer.Option(help="Positive counts below this are never published.")] = 1,
-    objective: Annotated[str, typer.Option(help="average, worst or entropy.")] = "average",
+    objective: Annotated[str, typer.Option(help="average, worst, distinguish or entropy.")] = "average",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the table to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture: table.png, .svg or .pdf.")] = None,
     as_json: AsJson = False,

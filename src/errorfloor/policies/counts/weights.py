@@ -23,7 +23,7 @@ def rows_of_weights(chain: Chain, probabilities: Array) -> tuple[tuple[int, ...]
     for i, row in enumerate(chain.rows):
         p = cleaned[chain.starts[i] : chain.starts[i + 1]]
         if chain.free[i]:
-            p = _restored(p, row, chain.rules)
+            p = restored(p, row, chain.rules)
         weights = [0] * (2 * D + 1)
         for k, weight in zip(row.noise.tolist(), _whole_numbers(p, row.noise, row.mean), strict=True):
             weights[k + D] = weight
@@ -39,7 +39,7 @@ def _without_dust(chain: Chain, probabilities: Array) -> Array:
     return np.where(dust, 0.0, probabilities)
 
 
-def _restored(p: Array, row: Row, rules: CountRules) -> Array:
+def restored(p: Array, row: Row, rules: CountRules) -> Array:
     """Bring sum and mean back to what they were before dust was swept away, and stay below the bound."""
     k = row.noise.astype(float)
     moments = np.stack([k**0, k])[: 1 + row.mean]

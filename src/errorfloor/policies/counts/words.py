@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 AIMS = {
     "average": "tells neighbouring counts apart least, added up over small counts",
-    "worst": "tells the most exposed pair of neighbouring counts apart least",
+    "worst": "keeps the most exposed pair of neighbouring counts closest together, for units in many cells",
+    "distinguish": "tells the most exposed pair of neighbouring counts apart least, from one cell",
     "entropy": "has the greatest entropy at each count",
 }
 
