@@ -5,8 +5,12 @@ import re
 
 import numpy as np
 import pytest
+from scipy.sparse import diags, identity
 
 import errorfloor as ef
+from errorfloor.designer.finite_elements.eigen import least_pair
+from errorfloor.designer.problem import Problem
+from errorfloor.designer.stretch import check_stretch
 from errorfloor.errors import InputError, SupportError
 
 MIXED = (np.ones((3, 3)) + np.eye(3)) / 2
@@ -122,3 +126,43 @@ def test_sizes_beyond_double_precision_ask_to_be_rescaled(problem):
 
 def test_volumes_beyond_double_precision_are_infinite():
     assert ef.Ball(10, 1e40).volume == math.inf
+
+
+L = ef.Polygon([[0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]])
+PYRAMID = ef.Polytope(vertices=[[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+
+
+@pytest.mark.parametrize("off", [1e-2, 1e-4, 1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("support", [ef.Box([0, 0], [1, 1]), ef.Ball(2, 1.0), L], ids=["box", "ball", "L"])
+def test_answers_that_nearly_depend_on_one_another_are_refused_with_advice(support, off):
+    C = np.array([[1.0, 1.0], [1.0, 1.0 + off]])
+    with pytest.raises(InputError, match=r"answers nearly depend on one another: .* Leave out an answer") as refused:
+        ef.design(support, jacobian=C)
+    share = float(re.search(r"sensitivity=K \+ ([\d.e-]+)·diag", str(refused.value))[1])
+    K = C @ C.T
+    check_stretch(Problem.parse(support, None, K + share * np.diag(np.diag(K)), None, None, None))
+    assert share < 1e-3
+
+
+def test_nearly_dependent_answers_are_refused_in_space_and_along_a_frontier_too():
+    near = np.ones((3, 3)) + 1e-5 * np.diag([1.0, 2.0, 3.0])
+    with pytest.raises(InputError, match="answers nearly depend on one another"):
+        ef.design(PYRAMID, sensitivity=near)
+    with pytest.raises(InputError, match="answers nearly depend on one another"):
+        ef.tradeoff(ef.Box([0, 0], [1, 1]), max_losses=[0.5], jacobian=[[1, 1], [1, 1 + 1e-5]])
+
+
+def test_units_and_supports_made_for_the_query_are_not_taken_for_dependence():
+    check_stretch(Problem.parse(L, None, np.diag([1.0, 1e12]), None, None, None))
+    K = np.array([[1.0, 1 - 1e-8], [1 - 1e-8, 1.0]])
+    check_stretch(Problem.parse(ef.Ellipsoid(K), None, K, None, None, None))
+    thin = ef.Polygon([[0, 0], [1, 0], [1, 1e-4], [1e-4, 1e-4], [1e-4, 1], [0, 1]])
+    check_stretch(Problem.parse(thin, None, np.eye(2), None, None, None))
+
+
+def test_a_crowd_of_levels_does_not_hold_up_the_least_one():
+    """As in a thin L, whose arms have many close levels: in a narrow Krylov space the second never settles."""
+    levels = 1 + 1e-3 * np.random.default_rng(1).random(3000)
+    value, vector = least_pair(diags(levels, format="csc"), identity(3000, format="csc"))
+    assert value == pytest.approx(levels.min(), rel=1e-12)
+    assert abs(vector).argmax() == levels.argmin()

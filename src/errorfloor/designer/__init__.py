@@ -9,6 +9,7 @@ from errorfloor.designer.frontier import Frontier, tradeoff
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.regular import check_well_posed, closed_form
+from errorfloor.designer.stretch import check_stretch
 from errorfloor.errors import InputError
 from errorfloor.noise import Noise
 from errorfloor.support import Support
@@ -64,7 +65,8 @@ def design(
     IllPosedError
         No best noise exists; the message names the hypothesis that fails.
     InputError
-        An argument cannot be used, or the problem is beyond the designer (a general one in five or more dimensions).
+        An argument cannot be used, or the problem is beyond the designer (a general one in five or more dimensions;
+        answers that nearly depend on one another).
     ConvergenceError
         A solver did not reach its tolerance.
 
@@ -99,6 +101,7 @@ def design(
         known = closed_form(problem)
         if known is not None:
             return known
+        check_stretch(problem)
     return _recalled(problem.question, problem.value_of, lambda told: _computed(problem, told), progress)
 
 

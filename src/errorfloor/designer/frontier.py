@@ -13,6 +13,7 @@ from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.progress import ProgressBar
 from errorfloor.designer.regular import check_well_posed, closed_form
+from errorfloor.designer.stretch import check_stretch
 from errorfloor.errors import InputError
 from errorfloor.noise import Loss, Noise
 from errorfloor.support import Support
@@ -134,6 +135,7 @@ def _point(problem: Problem, start: tuple[GroundState, float] | None) -> tuple[N
     known = closed_form(problem)
     if known is not None:
         return known, None
+    check_stretch(problem)
     from errorfloor.designer.cache import recall, remember
     from errorfloor.designer.numerical import numerical_design
 

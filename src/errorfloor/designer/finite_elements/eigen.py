@@ -10,6 +10,7 @@ from errorfloor.checks import Array
 from errorfloor.errors import ConvergenceError
 
 DENSE = 300  # up to this size everything is computed at once
+WIDTHS = (20, 80)  # of the Krylov spaces that are tried
 NEXT_STEPS = 40  # of an iteration with the factors of a pencil nearby
 ACCURATE = 1e-13  # the relative residual at which it ends
 
@@ -74,12 +75,21 @@ def next_pair(form: Any, mass: Any, start: Array, inverse: Inverse) -> tuple[flo
 def _by_lanczos(form: Any, mass: Any, start: Array) -> tuple[Array, Inverse]:
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
+    count = form.shape[0]
     symmetric = {"SymmetricMode": True}
     solver = splu(form.tocsc(), options=symmetric, diag_pivot_thresh=0.0, permc_spec="MMD_AT_PLUS_A")
     inverse = LinearOperator(form.shape, matvec=solver.solve, dtype=float)
-    try:
-        # the second one is asked for too, so that a pair of close ones does not hold up the first
-        values, vectors = eigsh(form, 2, mass, sigma=0.0, OPinv=inverse, v0=mass @ start, tol=1e-13, maxiter=100)
-    except ArpackNoConvergence:
-        raise ConvergenceError("the eigenvalue iteration did not settle: rescale the support or the query") from None
-    return np.asarray(vectors[:, int(values.argmin())]), solver.solve
+    for width in WIDTHS:
+        try:
+            # the second one is asked for too, so that a pair of close ones does not hold up the first
+            values, vectors = eigsh(
+                form, 2, mass, sigma=0.0, OPinv=inverse, v0=mass @ start, tol=1e-13, maxiter=100, ncv=min(width, count)
+            )
+        except ArpackNoConvergence as stuck:
+            values, vectors = stuck.eigenvalues, stuck.eigenvectors  # of a crowd of close ones the first is enough
+        if len(values):
+            return np.asarray(vectors[:, int(values.argmin())]), solver.solve
+    raise ConvergenceError(
+        "the eigenvalue iteration did not settle: the support is so much longer than it is wide, as the query "
+        "stretches it, that noise may lie anywhere along it; design for its widest part, or for a shorter support"
+    )

@@ -1,0 +1,66 @@
+"""Answers that nearly depend on one another: refused before a solver is lost in them."""
+
+import math
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.designer.problem import Problem
+from errorfloor.errors import InputError
+from errorfloor.support import Ball, Ellipsoid, Polygon, Polytope
+
+MOST = 300.0  # times as long as wide: beyond, meshes and polynomials take minutes and gigabytes, or fail
+ADVISED = 100.0
+HIDDEN = 1e7  # beyond, rounding decides
+
+
+def check_stretch(problem: Problem) -> None:
+    """Refuse a query of full rank whose answers tell nearly the same, on a support that is not made for that.
+
+    In the coordinates K^(−½)w, in which all directions count alike, the support is stretched along the direction that
+    the query hardly sees. Both have to be large: how much longer than wide the support is there, and √cond of the
+    correlations K_ij/√(K_ii K_jj), which do not depend on units.
+
+    >>> from errorfloor.support import Box
+    >>> check_stretch(Problem.parse(Box([0, 0], [1, 1]), [[1, 1], [1, 1.001]], None, None, None, None))
+    Traceback (most recent call last):
+    errorfloor.errors.InputError: the answers nearly depend on one another: ...
+    """
+    K = problem.sensitivity
+    size = np.sqrt(np.diag(K))
+    related, level = _root_condition(K / np.outer(size, size))
+    across = np.linalg.inv(_extent(problem))
+    stretched, _ = _root_condition(across @ K @ across.T)
+    if min(related, stretched) <= MOST:
+        return
+    share = float(f"{1.1 * level / ADVISED**2:.1e}")
+    times = f"{stretched:.2g}" if stretched < HIDDEN else f"more than {HIDDEN:g}"
+    raise InputError(
+        f"the answers nearly depend on one another: as the query sees it, the support is {times} times as long as it "
+        f"is wide, and designs are computed for up to {MOST:g} times. Leave out an answer that the others tell; or "
+        f"make it depend on them exactly; or pass sensitivity=K + {share:g}·diag(K) with K = C Cᵀ: noise for that "
+        f"protects these answers too, and costs little more"
+    )
+
+
+def _root_condition(matrix: Array) -> tuple[float, float]:
+    """Give √cond of a positive definite matrix, infinite where rounding hides the least eigenvalue; and the largest."""
+    values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+    least = values[0] if values[0] > len(values) * np.finfo(float).eps * values[-1] else 0.0
+    return (math.sqrt(values[-1] / least) if least > 0 else math.inf), float(values[-1])
+
+
+def _extent(problem: Problem) -> Array:
+    """A matrix that takes the unit ball to about the shape of the support; of an unbounded one, to that of the loss."""
+    support = problem.support
+    if isinstance(support, (Ball, Ellipsoid)):
+        return np.linalg.cholesky(support.shape)
+    if support.is_bounded and isinstance(support, (Polygon, Polytope)):
+        corners = support.vertices if isinstance(support, Polygon) else support.facets.corners
+        return np.linalg.cholesky(np.cov(np.asarray(corners).T))
+    if support.is_bounded:
+        low, high = support.bounding_box
+        return np.diag((np.asarray(high) - np.asarray(low)) / 2)
+    if problem.loss is not None and problem.loss.weight is not None:
+        return np.linalg.inv(np.linalg.cholesky(problem.loss.weight)).T
+    return np.eye(support.dimension)
