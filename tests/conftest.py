@@ -128,7 +128,7 @@ def postgresql_server() -> Iterator[str]:
     """
     programs = postgresql_programs()
     assert programs is not None
-    folder = Path(tempfile.mkdtemp(prefix="errorfloor-pg-"))
+    folder = Path(tempfile.mkdtemp(prefix="errorfloor-pg-", dir="/tmp"))  # TMPDIR may be too long for a socket's name
     user: str | None = None
     if os.getuid() == 0:  # the server refuses to run as root
         known = {entry.pw_name for entry in pwd.getpwall()}

@@ -11,7 +11,7 @@ from errorfloor import noise
 from errorfloor.noise import Noise
 
 SOURCE = Path(errorfloor.__file__).parent
-TESTS = SOURCE.parents[1] / "tests"
+TESTS = Path(__file__).parents[1]
 PROOFS = sorted(SOURCE.rglob("*.proof.md"))
 HEADINGS = ["## Assumes", "## Claim", "## Proof", "## Checked by"]
 MECHANISMS = sorted(
