@@ -5,7 +5,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test check docs bench pins bare clean
+.PHONY: help demo test check docs bench pins ends bare clean
 
 help:
 	@echo "make demo    answer questions about a generated table of meter readings"
@@ -14,6 +14,7 @@ help:
 	@echo "make docs    the documentation as a site, in build/site; needs no network to read"
 	@echo "make bench   measurements, as ratios"
 	@echo "make pins    resolve constraints.txt for every Python that is promised"
+	@echo "make ends    test the oldest DuckDB and sqlglot that the extras allow"
 	@echo "make bare    the commands of the README and all tests in a bare Debian, in build/bare; as root"
 	@echo "make clean   remove what the others made"
 
@@ -40,6 +41,9 @@ bench: $(VENV)/.dev-ready
 
 pins: $(VENV)/.dev-ready
 	$(BIN)/python scripts/resolve.py
+
+ends: $(VENV)/.dev-ready
+	scripts/ends tests/sql tests/engines tests/vault tests/bulk tests/service
 
 bare:
 	mkdir -p build

@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -176,6 +177,20 @@ def test_file_that_is_no_duckdb_file_is_named(duckdb_place):
     (duckdb_place.folder / "vault.duckdb").write_text("something else, and long enough to have a header" * 100)
     with pytest.raises(EngineError, match="is it a DuckDB file"):
         opened(duckdb_place, read_only=True)
+
+
+@pytest.mark.parametrize(("writer", "advice"), [("v9.9.9", "pip install 'duckdb==9.9.9'"), (None, "is damaged")])
+def test_file_of_another_duckdb_is_refused_with_both_versions(duckdb_place, writer, advice):
+    opened(duckdb_place, read_only=False).close()
+    (file,) = duckdb_place.folder.glob("*.duckdb")
+    bytes_ = bytearray(file.read_bytes())
+    bytes_[12:20] = (10**6).to_bytes(8, "little")  # a format that no release reads
+    if writer:
+        bytes_[52:84] = writer.encode().ljust(32, b"\0")
+    file.write_bytes(bytes_)
+    with pytest.raises(EngineError) as refused:
+        opened(duckdb_place, read_only=True)
+    assert advice in str(refused.value) and duckdb.__version__ in str(refused.value)
 
 
 def test_duckdb_reader_reaches_no_other_file(duckdb_place):

@@ -10,6 +10,7 @@ from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"].values()
 PINS = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if line[:1] != "#")
 PYTHONS = re.findall(r"Python :: (3\.\d+)\n", "\n".join(PROJECT["classifiers"]) + "\n")
 
@@ -28,6 +29,17 @@ def installed() -> dict[str, metadata.Distribution]:
 def test_tests_run_with_the_pinned_versions():
     others = {name: (found.version, PINS[name]) for name, found in installed().items() if found.version != PINS[name]}
     assert not others, "installed, pinned: make clean, or touch constraints.txt, and make test again"
+
+
+@pytest.mark.parametrize("package", ["duckdb", "sqlglot"])
+def test_pin_is_the_newest_release_that_a_range_allows(package):
+    ranges = {
+        SpecifierSet(line.removeprefix(package)) for lines in EXTRAS for line in lines if line.startswith(package)
+    }
+    (only,) = ranges
+    major, minor, *_ = map(int, PINS[package].split("."))
+    assert only.contains(PINS[package]), "make ends tests the oldest; all other tests run with this one"
+    assert not only.contains(f"{major}.{minor + 1}")
 
 
 def test_oldest_and_newest_python_are_those_that_are_promised():

@@ -1,6 +1,7 @@
 """DuckDB: one file, many readers or one writer."""
 
 import os
+import re
 import stat
 from collections import OrderedDict, deque
 from collections.abc import Collection, Iterator
@@ -18,6 +19,7 @@ from errorfloor.engines.sources import Source, find_file, finer_than_microsecond
 from errorfloor.engines.tables import TransactionalEngine
 from errorfloor.errors import CatalogueError, EngineError
 
+MAGIC, VERSION = slice(8, 12), slice(52, 84)  # of a DuckDB file: its mark, and the release that wrote it
 SETTINGS: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 READER = {**SETTINGS, "enable_external_access": False}  # a question can reach nothing but the file itself
 ROW_GROUP = 122_880  # rows that DuckDB gives one thread at the least
@@ -187,6 +189,24 @@ class _Reader:
         self._connection.close()
 
 
+def _why(path: Path) -> str:
+    """Say what a file is that DuckDB does not open: its header names the DuckDB that wrote it."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(VERSION.stop)
+    except OSError as problem:
+        return f"{problem.strerror}"
+    if header[MAGIC] != b"DUCK":
+        return "is it a DuckDB file?"
+    writer = header[VERSION].rstrip(b"\0").decode("ascii", "replace").removeprefix("v")
+    if writer == duckdb.__version__:
+        return f"DuckDB {writer} wrote it and is installed, so the file is damaged: put a copy back, or register again"
+    return (
+        f"DuckDB {writer} wrote it and {duckdb.__version__} is installed, which reads its own files and older ones: "
+        f"pip install 'duckdb=={writer}', or register again"
+    )
+
+
 def _connect(path: Path, *, read_only: bool) -> Any:
     kind = ""
     try:
@@ -197,9 +217,9 @@ def _connect(path: Path, *, read_only: bool) -> Any:
     except duckdb.ConnectionException:
         pass  # open in this process in the other mode
     except duckdb.Error as problem:
-        kind = "" if "lock" in str(problem) else type(problem).__name__
+        kind = "" if re.search(r"\block\b", str(problem)) else type(problem).__name__
     if kind:
-        raise EngineError(f"duckdb could not open {path} ({kind}): is it a DuckDB file?", engine="duckdb", kind=kind)
+        raise EngineError(f"duckdb could not open {path} ({kind}): {_why(path)}", engine="duckdb", kind=kind)
     holder = "a registration is under way" if read_only else "a server, a session or another registration has it open"
     raise EngineError(
         f"{path} is in use: {holder}. A DuckDB file has many readers or one writer: try again when it is closed, or "
