@@ -1,10 +1,10 @@
 """Release a drive whose start is private, and attack the release.
 
-python examples/car.py                        a drive that is generated
-python examples/car.py --recording FOLDER     your own recording: FOLDER/pose_20hz.csv with the columns t_s, east_m,
-                                              north_m (metres, seconds), and as a map FOLDER/gnss_ublox_10hz.csv with
+python examples/car.py FOLDER                 a drive that is generated; its map goes to FOLDER
+python examples/car.py --recording DRIVE      your own recording: DRIVE/pose_20hz.csv with the columns t_s, east_m,
+                                              north_m (metres, seconds), and as a map DRIVE/gnss_ublox_10hz.csv with
                                               east_m, north_m if there is one
-Options: --deviation METRES of the noise, --step-deviation METRES of the robust variant, --seed, --output FOLDER.
+Options: --deviation METRES of the noise, --step-deviation METRES of the robust variant, --seed.
 """
 
 import argparse
@@ -164,7 +164,6 @@ def report(drive: Drive, deviation: float, step_deviation: float, seed: int, out
     found = smoothed(plan, rough, step_deviation**2) - start
     print(f"  smoother, inputs unknown          {rms(found):7.1f} m   (20 draws)")
 
-    output.mkdir(parents=True, exist_ok=True)
     released = drive.path + noise[0]
     marks = {
         "smoother's estimate of the start": smoothed(plan, released, 1e-2),
@@ -181,10 +180,12 @@ def main() -> None:
     parser.add_argument("--deviation", type=float, default=50.0, help="noise in metres along each axis")
     parser.add_argument("--step-deviation", type=float, default=50.0, help="noise of each answer, robust variant")
     parser.add_argument("--seed", type=int, default=1, help="a public seed: this is a study, not a release")
-    parser.add_argument("--output", type=Path, default=Path("car-output"), help="where the map goes")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", default=Path(), help="where the map goes; it is made if need be"
+    )
     given = parser.parse_args()
     drive = generated(given.seed) if given.recording is None else recorded(given.recording)
-    report(drive, given.deviation, given.step_deviation, given.seed, given.output)
+    report(drive, given.deviation, given.step_deviation, given.seed, given.folder)
 
 
 if __name__ == "__main__":

@@ -33,9 +33,8 @@ written by `scripts/write_gallery.py`."""
 
 def run(name: str, folder: Path) -> str:
     """Run an example with a folder for its picture, and give what it prints but for the name of the picture."""
-    place = ["--output", str(folder)] if name == "car" else [str(folder)]
     done = subprocess.run(
-        [sys.executable, "-W", "error", ROOT / "examples" / f"{name}.py", *place],
+        [sys.executable, "-W", "error", ROOT / "examples" / f"{name}.py", str(folder)],
         capture_output=True,
         text=True,
         check=True,

@@ -1,6 +1,9 @@
 """The examples run, print what the gallery shows, and draw what it shows; the one with the car has tests of its own."""
 
 import importlib.util
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,3 +44,17 @@ def test_every_example_is_in_the_gallery_with_a_small_picture():
     for name in gallery.EXAMPLES:
         assert 5_000 < (PICTURES / f"{name}.png").stat().st_size < 60_000
         assert gallery.section(name, shown(name)) in PAGE.read_text(), "run scripts/write_gallery.py"
+
+
+def test_an_example_makes_its_folder(tmp_path):
+    folder = tmp_path / "new" / "folder"
+    program = ROOT / "examples" / "counts_table.py"
+    done = subprocess.run([sys.executable, program, folder], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "counts_table.png").exists()
+
+
+def test_the_car_takes_a_folder_as_the_page_says_of_all():
+    assert "`python examples/average_of_meters.py FOLDER`" in PAGE.read_text()
+    done = subprocess.run([sys.executable, ROOT / "examples" / "car.py", "--help"], capture_output=True, text=True)
+    assert re.search(r"\[folder\]", done.stdout)

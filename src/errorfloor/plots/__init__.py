@@ -43,7 +43,7 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def save(figure: Any, path: str | Path) -> Path:
-    """Write a figure to a file; the ending of its name chooses PNG, SVG or PDF.
+    """Write a figure to a file, whose folder is made if need be; the ending of its name chooses PNG, SVG or PDF.
 
     >>> import tempfile
     >>> from errorfloor.noise import RaisedCosine
@@ -54,6 +54,7 @@ def save(figure: Any, path: str | Path) -> Path:
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         raise InputError(f"a picture's name must end in {', '.join(FORMATS)}, got {str(path)!r}")
+    target.parent.mkdir(parents=True, exist_ok=True)
     # without its date the file depends on the picture alone; PNG has no such field
     undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     figure.savefig(target, metadata=undated.get(target.suffix.lower(), {}))
