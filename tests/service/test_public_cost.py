@@ -1,6 +1,7 @@
 """What private values cannot move is answered without looking; what they can is never free; costs are public."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from errorfloor.errors import ErrorFloorError
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service import releasing
 from errorfloor.service.preparation import LEAST_SHARE
+from errorfloor.support import HalfLine
 from questions import ANSWERED
 from town import open_town, write_town
 
@@ -146,3 +148,39 @@ def test_numbers_beyond_the_arithmetic_are_refused_or_answered_and_never_fail(to
         assert problem.code != "answer-failed"
     else:
         json.dumps(answer.to_dict())
+
+
+def test_a_private_output_that_is_null_everywhere_is_never_looked_up(towns, scanned):
+    """It costs nothing, so that a look would be free, and off the grid of a network door."""
+    for kind in ("low", "high"):
+        answer = towns(kind).ask(
+            f"SELECT power(sum(kwh), 9) + sum(kwh) FILTER (WHERE household = 'nobody') AS y {PART}", max_error=0.5
+        )
+        assert answer.to_arrow().to_pylist() == [{"y": None}] and not answer.charge
+        assert "no rows to be computed from" in answer.explain()
+    assert scanned == [(), ()], "a private column was read"
+
+
+@pytest.mark.parametrize(
+    ("wish", "number"),
+    [({"max_error": 300.0}, 0.0), ({"max_error": 1.0}, 0.33), ({"support": HalfLine(0.0), "max_loss": 1.0}, 0.34)],
+)
+def test_what_is_said_of_a_constant_is_true(town, wish, number):
+    """It is rounded to the lattice, and says by how much; it is never too small where that was asked for."""
+    answer = town.ask(f"SELECT 1.0/3 + 1e-15*avg(kwh) AS y {PART}", **wish)
+    assert answer.to_arrow().to_pylist() == [{"y": number}]
+    assert abs(number - 1 / 3) < answer.max_error["y"] < abs(number - 1 / 3) * (1 + 1e-9)
+    assert "of the truth" in answer.explain()
+
+
+def test_functions_cost_what_they_take_on_a_single_cell(town):
+    """Work beyond its public cost would leave the grid's first point to the clock; it is compared in CPU seconds."""
+    text = "+".join(f"exp(-avg(kwh)-{i})+tanh(avg(kwh)-{i})+ln(1+avg(kwh)+{i})" for i in range(20))
+    prepared = town.price(f"SELECT {text} AS y {PART}", max_error=200).prepared
+    taken = []
+    for _ in range(3):
+        start = time.thread_time()
+        releasing.look_and_release(prepared, town._engine, town._key)
+        taken.append(time.thread_time() - start)
+    assert min(taken) < prepared.cost
+    assert prepared.cost > 20 * 3 * 1e-3, "and not by accident"

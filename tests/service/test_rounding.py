@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from errorfloor.noise.lattice import Lattice
 from errorfloor.service.noises import above_the_truth, within
-from errorfloor.service.rounding import GRAINS, grain, in_grains, multiples, nearest_multiple, released
+from errorfloor.service.rounding import GRAINS, grain, in_grains, multiples, released
 from errorfloor.sql.double_words import DoubleWord
 
 STEPS = ["0.001", "0.1", "1", "1000", "1e-30", "1e25"]
@@ -77,10 +77,6 @@ def test_noise_above_the_truth_stays_above_it():
     kept, broken = (released(computed, noise, 0.0, added.lattice).tolist() for noise in (least, 0 * least))
     assert all(Fraction(number) >= true for number, true in zip(kept, truth, strict=True))
     assert not all(Fraction(number) >= true for number, true in zip(broken, truth, strict=True))
-
-
-def test_public_numbers_become_the_nearest_multiple():
-    assert nearest_multiple(np.array([0.24, -0.26, 0.0]), Lattice("0.1")).tolist() == [0.2, -0.3, 0.0]
 
 
 def test_a_grain_is_a_millionth_of_a_step():

@@ -19,7 +19,6 @@ from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quota import QuotaStanding
 from errorfloor.service.standing import Standing
 from errorfloor.service.table import text_table
-from errorfloor.sql.plan import is_private
 
 DRY = "dry: dummy rows, made from the catalogue alone; nothing here is about anybody, and nothing is charged."
 
@@ -48,7 +47,10 @@ class Price:
 
     @property
     def max_error(self) -> dict[str, float]:
-        """The bound on |released − true| for every output; 0 for public ones, infinite for one-sided noise."""
+        """The bound on |released − true| for every output; infinite for one-sided noise, 0 for public outputs.
+
+        For one that no private value moves it is at most a step of the lattice.
+        """
         return {o.output.name: _reach(o) for o in self.prepared.outputs}
 
     @property
@@ -192,20 +194,22 @@ class Answer(Price):
 
 
 def _reach(one: PreparedOutput) -> float:
+    if one.constant is not None:
+        return one.constant.error
     return 0.0 if one.added is None else max(-one.added.low, one.added.high)
 
 
 def _certain(one: PreparedOutput) -> str:
     unit = f" {one.output.unit}" if one.output.unit else ""
     if one.constant is not None:
-        return f"{one.output.name} follows from public facts: no private value moves it."
-    if one.added is None:
-        empty = is_private(one.output.formula)
-        return (
-            f"{one.output.name} has no rows to be computed from."
-            if empty
-            else f"{one.output.name} is public and exact."
+        if one.constant.is_empty:
+            return f"{one.output.name} has no rows to be computed from."
+        off = (
+            f", and it is within ±{rounded_up(one.constant.error, 6)}{unit} of the truth" if one.constant.error else ""
         )
+        return f"{one.output.name} follows from public facts: no private value moves it{off}."
+    if one.added is None:
+        return f"{one.output.name} is public and exact."
     added = one.added
     if added.low == -added.high:
         where = f"certainly within ±{rounded_up(added.high, 6)}{unit} of the truth"

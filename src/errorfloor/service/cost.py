@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from errorfloor.sql.plan import walk
+from errorfloor.sql.plan import Apply, Call, walk
 
 if TYPE_CHECKING:
     from errorfloor.service.preparation import Prepared
@@ -11,15 +11,19 @@ if TYPE_CHECKING:
 START = 0.02  # seconds, for what every answer needs
 PER_ROW = {"duckdb": 2e-8, "postgresql": 4e-7, "spark": 4e-7}  # seconds for each sum over a row, generously
 STARTING: Mapping[str, float] = {"spark": 2.0}  # what an engine needs for any question
+PER_CALL = 2e-7  # seconds for each function of a row
 PER_CELL = 2e-5  # seconds for each number of an answer
 PER_STEP = 4e-6  # seconds for each node of a formula on a cell
+PER_NODE = 1e-4  # seconds for each node of a formula, however few cells there are
+PER_FUNCTION = {"exp": 2e-3, "ln": 2.5e-3, "tanh": 2.5e-3}  # the same where a node is a series of many terms
 
 
 def public_cost(prepared: "Prepared", engine: str) -> float:
     """Bound the seconds between a charge and its answer on a machine of our time that does nothing else.
 
-    It grows with the rows of the snapshots times the sums that are asked for, and with the cells times the steps of
-    their formulas. Whoever limits the time of answers compares this with the limit before anything is charged.
+    It grows with the rows of the snapshots times the sums that are asked for, with the cells times the steps of
+    their formulas, and with the steps themselves: an operation on an array of one cell takes its time, too.
+    Whoever limits the time of answers compares this with the limit before anything is charged.
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
@@ -30,7 +34,9 @@ def public_cost(prepared: "Prepared", engine: str) -> float:
     """
     rows = sum(snapshot.rows for snapshot in prepared.snapshots)
     cells = len(prepared.bounds.groups)
-    steps = sum(1 for one in prepared.looked_up for _ in walk(one.output.formula))
-    scanning = rows * (1 + len(prepared.sums)) * PER_ROW.get(engine, max(PER_ROW.values()))
-    computing = cells * (PER_CELL * (1 + len(prepared.outputs)) + PER_STEP * steps)
-    return START + STARTING.get(engine, 0.0) + scanning + computing
+    nodes = {node for one in prepared.looked_up for node in walk(one.output.formula)}  # each is computed once
+    calls = sum(isinstance(node, Call) for node in nodes)
+    scanning = rows * ((1 + len(prepared.sums)) * PER_ROW.get(engine, max(PER_ROW.values())) + calls * PER_CALL)
+    computing = cells * (PER_CELL * (1 + len(prepared.outputs)) + PER_STEP * len(nodes))
+    starting = sum(PER_FUNCTION.get(node.function, PER_NODE) if isinstance(node, Apply) else PER_NODE for node in nodes)
+    return START + STARTING.get(engine, 0.0) + scanning + computing + starting

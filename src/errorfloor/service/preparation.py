@@ -10,9 +10,8 @@ from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
 from errorfloor.identity import Label
 from errorfloor.identity.labels import Encoded
-from errorfloor.noise.lattice import Lattice
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, OutputBounds, bounds, charges
-from errorfloor.pricing.interval import up
+from errorfloor.service.constants import Constant, constant_of, empty
 from errorfloor.service.cost import public_cost
 from errorfloor.service.noises import Added, Wish, bound_for, within
 from errorfloor.service.sticky import function_of, label_of
@@ -29,15 +28,15 @@ LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs
 class PreparedOutput:
     """One output: what is added to it and what that is charged to whom; a public one has neither.
 
-    Nor has a constant: one that no private value moves by a grain. It is answered from public facts, on the lattice
-    ``constant``, and never looked up.
+    Nor has a constant: one that no private value moves by a grain, or that is NULL everywhere. It is answered from
+    public facts and never looked up.
     """
 
     output: Output
     added: Added | None
     label: Label | None
     charges: Mapping[Account, Charge]
-    constant: Lattice | None = None
+    constant: Constant | None = None
 
 
 @dataclass(frozen=True)
@@ -158,8 +157,10 @@ def prepare(text: str, wish: Wish, catalogue: Catalogue, engine: Engine, known: 
 
 def _prepared_output(index: int, wish: Wish, plan: Plan) -> PreparedOutput:
     output, bounded = plan.question.outputs[index], plan.bounds
-    if index not in plan.private or not bounded.outputs[index].defined.any():
+    if index not in plan.private:
         return PreparedOutput(output, None, None, {})
+    if not bounded.outputs[index].defined.any():
+        return PreparedOutput(output, None, None, {}, constant=empty(bounded.outputs[index]))
     error = _evaluation_error(bounded, index)
     if wish.spend is not None:
         affordable = _affordable(_unit_charges(bounded, index), plan.allowances, wish.spend / len(plan.private))
@@ -167,16 +168,12 @@ def _prepared_output(index: int, wish: Wish, plan: Plan) -> PreparedOutput:
         added = within(-bound, bound, evaluation_error=error)
     else:
         added = wish.added(output.name, error)
-    if _is_constant(bounded.outputs[index], added.grain):
-        return PreparedOutput(output, None, None, {}, constant=added.lattice)
+    constant = constant_of(bounded.outputs[index], added)
+    if constant is not None:
+        return PreparedOutput(output, None, None, {}, constant=constant)
     exact = charges(bounded, index, added.information, rounding=added.grain / 2)
     cost = {account: _at_least(charge, plan.allowances[account]) for account, charge in exact.items()}
     return PreparedOutput(output, added, label_of(plan.functions[index], added), cost)
-
-
-def _is_constant(bounds: OutputBounds, grain: float) -> bool:
-    """Say whether no private values move any cell of an output by a grain, all of them together."""
-    return bool((up(bounds.high - bounds.low)[bounds.defined] < grain).all())
 
 
 def _at_least(charge: Charge, allowance: Charge) -> Charge:

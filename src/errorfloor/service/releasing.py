@@ -12,7 +12,7 @@ from errorfloor.engines import Engine
 from errorfloor.errors import AnswerFailedError
 from errorfloor.identity import Key
 from errorfloor.service.preparation import Prepared, PreparedOutput
-from errorfloor.service.rounding import nearest_multiple, released
+from errorfloor.service.rounding import released
 from errorfloor.service.scanning import values_before_noise
 from errorfloor.service.sticky import draw
 from errorfloor.service.table import arranged, plain_key
@@ -49,7 +49,7 @@ def release(
     outputs = {one.output.name: one for one in prepared.outputs}
     found = iter(zip(values, noises, strict=True))
     numbers = {
-        one.output.name: _constant(one, prepared) if one.constant is not None else _numbers(one, *next(found), prepared)
+        one.output.name: _numbers(one, *next(found), prepared) if one.constant is None else list(one.constant.numbers)
         for one in prepared.outputs
     }
     places = arranged(question, groups, numbers)
@@ -67,14 +67,6 @@ def _drawn(one: PreparedOutput, prepared: Prepared, key: Key) -> Array | None:
     if one.added is None or one.label is None:
         return None
     return draw(key, one.label, prepared.bounds.groups, one.added)
-
-
-def _constant(one: PreparedOutput, prepared: Prepared) -> Numbers:
-    """Give a number that no private value moves: the lattice point nearest to the middle of what it can be."""
-    assert one.constant is not None
-    bounds = prepared.bounds_of(one)
-    middle = nearest_multiple(bounds.low / 2 + bounds.high / 2, one.constant)
-    return _where(bounds.defined, middle.tolist())
 
 
 def _numbers(one: PreparedOutput, value: DoubleWord, noise: Array | None, prepared: Prepared) -> Numbers:

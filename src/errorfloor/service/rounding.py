@@ -58,10 +58,5 @@ def multiples(steps: Array, lattice: Lattice) -> Array:
     return np.array([_nearest(int(count), step) for count in steps], dtype=float)
 
 
-def nearest_multiple(values: Array, lattice: Lattice) -> Array:
-    """Give the multiples of the step that are nearest to public numbers."""
-    return released(DoubleWord(values, np.zeros_like(values)), np.zeros_like(values), 0.0, lattice)
-
-
 def _nearest(count: int, step: Fraction) -> float:
     return count * step.numerator / step.denominator
