@@ -19,13 +19,17 @@ GENERATED = "generated-for-an-audit"  # a file that marks a folder whose keys an
 
 
 def registered(catalogue: Catalogue, folder: Path, rows: Mapping[str, pa.Table], *, versions: int = 1) -> Catalogue:
-    """Register the rows of every table in a new folder, in several versions that hold the same; give its catalogue."""
+    """Register the rows of every table in a new folder, in several versions that hold the same; give its catalogue.
+
+    One question may take all that there is: a floor must hold without the limit that keeps analysts from slips.
+    """
     folder.mkdir()
     (folder / GENERATED).touch()
     for name in catalogue.tables:
         pq.write_table(rows[name], folder / f"{name}.parquet")
+    unlimited = catalogue.limit.model_copy(update={"question": 1.0})
     tables = {n: table.model_copy(update={"source": f"{n}.parquet"}) for n, table in catalogue.tables.items()}
-    copied = catalogue.model_copy(update={"tables": tables, "place": Place(), "folder": folder})
+    copied = catalogue.model_copy(update={"tables": tables, "place": Place(), "folder": folder, "limit": unlimited})
     with open_engine(copied.place, folder, read_only=False) as engine:
         for number in range(versions):
             renamed = {n: t.model_copy(update={"version": version(t, number)}) for n, t in tables.items()}
