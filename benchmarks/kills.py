@@ -61,7 +61,7 @@ class Readings:
 
     def open(self, ledger: str) -> Database:
         """Open the table with a durable ledger."""
-        book = open_ledger(Place(ledger=ledger), self.folder)
+        book = open_ledger(Place(ledger=ledger), self.folder, create=True)
         engine = open_engine(self.catalogue.place, self.folder, read_only=True)
         return Database(self.catalogue, engine=engine, ledger=book, keys=self.keys)
 

@@ -132,7 +132,7 @@ def ours(folder: Path, size: int) -> tuple[str, float]:
     folder.mkdir()
     bench = Bench(folder, size)
     bench.register()
-    with bench.open(open_ledger(bench.catalogue.place, folder)) as database:
+    with bench.open(open_ledger(bench.catalogue.place, folder, create=True)) as database:
         action = {OURS: lambda: bench.cold(database).ask(**bench.question(100, "sum", "avg"))}
         return str(bench.source), side_by_side(action, 5)[OURS]
 

@@ -98,7 +98,7 @@ def large(report: Report, folder: Path) -> None:
     bench = Bench(folder, ROWS)
     times = side_by_side({COPY: bench.copy, "errorfloor registers": bench.register}, 3)
     report.ratios(f"Registering {ROWS:,} rows, per row", times, COPY, ROWS, "ns")
-    with bench.open(open_ledger(bench.catalogue.place, folder)) as database:
+    with bench.open(open_ledger(bench.catalogue.place, folder, create=True)) as database:
         actions = {
             BARE: bench.bare(),
             "price, first time": lambda: bench.cold(database).price(**bench.question()),
@@ -111,7 +111,10 @@ def large(report: Report, folder: Path) -> None:
 def small(report: Report, folder: Path) -> None:
     bench = Bench(folder, 1000)
     bench.register()
-    with bench.open(MemoryLedger()) as memory, bench.open(open_ledger(bench.catalogue.place, folder)) as durable:
+    with (
+        bench.open(MemoryLedger()) as memory,
+        bench.open(open_ledger(bench.catalogue.place, folder, create=True)) as durable,
+    ):
         actions: dict[str, Callable[[], object]] = {BARE: bench.bare(), SYNC: lambda: sync(folder / "synced")}
         for name, database in {"ledger in memory": memory, "ledger on SQLite": durable}.items():
             actions[f"price, {name}"] = lambda database=database: database.price(**bench.question())
@@ -155,7 +158,7 @@ def by_history(report: Report, folder: Path) -> None:
     with ExitStack() as opened:
         for size in sizes:
             (folder / str(size)).mkdir()
-            ledger = open_ledger(bench.catalogue.place, folder / str(size))
+            ledger = open_ledger(bench.catalogue.place, folder / str(size), create=True)
             database = opened.enter_context(bench.open(ledger))
             fill(ledger, database, bench, size)
             actions[f"price after {size:,} entries"] = lambda database=database: database.price(**bench.question())

@@ -13,11 +13,10 @@ import pyarrow.parquet as pq
 
 import errorfloor as ef
 from errorfloor.catalogue import load
-from errorfloor.engines import open_engine
 from errorfloor.identity import KeyRing
 from errorfloor.plots import canvas, save
 from errorfloor.service.demo_table import make_demo_tables
-from errorfloor.vault import register
+from errorfloor.service.registering import register_all
 
 BOUND = 1.5
 CATALOGUE = """
@@ -44,8 +43,7 @@ def prepare(folder: Path) -> Path:
     path.write_text(CATALOGUE)
     KeyRing.create(folder / "keys.json")
     declared = load(path)
-    with open_engine(declared.place, folder, read_only=False) as engine:
-        register(declared, "meters", engine=engine)
+    register_all(declared)
     return path
 
 

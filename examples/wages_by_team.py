@@ -14,10 +14,9 @@ import pyarrow.csv
 
 import errorfloor as ef
 from errorfloor.catalogue import load
-from errorfloor.engines import open_engine
 from errorfloor.identity import KeyRing
 from errorfloor.plots import canvas, save
-from errorfloor.vault import register
+from errorfloor.service.registering import register_all
 
 CATALOGUE = """
 [tables.pay]
@@ -54,8 +53,7 @@ def prepare(folder: Path) -> Path:
     path.write_text(CATALOGUE)
     KeyRing.create(folder / "keys.json")
     declared = load(path)
-    with open_engine(declared.place, folder, read_only=False) as engine:
-        register(declared, "pay", engine=engine)
+    register_all(declared)
     return path
 
 

@@ -19,6 +19,8 @@ COMMANDS = (
     ("ledger", "verify"),
     ("ledger", "checkpoint"),
     ("ledger", "restore"),
+    ("ledger", "create"),
+    ("ledger", "clock"),
     ("design",),
     ("counts",),
     ("release",),

@@ -17,11 +17,10 @@ import pyarrow.parquet as pq
 import uvicorn
 
 from errorfloor.catalogue import load
-from errorfloor.engines import open_engine
 from errorfloor.server import Role, Settings, TokenFile, create_app
 from errorfloor.server.protocol import line_settings
 from errorfloor.server.running import listen
-from errorfloor.vault import register
+from errorfloor.service.registering import register_all
 
 CANARY = "987654321.123"  # a private value that must be seen nowhere
 PEOPLE = 120
@@ -68,8 +67,7 @@ def write_pay(folder, *, ledger=None, quota="", floor=1000.0, wages=None):
     keys.write_text(json.dumps(secret))
     keys.chmod(0o600)
     declared = load(folder / "errorfloor.toml")
-    with open_engine(declared.place, declared.folder, read_only=False) as engine:
-        register(declared, "pay", engine=engine)
+    register_all(declared)
     return folder / "errorfloor.toml"
 
 

@@ -8,9 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from errorfloor.catalogue import load
-from errorfloor.engines import open_engine
 from errorfloor.identity import KeyRing
-from errorfloor.vault import register
+from errorfloor.service.registering import register_all
 
 TWINS = ("twin_a", "twin_b")
 ROWS = 40
@@ -58,10 +57,7 @@ def write_twins(folder: Path) -> Path:
     path = folder / "errorfloor.toml"
     path.write_text("".join(TABLE.format(name=name) for name in TWINS))
     KeyRing.create(folder / "keys.json")
-    declared = load(path)
-    with open_engine(declared.place, declared.folder, read_only=False) as engine:
-        for name in TWINS:
-            register(declared, name, engine=engine)
+    register_all(load(path))
     return path
 
 

@@ -48,7 +48,7 @@ def in_process(catalogue, *, anew):
     assert not anew
     keys = folder / "keys.json"
     ring = KeyRing(keys) if keys.exists() else KeyRing.create(keys)
-    ledger = SqlLedger(folder / "ledger.sqlite", FileAnchor(folder / "ledger.anchor"))
+    ledger = SqlLedger(folder / "ledger.sqlite", FileAnchor(folder / "ledger.anchor"), create=True)
     with ledger, open_engine(catalogue.place, folder) as engine:
         yield Database(catalogue, engine=engine, ledger=ledger, keys=ring.current)
 

@@ -21,7 +21,8 @@ from errorfloor.engines import open_engine
 from errorfloor.errors import AllowanceError, InputError
 from errorfloor.ledger import Account, open_ledger
 from errorfloor.policies import Cells, Policy, design_answer, from_dict
-from errorfloor.vault import register, snapshot
+from errorfloor.service.registering import register_all
+from errorfloor.vault import snapshot
 from town import write_town
 
 KWH = Account("meters", "kwh", "")
@@ -239,9 +240,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("answers") / "town"
     write_town(folder, owner=False)
     catalogue = load(folder / "errorfloor.toml")
-    with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
-        for name in catalogue.tables:
-            register(catalogue, name, engine=engine)
+    register_all(catalogue)
     return folder
 
 

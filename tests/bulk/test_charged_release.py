@@ -28,8 +28,9 @@ from errorfloor.ledger import Account, open_ledger
 from errorfloor.noise import Gaussian
 from errorfloor.pricing import bounds
 from errorfloor.pricing import charges as charges_of_question
+from errorfloor.service.registering import register_all
 from errorfloor.sql import parse
-from errorfloor.vault import register, snapshot
+from errorfloor.vault import snapshot
 from town import DAYS, HOUSEHOLDS, private_columns, write_town
 
 KWH, OWNERS = Account("meters", "kwh", ""), Account("meters", "", "")
@@ -40,15 +41,12 @@ def registered(folder, *, owner=False, kind="plain", change=lambda text: text):
     write_town(folder, kind=kind, owner=owner)
     file = folder / "errorfloor.toml"
     file.write_text(change(file.read_text()))
-    register_all(folder)
+    register_town(folder)
     return folder
 
 
-def register_all(folder):
-    catalogue = load(folder / "errorfloor.toml")
-    with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
-        for name in catalogue.tables:
-            register(catalogue, name, engine=engine)
+def register_town(folder):
+    register_all(load(folder / "errorfloor.toml"))
 
 
 @pytest.fixture(scope="module")
@@ -397,12 +395,12 @@ def test_versions_and_batches_and_tables_share_no_noise(town):
     shutil.copy(town / "meters.parquet", town / "twins.parquet")
     again = tables.replace("tables.meters", "tables.twins").replace("meters.parquet", "twins.parquet")
     twin.write_text(text + again)
-    register_all(town)
+    register_town(town)
     publish(town, "a.parquet", columns={"kwh": ef.Interval(-8, 8)})
     publish(town, "b.parquet", columns={"kwh": ef.Interval(-8, 8)}, batch="q2")
     ef.release(twin, town / "c.parquet", table="twins", columns={"kwh": ef.Interval(-8, 8)}, batch="q1")
     twin.write_text(twin.read_text().replace('version = "1"', 'version = "2"'))
-    register_all(town)
+    register_town(town)
     publish(town, "d.parquet", columns={"kwh": ef.Interval(-8, 8)})
     drawn = [pq.read_table(town / f"{name}.parquet")["kwh"].drop_null().to_numpy() for name in "abcd"]
     for i, one in enumerate(drawn):
@@ -455,7 +453,7 @@ def test_keys_of_every_type_name_rows(tmp_path):
         "[tables.t.private.x]\nrange = [-3, 3]\nresolution = 0.3\nfloor = 0.05\n"
     )
     KeyRing.create(tmp_path / "keys.json")
-    register_all(tmp_path)
+    register_town(tmp_path)
     for name in ("out.parquet", "out.csv"):
         noise = {"x": ef.Interval(-0.5, 0.5)}
         report = ef.release(tmp_path / "errorfloor.toml", tmp_path / name, table="t", columns=noise, batch="q1")
@@ -583,7 +581,7 @@ def test_a_vault_made_anew_gets_no_noise_of_the_old_one(town):
     publish(town)
     (town / "vault.duckdb").unlink()
     write_town(town, seed=2)
-    register_all(town)
+    register_town(town)
     with pytest.raises(CatalogueError, match="snapshot"):
         publish(town, "more.parquet")
     assert not (town / "more.parquet").exists()

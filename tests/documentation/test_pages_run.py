@@ -51,14 +51,11 @@ def catalogue(folder):
 def registered(folder):
     """The same, registered, and asked once."""
     from errorfloor.catalogue import load
-    from errorfloor.engines import open_engine
     from errorfloor.service import open_database
-    from errorfloor.vault import register
+    from errorfloor.service.registering import register_all
 
     catalogue(folder)
-    declared = load(folder / "errorfloor.toml")
-    with open_engine(declared.place, folder, read_only=False) as engine:
-        register(declared, "meters", engine=engine)
+    register_all(load(folder / "errorfloor.toml"))
     with open_database(folder / "errorfloor.toml") as database:
         database.ask("SELECT avg(kwh) AS mean FROM meters", max_error=5)
 

@@ -34,6 +34,8 @@ class LedgerPlace:
     anchor: Path
 
     def open(self, **options):
+        """Open the ledger, or make it where there is none."""
+        options.setdefault("create", "restore" not in options)
         return SqlLedger(self.place, FileAnchor(self.anchor), **options)
 
     @property
@@ -67,8 +69,8 @@ def ledger(request, tmp_path):
     if request.param == "memory":
         made = MemoryLedger()
     elif request.param == "sqlite":
-        made = SqlLedger(tmp_path / "ledger.sqlite", FileAnchor(tmp_path / "anchor"))
+        made = SqlLedger(tmp_path / "ledger.sqlite", FileAnchor(tmp_path / "anchor"), create=True)
     else:
-        made = SqlLedger(request.getfixturevalue("postgresql_database"), FileAnchor(tmp_path / "anchor"))
+        made = SqlLedger(request.getfixturevalue("postgresql_database"), FileAnchor(tmp_path / "anchor"), create=True)
     with made:
         yield made

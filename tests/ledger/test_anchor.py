@@ -93,7 +93,7 @@ def test_a_ledger_that_vanished_is_not_made_anew(ledger_place):
         ledger_place.open()
     if "://" not in ledger_place.place:
         Path(ledger_place.place).unlink()
-        with pytest.raises(LedgerError, match=r"has 0 records, its anchor .* says 7"):
+        with pytest.raises(LedgerError, match=r"there is no ledger .*, and its anchor .* says that it has 7 records"):
             ledger_place.open()
         assert not Path(ledger_place.place).exists()
 
@@ -177,7 +177,7 @@ def test_an_anchor_that_cannot_be_kept_stops_the_answer_but_not_the_charge(tmp_p
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     anchor = FileAnchor(folder / "anchor")
-    with SqlLedger(tmp_path / "ledger.sqlite", anchor) as ledger:
+    with SqlLedger(tmp_path / "ledger.sqlite", anchor, create=True) as ledger:
         charge(ledger, 1)
         with monkeypatch.context() as broken:
             broken.setattr(os, "fdatasync", fails)  # the disk of the anchor cannot be written now
@@ -253,7 +253,7 @@ elif sys.argv[1] == "write":
 def test_a_command_of_the_custodians_keeps_the_head(tmp_path):
     (tmp_path / "notary.py").write_text(NOTARY)
     place = Place(anchor=f"!{shlex.join([sys.executable, 'notary.py'])}")
-    with open_ledger(place, tmp_path) as ledger:
+    with open_ledger(place, tmp_path, create=True) as ledger:
         charge(ledger, 1, 2)
         kept = json.loads((tmp_path / "kept by the notary").read_text())
         assert kept == {"format": 1, "sequence": 2, "hash": ledger.head().hash}

@@ -25,12 +25,14 @@ def charge_and_ask(ledger, number):
 
 def lengthen(ledger, size):
     """Write records straight into the table, up to a number: what they say does not matter here."""
-    statement = text(
-        "WITH RECURSIVE n(i) AS (SELECT :start UNION ALL SELECT i + 1 FROM n WHERE i < :size) "
-        "INSERT INTO ledger_entries SELECT i, printf('%064d', i), '', '[]', '{}', '{}', '', printf('%064d', i) FROM n"
-    )
+    numbers = "WITH RECURSIVE n(i) AS (SELECT :start UNION ALL SELECT i + 1 FROM n WHERE i < :size) "
     start = ledger.head().sequence + 1
-    ledger._database.run(lambda connection: connection.execute(statement, {"start": start, "size": size}), "write")
+    for rows in (
+        "INSERT INTO ledger_entries SELECT i, '', '[]', '[]', '{}', '{}', '', printf('%064d', i) FROM n",
+        "INSERT INTO ledger_labels SELECT printf('%064d', i), i FROM n",
+    ):
+        statement = text(numbers + rows).bindparams(start=start, size=size)
+        ledger._database.run(lambda connection, statement=statement: connection.execute(statement), "write")
     assert ledger.head().sequence == size
 
 

@@ -91,17 +91,17 @@ def test_what_is_not_a_ledger_is_refused_and_left_alone(tmp_path):
     for name in ("text", "other"):
         before = (tmp_path / name).read_bytes()
         with pytest.raises(LedgerError, match=f"{name} is not a ledger: name the file of the ledger"):
-            SqlLedger(tmp_path / name, FileAnchor(tmp_path / "anchor"))
+            SqlLedger(tmp_path / name, FileAnchor(tmp_path / "anchor"), create=True)
         assert (tmp_path / name).read_bytes() == before
     (tmp_path / "folder").mkdir()
     with pytest.raises(LedgerError, match=r"cannot open the ledger .*folder: it must be a file"):
-        SqlLedger(tmp_path / "folder", FileAnchor(tmp_path / "anchor"))
+        SqlLedger(tmp_path / "folder", FileAnchor(tmp_path / "anchor"), create=True)
     with pytest.raises(LedgerError, match=r"cannot make the ledger .*: No such file or directory: .*nowhere"):
-        SqlLedger(tmp_path / "nowhere" / "ledger", FileAnchor(tmp_path / "anchor"))
+        SqlLedger(tmp_path / "nowhere" / "ledger", FileAnchor(tmp_path / "anchor"), create=True)
 
 
 def test_a_ledger_is_not_made_where_none_was_asked_for(tmp_path):
-    with pytest.raises(LedgerError, match=r"there is no ledger .* yet"):
+    with pytest.raises(LedgerError, match=r"there is no ledger .*, nor its anchor .* errorfloor ledger create"):
         open_ledger(Place(), tmp_path, create=False)
     assert list(tmp_path.iterdir()) == []
 
@@ -120,7 +120,7 @@ def test_a_damaged_file_is_refused(sqlite_place):
 def test_a_ledger_that_cannot_be_read_or_written_says_so():
     with as_ordinary_user() as folder:
         ledger, anchor = folder / "ledger.sqlite", FileAnchor(folder / "anchor")
-        with SqlLedger(ledger, anchor) as made:
+        with SqlLedger(ledger, anchor, create=True) as made:
             charge(made, 1)
         ledger.chmod(0o400)
         with SqlLedger(ledger, anchor) as opened:

@@ -65,7 +65,7 @@ def folder(tmp_path):
     (tmp_path / "errorfloor.toml").write_text(CATALOGUE)
     declared = catalogue.load(tmp_path / "errorfloor.toml")
     amount, _ = catalogue.allowance(declared.tables["meters"].private["kwh"])
-    with open_ledger(declared.place, declared.folder) as book:
+    with open_ledger(declared.place, declared.folder, create=True) as book:
         entries = [
             Entry("aa" * 32, {KWH: Charge(amount / 4, 2.5e-7), OWNERS: Charge(0.5, 0.0)}, {"output": "avg_kwh"}),
             Entry("bb" * 32, {GONE: Charge(3.0, 0.0)}, {"output": "pay"}),
@@ -109,7 +109,8 @@ def test_export_restores_what_was_lost(folder, shown, ledger):
     (folder / "ledger.sqlite").unlink()
     lost = ledger(folder, "show")
     assert lost.returncode == 1
-    assert "errorfloor: the ledger has 0 records, its anchor" in lost.stderr
+    assert "errorfloor: there is no ledger" in lost.stderr
+    assert "says that it has 2 records" in lost.stderr
     (folder / "torn.jsonl").write_text(lines[:-20])
     torn = ledger(folder, "restore", "--from", "torn.jsonl")
     assert torn.returncode == 1

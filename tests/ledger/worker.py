@@ -29,7 +29,7 @@ def entry(name):
 
 def race(place, anchor, name, attempts, limit):
     written, refused = [], 0
-    with SqlLedger(place, FileAnchor(anchor)) as ledger:
+    with SqlLedger(place, FileAnchor(anchor), create=True) as ledger:
         print("ready", flush=True)
         sys.stdin.readline()
         for number in range(int(attempts)):
@@ -44,7 +44,7 @@ def race(place, anchor, name, attempts, limit):
 
 def charge_forever(place, anchor, name, report):
     """Charge two entries at a time, and report them once they are charged."""
-    with SqlLedger(place, FileAnchor(anchor)) as ledger:
+    with SqlLedger(place, FileAnchor(anchor), create=True) as ledger:
         os.write(report, b"open\n")
         for number in range(10**9):
             ledger.charge([entry(f"{name}-{number}-{half}") for half in "ab"], {KWH: Charge(1e9, 0.0)}, TERMS)
@@ -77,7 +77,7 @@ def killed(place, anchor, name, *, after=None, point=None):
     _, status = os.waitpid(child, 0)
     assert os.WTERMSIG(status) == signal.SIGKILL
     anchored = FileAnchor(anchor).read()
-    with SqlLedger(place, FileAnchor(anchor)) as ledger:
+    with SqlLedger(place, FileAnchor(anchor), create=True) as ledger:
         replay = ledger.verify()
         pairs = [
             [half in ledger.known([half]) for half in (entry(f"{name}-{n}-a").label, entry(f"{name}-{n}-b").label)]

@@ -20,12 +20,11 @@ import uvicorn
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect, sync_playwright
 
 from errorfloor.catalogue import load
-from errorfloor.engines import open_engine
 from errorfloor.identity import KeyRing
 from errorfloor.server import Role, Settings, TokenFile, create_app
 from errorfloor.service import Database, open_database
 from errorfloor.service.demo_table import demo_catalogue, make_demo_tables
-from errorfloor.vault import register
+from errorfloor.service.registering import register_all
 from fonts import only
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -78,9 +77,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "errorfloor.toml").write_text(demo_catalogue(folder) + WAGES)
     declared = load(folder / "errorfloor.toml")
     KeyRing.create(folder / declared.place.keys)
-    with open_engine(declared.place, declared.folder, read_only=False) as engine:
-        for name in declared.tables:
-            register(declared, name, engine=engine)
+    register_all(declared)
     return folder
 
 

@@ -53,6 +53,8 @@ def declare(folder, *, system=SYSTEM, ledger=None, floor=20):
     secret = {"format": 1, "keys": [{"id": "feedfacefeedface", "created": "2026-01-01", "secret": "07" * 32}]}
     (folder / "keys.json").write_text(json.dumps(secret))
     (folder / "keys.json").chmod(0o600)
+    declared = load(folder / "errorfloor.toml")
+    open_ledger(declared.place, folder, create=True).close()
     return folder / "errorfloor.toml"
 
 

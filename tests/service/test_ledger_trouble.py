@@ -22,7 +22,7 @@ class Served:
     def __init__(self, folder, ledger=None, patience=30.0):
         self.folder = folder
         place = ledger or str(folder / "ledger.sqlite")
-        self.ledger = SqlLedger(place, FileAnchor(folder / "ledger.anchor"), patience=patience)
+        self.ledger = SqlLedger(place, FileAnchor(folder / "ledger.anchor"), create=True, patience=patience)
         self.town = open_town(folder, ledger=self.ledger, make=not (folder / "vault.duckdb").exists())
         self.scans = 0
         query = self.town._engine.query

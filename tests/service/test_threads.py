@@ -25,7 +25,7 @@ def test_threads_get_the_answers_that_one_thread_gets(tmp_path):
         expected = [alone.ask(question, max_error=50.0).to_arrow() for question in QUESTIONS]
         prices = [alone.price(question, max_error=40.0).charge for question in QUESTIONS]
     place = load(folder / "errorfloor.toml").place
-    with open_town(folder, ledger=open_ledger(place, folder), make=False) as database:
+    with open_town(folder, ledger=open_ledger(place, folder, create=True), make=False) as database:
         start = threading.Barrier(16)
 
         def work(number):

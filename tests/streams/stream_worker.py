@@ -29,7 +29,7 @@ def place(floor=15):
 
 
 def open_stream(folder, **options):
-    ledger = SqlLedger(Path(folder) / "ledger.sqlite", FileAnchor(Path(folder) / "anchor"))
+    ledger = SqlLedger(Path(folder) / "ledger.sqlite", FileAnchor(Path(folder) / "anchor"), create=True)
     plan = options.pop("plan", None) or vehicle().protect(max_loss=400 * 1e4, protect=["east", "north"])
     states = {"east": place(), "north": place()}
     return Stream(plan, name="cars", states=states, keys=KeyRing(Path(folder) / "keys.json"), ledger=ledger, **options)

@@ -27,10 +27,10 @@ def test_an_answer_that_was_pulled_cannot_be_given_again_from_an_older_ledger(tm
     def journal(ledger):
         return Journal(Stream(example.plan, name="cars", states=example.states, keys=key, ledger=ledger))
 
-    with SqlLedger(place, anchor) as ledger:
+    with SqlLedger(place, anchor, create=True) as ledger:
         journal(ledger).answer("car 7", "monday", 0, [120.0])
     shutil.copy(place, copy)
-    with SqlLedger(place, anchor) as ledger:
+    with SqlLedger(place, anchor, create=True) as ledger:
         anchor.dying = True
         with pytest.raises(OSError, match="between commit and anchor"):
             journal(ledger).answer("car 7", "monday", 1, [130.0])

@@ -57,7 +57,7 @@ class RestoredLedger(_OwnNumber):
         with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there:
             folder, backup = Path(here), Path(there)
             anchor = FileAnchor(folder / "anchor")
-            SqlLedger(folder / "ledger.sqlite", anchor).close()
+            SqlLedger(folder / "ledger.sqlite", anchor, create=True).close()
             _copy(folder, backup, "*")
             for turn in range(ROUNDS):
                 try:

@@ -16,6 +16,7 @@ from errorfloor.attacks.generated import GENERATED
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.identity import KeyRing
+from errorfloor.ledger import open_ledger
 from errorfloor.server.tokens import Role, TokenFile
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def server_process(catalogue: Catalogue, *, anew: bool = True) -> Iterator["Anal
             file.unlink()
     if not (folder / "keys.json").exists():
         KeyRing.create(folder / "keys.json")
+    if anew or not (folder / "ledger.anchor").exists():
+        open_ledger(catalogue.place, folder, create=True).close()
     (folder / FILE).write_text(written(catalogue), encoding="utf-8")
     known = TokenFile(folder / "tokens.json")
     people = [(role, number) for role in (Role.ANALYST, Role.OWNER) for number in range(PEOPLE)]

@@ -125,10 +125,9 @@ def demo(
 def prepare_demo(output: Path) -> Path:
     """Generate, declare and register, where this has not been done before."""
     from errorfloor.catalogue import load
-    from errorfloor.engines import open_engine
     from errorfloor.identity import KeyRing
     from errorfloor.service.demo_table import demo_catalogue, make_demo_tables
-    from errorfloor.vault import register
+    from errorfloor.service.registering import registering
 
     output.mkdir(parents=True, exist_ok=True)
     catalogue = output / "errorfloor.toml"
@@ -139,10 +138,11 @@ def prepare_demo(output: Path) -> Path:
     declared = load(catalogue)
     if not (declared.folder / declared.place.keys).exists():
         KeyRing.create(declared.folder / declared.place.keys)
-    with open_engine(declared.place, declared.folder, read_only=False) as engine:
-        for name in declared.tables:
-            with _step(f"registering {name}: private values clamped, in fixed point, row keys checked"):
-                register(declared, name, engine=engine)
+    work = registering(declared)
+    for name in declared.tables:
+        with _step(f"registering {name}: private values clamped, in fixed point, row keys checked"):
+            next(work)
+    work.close()
     return catalogue
 
 

@@ -27,7 +27,7 @@ def show(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
     """Show what each account has spent, and which share of its allowance that is; then the quotas that apply now."""
     from errorfloor.ledger.entry import account_name
 
-    declared, book = _open(catalogue)
+    declared, book = _open(catalogue, read_only=True)
     with book:
         head, time, spent = book.head(), book.time(), book.accounts(holder=None)
     rows = [(account, spent[account], _allowance(declared, account)) for account in sorted(spent)]
@@ -46,7 +46,7 @@ def show(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
 @ledger.command()
 def export(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
     """Print every record, one JSON object a line: a backup that can be restored anywhere. With --json, one list."""
-    with _open(catalogue)[1] as book:
+    with _open(catalogue, read_only=True)[1] as book:
         if as_json:
             print_json([record.to_json() for record in book.entries()])
             return
@@ -72,7 +72,7 @@ def verify(
             raise LedgerError(
                 f"there is no checkpoint {checkpoint}: name a file that errorfloor ledger checkpoint wrote"
             )
-    with _open(catalogue)[1] as book:
+    with _open(catalogue, read_only=True)[1] as book:
         replay = book.verify(earlier)
     if as_json:
         print_json({"records": replay.head.sequence, "hash": replay.head.hash, "accounts": len(replay.totals)})
@@ -93,7 +93,7 @@ def make_checkpoint(
     """Print where the ledger stands: one line that fixes its whole history. Keep it where the ledger is not."""
     from errorfloor.ledger import FileAnchor
 
-    with _open(catalogue, accept=accept)[1] as book:
+    with _open(catalogue, accept=accept, read_only=not accept)[1] as book:
         head = book.head()
     if output is not None:
         FileAnchor(output, alone=True).advance(head)
@@ -126,12 +126,44 @@ def restore(
         print(f"restored {counted(head.sequence, 'record')}")
 
 
-def _open(catalogue: Path, accept: bool = False) -> "tuple[Catalogue, SqlLedger]":
+@ledger.command()
+def create(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
+    """Make an empty ledger and its anchor, where there is neither; errorfloor register does so by itself."""
     from errorfloor.catalogue import load
     from errorfloor.ledger import open_ledger
 
     declared = load(catalogue)
-    return declared, open_ledger(declared.place, declared.folder, create=False, accept=accept)
+    with open_ledger(declared.place, declared.folder, create=True) as book:
+        head = book.head()
+    if as_json:
+        print_json({"records": head.sequence, "hash": head.hash})
+    else:
+        print(f"the ledger is there, with {counted(head.sequence, 'record')}")
+
+
+@ledger.command()
+def clock(
+    catalogue: CatalogueFile = FILE,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="This machine's clock is right, however long ago the last record was.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the time of the ledger, which never goes back; accept a clock that is far ahead of the last record."""
+    with _open(catalogue, read_only=not accept)[1] as book:
+        time = book.accept_clock() if accept else book.time()
+    if as_json:
+        print_json({"time": time})
+    else:
+        print(time)
+
+
+def _open(catalogue: Path, accept: bool = False, read_only: bool = False) -> "tuple[Catalogue, SqlLedger]":
+    from errorfloor.catalogue import load
+    from errorfloor.ledger import open_ledger
+
+    declared = load(catalogue)
+    return declared, open_ledger(declared.place, declared.folder, accept=accept, read_only=read_only)
 
 
 def _records(source: Path) -> "Iterator[Record]":

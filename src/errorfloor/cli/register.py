@@ -1,8 +1,7 @@
 """``errorfloor register``: make immutable snapshots of the declared tables."""
 
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,32 +23,23 @@ def register(
 ) -> None:
     """Make a snapshot of each declared table in the vault: private values clamped, in fixed point; row keys checked.
 
-    A version is registered once. When the source has changed, declare a new version in the catalogue first.
+    A version is registered once. When the source has changed, declare a new version in the catalogue first. The first
+    registration of a vault makes the ledger, too; later ones want it to be there.
     """
     from errorfloor.catalogue import load
-    from errorfloor.engines import open_engine
     from errorfloor.errors import CatalogueError
-    from errorfloor.vault import copy
-    from errorfloor.vault import register as register_table
+    from errorfloor.service.registering import registering
 
     declared = load(catalogue)
     names = table or list(declared.tables)
     unknown = [name for name in names if name not in declared.tables]
     if unknown:
         raise CatalogueError(f"{catalogue} declares no table {unknown[0]!r}; it has {', '.join(declared.tables)}")
-    done = []
-    with ExitStack() as stack:
-        source = None
-        if copy_from is not None:
-            other = load(copy_from)
-            source = stack.enter_context(open_engine(other.place, other.folder))
-        engine = stack.enter_context(open_engine(declared.place, declared.folder, read_only=False))
-        for name in names:
-            with messages.status(f"registering {name} …"):
-                if source is None:
-                    made = register_table(declared, name, engine=engine)
-                else:
-                    made = copy(declared, name, source=source, target=engine)
+    done: list[dict[str, Any]] = []
+    work = registering(declared, names, copied_from=None if copy_from is None else load(copy_from))
+    with messages.status(f"registering {', '.join(names)} …"):
+        for made in work:
+            name = made.snapshot.table_name
             done.append({"table": name, "version": made.snapshot.version, "rows": made.rows, "fresh": made.fresh})
             if not as_json:
                 state = "registered" if made.fresh else "was registered already, and is unchanged"

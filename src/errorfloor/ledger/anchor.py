@@ -54,13 +54,29 @@ class Anchor(ABC):
             anchored=kept.sequence,
         )
 
-    def missing(self, head: Head) -> LedgerError:
-        """Say that a ledger with records has no anchor."""
+    def missing(self, head: Head, *, restoring: bool = False) -> LedgerError:
+        """Say that a ledger has no anchor, or that there is none to compare an export with."""
+        accept = "restore it with --accept" if restoring else "accept it with errorfloor ledger checkpoint --accept"
         return LedgerError(
-            f"the ledger has {head.sequence} records but its anchor {self.name} is missing, so nobody can tell whether "
-            f"this is its newest copy: put the anchor back; or, if you are sure that no record is lost, accept the "
-            f"ledger as it is with errorfloor ledger checkpoint --accept",
+            f"the {'export' if restoring else 'ledger'} has {head.sequence} records but its anchor {self.name} is "
+            f"missing, so nobody can tell whether this is its newest copy: put the anchor back; or, if you are sure "
+            f"that no record is lost, {accept}",
             sequence=head.sequence,
+        )
+
+    def absent(self, kept: Head | None, ledger: str) -> LedgerError:
+        """Say that there is no ledger, and what to put back."""
+        if kept is None:
+            return LedgerError(
+                f"there is no ledger {ledger}, nor its anchor {self.name}: if answers were ever given, mount or put "
+                f"back both, or the anchor and then restore the newest export with errorfloor ledger restore; a first "
+                f"ledger is made by errorfloor register, or by errorfloor ledger create"
+            )
+        return LedgerError(
+            f"there is no ledger {ledger}, and its anchor {self.name} says that it has {kept.sequence} records: mount "
+            f"it or put its newest copy back, or restore the newest export with errorfloor ledger restore"
+            + ("; an empty one is made again by errorfloor ledger create" if kept.sequence == 0 else ""),
+            anchored=kept.sequence,
         )
 
     def older(self, kept: Head, head: Head) -> LedgerError:

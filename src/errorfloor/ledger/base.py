@@ -1,6 +1,7 @@
 """The ledger: charge once, durably, and never beyond the allowance."""
 
 import datetime
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from errorfloor.ledger.decision import Decision, Settlement, decide, look
 from errorfloor.ledger.entry import Entry
 from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.record import EMPTY, Head, Record
-from errorfloor.ledger.terms import Path, changed, term_name, texts
+from errorfloor.ledger.terms import Path, changed, table_of, term_name, texts
 from errorfloor.ledger.total import Total
 from errorfloor.pricing.accounts import Account, Charge
 
@@ -35,6 +36,7 @@ class Ledger(ABC):
 
     def __init__(self, anchor: Anchor | None) -> None:
         self._anchor = anchor
+        self._read_only = False
         self._anchoring = ThreadPoolExecutor(1, "errorfloor-anchor")
         self._newest = EMPTY  # of the heads to be anchored
         self._held: tuple[Head, dict[str, str]] = EMPTY, {}  # a head, and terms as they were read there
@@ -147,6 +149,24 @@ class Ledger(ABC):
         totals = self._read(lambda book: book.totals(of=table, holder=holder))
         return {account: totals[account].rounded_up() for account in sorted(totals)}
 
+    def accept_clock(self) -> str:
+        """Write down what time it is, however long after the last record: charges go on from there."""
+        time = _now()
+        label = hashlib.sha256(f"errorfloor ledger clock {time}".encode()).hexdigest()
+        kept = self._kept()
+
+        def work(book: Book) -> Head:
+            self._check(book, kept)
+            entry = Entry(label, {}, {"clock": time})
+            decision = decide(book, [entry], {}, {}, time=time, quotas=NO_QUOTAS, held={}, trust_clock=True)
+            book.append(decision.records, decision.totals, decision.terms)
+            return book.head()
+
+        head = self._write(work)
+        if self._anchor is not None:
+            self._anchor.advance(head)
+        return time
+
     def check(self, terms: Mapping[Path, object]) -> None:
         """Refuse terms that no charge would be accepted under, as ``charge`` does; nothing is written."""
         given = texts(terms)
@@ -157,6 +177,11 @@ class Ledger(ABC):
         name = term_name(path)
         found = self._read(lambda book: book.terms([name]))
         return json.loads(found[name]) if name in found else None
+
+    def pinned(self, table: str) -> dict[tuple[str, ...], Mapping[str, Any]]:
+        """Give all the terms of a table as they hold now, by path."""
+        found = self._read(lambda book: book.terms())
+        return {tuple(json.loads(name)): json.loads(text) for name, text in found.items() if table_of(name) == table}
 
     def time(self) -> str:
         """What time it is for quotas: that of the clock, or of the last record if that is later."""
@@ -179,7 +204,7 @@ class Ledger(ABC):
             return book.found(wanted), book.head()
 
         found, head = self._read(work)
-        if self._anchor is not None and kept != head:
+        if self._anchor is not None and kept != head and not self._read_only:
             self._anchor.advance(head)
         return found
 

@@ -4,7 +4,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -23,14 +23,17 @@ ATTEMPTS = 100
 class Database:
     """SQLite in a file or PostgreSQL behind a URL; ``name`` is what messages call it, without user or password."""
 
-    def __init__(self, place: str | Path, *, patience: float) -> None:
+    def __init__(self, place: str | Path, *, patience: float, read_only: bool = False) -> None:
         self.patience = patience
+        self._closing = ExitStack()
         self._turn = threading.Lock()
         self._file: tuple[int, int] | None = None  # which file it is, once that is known
         self.path = None if isinstance(place, str) and "://" in place else Path(place).absolute()
         if self.path is None:
             self.engine, self.name = postgresql.make_engine(str(place), patience)
         else:
+            if read_only:
+                self.path = self._closing.enter_context(sqlite.readable(self.path, str(place)))
             self.engine, self.name = sqlite.make_engine(self.path, patience), str(place)
 
     def run(self, work: Callable[[Connection], Result], mode: Mode) -> Result:
@@ -70,18 +73,38 @@ class Database:
                 version=found,
             )
         if found == 0 and create:
-            if self.path is not None:
-                sqlite.prepare_file(self.path, self.name, self.patience)
-            self.run(self._make, "prepare")
+            self.make(lambda connection: None)
         return found > 0 or create
 
-    def _make(self, connection: Connection) -> None:
-        if tables.version(connection, self.name) == 0:  # another process may have come first
-            tables.create(connection)
+    def make(self, work: Callable[[Connection], Result]) -> Result:
+        """Make the tables if there are none and do work on them, in one transaction; if it fails nothing is left."""
+        existed = self.path is None or self.path.exists()
+        if self.path is not None:
+            sqlite.prepare_file(self.path, self.name, self.patience)
+
+        def all_of_it(connection: Connection) -> Result:
+            if tables.version(connection, self.name) == 0:  # another process may have come first
+                tables.create(connection)
+            return work(connection)
+
+        try:
+            return self.run(all_of_it, "prepare")
+        except BaseException:
+            if self.path is not None and not existed:
+                self._remove(self.path)
+            raise
+
+    def _remove(self, path: Path) -> None:
+        """Take away a file that was made for nothing, unless another process made a ledger of it meanwhile."""
+        if self.run(lambda connection: tables.version(connection, self.name), "read") == 0:
+            self.engine.dispose()
+            for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+                path.with_name(name).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close every connection."""
         self.engine.dispose()
+        self._closing.close()
 
     def _attempt(self, work: Callable[[Connection], Result], mode: Mode) -> Result:
         if self.path is not None and mode != "prepare":

@@ -1,11 +1,12 @@
 """Decisions: which entries of a call are free, which are written, and whether the allowances cover them."""
 
+import datetime
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 
-from errorfloor.errors import AllowanceError, CatalogueError, InputError
+from errorfloor.errors import AllowanceError, CatalogueError, InputError, LedgerError
 from errorfloor.ledger.book import Book
 from errorfloor.ledger.entry import Entry, account_name, canonical, check_charge
 from errorfloor.ledger.quotas import Quotas
@@ -14,6 +15,7 @@ from errorfloor.ledger.terms import Path, changed, table_of, term_name, texts
 from errorfloor.ledger.total import FACES, Total, round_down, round_up
 from errorfloor.pricing.accounts import Account, Charge
 
+FAR = datetime.timedelta(days=366)  # between two records; a server that rests for longer has its clock confirmed
 SHOWN = 3  # accounts that a refusal names; its fields have all of them
 
 
@@ -60,6 +62,7 @@ def decide(
     quotas: Quotas,
     held: dict[str, str],
     spend: bool = True,
+    trust_clock: bool = False,
 ) -> Decision:
     """Decide on a call, reading the book and changing nothing. With ``spend`` off, whatever is not free is refused.
 
@@ -70,7 +73,7 @@ def decide(
 
     Raises AllowanceError if an account or a quota does not cover what is asked of it, CatalogueError if a table's terms
     are not those it was first charged under or an account has no allowance, InputError if one label comes with two
-    prices.
+    prices, LedgerError if the clock is far ahead of the last record and not to be trusted.
     """
     fixed = _check_terms(book, entries, terms, held)
     fresh, written = _fresh(book, entries)
@@ -81,6 +84,8 @@ def decide(
             labels=[entry.label for entry in fresh],
         )
     head, latest = book.tail()
+    if fresh and not trust_clock:
+        _check_clock(time, latest)
     time = max(time, latest)
     if quotas.shares:
         fresh = [replace(entry, charges=quotas.extend(entry.charges, time)) for entry in fresh]
@@ -107,6 +112,21 @@ def decide(
     settled = Settlement(written, time, _rounded(accounts, {**totals, **sums}))
     new_terms = {table: canonical("terms", value) for record in records for table, value in record.terms.items()}
     return Decision(settled, before, records, sums, new_terms)
+
+
+def _check_clock(time: str, latest: str) -> None:
+    """Refuse a time far beyond the last record's: time never goes back, so that a wrong one would stay."""
+    if not latest:
+        return
+    now, before = datetime.datetime.fromisoformat(time), datetime.datetime.fromisoformat(latest)
+    if now - before > FAR:
+        raise LedgerError(
+            f"this machine's clock says {now.date()}, and the last record is of {before.date()}; nothing was charged, "
+            f"since a ledger never goes back in time: set the clock right; or, if it is right, run errorfloor ledger "
+            f"clock --accept",
+            clock=time,
+            latest=latest,
+        )
 
 
 def _totals(

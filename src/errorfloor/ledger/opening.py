@@ -14,22 +14,24 @@ def open_ledger(
     place: Place,
     folder: Path,
     *,
-    create: bool = True,
+    create: bool = False,
     accept: bool = False,
     restore: Iterable[Record] | None = None,
+    read_only: bool = False,
 ) -> SqlLedger:
     """Open the ledger of a place; paths are relative to ``folder``, where the catalogue lies.
 
     ``place.ledger`` is a file or postgresql://…, ``place.anchor`` a file, or ``!`` and a command of the custodian's.
-    For ``create``, ``accept``, ``restore`` and what is raised see ``SqlLedger``.
+    For ``create``, ``accept``, ``restore``, ``read_only`` and what is raised see ``SqlLedger``.
 
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as name, open_ledger(Place(), Path(name)) as ledger:
+    >>> with tempfile.TemporaryDirectory() as name, open_ledger(Place(), Path(name), create=True) as ledger:
     ...     ledger.head().sequence, sorted(path.name for path in Path(name).glob("*.anchor"))
     (0, ['ledger.anchor'])
     """
     where = place_of(place, folder)
-    return SqlLedger(where, open_anchor(place, folder), create=create, accept=accept, restore=restore)
+    anchor = open_anchor(place, folder)
+    return SqlLedger(where, anchor, create=create, accept=accept, restore=restore, read_only=read_only)
 
 
 def place_of(place: Place, folder: Path) -> str | Path:

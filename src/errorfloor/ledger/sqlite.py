@@ -2,8 +2,12 @@
 
 import fcntl
 import os
+import shutil
 import sqlite3
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +45,26 @@ def prepare_file(path: Path, name: str, patience: float) -> None:
         _use_log(path, name, patience)
     finally:
         os.close(folder)
+
+
+@contextmanager
+def readable(path: Path, name: str) -> Iterator[Path]:
+    """Give a file that SQLite can read: this one; or, where nothing can be written beside it, a copy with its log.
+
+    SQLite keeps a file beside the log while it reads, and a disk that is read-only has no room for it.
+    """
+    if not path.exists() or (os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="errorfloor-") as folder:
+        copied = Path(folder) / path.name
+        try:
+            for beside in (path, path.with_name(f"{path.name}-wal")):
+                if beside.exists():
+                    shutil.copyfile(beside, copied.with_name(beside.name))
+        except OSError as problem:
+            raise LedgerError(f"cannot read the ledger {name}: {problem.strerror}") from None
+        yield copied
 
 
 def _use_log(path: Path, name: str, patience: float) -> None:

@@ -1,0 +1,75 @@
+"""Registering tables as a custodian does: the ledger is there first, and agrees with what is declared.
+
+A ledger is made here once, with the first registration of a vault, and never by opening it: where snapshots are
+registered and the ledger is missing, it was lost, or a disk is not mounted.
+"""
+
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack
+
+from errorfloor.catalogue import Catalogue
+from errorfloor.engines import open_engine
+from errorfloor.errors import CatalogueError
+from errorfloor.ledger import Ledger, open_ledger
+from errorfloor.service.terms import column_terms, table_terms
+from errorfloor.vault import Registration, copy, register
+from errorfloor.vault.snapshot import notes
+
+
+def register_all(catalogue: Catalogue, names: Sequence[str] | None = None) -> list[Registration]:
+    """Do all that ``registering`` does, one table after the other.
+
+    >>> import inspect
+    >>> list(inspect.signature(register_all).parameters)
+    ['catalogue', 'names']
+    """
+    return list(registering(catalogue, names))
+
+
+def registering(
+    catalogue: Catalogue, names: Sequence[str] | None = None, *, copied_from: Catalogue | None = None
+) -> Generator[Registration, None, None]:
+    """Register tables one after the other, all that are declared unless some are named; make the ledger if it is first.
+
+    With ``copied_from``, snapshots come from the vault of another catalogue, with their identities.
+
+    Raises CatalogueError before a snapshot is made if it could never be charged: because its declaration changes what a
+    promised floor means, or the vault has lost a version whose cells it would have to be compared with. Raises
+    LedgerError if the ledger is missing and snapshots are registered already.
+
+    >>> import inspect
+    >>> inspect.isgeneratorfunction(registering)
+    True
+    """
+    with ExitStack() as stack:
+        source = None
+        if copied_from is not None:
+            source = stack.enter_context(open_engine(copied_from.place, copied_from.folder))
+        engine = stack.enter_context(open_engine(catalogue.place, catalogue.folder, read_only=False))
+        first = not notes(engine)
+        ledger = stack.enter_context(open_ledger(catalogue.place, catalogue.folder, create=first))
+        for name in catalogue.tables if names is None else names:
+            if name in catalogue.tables:
+                table = catalogue.tables[name]
+                ledger.check({**table_terms(name, table), **column_terms(name, table.private)})
+                there = {(note["table"], note["version"]): note["identity"] for note in notes(engine).values()}
+                if table.account_by and source is None:
+                    _check_versions(name, ledger, there)
+            if source is None:
+                yield register(catalogue, name, engine=engine)
+            else:
+                yield copy(catalogue, name, source=source, target=engine)
+
+
+def _check_versions(name: str, ledger: Ledger, there: dict[tuple[str, str], str]) -> None:
+    """Refuse to go on where a charged version of a table with divided accounts is not in the vault."""
+    for path, value in ledger.pinned(name).items():
+        match path:
+            case (_, "snapshot", table, version) if table == name and there.get((name, version)) != value["identity"]:
+                raise CatalogueError(
+                    f"version {version!r} of {name} was charged, and is not in this vault: account_by divides the "
+                    f"accounts, and nobody could tell whether rows stay in their cells. Put the vault back that was in "
+                    f"use, then register",
+                    table=name,
+                    version=version,
+                )

@@ -1,0 +1,254 @@
+"""Custody of the ledger: made by one act, restored by the runbook, and never forgotten in silence.
+
+The runbook is docs/how-to-operate.md: each of its steps is run here in a new folder, from a backup in which one file
+after the other is missing, older, newer, or another's. Either all is as it was, or something is refused.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from errorfloor.cli.app import run
+from errorfloor.identity import KeyRing
+
+CATALOGUE = """
+[tables.t]
+source = "t.csv"
+version = "{version}"
+row_key = ["id"]
+public = {{ id = "whole" }}
+
+[tables.t.private.x]
+range = [0, 50]
+resolution = 0.5
+floor = {floor}
+"""
+BACKED_UP = ("errorfloor.toml", "keys.json", "tokens.json", "vault.duckdb", "ledger.jsonl", "ledger.anchor")
+FILES = (*BACKED_UP, "checkpoint.json")
+READ_ONLY = shutil.which("unshare") is not None and subprocess.run(["unshare", "-m", "true"]).returncode == 0
+
+
+def question(number):
+    return ("ask", f"SELECT sum(x) + {number} AS total FROM t", "--max-error", "40", "--json")
+
+
+@dataclass(frozen=True)
+class Done:
+    stdout: str
+    stderr: str
+    code: int
+
+
+class Custodian:
+    """Runs commands as the program does, in a folder."""
+
+    def __init__(self, monkeypatch, capsys):
+        self._patch, self._captured = monkeypatch, capsys
+        monkeypatch.setattr("signal.signal", lambda *_: None)
+
+    def does(self, folder, *arguments):
+        self._patch.chdir(folder)
+        self._patch.setattr(sys, "argv", ["errorfloor", *arguments])
+        self._captured.readouterr()
+        with pytest.raises(SystemExit) as end:
+            run()
+        return Done(*self._captured.readouterr(), end.value.code or 0)
+
+    def must(self, folder, *arguments):
+        done = self.does(folder, *arguments)
+        assert done.code == 0, done.stderr
+        return done.stdout
+
+    def asks(self, folder, number):
+        """Ask; give the answer and whether it was charged."""
+        told = json.loads(self.must(folder, *question(number)))
+        return told["cells"][0]["outputs"]["total"]["answer"], told["fresh"][0]
+
+    def settles(self, folder, shift=0, floor=0.5, version="1"):
+        """Declare a table and register it, with a key and a token."""
+        folder.mkdir(exist_ok=True)
+        (folder / "t.csv").write_text("id,x\n" + "".join(f"{i},{(3 * i + shift) % 50}\n" for i in range(30)))
+        (folder / "errorfloor.toml").write_text(CATALOGUE.format(version=version, floor=floor))
+        if not (folder / "keys.json").exists():
+            KeyRing.create(folder / "keys.json")
+            self.must(folder, "tokens", "create", "--name", "ada", "--role", "analyst")
+        self.must(folder, "register")
+
+    def backs_up(self, folder, to):
+        """Do what the runbook does every night."""
+        (folder / "ledger.jsonl").write_text(self.must(folder, "ledger", "export"))
+        self.must(folder, "ledger", "verify")
+        self.must(folder, "ledger", "checkpoint", "--output", "checkpoint.json")
+        to.mkdir()
+        for name in FILES:
+            shutil.copy(folder / name, to)
+
+
+@pytest.fixture
+def custodian(monkeypatch, capsys):
+    return Custodian(monkeypatch, capsys)
+
+
+@pytest.fixture
+def backups(custodian, tmp_path):
+    """Backups of three nights, and one of another place: one record, two, three; and two of other rows and keys."""
+    here, other = tmp_path / "here", tmp_path / "elsewhere"
+    custodian.settles(here)
+    answers = []
+    for night, name in enumerate(("older", "good", "newer")):
+        answers.append(custodian.asks(here, night)[0])
+        custodian.backs_up(here, tmp_path / name)
+    custodian.settles(other, shift=1)
+    for number in (5, 6):
+        custodian.asks(other, number)
+    custodian.backs_up(other, tmp_path / "other")
+    return answers
+
+
+def spent(custodian, folder):
+    shown = json.loads(custodian.must(folder, "ledger", "show", "--json"))
+    return shown["records"], shown["accounts"][0]["information"]
+
+
+SAME, REFUSED = "same", "refused"
+OUTCOMES = {  # of the runbook's steps, by what is wrong with a file; all that is not said is "same"
+    "errorfloor.toml": {"missing": REFUSED},
+    "keys.json": {"missing": REFUSED, "other": "charged anew"},
+    "tokens.json": {},
+    "vault.duckdb": {"missing": REFUSED, "other": REFUSED},
+    "ledger.jsonl": {"missing": REFUSED, "older": REFUSED, "newer": "newer", "other": REFUSED},
+    "ledger.anchor": {"missing": REFUSED, "newer": REFUSED, "other": REFUSED},
+    "checkpoint.json": {"missing": REFUSED, "newer": REFUSED, "other": REFUSED},
+}
+
+
+def test_no_file_of_a_backup_makes_the_ledger_forget_in_silence(custodian, backups, tmp_path):
+    known = None
+    for name in (None, *FILES):
+        for wrong in ("missing", "older", "newer", "other") if name else ("nothing",):
+            folder = tmp_path / f"restored-{name}-{wrong}"
+            shutil.copytree(tmp_path / "good", folder)
+            if wrong == "missing":
+                (folder / name).unlink()
+            elif name:
+                shutil.copy(tmp_path / wrong / name, folder)
+            outcome, said = restored(custodian, folder)
+            wanted = OUTCOMES[name].get(wrong, SAME) if name else SAME
+            if outcome == REFUSED:
+                assert wanted == REFUSED, (name, wrong, said)
+                continue
+            records, information = spent(custodian, folder)
+            known = known or (records, information)  # of the whole backup: two records before the question is asked
+            answer, fresh = outcome
+            if wanted == SAME:
+                assert (records, information, answer, fresh) == (*known, backups[1], False), (name, wrong)
+            else:
+                assert records == 3, (name, wrong)
+                assert information == pytest.approx(1.5 * known[1]), (name, wrong)
+                assert fresh == (wanted == "charged anew"), (name, wrong)
+
+
+def restored(custodian, folder):
+    """Follow the runbook; give what the question answers, or that something is refused, and what is said."""
+    before = {path.name for path in folder.iterdir()}
+    anchored = (folder / "ledger.anchor").read_bytes() if "ledger.anchor" in before else None
+    done = custodian.does(folder, "ledger", "restore", "--from", "ledger.jsonl")
+    if done.code:
+        assert {path.name for path in folder.iterdir()} == before  # nothing is left behind
+        assert anchored is None or (folder / "ledger.anchor").read_bytes() == anchored
+        assert custodian.does(folder, *question(1)).code  # and nothing is answered
+        assert not (folder / "ledger.sqlite").exists()
+        return REFUSED, done.stderr
+    for step in (("ledger", "verify", "--checkpoint", "checkpoint.json"), question(1)):
+        done = custodian.does(folder, *step)
+        if done.code:
+            return REFUSED, done.stderr
+    told = json.loads(done.stdout)
+    return (told["cells"][0]["outputs"]["total"]["answer"], told["fresh"][0]), ""
+
+
+def test_a_refused_restore_is_not_made_good_by_accepting_an_empty_ledger(custodian, backups, tmp_path):
+    """A refused restore once left an empty ledger, which was then accepted as advised: all was forgotten."""
+    folder = tmp_path / "good"
+    (folder / "ledger.anchor").unlink()
+    refused = custodian.does(folder, "ledger", "restore", "--from", "ledger.jsonl")
+    assert refused.code == 1
+    assert "put the anchor back" in refused.stderr
+    assert "restore it with --accept" in refused.stderr
+    for arguments in (("ledger", "checkpoint", "--accept"), ("ledger", "verify"), ("ledger", "show"), question(1)):
+        done = custodian.does(folder, *arguments)
+        assert done.code == 1
+        assert "there is no ledger" in done.stderr
+        assert not (folder / "ledger.sqlite").exists()
+    assert custodian.must(folder, "ledger", "restore", "--from", "ledger.jsonl", "--accept") == "restored 2 records\n"
+    assert custodian.asks(folder, 1) == (backups[1], False)
+
+
+def test_a_ledger_that_is_not_mounted_is_not_made_anew(custodian, backups, tmp_path):
+    folder = tmp_path / "here"
+    for file in folder.glob("ledger.*"):
+        file.unlink()
+    for arguments in (question(1), ("register",), ("serve", "errorfloor.toml", "--port", "0")):
+        done = custodian.does(folder, *arguments)
+        assert done.code == 1, arguments
+        assert "there is no ledger ledger.sqlite" in done.stderr.replace(f"{folder}/", "")
+        assert "errorfloor ledger restore" in done.stderr
+        assert not list(folder.glob("ledger*"))
+
+
+def test_an_empty_ledger_without_its_anchor_is_refused(custodian, tmp_path):
+    folder = tmp_path / "new"
+    custodian.settles(folder)
+    (folder / "ledger.anchor").unlink()
+    done = custodian.does(folder, *question(1))
+    assert done.code == 1
+    assert "its anchor" in done.stderr
+    assert custodian.must(folder, "ledger", "create") == "the ledger is there, with 0 records\n"
+    assert custodian.asks(folder, 1)[1]
+
+
+def test_a_version_that_could_not_be_charged_is_refused_before_it_is_registered(custodian, backups, tmp_path):
+    folder = tmp_path / "here"
+    text = CATALOGUE.format(version="2", floor=0.5)
+    for wrong in (text.replace("resolution = 0.5", "resolution = 0.25"), text.replace("floor = 0.5", "floor = 0.4")):
+        (folder / "errorfloor.toml").write_text(wrong)
+        done = custodian.does(folder, "register")
+        assert done.code
+        assert "declare it as it was" in done.stderr
+    (folder / "errorfloor.toml").write_text(text)
+    custodian.must(folder, "register")
+
+
+def test_a_clock_far_ahead_is_refused_until_it_is_accepted(custodian, backups, tmp_path, monkeypatch):
+    folder = tmp_path / "here"
+    now = [f"{year}-01-01T00:00:00+00:00" for year in (2066, 2067)]
+    monkeypatch.setattr("errorfloor.ledger.base._now", lambda: now[0])
+    before = spent(custodian, folder)
+    done = custodian.does(folder, *question(7))
+    assert done.code == 1
+    assert "clock says 2066-01-01, and the last record is of 20" in done.stderr
+    assert spent(custodian, folder) == before
+    assert custodian.asks(folder, 1) == (backups[1], False)  # what was answered before is free at any time
+    assert custodian.must(folder, "ledger", "clock", "--accept") == f"{now[0]}\n"
+    assert custodian.asks(folder, 7)[1]
+    assert custodian.must(folder, "ledger", "verify").startswith("5 records")
+
+
+@pytest.mark.skipif(not READ_ONLY, reason="needs a mount namespace")
+def test_a_ledger_on_a_read_only_disk_can_be_verified_and_exported(custodian, backups, tmp_path):
+    folder = tmp_path / "here"
+    wanted = (folder / "ledger.jsonl").read_text()
+    python, toml = sys.executable, folder / "errorfloor.toml"
+    mount = f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder}"
+    commands = " && ".join(f"{python} -m errorfloor ledger {word} -c {toml}" for word in ("verify", "export"))
+    script = f"{mount} && ! touch {folder}/x 2>/dev/null && {commands}"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    said, _, exported = done.stdout.partition("\n")
+    assert said.startswith("3 records")
+    assert exported == wanted
