@@ -187,11 +187,11 @@ def test_metrics_count_requests_refusals_and_shares(server, analyst, reader, dat
     reader.get("/v1/tables")
     reader.get("/nowhere")
     text = reader.get("/metrics").text
-    assert 'errorfloor_requests_total{method="POST",route="/v1/ask",status="200"}' in text
+    assert 'errorfloor_http_requests_total{method="POST",route="/v1/ask",status="200"}' in text
     assert 'errorfloor_refusals_total{code="not-found"}' in text
-    assert 'errorfloor_request_seconds_count{route="/v1/tables"}' in text
-    assert 'errorfloor_request_seconds_count{route="/v1/ask"}' in text  # a time on the grid: test_grid.py
-    assert f'errorfloor_allowance_used{{account="pay.wage"}} {database.left()[0].used!r}' in text
+    assert 'errorfloor_http_request_duration_seconds_count{route="/v1/tables"}' in text
+    assert 'errorfloor_http_request_duration_seconds_count{route="/v1/ask"}' in text  # a time on the grid: test_grid.py
+    assert f'errorfloor_allowance_used_ratio{{account="pay.wage"}} {database.left()[0].used!r}' in text
 
 
 def test_audit_log_has_a_line_a_request_and_no_number_of_an_answer(server, analyst):

@@ -4,7 +4,7 @@ import asyncio
 import multiprocessing
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
 
@@ -41,6 +41,8 @@ ABOUT = (
     "nobody can learn from the answers. Every failure has the shape {error: {code, message, fields}}."
 )
 
+PROBE = 2.0  # seconds within which the ledger has to answer whoever asks how it is
+
 
 async def _end_with_parent() -> None:
     """Stop a worker whose parent is gone, as on a signal: nobody could stop it any more."""
@@ -73,26 +75,31 @@ def create_app(database: Database, *, tokens: TokenFile, settings: Settings, clo
         life=settings.session_life,
         failures=settings.failures,
     )
+    metrics = Metrics()
     door = Door(
         database,
         authentication,
         settings,
-        Threads(settings.threads, waiting=settings.waiting, time_limit=settings.time_limit),
+        Threads(settings.threads, waiting=settings.waiting, time_limit=settings.time_limit, changed=metrics.threads),
         Threads(1, waiting=settings.waiting, time_limit=settings.time_limit, name="designs"),
         Workshop(time_limit=settings.time_limit),
-        Metrics(),
+        metrics,
         Keys(),
         Streams.of(database),
         UnderWay(database.catalogue.limit.running_per_token),
+        Threads(1, waiting=8, time_limit=PROBE, name="probes"),
     )
     audit = Audit(settings.audit_log)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         watching = asyncio.create_task(_end_with_parent())
+        with suppress(ValueError, RuntimeError, NotImplementedError):  # signals are for the main thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, audit.reopen)
         yield
         watching.cancel()
         door.threads.close()
+        door.probing.close()
         door.designing.close()
         door.workshop.close()
         audit.close()

@@ -19,6 +19,8 @@ from errorfloor.service import Price
 from errorfloor.service.attending import Attendant
 from errorfloor.service.preparation import Prepared
 
+Noted = Callable[[Price, Sequence[bool], Sequence[str]], None]
+
 
 class Course(Attendant):
     """Attends to one request, in the thread that works and in the one that waits for it.
@@ -57,7 +59,7 @@ class Course(Attendant):
         time_limit: float,
         limit: Limit | None = None,
         question: float | None = None,
-        noted: Callable[[Price, Sequence[bool]], None] | None = None,
+        noted: Noted | None = None,
         said: tuple[type[Exception], ...] = (AnswerFailedError, LedgerError),
     ) -> None:
         self._grid, self._time_limit, self._noted, self._said = grid, time_limit, noted, said
@@ -90,10 +92,10 @@ class Course(Attendant):
                 raise DoorError(503, "time", "given up before anything was charged")
             self._is_charged = True
 
-    def looking(self, stated: Price, fresh: Sequence[bool]) -> None:
+    def looking(self, stated: Price, fresh: Sequence[bool], labels: Sequence[str]) -> None:
         """Note what was charged, and start the grid."""
         if self._noted is not None:
-            self._noted(stated, fresh)
+            self._noted(stated, fresh, labels)
         self.start(self._cost)
 
     def start(self, cost: float) -> None:

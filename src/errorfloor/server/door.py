@@ -1,7 +1,7 @@
 """What all routes share: the tables, who may ask, and the threads that work."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from errorfloor.errors import ErrorFloorError
 from errorfloor.server.auth import Authentication
-from errorfloor.server.course import Course
+from errorfloor.server.course import Course, Noted
 from errorfloor.server.failures import DoorError
 from errorfloor.server.idempotency import Keys
 from errorfloor.server.metrics import Metrics
@@ -21,7 +21,7 @@ from errorfloor.server.tokens import Token
 from errorfloor.server.under_way import UnderWay
 from errorfloor.server.visit import visit_of
 from errorfloor.server.workshop import Workshop
-from errorfloor.service import Database, Price
+from errorfloor.service import Database
 from errorfloor.service.attending import attended_by
 from errorfloor.service.grant import Grant
 from errorfloor.streams import Streams
@@ -55,6 +55,7 @@ class Door:
     keys: Keys
     streams: Streams
     under_way: UnderWay
+    probing: Threads
 
     def tables(self, dry: bool, token: Token) -> Database:
         """Give the tables, or the same with dummy rows, as far as a token's terms reach."""
@@ -66,7 +67,7 @@ class Door:
         token: Token,
         work: Callable[[], Response],
         *,
-        noted: Callable[[Price, Sequence[bool]], None] | None = None,
+        noted: Noted | None = None,
         over_limit: bool = False,
     ) -> Response:
         """Work on a question in a thread: refused or given up before a charge, and after one answered on the grid."""

@@ -68,7 +68,9 @@ class Gate:
         route, written = _route(scope), visit.written or status[0]
         left, moment = visit.left or (time.monotonic(), datetime.datetime.now(datetime.UTC))
         self._metrics.request(route, _method(scope), written, visit.code, left - start)
-        self._audit.write(visit, route, _method(scope), written, moment)
+        client = scope.get("client")
+        address = client[0] if client else None
+        self._audit.write(visit, route, _method(scope), written, moment, address)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, visit: Visit) -> None:
         if self._settings.behind_proxy and scope["scheme"] != "https" and scope["path"] != "/healthz":

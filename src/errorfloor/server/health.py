@@ -7,9 +7,10 @@ from fastapi import APIRouter, Depends, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from errorfloor.server.door import Door, failures
-from errorfloor.server.models import HealthReply
+from errorfloor.server.models import HealthReply, ReadyReply
 from errorfloor.server.replies import as_json
 from errorfloor.server.tokens import Role, Token
+from errorfloor.service.readiness import PARTS, readiness
 from errorfloor.version import __version__
 
 
@@ -23,6 +24,15 @@ def health(door: Door) -> APIRouter:
         """Needs no token, and reads nothing."""
         return as_json({"status": "ok", "version": __version__, "process": os.getpid()})
 
+    @routes.get("/readyz", responses={200: {"model": ReadyReply}, 503: {"model": ReadyReply}}, summary="Can it answer")
+    async def readyz() -> Response:
+        """Needs no token. Whether the ledger, its anchor, the snapshots and the engine are there; 503 if not."""
+        try:
+            parts = await door.probing.run(lambda: readiness(door.database))
+        except Exception:  # not within its time
+            parts = dict.fromkeys(PARTS, False)
+        return as_json({"ready": all(parts.values()), "parts": parts}, 200 if all(parts.values()) else 503)
+
     @routes.get(
         "/metrics",
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **failures()},
@@ -31,7 +41,10 @@ def health(door: Door) -> APIRouter:
     )
     async def metrics(_: Reader) -> Response:
         """Figures for Prometheus; none depends on a private value."""
-        used = await door.threads.run(lambda: _used(door))
+        try:
+            used = await door.probing.run(lambda: _used(door))
+        except Exception:  # the alarm that the ledger is away must not need the ledger
+            used = None
         return Response(door.metrics.text(used), media_type=CONTENT_TYPE_LATEST)
 
     return routes

@@ -4,12 +4,15 @@ How long an answer took is the time on the grid at which it left: a measured one
 a pushed measurement, which is private from its first byte on, is not counted.
 """
 
+import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
+SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the folder in which the processes of one server keep their counts
 UNTIMED = frozenset({"/v1/streams/{name}/answers"})
 
 
@@ -20,14 +23,14 @@ class Metrics:
     >>> metrics.request("/v1/price", "POST", 200, "done", 0.02)
     >>> metrics.answer([True, False])
     >>> text = metrics.text({"meters.kwh": 0.25}).decode()
-    >>> 'errorfloor_allowance_used{account="meters.kwh"} 0.25' in text, 'outputs_total{charged="now"} 1.0' in text
+    >>> 'errorfloor_allowance_used_ratio{account="meters.kwh"} 0.25' in text, 'outputs_total{charged="now"} 1.0' in text
     (True, True)
     """
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
-            "errorfloor_requests",
+            "errorfloor_http_requests",
             "Requests by route, method and status",
             ["route", "method", "status"],
             registry=self._registry,
@@ -40,17 +43,36 @@ class Metrics:
             registry=self._registry,
         )
         self._seconds = Histogram(
-            "errorfloor_request_seconds",
+            "errorfloor_http_request_duration_seconds",
             "Duration of requests, on the grid where private columns were read",
             ["route"],
             buckets=BUCKETS,
             registry=self._registry,
         )
         self._used = Gauge(
-            "errorfloor_allowance_used",
+            "errorfloor_allowance_used_ratio",
             "Largest share used of the allowances of a column or of owners",
             ["account"],
             registry=self._registry,
+            multiprocess_mode="mostrecent",
+        )
+        self._busy = Gauge(
+            "errorfloor_threads_busy",
+            "Threads that work on questions",
+            registry=self._registry,
+            multiprocess_mode="livesum",
+        )
+        self._waiting = Gauge(
+            "errorfloor_questions_waiting",
+            "Questions that wait for a thread",
+            registry=self._registry,
+            multiprocess_mode="livesum",
+        )
+        self._ledger = Gauge(
+            "errorfloor_ledger_up",
+            "1 if the ledger answers, else 0",
+            registry=self._registry,
+            multiprocess_mode="mostrecent",
         )
 
     def request(self, route: str, method: str, status: int, code: str, seconds: float) -> None:
@@ -66,8 +88,22 @@ class Metrics:
         for charged in fresh:
             self._outputs.labels("now" if charged else "before").inc()
 
-    def text(self, used: Mapping[str, float]) -> bytes:
-        """Write everything, with the shares of the allowances that are used now."""
-        for account, share in used.items():
+    def threads(self, busy: int, waiting: int) -> None:
+        """Note how many threads work and how many questions wait."""
+        self._busy.set(busy)
+        self._waiting.set(waiting)
+
+    def text(self, used: Mapping[str, float] | None) -> bytes:
+        """Write everything, of all processes; ``used`` are the shares used now, None if the ledger does not answer."""
+        self._ledger.set(used is not None)
+        for account, share in (used or {}).items():
             self._used.labels(account).set(share)
-        return bytes(generate_latest(self._registry))
+        if SHARED not in os.environ:
+            return bytes(generate_latest(self._registry))
+        for file in Path(os.environ[SHARED]).glob("gauge_live*_*.db"):
+            process = int(file.stem.rpartition("_")[2])
+            if not Path(f"/proc/{process}").exists():
+                multiprocess.mark_process_dead(process)  # type: ignore[no-untyped-call]
+        together = CollectorRegistry()
+        multiprocess.MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return bytes(generate_latest(together))

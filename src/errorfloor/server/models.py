@@ -288,3 +288,10 @@ class HealthReply(BaseModel):
     status: str
     version: str
     process: Annotated[int, Field(description="Which of the server's processes answered.")]
+
+
+class ReadyReply(BaseModel):
+    """Whether questions can be answered now."""
+
+    ready: bool
+    parts: Annotated[dict[str, bool], Field(description="The ledger with its anchor, the snapshots, the engine.")]

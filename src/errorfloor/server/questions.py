@@ -1,6 +1,5 @@
 """The routes of questions: tables, price, ask, simulate."""
 
-import hashlib
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -58,8 +57,8 @@ def questions(door: Door) -> APIRouter:
         wish = asked.wish()
         visit = visit_of(request.scope)
 
-        def noted(price: Price, fresh: Sequence[bool]) -> None:
-            visit.facts |= charged_facts(price, fresh)
+        def noted(price: Price, fresh: Sequence[bool], labels: Sequence[str]) -> None:
+            visit.facts |= charged_facts(price, fresh, labels)
             door.metrics.answer(fresh)
 
         def work() -> Response:
@@ -125,12 +124,11 @@ def analyst_of(token: Token) -> str | None:
     return None if token.role is Role.OWNER else token.name
 
 
-def charged_facts(price: Price, fresh: Sequence[bool]) -> dict[str, Any]:
-    """Give what the audit log says of an answer: digests of its labels and its charges; none of its numbers."""
-    labels = [one.label for one in price.prepared.outputs if one.label is not None]
+def charged_facts(price: Price, fresh: Sequence[bool], labels: Sequence[str]) -> dict[str, Any]:
+    """Give what the audit log says of an answer: its labels in the ledger and its charges; none of its numbers."""
     return {
         "table": price.prepared.question.table,
-        "labels": [hashlib.sha256(label.encoded).hexdigest() for label in labels],
+        "labels": list(labels),
         "fresh": list(fresh),
         "charges": {standing.name: standing.used_by_this for standing in price.standings},
     }

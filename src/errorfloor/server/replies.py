@@ -28,9 +28,9 @@ def body_of(content: Any) -> bytes:
         return json.dumps(_finite(content), allow_nan=False, default=_plain).encode()
 
 
-def as_json(content: Any) -> Response:
+def as_json(content: Any, status: int = 200) -> Response:
     """Give a JSON response."""
-    return Response(body_of(content), media_type=JSON)
+    return Response(body_of(content), status, media_type=JSON)
 
 
 def in_parts(parts: Iterator[bytes], *, large: bool) -> Response:

@@ -1,12 +1,14 @@
 """Running a server: one process, or several over one ledger; requests under way are finished before it stops."""
 
 import math
+import os
 import resource
 import signal
 import socket
 import ssl
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from uvicorn.supervisors import Multiprocess
 from errorfloor.catalogue import load
 from errorfloor.errors import InputError
 from errorfloor.server.app import create_app
+from errorfloor.server.metrics import SHARED
 from errorfloor.server.protocol import line_settings
 from errorfloor.server.settings import Settings
 from errorfloor.server.tokens import Token, TokenFile
@@ -55,6 +58,16 @@ class Plan:
                 f"{self.settings.workers} workers need a ledger on PostgreSQL, and this is the file {place.ledger}: "
                 f'declare [place] ledger = "postgresql://…", or serve with one worker and more --threads'
             )
+
+
+class Workers(Multiprocess):
+    """Several processes; a hang-up is passed on to them, and each opens its log anew."""
+
+    def handle_hup(self) -> None:
+        """Pass it on."""
+        for one in self.processes:
+            if one.pid is not None:
+                os.kill(one.pid, signal.SIGHUP)
 
 
 def listen(settings: Settings) -> tuple[socket.socket, Settings]:
@@ -116,12 +129,13 @@ def serve(plan: Plan, taken: socket.socket, ready: Callable[[], None] = lambda: 
         timeout_worker_healthcheck=PATIENCE,
     )
     server = uvicorn.Server(config)
-    with taken, _stopped_by_signal(server):
+    with taken, _stopped_by_signal(server), ExitStack() as stack:
         _check_certificate(settings)
         if settings.workers > 1:
+            os.environ[SHARED] = stack.enter_context(tempfile.TemporaryDirectory(prefix="errorfloor-metrics-"))
             with open_database(plan.catalogue) as database:
                 Streams.of(database)  # what is wrong is said here, once, and not by every process
-            processes = Multiprocess(config, [taken])  # obeys signals from here on
+            processes = Workers(config, [taken])  # obeys signals from here on
             ready()
             if not server.should_exit:
                 processes.run()
@@ -158,6 +172,7 @@ def _stopped_by_signal(server: uvicorn.Server) -> Iterator[None]:
 
     names = (signal.SIGINT, signal.SIGTERM)
     before = {name: signal.signal(name, stop) for name in names}
+    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # once it serves, it opens its log anew
     try:
         yield
     finally:

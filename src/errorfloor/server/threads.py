@@ -27,10 +27,19 @@ class Threads:
     >>> threads.close()
     """
 
-    def __init__(self, count: int, *, waiting: int, time_limit: float, name: str = "questions") -> None:
+    def __init__(
+        self,
+        count: int,
+        *,
+        waiting: int,
+        time_limit: float,
+        name: str = "questions",
+        changed: Callable[[int, int], None] = lambda busy, queued: None,
+    ) -> None:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix=f"errorfloor-{name}")
         self._count, self._waiting, self._time_limit = count, waiting, time_limit
         self._queue: deque[asyncio.Future[None]] = deque()
+        self._changed = changed  # is told how many are busy, and how many wait
         self.busy = 0
 
     @property
@@ -94,6 +103,7 @@ class Threads:
         """Wait for a turn."""
         if self.busy < self._count:
             self.busy += 1
+            self._changed(self.busy, self.queued)
             return
         if self.queued >= self._waiting:
             raise DoorError(
@@ -101,6 +111,7 @@ class Threads:
             )
         turn = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
+        self._changed(self.busy, self.queued)
         try:
             async with asyncio.timeout_at(deadline):
                 await turn
@@ -117,8 +128,10 @@ class Threads:
             turn = self._queue.popleft()
             if not turn.done():  # nobody waits any more for one that is
                 turn.set_result(None)
-                return
-        self.busy -= 1
+                break
+        else:
+            self.busy -= 1
+        self._changed(self.busy, self.queued)
 
     def _out_of_time(self) -> DoorError:
         return DoorError(

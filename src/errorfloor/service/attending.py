@@ -33,8 +33,11 @@ class Attendant:
     def charging(self) -> None:
         """Hear that the charge comes next: the last moment to give the question up."""
 
-    def looking(self, stated: Price, fresh: Sequence[bool]) -> None:
-        """Hear that private columns are read from here on; ``fresh`` says which outputs were charged now."""
+    def looking(self, stated: Price, fresh: Sequence[bool], labels: Sequence[str]) -> None:
+        """Hear that private columns are read from here on.
+
+        ``fresh`` says which outputs were charged now, ``labels`` by which names the ledger knows them.
+        """
 
 
 NOBODY = Attendant()

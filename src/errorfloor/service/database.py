@@ -128,7 +128,7 @@ class Database:
         with self._settling(prepared, entries, quotas, spend=charge) as settled:
             stated = self._price(prepared, entries, settled, quotas, charged=not self.is_dry)
             if entries and not self.is_dry:
-                attendant().looking(stated, settled.fresh)
+                attendant().looking(stated, settled.fresh, [entry.label for entry in entries])
             table, places = look_and_release(prepared, self._engine, self._key)
         return Answer(prepared, stated.standings, stated.quotas, self.is_dry, table, places, tuple(settled.fresh))
 
