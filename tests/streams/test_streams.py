@@ -312,3 +312,29 @@ def test_measurements_that_depend_on_a_state_without_a_range_may_be_anything():
     assert [end.tolist() for end in stream.ranges.ends(2)] == [[-np.inf, -10_000.0], [np.inf, 10_000.0]]
     stream.trip("car 7", "monday").answer([1e7, 10_000.0])
     assert "Measurements that depend on a state without a declared range may be anything." in stream.explain()
+
+
+def test_streams_with_one_key_and_other_ledgers_have_other_noise():
+    """Equal names do not make equal streams: otherwise the difference of two answers would be exact."""
+    key = Key.fresh()
+    ledgers = [MemoryLedger(), MemoryLedger()]
+    paths = [path_of(in_memory(keys=key, ledger=ledger).trip("car 7", "monday"), range(5)) for ledger in ledgers]
+    assert not np.array_equal(*paths)
+    again = path_of(in_memory(keys=key, ledger=ledgers[0]).trip("car 7", "monday"), range(5))
+    assert np.array_equal(again, paths[0]), "the ledger keeps whose noise it is"
+
+
+def test_two_processes_that_begin_a_stream_at_once_agree_on_whose_it_is(monkeypatch):
+    key, ledger = Key.fresh(), MemoryLedger()
+    first, second = (in_memory(keys=key, ledger=ledger) for _ in range(2))
+    asked = []
+
+    def late(path, right=ledger.terms):
+        """Both look before either has charged."""
+        asked.append(path)
+        return None if len(asked) == 1 else right(path)
+
+    path = path_of(first.trip("car 7", "monday"), range(5))
+    monkeypatch.setattr(ledger, "terms", late)
+    assert np.array_equal(path_of(second.trip("car 7", "monday"), range(5)), path)
+    assert len(asked) > 1

@@ -88,7 +88,9 @@ def words(name: str) -> str:
 def _refusal(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> CatalogueError:
     path = json.loads(name)
     if set(old) == {"identity"}:
-        what = f"{path[2]} in version {path[3]!r}" if len(path) == 4 else words(name)
+        if len(path) != 4:
+            return CatalogueError(f"{words(name)} is not the stream that was charged under that name", table=path[0])
+        what = f"{path[2]} in version {path[3]!r}"
         return CatalogueError(
             f"{what} is not the snapshot that was charged under that version: the vault was made anew. Put the vault "
             f"back that was in use; or declare a new version and register it",

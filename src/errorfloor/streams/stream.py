@@ -1,6 +1,7 @@
 """Streams: released trajectories of many entities, one draw and one charge a trip."""
 
 import math
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from errorfloor.catalogue import PrivateColumn
 from errorfloor.catalogue.allowance import allowance
 from errorfloor.dynamics import Plan, Robust
 from errorfloor.dynamics.words import explain
-from errorfloor.errors import AllowanceError, InputError
+from errorfloor.errors import AllowanceError, CatalogueError, InputError
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Entry, Ledger
 from errorfloor.noise.lattice import Lattice
@@ -100,6 +101,7 @@ class Stream:
         self._ledger = ledger
         self.lattice = self._lattice(step)
         self._halving = beyond == "halve"
+        self._proposed = secrets.token_hex(16)
         system, start = self.plan.system, self.plan.start
         self._law = law_digest(
             [start.noise.law, system.horizon, self.lattice.step, beyond],
@@ -155,18 +157,44 @@ class Stream:
         ]
         if len(set(pairs)) < len(pairs):
             raise InputError("the same trip of an entity is named twice")
-        keys = self._charge(pairs, grant)
-        drawing = Drawing(self.plan, self.name, self._law, tuple(pairs), tuple(keys), self._deviations, self._halving)
+        keys, law = self._charged(pairs, grant)
+        drawing = Drawing(self.plan, self.name, law, tuple(pairs), tuple(keys), self._deviations, self._halving)
         return Fleet(drawing, self.lattice, self.ranges)
 
     def labels(self, entity: Any, trip: Any) -> dict[str, str]:
         """Give the names under which the ledger may know a trip, by the id of each key, the oldest first."""
-        label = trip_label(self.name, self._law, check_name("entity", entity), check_name("trip", trip))
+        names = check_name("entity", entity), check_name("trip", trip)
+        label = trip_label(self.name, self._drawn_by(self._identity()), *names)
         return {key.id: release_id(key, label) for key in self._keys}
 
-    def _charge(self, pairs: Sequence[tuple[Name, Name]], grant: Grant) -> list[Key]:
+    def _identity(self) -> str:
+        """Give the random name of what this stream measures, which the ledger keeps with the first trip.
+
+        Streams have no snapshot. Noise belongs to the ledger that it was charged in: the same names and the same key
+        with another ledger are another stream, and other noise.
+        """
+        held = self._ledger.terms((self.name, "stream"))
+        return self._proposed if held is None else str(held["identity"])
+
+    def _drawn_by(self, identity: str) -> str:
+        """Give what decides the noise of a trip besides its key and its names."""
+        return f"{self._law} {identity}"
+
+    def _charged(self, pairs: Sequence[tuple[Name, Name]], grant: Grant) -> tuple[list[Key], str]:
+        """Charge trips; give for each the key that its noise follows from, and the law that all follow."""
+        identity = self._identity()
+        try:
+            keys = self._charge(pairs, grant, identity)
+        except CatalogueError:
+            if self._identity() == identity:
+                raise
+            identity = self._identity()  # another process began the stream's first trip just now
+            keys = self._charge(pairs, grant, identity)
+        return keys, self._drawn_by(identity)
+
+    def _charge(self, pairs: Sequence[tuple[Name, Name]], grant: Grant, identity: str) -> list[Key]:
         """Charge the trips that were not charged before; give for each the key that its noise follows from."""
-        labels = [trip_label(self.name, self._law, *pair) for pair in pairs]
+        labels = [trip_label(self.name, self._drawn_by(identity), *pair) for pair in pairs]
         ids = {key.id: [release_id(key, label) for label in labels] for key in self._keys}
         older = self._keys[:-1]
         known = self._ledger.known([one for key in older for one in ids[key.id]]) if older else set()
@@ -184,7 +212,7 @@ class Stream:
             allowances |= {accounts[state]: Charge(*allowance(column)) for state, column in self.states.items()}
         self._check_granted(entries, grant)
         try:
-            self._ledger.charge(entries, allowances, self._terms(), grant.quotas({}, None))
+            self._ledger.charge(entries, allowances, self._terms(identity), grant.quotas({}, None))
         except AllowanceError as problem:
             if all(line["holder"] for line in problem.fields["accounts"]):  # type: ignore[attr-defined]
                 raise  # the floor is not in danger
@@ -223,8 +251,11 @@ class Stream:
             f"this plan can be begun with what is left{more}. Trips that were begun stay free; nothing was charged"
         )
 
-    def _terms(self) -> Terms:
-        own: Terms = {(self.name,): {"account_by": [["entity", "name", None]], "owner": None}}
+    def _terms(self, identity: str) -> Terms:
+        own: Terms = {
+            (self.name,): {"account_by": [["entity", "name", None]], "owner": None},
+            (self.name, "stream"): {"identity": identity},
+        }
         return own | column_terms(self.name, self.states)
 
     # -- what is checked once
