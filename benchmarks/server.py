@@ -9,6 +9,7 @@ import http.client
 import json
 import logging
 import os
+import socket
 import sqlite3
 import statistics
 import sys
@@ -21,6 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from benchmarks.report import Report
+from errorfloor.server import Role, TokenFile
 from errorfloor.service import open_database
 from errorfloor.sql import parse
 from fuzzing import fuzz
@@ -201,11 +203,83 @@ def described(report, folder, examples=EXAMPLES):
     assert done.returncode == 0
 
 
+def hostile(report, folder, readers=16, rounds=100):
+    """An analyst's small question beside readers who ask the largest that they may, as fast as they can."""
+    catalogue = write_pay(folder / "hostile")
+    tokens = TokenFile(catalogue.parent / "tokens.json")
+    reader, analyst = (tokens.create(role.value, role)[1] for role in (Role.READER, Role.ANALYST))
+    server = start_server(catalogue, "--rate", "0", "--audit-log", folder / "audit.log")
+    server.token = analyst
+    headers = {"Authorization": f"Bearer {reader}", "Content-Type": "application/json"}
+    large = json.dumps(
+        {"sql": "SELECT person, team, hired, age, count(*) AS n FROM pay GROUP BY person, team, hired, age"}
+    )
+    over, memory = threading.Event(), []
+
+    def attack():
+        line = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+        while not over.is_set():
+            line.request("POST", "/v1/ask", large, headers)
+            line.getresponse().read()
+
+    def asked(first):
+        line, taken = Line(server), []
+        for number in range(rounds):
+            start = time.perf_counter()
+            line.ask(1e7 * (1 + first + number / 1000))
+            taken.append(time.perf_counter() - start)
+            pages = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1])
+            memory.append(pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
+        return quantile(taken, 0.99)
+
+    try:
+        alone = asked(1)
+        with ThreadPoolExecutor(readers) as pool:
+            for _ in range(readers):
+                pool.submit(attack)
+            try:
+                beside = asked(2)
+            finally:
+                over.set()
+    finally:
+        server.stop()
+    row = [f"{readers} hostile readers", beside / alone, f"{max(memory):.0f}"]
+    report.rows("An analyst's question beside hostile readers", ["", "p99, × alone", "memory, MB"], [row])
+
+
+def slow_lines(report, folder, count=2000, seconds=60.0):
+    """Lines on which heads are sent byte by byte, while questions are answered."""
+    server = start_server(write_pay(folder / "slow"), "--rate", "0", "--audit-log", folder / "audit.log")
+    host, port = server.url.removeprefix("http://").split(":")
+    lines, taken, over = [], [], time.monotonic() + seconds
+    try:
+        while time.monotonic() < over:
+            while len(lines) < count:
+                lines.append(socket.create_connection((host, int(port)), timeout=10))
+            for line in list(lines):
+                try:
+                    line.send(b"G")
+                except OSError:  # it had its time
+                    lines.remove(line)
+                    line.close()
+            start = time.perf_counter()
+            Line(server).ask(1e7 * (3 + len(taken) / 1000))
+            taken.append(time.perf_counter() - start)
+    finally:
+        for line in lines:
+            line.close()
+        server.stop()
+    row = [f"{count} slow lines", str(len(taken)), f"{quantile(taken, 0.99):.3f}"]
+    report.rows("Questions answered beside slow lines", ["", "answers", "p99, s"], [row])
+
+
 def main(report: Report) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         latency(report, folder)
         throughput(report, folder)
         timing(report, folder)
+        hostile(report, folder)
+        slow_lines(report, folder)
         search(report, folder)
         described(report, folder)
