@@ -245,9 +245,13 @@ class Database:
             return cls._of_dummies(catalogue)
         ring = KeyRing(catalogue.folder / catalogue.place.keys)
         used: KeyRing | Key = ring if key is None else ring.find(key)
-        ledger = open_ledger(catalogue.place, catalogue.folder)
         there = bool(catalogue.tables)
         engine = open_engine(catalogue.place, catalogue.folder, read_only=True) if there else _empty(catalogue)
+        try:
+            ledger = open_ledger(catalogue.place, catalogue.folder)
+        except BaseException:
+            engine.close()
+            raise
         return cls(catalogue, engine=engine, ledger=ledger, keys=used)
 
     @classmethod
