@@ -7,6 +7,7 @@ with the length of the ledger. Set BENCH_ROWS=100000000 for a large table of tha
 import itertools
 import math
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -58,7 +59,7 @@ class Bench:
 
     def register(self) -> None:
         """Make the vault anew."""
-        (self.folder / "vault.duckdb").unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "vault.duckdb", ignore_errors=True)
         with open_engine(self.catalogue.place, self.folder, read_only=False) as engine:
             register(self.catalogue, "readings", engine=engine)
 

@@ -14,6 +14,7 @@ import pytest
 
 from errorfloor.catalogue.model import Place
 from errorfloor.engines import open_engine
+from errorfloor.engines.duckdb import DuckDBEngine
 from errorfloor.errors import CatalogueError, EngineError, MissingExtraError
 
 ROWS = "SELECT 1 AS k, 'one' AS word UNION ALL SELECT 2 AS k, 'two' AS word"
@@ -168,9 +169,48 @@ def test_nothing_registered_yet_is_said_so(duckdb_place):
 
 
 def test_duckdb_file_open_for_reading_here_is_in_use(duckdb_place):
-    opened(duckdb_place, read_only=False).close()
+    file = duckdb_place.folder / "vault.duckdb"  # as older versions made it
+    DuckDBEngine(file, duckdb_place.folder, read_only=False).close()
     with opened(duckdb_place, read_only=True), pytest.raises(EngineError, match=r"in use.*one writer"):
         opened(duckdb_place, read_only=False)
+
+
+def test_reader_of_a_folder_sees_what_is_made_and_destroyed_meanwhile(duckdb_place):
+    with opened(duckdb_place, read_only=False) as engine:
+        engine.create("numbers", ROWS, lambda _: "first")
+    with opened(duckdb_place, read_only=True) as reader:
+        total = f"SELECT sum(k) AS k FROM {reader.relation('numbers')}"
+        assert (reader.query(total).to_pylist(), reader.recall("more")) == ([{"k": 3}], None)
+        with opened(duckdb_place, read_only=False) as writer:
+            writer.create("more", "SELECT 7 AS k", lambda _: "second")
+        assert (reader.known(), reader.recall("more")) == (["more", "numbers"], "second")
+        joined = f"SELECT sum(k) AS k FROM (SELECT k FROM {reader.relation('more')} UNION ALL {total})"
+        assert reader.query(joined).to_pylist() == [{"k": 10}]
+        with opened(duckdb_place, read_only=False) as writer:
+            writer.destroy("numbers")
+            assert writer.recall("numbers") is None
+            writer.create("numbers", "SELECT 40 AS k", lambda _: "another")
+        assert reader.recall("numbers") == "another"
+        assert reader.query(total).to_pylist() == [{"k": 40}]
+        with opened(duckdb_place, read_only=False) as writer:
+            writer.destroy("numbers")
+        assert (reader.recall("numbers"), reader.known()) == (None, ["more"])
+        with pytest.raises(EngineError):
+            reader.query(total)
+
+
+def test_what_a_killed_writer_left_is_no_table_and_is_cleared_away(duckdb_place):
+    folder = duckdb_place.folder / "vault.duckdb"
+    with opened(duckdb_place, read_only=False) as engine:
+        engine.create("numbers", ROWS)
+    left = folder / ".making-s_half.duckdb"
+    left.write_bytes(b"private rows")
+    with opened(duckdb_place, read_only=True) as reader:
+        assert reader.known() == ["numbers"]
+    opened(duckdb_place, read_only=False).close()
+    assert not left.exists()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
 
 
 def test_file_that_is_no_duckdb_file_is_named(duckdb_place):
@@ -256,7 +296,7 @@ def test_a_failure_that_no_line_of_a_csv_file_explains_stays_the_engines(duckdb_
 
 
 def test_table_of_another_duckdb_file_is_a_source(duckdb_place):
-    with open_engine(Place(snapshots="other.duckdb"), duckdb_place.folder, read_only=False) as other:
+    with DuckDBEngine(duckdb_place.folder / "other.duckdb", duckdb_place.folder, read_only=False) as other:
         other.create("numbers", ROWS)
     with opened(duckdb_place, read_only=False) as engine:
         for name in ("other.duckdb::numbers", "other.duckdb::main.numbers"):

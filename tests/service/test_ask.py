@@ -1,6 +1,7 @@
 """A question is answered within its bound, charged once, and stated in words."""
 
 import math
+import shutil
 from fractions import Fraction
 
 import numpy as np
@@ -297,7 +298,7 @@ def test_a_vault_that_was_made_anew_is_not_the_version_that_was_charged(tmp_path
     write_town(folder)
     with open_town(folder, ledger=ledger) as database:
         database.ask(AVERAGE, max_error=0.5)
-    (folder / "vault.duckdb").unlink()
+    shutil.rmtree(folder / "vault.duckdb")
     write_town(folder, seed=2)
     with (
         open_town(folder, ledger=ledger, anew=True) as database,
@@ -387,11 +388,15 @@ def test_a_function_stored_with_other_bits_is_another_label(town):
 
 def test_the_vault_is_for_its_owner_only(town):
     path = town.catalogue.folder / "vault.duckdb"
-    assert path.stat().st_mode & 0o077 == 0
+    assert all(one.stat().st_mode & 0o077 == 0 for one in (path, *path.iterdir()))
     town.close()
-    path.chmod(0o644)
-    with pytest.raises(EngineError, match="chmod 600"):
-        open_town(town.catalogue.folder, make=False)
+    for one, mode in ((path, 0o755), (next(path.glob("s_*.duckdb")), 0o644)):
+        before = one.stat().st_mode & 0o777
+        one.chmod(mode)
+        with pytest.raises(EngineError, match="others can read"), open_town(town.catalogue.folder, make=False) as open_:
+            for table in open_.catalogue.tables:
+                open_._known.snapshot(open_.catalogue, table, open_._engine)
+        one.chmod(before)
 
 
 def test_the_work_of_pricing_is_shared_among_the_outputs_of_a_question(town, monkeypatch):

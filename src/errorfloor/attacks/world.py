@@ -165,7 +165,8 @@ class World:
         for source in declared.folder.glob("*.parquet"):
             shutil.copy(source, folder)
         if not (folder / declared.place.snapshots).exists():
-            shutil.copy(declared.folder / declared.place.snapshots, folder)  # as it was registered before
+            kept = declared.folder / declared.place.snapshots
+            shutil.copytree(kept, folder / kept.name)  # as it was registered before
         catalogue = declared.model_copy(update={"folder": folder})
         with suppress(CatalogueError), open_engine(catalogue.place, folder, read_only=False) as engine:
             for name in catalogue.tables:

@@ -18,6 +18,7 @@ from errorfloor.bulk.tables import TableFile
 from errorfloor.bulk.workplace import workplace
 from errorfloor.catalogue import Catalogue, Table, load, stored_distance
 from errorfloor.engines import Engine, open_engine
+from errorfloor.engines.duckdb import DuckDBEngine
 from errorfloor.errors import AllowanceError, AnswerFailedError, ErrorFloorError, InputError
 from errorfloor.floors.words import rounded_down
 from errorfloor.identity import Key, KeyRing
@@ -32,6 +33,7 @@ from errorfloor.service.sticky import release_id
 from errorfloor.service.terms import terms_of
 from errorfloor.support import Interval
 from errorfloor.vault import Snapshot, snapshot
+from errorfloor.vault.snapshot import name_of
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,9 @@ def release_table(file: Path, table_name: str | None, outlet: TableFile, wanted:
         open_ledger(catalogue.place, catalogue.folder) as ledger,
         open_engine(catalogue.place, catalogue.folder, read_only=True) as engine,
     ):
-        source = SnapshotTable(vault, snapshot(catalogue, table_name, engine))
+        assert isinstance(engine, DuckDBEngine)
+        taken = snapshot(catalogue, table_name, engine)
+        source = SnapshotTable(engine.file_of(name_of(table_name, taken.version)), taken)
         request = _request(source.snapshot, wanted, ring)
         priced = _priced(request, source, catalogue, engine)
         return _released(request, source, outlet, wanted, priced, ledger)

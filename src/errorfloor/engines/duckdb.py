@@ -1,4 +1,4 @@
-"""DuckDB: one file, many readers or one writer."""
+"""DuckDB: one file, many readers or one writer; and what a folder of files shares with it."""
 
 import os
 import re
@@ -7,7 +7,7 @@ from collections import OrderedDict, deque
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 import duckdb
 
@@ -28,9 +28,8 @@ LONGEST_KEPT = 10_000  # characters of such a statement
 CSV = "header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"', nullstr = ''"
 
 
-@final
 class DuckDBEngine(TransactionalEngine):
-    """Snapshots in a DuckDB file.
+    """Snapshots in one DuckDB file, as older versions made them; ``DuckDBFolder`` keeps a file for each.
 
     Sources: a Parquet or CSV file, a folder of Parquet files, or a table of another file, ``other.duckdb::table``.
     """
@@ -42,7 +41,7 @@ class DuckDBEngine(TransactionalEngine):
     def __init__(self, path: Path, folder: Path, *, read_only: bool) -> None:
         if read_only and not path.exists():
             raise CatalogueError(f"nothing is registered at {path} yet: run errorfloor register", path=str(path))
-        self._folder = folder
+        self._path, self._folder = path, folder
         self._read_only = read_only
         self._recalled: dict[str, str | None] = {}
         self._readers: deque[_Reader] = deque()  # those that nobody uses now
@@ -52,7 +51,7 @@ class DuckDBEngine(TransactionalEngine):
         except BaseException:
             self._restore_umask()
             raise
-        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        if others_can_read(path):
             self.close()
             raise EngineError(
                 f"others can read {path}, which holds private columns: allow its owner only (chmod 600 {path})",
@@ -145,6 +144,10 @@ class DuckDBEngine(TransactionalEngine):
         """Quote the name."""
         return self.dialect.identifier(name)
 
+    def file_of(self, name: str) -> Path:
+        """Give the file that a table is kept in."""
+        return self._path
+
     def _has_notes(self) -> bool:
         return bool(self.query(f"SELECT 1 AS one FROM duckdb_tables() WHERE table_name = '{self.notes}'").num_rows)
 
@@ -189,7 +192,7 @@ class _Reader:
         self._connection.close()
 
 
-def _why(path: Path) -> str:
+def why_closed(path: Path) -> str:
     """Say what a file is that DuckDB does not open: its header names the DuckDB that wrote it."""
     try:
         with path.open("rb") as file:
@@ -207,6 +210,24 @@ def _why(path: Path) -> str:
     )
 
 
+def others_can_read(path: Path) -> bool:
+    """Say whether anybody but its owner may read a file, or enter a folder."""
+    return bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
+
+
+def connect_to_files(folder: Path, spilling: Path, *, read_only: bool) -> Any:
+    """Give a connection to which the files of a folder can be attached; a reader's reaches nothing else."""
+    literal = DuckDBDialect().literal
+    connection = duckdb.connect(":memory:", config=SETTINGS)
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = false")  # standard output is for answers
+    connection.execute(f"SET temp_directory = {literal(str(spilling))}")
+    if read_only:
+        connection.execute(f"SET allowed_directories = [{literal(f'{folder}/')}]")
+        connection.execute("SET enable_external_access = false")
+    return connection
+
+
 def _connect(path: Path, *, read_only: bool) -> Any:
     kind = ""
     try:
@@ -219,7 +240,7 @@ def _connect(path: Path, *, read_only: bool) -> Any:
     except duckdb.Error as problem:
         kind = "" if re.search(r"\block\b", str(problem)) else type(problem).__name__
     if kind:
-        raise EngineError(f"duckdb could not open {path} ({kind}): {_why(path)}", engine="duckdb", kind=kind)
+        raise EngineError(f"duckdb could not open {path} ({kind}): {why_closed(path)}", engine="duckdb", kind=kind)
     holder = "a registration is under way" if read_only else "a server, a session or another registration has it open"
     raise EngineError(
         f"{path} is in use: {holder}. A DuckDB file has many readers or one writer: try again when it is closed, or "

@@ -39,9 +39,12 @@ def open_engine(place: Place, folder: Path, *, read_only: bool = True) -> Engine
         case "duckdb":
             try:
                 from errorfloor.engines.duckdb import DuckDBEngine
+                from errorfloor.engines.duckdb_folder import DuckDBFolder
             except ImportError:
                 raise MissingExtraError("sql", "duckdb") from None
-            return DuckDBEngine((folder / place.snapshots).resolve(), folder, read_only=read_only)
+            path = (folder / place.snapshots).resolve()
+            kind = DuckDBEngine if path.is_file() else DuckDBFolder  # a file is what older versions made
+            return kind(path, folder, read_only=read_only)
         case "postgresql":
             try:
                 from errorfloor.engines.postgresql import PostgreSQLEngine
