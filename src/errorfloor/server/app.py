@@ -5,12 +5,14 @@ import multiprocessing
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 from fastapi import FastAPI
 
 from errorfloor.server.accounts import accounts
 from errorfloor.server.audit import Audit
 from errorfloor.server.auth import Authentication
+from errorfloor.server.current import Current
 from errorfloor.server.designs import designs
 from errorfloor.server.door import Door
 from errorfloor.server.failures import install
@@ -54,10 +56,17 @@ async def _end_with_parent() -> None:
             return
 
 
-def create_app(database: Database, *, tokens: TokenFile, settings: Settings, close_database: bool = False) -> FastAPI:
+def create_app(
+    database: Database,
+    *,
+    tokens: TokenFile,
+    settings: Settings,
+    catalogue: Path | None = None,
+    close_database: bool = False,
+) -> FastAPI:
     """Give the app that serves a database.
 
-    ``close_database`` closes the database when the app stops.
+    ``catalogue`` is the file to follow when it changes; ``close_database`` closes the database when the app stops.
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
@@ -76,8 +85,9 @@ def create_app(database: Database, *, tokens: TokenFile, settings: Settings, clo
         failures=settings.failures,
     )
     metrics = Metrics()
+    current = Current(database, catalogue)
     door = Door(
-        database,
+        current,
         authentication,
         settings,
         Threads(settings.threads, waiting=settings.waiting, time_limit=settings.time_limit, changed=metrics.threads),
@@ -123,7 +133,7 @@ def create_app(database: Database, *, tokens: TokenFile, settings: Settings, clo
     if declared is not None:
         provider = Provider(declared, database.catalogue.folder, store)
         app.include_router(signing_in_elsewhere(authentication, provider, login_page))
-    app.include_router(pages(database, authentication.caller))
+    app.include_router(pages(lambda: current().catalogue, authentication.caller))
     install(app)
     app.add_middleware(Link, authentication=authentication, page=login_page)
     app.add_middleware(Origins)

@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 from errorfloor.errors import ErrorFloorError
 from errorfloor.server.auth import Authentication
 from errorfloor.server.course import Course, Noted
+from errorfloor.server.current import Current
 from errorfloor.server.failures import DoorError
 from errorfloor.server.idempotency import Keys
 from errorfloor.server.metrics import Metrics
@@ -45,7 +46,7 @@ MEANING = {
 class Door:
     """One server's parts."""
 
-    database: Database
+    current: Current
     authentication: Authentication
     settings: Settings
     threads: Threads
@@ -56,6 +57,11 @@ class Door:
     streams: Streams
     under_way: UnderWay
     probing: Threads
+
+    @property
+    def database(self) -> Database:
+        """The tables as they are declared now."""
+        return self.current()
 
     def tables(self, dry: bool, token: Token) -> Database:
         """Give the tables, or the same with dummy rows, as far as a token's terms reach."""

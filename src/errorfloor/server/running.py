@@ -48,7 +48,8 @@ class Plan:
         for token in self.temporary:
             known.accept(token)
         database = open_database(self.catalogue)
-        return create_app(database, tokens=known, settings=self.settings, close_database=True)
+        followed = self.catalogue.resolve()
+        return create_app(database, tokens=known, settings=self.settings, catalogue=followed, close_database=True)
 
     def check(self) -> None:
         """Refuse what cannot be served: several processes over a ledger in a file."""

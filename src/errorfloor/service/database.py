@@ -62,6 +62,7 @@ class Database:
         self.keys = (keys,) if isinstance(keys, Key) else tuple(keys.keys)
         self._known = Known()
         self._dry: Self | None = None
+        self._dummies: list[Database] = []  # all that were made, also for catalogues that came after
         self._grant = NO_LIMITS
         self._lock = threading.Lock()
 
@@ -194,6 +195,7 @@ class Database:
         with self._lock:
             if self._dry is None:
                 self._dry = self._of_dummies(self.catalogue)
+                self._dummies.append(self._dry)
             return self._dry
 
     def within(self, grant: Grant) -> Self:
@@ -204,6 +206,18 @@ class Database:
         narrow = copy(self)
         narrow.catalogue, narrow._grant = grant.part_of(self.catalogue), grant
         return narrow
+
+    def renewed(self, catalogue: Catalogue) -> Self:
+        """Give the tables of another catalogue, on the same engine, ledger and keys; it is closed with this one."""
+        other = copy(self)
+        other.catalogue, other._known = catalogue, Known()
+        other._dry = None
+        return other
+
+    def check_registered(self) -> None:
+        """Raise CatalogueError if a declared table is not registered in its version, or was declared otherwise."""
+        for name in self.catalogue.tables:
+            self._known.snapshot(self.catalogue, name, self._engine)
 
     def left(self) -> list[Standing]:
         """Say how each undivided account, and each divided one that was charged, stands."""
@@ -221,8 +235,8 @@ class Database:
 
     def close(self) -> None:
         """Let go of the engine and the ledger."""
-        if self._dry is not None:
-            self._dry.close()
+        for one in self._dummies:
+            one.close()
         self._engine.close()
         self._ledger.close()
 

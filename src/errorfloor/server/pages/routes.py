@@ -10,34 +10,34 @@ from urllib.parse import quote
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
+from errorfloor.catalogue import Catalogue
 from errorfloor.server.door import grant_of
 from errorfloor.server.failures import DoorError
 from errorfloor.server.pages.drawing import EDITION, FILES, PAGES, drawn, login_page
 from errorfloor.server.pages.sheet import guarantee
 from errorfloor.server.tokens import Token
 from errorfloor.server.visit import visit_of
-from errorfloor.service import Database
 
 
-def router(database: Database, visitor: Callable[[Request], Token | None]) -> APIRouter:
+def router(catalogue: Callable[[], Catalogue], visitor: Callable[[Request], Token | None]) -> APIRouter:
     """Give the routes of the pages.
 
     Parameters
     ----------
-    database
-        The tables that the guarantee is about; nothing but declarations is read.
+    catalogue
+        Gives what is declared now, which the guarantee is about.
     visitor
         Says whose cookie or token a request carries; None if nobody's, who is then sent to the login page.
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
-    ...     [route.path for route in router(db, lambda request: None).routes]
+    ...     [route.path for route in router(lambda: db.catalogue, lambda request: None).routes]
     ['/', '/login', '/static/{wanted}/{name}', '/ask', '/ledger', '/noise', '/about']
     """
     pages = APIRouter(include_in_schema=False)
 
     def sheet(token: Token) -> dict[str, Any]:
-        return {"sheet": guarantee(grant_of(token).part_of(database.catalogue))}
+        return {"sheet": guarantee(grant_of(token).part_of(catalogue()))}
 
     def page(name: str, title: str, facts: Callable[[Token], dict[str, Any]]) -> Callable[[Request], Response]:
         def show(request: Request) -> Response:

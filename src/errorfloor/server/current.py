@@ -1,0 +1,72 @@
+"""The tables as the catalogue declares them now: its file is read again when it changes, and questions go on."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from errorfloor.catalogue import Catalogue, load
+from errorfloor.errors import CatalogueError, EngineError
+from errorfloor.service import Database
+
+LOG = logging.getLogger("errorfloor.server")
+GLANCE = 1.0  # seconds between two looks at the file
+FIXED = ("place", "streams", "sign_in")  # what takes a new start
+
+
+class Current:
+    """A database that follows its catalogue; ``path`` None is one that does not change.
+
+    *Guarantee*: a question is answered from one catalogue, all of whose tables are registered: that of the file, or,
+    where the file cannot be used yet, the last one that could. Questions under way go on with theirs.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     Current(db, None)() is db
+    True
+    """
+
+    def __init__(self, database: Database, path: Path | None, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._database, self._path, self._clock = database, path, clock
+        self._seen = _state(path)
+        self._told: object = None
+        self._looked = clock()
+        self._lock = threading.Lock()
+
+    def __call__(self) -> Database:
+        """Give the database, after a look at the file if the last one was a while ago."""
+        if self._path is None or self._clock() - self._looked < GLANCE:
+            return self._database
+        with self._lock:
+            self._looked = self._clock()
+            state = _state(self._path)
+            if state != self._seen:
+                try:
+                    self._database = _renewed(self._database, load(self._path))
+                    self._seen = state
+                    LOG.warning("the catalogue was read again")
+                except (CatalogueError, EngineError) as problem:  # looked at again until it can be used
+                    if self._told != state:
+                        LOG.warning("the catalogue has changed and is not used yet: %s", problem)
+                    self._told = state
+            return self._database
+
+
+def _renewed(database: Database, catalogue: Catalogue) -> Database:
+    """Give the database of another catalogue, if it can be served without a new start."""
+    for word in FIXED:
+        if getattr(catalogue, word) != getattr(database.catalogue, word):
+            raise CatalogueError(f"[{word}] is other than it was: start the server anew")
+    renewed = database.renewed(catalogue)
+    renewed.check_registered()
+    return renewed
+
+
+def _state(path: Path | None) -> tuple[int, ...]:
+    """Give what changes when somebody writes the file."""
+    try:
+        status = None if path is None else path.stat()
+    except OSError:
+        return ()
+    return () if status is None else (status.st_mtime_ns, status.st_ino, status.st_size)
