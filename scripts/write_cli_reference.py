@@ -29,6 +29,7 @@ COMMANDS = (
     ("keys", "rotate"),
     ("keys", "list"),
     ("serve",),
+    ("erase",),
     ("tokens",),
     ("tokens", "create"),
     ("tokens", "list"),

@@ -61,7 +61,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         "Paths are relative to the catalogue.",
         {
             "engine": "where snapshots are kept and questions are computed",
-            "snapshots": "a DuckDB file, `postgresql://user@host/database`, or a folder for Spark",
+            "snapshots": "a folder, with a file or a folder for each snapshot, or `postgresql://user@host/database`",
             "ledger": "what has been spent: a SQLite file, or `postgresql://user@host/database`",
             "keys": "the secrets that noise follows from, for its owner's eyes only",
             "anchor": "a file that remembers the ledger's end; after `!`, a command that does",

@@ -28,9 +28,8 @@ def test_a_vault_that_is_made_anew_under_a_running_server_is_not_answered_from(t
         register(catalogue, "meters", engine=engine)
         database = Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=Key.fresh())
         first = database.ask(QUESTION, max_error=50)
-        for name in engine.query("SELECT name FROM errorfloor_notes").column(0).to_pylist():
-            engine.execute(f'DROP TABLE "{name}"')
-        engine.execute("DELETE FROM errorfloor_notes")
+        for name in engine.known():
+            engine.destroy(name)
         write(tmp_path, 47)
         register(catalogue, "meters", engine=engine)
         assert first.fresh == (True,)

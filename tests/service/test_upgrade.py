@@ -137,7 +137,7 @@ def test_a_charged_version_that_the_vault_has_lost_must_be_vouched_for(old):
     with open_engine(declared.place, old.parent, read_only=False) as engine:
         for version in ("1", "2"):
             name = name_of("meters", version)
-            engine.execute(f"DELETE FROM errorfloor_notes WHERE name = '{name}'")
+            engine.destroy(name)
     with pytest.raises(LedgerError, match=r"meters\.kwh was charged, and the vault has none of the versions"):
         upgrade_all(declared)
     assert not list(old.parent.glob("*.jsonl"))

@@ -18,7 +18,6 @@ from errorfloor.bulk.tables import TableFile
 from errorfloor.bulk.workplace import workplace
 from errorfloor.catalogue import Catalogue, Table, load, stored_distance
 from errorfloor.engines import Engine, open_engine
-from errorfloor.engines.duckdb import DuckDBEngine
 from errorfloor.errors import AllowanceError, AnswerFailedError, ErrorFloorError, InputError
 from errorfloor.floors.words import rounded_down
 from errorfloor.identity import Key, KeyRing
@@ -69,9 +68,9 @@ def release_table(file: Path, table_name: str | None, outlet: TableFile, wanted:
         open_ledger(catalogue.place, catalogue.folder) as ledger,
         open_engine(catalogue.place, catalogue.folder, read_only=True) as engine,
     ):
-        assert isinstance(engine, DuckDBEngine)
         taken = snapshot(catalogue, table_name, engine)
-        source = SnapshotTable(engine.file_of(name_of(table_name, taken.version)), taken)
+        file = vault / f"{name_of(table_name, taken.version)}.duckdb" if vault.is_dir() else vault
+        source = SnapshotTable(file, taken)
         request = _request(source.snapshot, wanted, ring)
         priced = _priced(request, source, catalogue, engine)
         return _released(request, source, outlet, wanted, priced, ledger)

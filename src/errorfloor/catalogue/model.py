@@ -101,7 +101,7 @@ def mistakes_in_names(
 class Place(Declaration):
     """Where things are kept: snapshots on an engine, the ledger, the keys.
 
-    ``engine`` is duckdb, postgresql or spark; ``snapshots`` a DuckDB file, a PostgreSQL URL, or a folder for Spark.
+    ``engine`` is duckdb, postgresql or spark; ``snapshots`` a folder of files, or a PostgreSQL URL.
     Paths are relative to the catalogue.
 
     >>> Place().snapshots

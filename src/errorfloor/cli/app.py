@@ -99,6 +99,7 @@ def _register() -> None:
         "counts",
         "demo",
         "design",
+        "erase",
         "init",
         "keys",
         "ledger",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, final
 
 from errorfloor.engines.dialects import Dialect
 from errorfloor.engines.sources import Kind, Source
-from errorfloor.errors import CatalogueError
+from errorfloor.errors import CatalogueError, EngineError
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
@@ -68,6 +68,19 @@ class Engine(ABC):
     @abstractmethod
     def note_anew(self, name: str, note: str) -> None:
         """Put a note of another format in the place of a table's note; for upgrades alone."""
+
+    def check_destroys(self) -> None:
+        """Raise EngineError if this engine cannot remove a table for good."""
+        raise EngineError(
+            f"{self.name} keeps what it was told to remove: copy the snapshots to a new place (errorfloor register "
+            f"--copy-from), erase there, and destroy the old place yourself",
+            engine=self.name,
+            kind="erasure",
+        )
+
+    def destroy(self, name: str) -> None:
+        """Remove a table and its note for good, for erasing a person alone."""
+        self.check_destroys()
 
     @final
     @cached_property

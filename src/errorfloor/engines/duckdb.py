@@ -41,7 +41,7 @@ class DuckDBEngine(TransactionalEngine):
     def __init__(self, path: Path, folder: Path, *, read_only: bool) -> None:
         if read_only and not path.exists():
             raise CatalogueError(f"nothing is registered at {path} yet: run errorfloor register", path=str(path))
-        self._path, self._folder = path, folder
+        self._folder = folder
         self._read_only = read_only
         self._recalled: dict[str, str | None] = {}
         self._readers: deque[_Reader] = deque()  # those that nobody uses now
@@ -143,10 +143,6 @@ class DuckDBEngine(TransactionalEngine):
     def relation(self, name: str) -> str:
         """Quote the name."""
         return self.dialect.identifier(name)
-
-    def file_of(self, name: str) -> Path:
-        """Give the file that a table is kept in."""
-        return self._path
 
     def _has_notes(self) -> bool:
         return bool(self.query(f"SELECT 1 AS one FROM duckdb_tables() WHERE table_name = '{self.notes}'").num_rows)

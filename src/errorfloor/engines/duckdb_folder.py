@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import final
 
 from errorfloor.engines.base import NAME
-from errorfloor.engines.duckdb import DuckDBEngine, connect_to_files, others_can_read
+from errorfloor.engines.duckdb import DuckDBEngine, connect_to_files, others_can_read, why_closed
 from errorfloor.errors import CatalogueError, EngineError
 
 LOCK = ".writing"
@@ -51,6 +51,12 @@ class DuckDBFolder(DuckDBEngine):
                 engine="duckdb",
                 kind="permissions",
             )
+        try:
+            for name in self.known():
+                self._attach(name)
+        except BaseException:
+            self.close()
+            raise
         if not read_only:
             self.execute("SET disabled_optimizers = 'statistics_propagation'")  # as in a file: it overlooks NaN
 
@@ -91,6 +97,9 @@ class DuckDBFolder(DuckDBEngine):
     def file_of(self, name: str) -> Path:
         """Give the file that a table is kept in."""
         return self._path / f"{name}.duckdb"
+
+    def check_destroys(self) -> None:
+        """A file can be removed."""
 
     def destroy(self, name: str) -> None:
         """Remove the file of a table, with every row of it and its note; copies and backups of it stay.
@@ -152,7 +161,12 @@ class DuckDBFolder(DuckDBEngine):
                     kind="permissions",
                 )
             location = self._location(self.file_of(name))
-            self.execute(f"ATTACH {location} AS {self.dialect.identifier(name)} (READ_ONLY)")
+            try:
+                self.execute(f"ATTACH {location} AS {self.dialect.identifier(name)} (READ_ONLY)")
+            except EngineError as problem:
+                kind = problem.fields.get("kind")
+                text = f"duckdb could not open {self.file_of(name)} ({kind}): {why_closed(self.file_of(name))}"
+                raise EngineError(text, engine="duckdb", kind=kind) from None
             self._attached[name] = inode
             if self._read_only:
                 self._use_threads()

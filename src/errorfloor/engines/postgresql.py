@@ -88,6 +88,20 @@ class PostgreSQLEngine(TransactionalEngine):
         with self._alone:
             attempt(self.name, "carry out a statement", lambda: _run(self._connection, sql))
 
+    def check_destroys(self) -> None:
+        """A table can be dropped, and its files go with it."""
+
+    def destroy(self, name: str) -> None:
+        """Drop a table and its note; logs and backups of the database keep their rows for as long as they are kept."""
+        self.execute("BEGIN")
+        try:
+            self.execute(f"DROP TABLE {self.relation(name)}")
+            self.execute(f"DELETE FROM {self.notes} WHERE name = {self.dialect.literal(name)}")
+            self.execute("COMMIT")
+        except EngineError:
+            self.execute("ROLLBACK")
+            raise
+
     def close(self) -> None:
         """Close the connections."""
         if self._readers is None:

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from errorfloor.catalogue import Catalogue, Place, PrivateColumn, PublicColumn, Table
 from errorfloor.checks import Array
-from errorfloor.engines import Engine, open_engine
+from errorfloor.engines import Engine
+from errorfloor.engines.duckdb import DuckDBEngine
 from errorfloor.identity import Key
 from errorfloor.vault import register
 
@@ -36,10 +37,11 @@ def dummy_engine(catalogue: Catalogue) -> tuple[Catalogue, Engine]:
             pq.write_table(dummy_rows(table), folder / f"{number}.parquet")
             tables[table_name] = table.model_copy(update={"source": f"{number}.parquet"})
         dry = catalogue.model_copy(update={"tables": tables, "place": Place(), "folder": folder})
-        with open_engine(dry.place, folder, read_only=False) as writer:
+        file = folder / dry.place.snapshots  # one file, which stays readable when it has no name any more
+        with DuckDBEngine(file, folder, read_only=False) as writer:
             for table_name in tables:
                 register(dry, table_name, engine=writer, identity="0" * 32)  # the same noise in every dry run
-        return dry, open_engine(dry.place, folder, read_only=True)
+        return dry, DuckDBEngine(file, folder, read_only=True)
 
 
 def dummy_rows(table: Table) -> pa.Table:

@@ -5,7 +5,18 @@ from errorfloor.extras import require
 require("sql", "pyarrow", "pydantic")
 
 from errorfloor.vault.copying import copy
+from errorfloor.vault.erasure import Erasure, erase, plan_erasure
 from errorfloor.vault.registration import Registration, register
 from errorfloor.vault.snapshot import Snapshot, is_current, snapshot
 
-__all__ = ["Registration", "Snapshot", "copy", "is_current", "register", "snapshot"]
+__all__ = [
+    "Erasure",
+    "Registration",
+    "Snapshot",
+    "copy",
+    "erase",
+    "is_current",
+    "plan_erasure",
+    "register",
+    "snapshot",
+]

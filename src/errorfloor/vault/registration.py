@@ -109,7 +109,7 @@ def register(
 
             def note(relation: str) -> str:
                 tell("checking", 0.7)
-                facts = _facts(table_name, table, relation, engine) | (
+                facts = facts_of(table_name, table, relation, engine) | (
                     {} if identity is None else {"identity": identity}
                 )
                 if table.account_by:
@@ -164,7 +164,7 @@ def _around(source: str) -> set[str]:
     return {source, *(source[:place] for place, letter in enumerate(source) if letter == "/")}
 
 
-def _facts(table_name: str, table: Table, relation: str, engine: Engine) -> dict[str, Any]:
+def facts_of(table_name: str, table: Table, relation: str, engine: Engine) -> dict[str, Any]:
     """Check a new table, and give what is to be known of it."""
     columns = physical_names(table)
     numbers = [name for name, column in table.public.items() if column.step is not None]

@@ -1,0 +1,206 @@
+"""Erasing a person: a new version without their rows is registered from the old one, and every snapshot with them goes.
+
+Answers stay what they are: numbers with noise, charged for good. What was answered from a snapshot that is destroyed
+can no longer be drawn again.
+"""
+
+import datetime
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from errorfloor.catalogue.model import Catalogue, Table
+from errorfloor.engines import Engine
+from errorfloor.errors import CatalogueError, EngineError, InputError
+from errorfloor.vault.conversion import conversion_sql, physical_names
+from errorfloor.vault.declaration import check_settled
+from errorfloor.vault.registration import facts_of
+from errorfloor.vault.snapshot import declared, name_of, notes
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """What holds rows of a person, and what becomes of it.
+
+    ``holding`` has the versions that hold some, and how many; ``version`` is the one declared, and ``made`` says
+    whether it has to be made, from the version ``base``.
+
+    >>> Erasure("meters", "2014", "2013", True, {"2013": 365}, "has no such row").holding
+    {'2013': 365}
+    """
+
+    table: str
+    version: str
+    base: str | None
+    made: bool
+    holding: Mapping[str, int]
+    source: str
+
+
+def plan_erasure(
+    catalogue: Catalogue, table_name: str, person: Mapping[str, str], *, engine: Engine, base: str | None = None
+) -> Erasure:
+    """Find out what holds rows of a person; nothing is changed.
+
+    ``person`` has values of the owner's column, or of columns of the row key, as texts; ``base`` is the version that
+    the declared one is made from, the only one there is unless given.
+
+    Raises
+    ------
+    InputError
+        A column is neither the owner's nor of the row key, a value cannot be one, or no snapshot has such a row.
+    CatalogueError
+        The declared version holds the person itself, or the source still does: nothing is erased by halves.
+
+    >>> plan_erasure(Catalogue(tables={}), "meters", {"household": "H0042"}, engine=None)
+    Traceback (most recent call last):
+    errorfloor.errors.CatalogueError: there is no table 'meters' in the catalogue; it declares none
+    """
+    table = declared(catalogue, table_name)
+    _check_person(table_name, table, person)
+    kept = {note["version"]: note for note in notes(engine).values() if note["table"] == table_name}
+    holding = {
+        version: count
+        for version, note in sorted(kept.items())
+        if (count := _count(engine, engine.relation(name_of(table_name, version)), table, note["columns"], person))
+    }
+    if not holding:
+        raise InputError(f"no registered version of {table_name} has such a row: nothing is to be erased here")
+    if table.version in holding:
+        raise CatalogueError(
+            f"version {table.version!r} of {table_name} is declared, and holds these rows: declare a new version, "
+            f"which is then made without them",
+            table=table_name,
+            version=table.version,
+        )
+    source = _source(table_name, table, person, engine)
+    if table.version in kept:
+        return Erasure(table_name, table.version, None, False, holding, source)
+    versions = sorted(kept)
+    chosen = base if base is not None else versions[0] if len(versions) == 1 else None
+    if chosen not in kept:
+        raise InputError(
+            f"{table_name} is registered in versions {', '.join(map(repr, versions))}: name the one that "
+            f"{table.version!r} is to be made from (--base)"
+        )
+    check_settled(table_name, table, dict(kept[chosen]["declaration"]))
+    return Erasure(table_name, table.version, chosen, True, holding, source)
+
+
+def erase(
+    catalogue: Catalogue, table_name: str, person: Mapping[str, str], *, engine: Engine, base: str | None = None
+) -> Erasure:
+    r"""Erase a person from the snapshots of a table; done again after a kill it goes on where it was.
+
+    *Guarantee*: the new version is whole before anything is destroyed, and when this returns no snapshot of the table
+    on this engine has a row of the person.
+
+    Raises what ``plan_erasure`` does, and EngineError if the engine cannot remove a table for good.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from errorfloor.engines import open_engine
+    >>> from errorfloor.vault import register
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "meters.csv"
+    ...     _ = file.write_text("id,kwh\n1,3.14159\n2,99\n")
+    ...     table = {
+    ...         "source": "meters.csv", "version": "1", "row_key": ["id"], "public": {"id": "whole"},
+    ...         "private": {"kwh": {"range": [0, 50], "resolution": 0.001, "floor": 2.0}},
+    ...     }
+    ...     one, two = (Catalogue(tables={"meters": table | {"version": v}}, folder=Path(folder)) for v in "12")
+    ...     with open_engine(one.place, one.folder, read_only=False) as engine:
+    ...         _ = register(one, "meters", engine=engine)
+    ...         _ = file.write_text("id,kwh\n1,3.14159\n")
+    ...         erase(two, "meters", {"id": "2"}, engine=engine).holding, len(engine.known())
+    ({'1': 1}, 1)
+    """
+    plan = plan_erasure(catalogue, table_name, person, engine=engine, base=base)
+    engine.check_destroys()
+    table = declared(catalogue, table_name)
+    columns = physical_names(table)
+    if plan.made:
+        assert plan.base is not None
+        old = engine.relation(name_of(table_name, plan.base))
+        stay = f"CASE WHEN {_matching(table, columns, person, engine)} THEN 1 ELSE 0 END = 0"
+        select = f"SELECT {', '.join(columns.values())} FROM {old} WHERE {stay}"
+
+        def note(relation: str) -> str:
+            return json.dumps(facts_of(table_name, table, relation, engine))
+
+        engine.create(name_of(table_name, table.version), select, note)
+    for version in plan.holding:
+        engine.destroy(name_of(table_name, version))
+    left = [
+        note["version"]
+        for note in notes(engine).values()
+        if note["table"] == table_name
+        and _count(engine, engine.relation(name_of(table_name, note["version"])), table, note["columns"], person)
+    ]
+    if left:
+        raise EngineError(f"version {left[0]!r} of {table_name} still has these rows: erase once more")
+    return plan
+
+
+def _check_person(table_name: str, table: Table, person: Mapping[str, str]) -> None:
+    allowed = {*table.row_key, *([] if table.owner is None else [table.owner.column])}
+    for column in person:
+        if column not in allowed:
+            raise InputError(
+                f"a person is named by the owner's column or by the row key of {table_name}, which are "
+                f"{', '.join(sorted(allowed))}; got {column!r}"
+            )
+    if not person:
+        raise InputError(f"name a person by {' or '.join(sorted(allowed))} of {table_name}")
+
+
+def _source(table_name: str, table: Table, person: Mapping[str, str], engine: Engine) -> str:
+    """Say whether the source is free of the person; refuse if it is not: the next version would bring them back."""
+    try:
+        with engine.reading(table.source, [*table.public, *table.private]) as source:
+            select = conversion_sql(table_name, table, source, engine)
+            found = _count(engine, f"({select}) AS source", table, physical_names(table), person)
+    except (CatalogueError, EngineError):
+        return "cannot be read"
+    if found:
+        raise CatalogueError(
+            f"the source of {table_name} still has these rows, and the next version would bring them back: erase them "
+            f"there first",
+            table=table_name,
+        )
+    return "has no such row"
+
+
+def _count(engine: Engine, relation: str, table: Table, columns: Mapping[str, str], person: Mapping[str, str]) -> int:
+    if not set(person) <= set(columns):
+        raise CatalogueError("an older version does not have the columns that name the person: erase by others")
+    sql = f"SELECT count(*) AS n FROM {relation} WHERE {_matching(table, columns, person, engine)}"
+    return int(engine.query(sql).column("n")[0].as_py())
+
+
+def _matching(table: Table, columns: Mapping[str, str], person: Mapping[str, str], engine: Engine) -> str:
+    return " AND ".join(f"{columns[name]} = {_stored(table, name, value, engine)}" for name, value in person.items())
+
+
+def _stored(table: Table, name: str, value: str, engine: Engine) -> Any:
+    """Give a value as a snapshot keeps it."""
+    column = table.public[name]
+    try:
+        match column.type:
+            case "whole" | "number":
+                steps = Fraction(value) / (column.step or 1)
+                if steps.denominator != 1:
+                    raise ValueError
+                return str(steps.numerator)
+            case "date":
+                return engine.dialect.literal(datetime.date.fromisoformat(value))
+            case "moment":
+                return engine.dialect.literal(datetime.datetime.fromisoformat(value))
+            case "flag":
+                return engine.dialect.literal({"true": True, "false": False}[value.lower()])
+            case _:
+                return engine.dialect.literal(value)
+    except (ValueError, KeyError, ZeroDivisionError):
+        raise InputError(f"{value!r} is no value of {name}, which is declared {column.type!r}") from None

@@ -1,0 +1,149 @@
+"""Erasing a person: no snapshot has them any more, the rest is there, and nothing is done by halves."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from errorfloor.catalogue import load
+from errorfloor.cli.app import app
+from errorfloor.engines import open_engine
+from errorfloor.engines.duckdb import DuckDBEngine
+from errorfloor.errors import CatalogueError, EngineError, InputError
+from errorfloor.identity import KeyRing
+from errorfloor.ledger import open_ledger
+from errorfloor.service import open_database
+from errorfloor.vault import erase, plan_erasure, register
+
+DECLARED = """
+[tables.meters]
+source = "meters.parquet"
+version = "1"
+row_key = ["household", "day"]
+public = { household = "text", day = "whole" }
+owner = { column = "household", floor = 0.2 }
+private.kwh = { unit = "kWh", range = [0, 50], resolution = 0.001, floor = 0.5 }
+"""
+SUM = "SELECT sum(kwh) AS total FROM meters"
+PERSON = {"household": "H2"}
+
+
+def write_source(folder, homes):
+    rows = [(f"H{home}", day, 10.0 + home) for home in homes for day in range(5)]
+    names = ("household", "day", "kwh")
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    pq.write_table(pa.table(columns), folder / "meters.parquet")
+
+
+def declare(folder, version):
+    (folder / "errorfloor.toml").write_text(DECLARED.replace('version = "1"', f'version = "{version}"'))
+    return load(folder / "errorfloor.toml")
+
+
+def writing(declared):
+    return open_engine(declared.place, declared.folder, read_only=False)
+
+
+@pytest.fixture
+def homes(tmp_path):
+    """Forty homes, registered, and asked about once."""
+    write_source(tmp_path, range(40))
+    KeyRing.create(tmp_path / "keys.json")
+    declared = declare(tmp_path, "1")
+    with writing(declared) as engine:
+        register(declared, "meters", engine=engine)
+    open_ledger(declared.place, tmp_path, create=True).close()
+    with open_database(tmp_path / "errorfloor.toml") as database:
+        database.ask(SUM, spend=0.01)
+    return tmp_path
+
+
+def command(folder, *words):
+    given = ["erase", "--catalogue", str(folder / "errorfloor.toml"), "--table", "meters", *words, "--json"]
+    done = CliRunner().invoke(app, given, catch_exceptions=False)
+    return json.loads(done.stdout)
+
+
+def test_nothing_of_the_person_is_left_in_the_vault_and_what_was_charged_stays(homes):
+    with open_database(homes / "errorfloor.toml") as database:
+        before = database.left()[0].used
+    write_source(homes, [home for home in range(40) if home != 2])
+    declare(homes, "2")
+    planned = command(homes, "--where", "household=H2")
+    assert (planned["done"], planned["made"], planned["holding"], planned["answers"]) == (
+        False,
+        True,
+        {"1": 5},
+        {"1": 1},
+    )
+    done = command(homes, "--where", "household=H2", "--yes")
+    assert (done["done"], done["holding"], done["source"]) == (True, {"1": 5}, "has no such row")
+    assert len(list((homes / "vault.duckdb").glob("s_*.duckdb"))) == 1
+    declared = load(homes / "errorfloor.toml")
+    with writing(declared) as engine:
+        assert not register(declared, "meters", engine=engine).fresh  # the same as the source has now
+    with open_database(homes / "errorfloor.toml") as database:
+        assert database.tables()[0]["rows"] == 195
+        assert database.left()[0].used == before > 0
+        assert database.ask(SUM, spend=0.01).fresh == (True,)
+
+
+def test_erasing_that_was_killed_is_finished_by_doing_it_again(homes, monkeypatch):
+    write_source(homes, [home for home in range(40) if home != 2])
+    declared = declare(homes, "2")
+    with writing(declared) as engine:
+        monkeypatch.setattr(type(engine), "destroy", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            erase(declared, "meters", PERSON, engine=engine)
+    monkeypatch.undo()
+    with writing(declared) as engine:
+        done = erase(declared, "meters", PERSON, engine=engine)
+        assert (done.made, done.holding) == (False, {"1": 5})
+        with pytest.raises(InputError, match="nothing is to be erased"):
+            plan_erasure(declared, "meters", PERSON, engine=engine)
+
+
+def test_every_version_that_has_the_person_goes_and_others_stay(homes):
+    for version, left_out in (("2", ()), ("3", (2,)), ("4", (2, 7))):
+        write_source(homes, [home for home in range(40) if home not in left_out])
+        declared = declare(homes, version)
+        if version != "4":
+            with writing(declared) as engine:
+                register(declared, "meters", engine=engine)
+    with writing(declared) as engine:
+        with pytest.raises(InputError, match="--base"):
+            erase(declared, "meters", {"household": "H7"}, engine=engine)
+        done = erase(declared, "meters", {"household": "H7"}, engine=engine, base="3")
+        assert done.holding == {"1": 5, "2": 5, "3": 5}
+        assert len(engine.known()) == 1
+
+
+def test_half_done_work_is_refused_and_changes_nothing(homes):
+    with writing(declare(homes, "1")) as engine:
+        before = engine.known()
+        with pytest.raises(CatalogueError, match="declare a new version"):
+            erase(declare(homes, "1"), "meters", PERSON, engine=engine)
+        with pytest.raises(CatalogueError, match="source of meters still has these rows"):
+            erase(declare(homes, "2"), "meters", PERSON, engine=engine)
+        write_source(homes, [home for home in range(40) if home != 2])
+        for person, reason in (
+            ({"kwh": "3"}, "named by the owner's column or by the row key"),
+            ({}, "name a person by"),
+            ({"day": "monday"}, "is no value of day"),
+            ({"household": "H99"}, "nothing is to be erased"),
+        ):
+            with pytest.raises(InputError, match=reason):
+                erase(declare(homes, "2"), "meters", person, engine=engine)
+        assert engine.known() == before
+
+
+def test_a_vault_of_one_file_keeps_rows_that_are_dropped_and_says_so(tmp_path):
+    write_source(tmp_path, range(5))
+    declared = declare(tmp_path, "1")
+    with DuckDBEngine(tmp_path / "vault.duckdb", tmp_path, read_only=False) as engine:
+        register(declared, "meters", engine=engine)
+        write_source(tmp_path, [0, 1, 3, 4])
+        with pytest.raises(EngineError, match="--copy-from"):
+            erase(declare(tmp_path, "2"), "meters", PERSON, engine=engine)
