@@ -221,8 +221,9 @@ def test_file_that_is_no_duckdb_file_is_named(duckdb_place):
 
 @pytest.mark.parametrize(("writer", "advice"), [("v9.9.9", "pip install 'duckdb==9.9.9'"), (None, "is damaged")])
 def test_file_of_another_duckdb_is_refused_with_both_versions(duckdb_place, writer, advice):
-    opened(duckdb_place, read_only=False).close()
-    (file,) = duckdb_place.folder.glob("*.duckdb")
+    with opened(duckdb_place, read_only=False) as engine:
+        engine.create("numbers", ROWS)
+    (file,) = duckdb_place.folder.glob("vault.duckdb/*.duckdb")
     bytes_ = bytearray(file.read_bytes())
     bytes_[12:20] = (10**6).to_bytes(8, "little")  # a format that no release reads
     if writer:
