@@ -15,7 +15,6 @@ import errorfloor as ef
 from errorfloor.bulk import AnsweredColumn, Perturbation, ReleasedColumn
 from errorfloor.bulk.charging import Exposure, charges, evaluation_error
 from errorfloor.catalogue import PrivateColumn, load
-from errorfloor.cli import release as _  # noqa: F401  (a command is there once its module is)
 from errorfloor.cli.app import app
 from errorfloor.engines import open_engine
 from errorfloor.errors import AllowanceError, InputError
