@@ -15,7 +15,7 @@ from errorfloor.client import connect
 from errorfloor.dynamics import LinearSystem, plan_to_dict
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, RefusedError
 from errorfloor.identity import KeyRing
-from errorfloor.ledger import Account, MemoryLedger, open_ledger
+from errorfloor.ledger import Account, open_ledger
 from errorfloor.service import open_database
 from errorfloor.streams import Stream, Streams, journal
 from serving import CANARY, holds_canary, served
@@ -98,7 +98,7 @@ def test_pushed_measurements_are_what_the_library_would_answer_and_can_be_pulled
         name="cars",
         states=database.catalogue.streams["cars"].private,
         keys=database.keys,
-        ledger=MemoryLedger(),
+        ledger=database.ledger,
     ).trip("car 7", "monday")
     assert [one["answer"] for one in pushed] == [list(alone.answer([1000.0 + 30 * k])) for k in range(21)]
     assert all(one["fresh"] for one in pushed)
@@ -373,14 +373,20 @@ def test_plan_that_one_trip_cannot_pay_for_is_refused_at_the_start(tmp_path):
 
 
 def test_plan_in_a_file_gives_the_same_answers(tmp_path):
-    answers = []
     plan = VEHICLE.protect(max_loss=210000.0, protect="position", step="1")
-    for folder, system in ((tmp_path / "a", SYSTEM), (tmp_path / "b", 'plan = "cars.json"\npublic = ["speed"]\n')):
-        catalogue = declare(folder, system=system)
+    folder, answers = tmp_path / "cars", []
+    for system in (SYSTEM, 'plan = "cars.json"\npublic = ["speed"]\n'):
+        if answers:
+            (folder / "errorfloor.toml").write_text(CATALOGUE.format(place="", system=system, floor=20))
+        else:
+            declare(folder, system=system)
+        catalogue = folder / "errorfloor.toml"
         (folder / "cars.json").write_text(json.dumps(plan_to_dict(plan)))
         with open_database(catalogue) as database:
-            answers.append(Streams.of(database).answer("cars", entity="a", trip="t", step=9, measurement=[1.0]).answer)
-    assert answers[0] == answers[1]
+            trip = Streams.of(database).journal("cars").stream.trip("a", "t")
+            answers.append([float(trip.answer([1.0])[0]) for _ in range(10)])
+            charged = database.ledger.head().sequence
+    assert answers[0] == answers[1] and charged == 1, "one trip, one draw"
     for text, words in (("{", "is not a plan, or is damaged"), ('{"type": "Blob"}', "a plan is wanted")):
         (folder / "cars.json").write_text(text)
         with open_database(catalogue) as database, pytest.raises(CatalogueError, match=f"streams.cars: .*{words}"):

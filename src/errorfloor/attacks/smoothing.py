@@ -29,7 +29,8 @@ class Pushing(Protocol):
 
 def declared_streams(catalogue: Catalogue, seed: int | None = None) -> Streams:
     """Open the streams that a catalogue declares, on a ledger that is forgotten; the key follows from a seed."""
-    return Streams(catalogue, ledger=MemoryLedger(), keys=(SeededKeys(seed, "streams").next(),))
+    keys = (SeededKeys(seed, "streams").next(),)
+    return Streams(catalogue, ledger=MemoryLedger(), keys=keys, identity=None if seed is None else f"seed {seed}")
 
 
 def too_long(catalogue: Catalogue) -> list[str]:

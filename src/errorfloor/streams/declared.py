@@ -26,6 +26,8 @@ MOST_BYTES = 1 << 26  # of a plan's file
 class Streams:
     """The declared streams of a database, by name: what they promise, their answers, and a journal of each.
 
+    ``identity`` names what is measured where rows are generated and an audit is to be repeated; else it is drawn.
+
     Raises CatalogueError if a stream cannot be planned, or one trip of it would take more than an entity's allowance.
 
     >>> from errorfloor.service.example import example_database
@@ -36,10 +38,12 @@ class Streams:
     True
     """
 
-    def __init__(self, catalogue: Catalogue, *, ledger: Ledger, keys: Sequence[Key]) -> None:
+    def __init__(
+        self, catalogue: Catalogue, *, ledger: Ledger, keys: Sequence[Key], identity: str | None = None
+    ) -> None:
         self._declared = catalogue.streams
         self._journals = {
-            name: Journal(_stream(name, declared, catalogue.folder, ledger, keys))
+            name: Journal(_stream(name, declared, catalogue.folder, ledger, keys, identity))
             for name, declared in catalogue.streams.items()
         }
 
@@ -75,12 +79,20 @@ class Streams:
         return [_facts(name, journal.stream) for name, journal in self._journals.items()]
 
 
-def _stream(name: str, declared: Trajectories, folder: Path, ledger: Ledger, keys: Sequence[Key]) -> Stream:
+def _stream(
+    name: str, declared: Trajectories, folder: Path, ledger: Ledger, keys: Sequence[Key], identity: str | None
+) -> Stream:
     try:
         plan = _plan(declared, folder)
         noise = plan if declared.deviation is None else Robust(plan, np.asarray(declared.deviation))
         stream = Stream(
-            noise, name=name, states=declared.private, keys=keys, ledger=ledger, step=_decimal(declared.step)
+            noise,
+            name=name,
+            states=declared.private,
+            keys=keys,
+            ledger=ledger,
+            step=_decimal(declared.step),
+            identity=identity,
         )
         plan.check_carriable()
     except CatalogueError:

@@ -85,6 +85,7 @@ class Stream:
         ledger: Ledger,
         step: Any = None,
         beyond: str = "refuse",
+        identity: str | None = None,
     ) -> None:
         if not isinstance(plan, (Plan, Robust)):
             raise InputError(f"plan must be what protect gives, got {type(plan).__name__}")
@@ -101,7 +102,7 @@ class Stream:
         self._ledger = ledger
         self.lattice = self._lattice(step)
         self._halving = beyond == "halve"
-        self._proposed = secrets.token_hex(16)
+        self._proposed = secrets.token_hex(16) if identity is None else identity
         system, start = self.plan.system, self.plan.start
         self._law = law_digest(
             [start.noise.law, system.horizon, self.lattice.step, beyond],
