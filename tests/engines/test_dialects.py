@@ -232,8 +232,8 @@ def test_sums_are_exact_up_to_the_limit(engine):
         for j in range(9)
     ]
     relation = keep(engine, "large", list(largest), rows)
-    asked = [f"{dialect.total(name, bound, 9)} AS {name}" for name, bound in largest.items()]
-    asked.append(f"{dialect.total('i', 2**31 - 1, 2**40)} AS wide")
+    asked = [f"{dialect.text(dialect.total(name, bound, 9))} AS {name}" for name, bound in largest.items()]
+    asked.append(f"{dialect.text(dialect.total('i', 2**31 - 1, 2**40))} AS wide")
     found = engine.query(f"SELECT {', '.join(asked)} FROM {relation}").to_pylist()[0]
     assert {name: int(found[name]) for name in largest} == {name: 5 * bound + 2 for name, bound in largest.items()}
     assert found["wide"] == found["i"]
