@@ -67,10 +67,11 @@ def test_a_charge_on_postgresql_finds_everything_by_an_index(postgresql_ledger_p
     with postgresql_ledger_place.open() as ledger:
         ledger.charge(entries(0, 2000), ROOM, TERMS)
         engine = ledger._database.engine
-        ledger._database.run(lambda connection: connection.execute(text("ANALYZE errorfloor.ledger_entries")), "write")
+        for table in ("ledger_entries", "ledger_labels"):
+            ledger._database.run(lambda c, name=table: c.execute(text(f"ANALYZE errorfloor.{name}")), "write")
 
         def note(_connection, _cursor, statement, parameters, *_):
-            if statement.startswith("SELECT") and "ledger_entries" in statement:
+            if statement.startswith("SELECT") and ("ledger_entries" in statement or "ledger_labels" in statement):
                 statements.append((statement, parameters))
 
         event.listen(engine, "before_cursor_execute", note)

@@ -77,7 +77,8 @@ def test_a_server_that_answers_before_it_has_written_is_told_not_to(postgresql_l
     place = postgresql_ledger_place
     for setting, wanted in (("off", "on"), ("local", "local")):
         asked = f"{place.place}&options=-c%20synchronous_commit%3D{setting}"
-        with SqlLedger(asked, FileAnchor(place.anchor)) as ledger, ledger._database.engine.connect() as connection:
+        ledger = SqlLedger(asked, FileAnchor(place.anchor), create=True)
+        with ledger, ledger._database.engine.connect() as connection:
             assert (
                 connection.execution_options(mode="read").exec_driver_sql("SHOW synchronous_commit").scalar() == wanted
             )
@@ -194,7 +195,9 @@ def test_a_transaction_that_another_came_between_is_done_again(postgresql_ledger
                 attempts.append(statement)
                 if len(attempts) == 1:  # once the view is fixed, the same row changes, outside the queue
                     with other._database.engine.connect() as intruder, intruder.execution_options(mode="read").begin():
-                        intruder.execute(text("UPDATE errorfloor.ledger_accounts SET information = '2'"))
+                        intruder.execute(
+                            text("UPDATE errorfloor.ledger_accounts SET amount = '2' WHERE coordinate = 'A2'")
+                        )
 
         event.listen(ledger._database.engine, "after_cursor_execute", between)
         assert charge(ledger, 2) == [True]
