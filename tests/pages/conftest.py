@@ -74,7 +74,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     places = [HOSTILE if person % 2 else "'; DROP TABLE wages; --" for person in range(200)]
     wages = pa.table({"person": list(range(200)), "place": places, "pay": [float(20 + i % 30) for i in range(200)]})
     pq.write_table(wages, folder / "wages.parquet")
-    (folder / "errorfloor.toml").write_text(demo_catalogue(folder) + WAGES)
+    (folder / "errorfloor.toml").write_text(demo_catalogue(folder) + WAGES + "\n[limit]\nquestion = 1.0\n")
     declared = load(folder / "errorfloor.toml")
     KeyRing.create(folder / declared.place.keys)
     register_all(declared)

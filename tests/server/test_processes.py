@@ -15,7 +15,7 @@ import pytest
 
 from errorfloor.catalogue import load
 from errorfloor.ledger import open_ledger
-from serving import start_server, write_pay
+from serving import LIMIT, start_server, write_pay
 
 POSTGRESQL = any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb") is not None
 SERVERS = pytest.mark.xdist_group("engines")
@@ -39,6 +39,7 @@ def verified(catalogue):
 
 
 def test_64_clients_race_for_the_last_hundredth_and_never_overspend(catalogue):
+    catalogue.write_text(catalogue.read_text().replace(LIMIT, f"{LIMIT}running_per_token = {CLIENTS}\n"))
     on_postgresql = "postgresql" in load(catalogue).place.ledger
     options = ["--rate", "0", "--waiting", "128", *(["--workers", "2"] if on_postgresql else [])]
     server = start_server(catalogue, *options)
