@@ -86,7 +86,17 @@ class Custodian:
         self.must(folder, "ledger", "checkpoint", "--output", "checkpoint.json")
         to.mkdir()
         for name in FILES:
-            shutil.copy(folder / name, to)
+            put(folder / name, to)
+
+
+def put(path, folder):
+    """Copy a file, or the folder that a vault is, in place of the one that is there."""
+    drop(folder / path.name)
+    shutil.copytree(path, folder / path.name) if path.is_dir() else shutil.copy(path, folder)
+
+
+def drop(path):
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 @pytest.fixture
@@ -134,9 +144,9 @@ def test_no_file_of_a_backup_makes_the_ledger_forget_in_silence(custodian, backu
             folder = tmp_path / f"restored-{name}-{wrong}"
             shutil.copytree(tmp_path / "good", folder)
             if wrong == "missing":
-                (folder / name).unlink()
+                drop(folder / name)
             elif name:
-                shutil.copy(tmp_path / wrong / name, folder)
+                put(tmp_path / wrong / name, folder)
             outcome, said = restored(custodian, folder)
             wanted = OUTCOMES[name].get(wrong, SAME) if name else SAME
             if outcome == REFUSED:

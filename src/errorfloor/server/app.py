@@ -72,7 +72,7 @@ def create_app(
     >>> with example_database() as db:
     ...     app = create_app(db, tokens=TokenFile(None), settings=Settings())
     ...     sorted(app.openapi()["paths"])[:4]
-    ['/healthz', '/metrics', '/v1/ask', '/v1/designs']
+    ['/healthz', '/metrics', '/readyz', '/v1/ask']
     """
     beside = None if tokens.path is None else tokens.path.with_name("sessions.sqlite")
     store = Store(settings.sessions or beside)

@@ -13,7 +13,7 @@ def takes_more(entries: Sequence[Entry], allowances: Mapping[Account, Charge], l
     """Say whether some entries would take more than this share of an allowance if all of them were charged now.
 
     >>> account = Account("meters", "kwh", "")
-    >>> takes_more([Entry("a", {account: Charge(2.0, 0.0)}, {})], {account: Charge(10.0, 1.0)}, 0.1)
+    >>> takes_more([Entry("a" * 64, {account: Charge(2.0, 0.0)}, {})], {account: Charge(10.0, 1.0)}, 0.1)
     True
     """
     charged = asked(entries, [True] * len(entries))
