@@ -4,30 +4,17 @@
 infinite end means "no bound is known": 0 times it is 0, because what it stands for is finite.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.sql.double_words import quiet as quiet
 
 EXACT_INTEGER = 2**53  # every integer up to it is a double
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def quiet(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function meet infinities and 0·∞ without a warning: it takes care of them itself."""
-
-    @wraps(function)
-    def quietly(*args: P.args, **kwargs: P.kwargs) -> R:
-        with np.errstate(all="ignore"):
-            return function(*args, **kwargs)
-
-    return quietly
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from errorfloor.random.elementary import logarithm
-from errorfloor.sql.double_words import DoubleWord, unwarned
+from errorfloor.sql.double_words import DoubleWord, quiet
 
 FUNCTION_ERROR = 2.0**-90  # more than any function here is off by: of its value, or absolutely for ln and tanh
 TERMS = 27
@@ -45,7 +45,7 @@ def applied(function: str, parameters: tuple[Fraction, ...], value: DoubleWord) 
     raise ValueError(f"no function of a formula is called {function} with {len(parameters)} numbers")
 
 
-@unwarned
+@quiet
 def exponential(value: DoubleWord) -> DoubleWord:
     """e^x = 2^k · Σ rⁿ/n!, with r = x − k·ln 2 between −0.35 and 0.35."""
     cut = value.at_least(_SMALLEST_ARGUMENT)
@@ -59,7 +59,7 @@ def exponential(value: DoubleWord) -> DoubleWord:
     return total.scaled(exponent)
 
 
-@unwarned
+@quiet
 def natural_logarithm(value: DoubleWord) -> DoubleWord:
     """Ln x = y + z − z²/2 + …, with y a double near it and z = x·e^−y − 1, which is below 2⁻⁴⁰."""
     start = logarithm(np.atleast_1d(value.high)).reshape(np.shape(value.high))
@@ -73,7 +73,7 @@ def square_root(value: DoubleWord) -> DoubleWord:
     return value.root()
 
 
-@unwarned
+@quiet
 def hyperbolic_tangent(value: DoubleWord) -> DoubleWord:
     """Tanh x = 1 − 2/(e²ˣ + 1), cut where it is 1 to all digits."""
     cut = value.at_most(_LARGEST_TANH).at_least(-_LARGEST_TANH)

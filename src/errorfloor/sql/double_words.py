@@ -23,8 +23,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def unwarned(function: Callable[P, R]) -> Callable[P, R]:
-    """Let cells that have no value meet a division by zero: what comes out of it is never shown."""
+def quiet(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function meet infinities, 0·∞ and cells without a value unwarned: it takes care of them itself."""
 
     @wraps(function)
     def quietly(*args: P.args, **keywords: P.kwargs) -> R:
@@ -57,7 +57,7 @@ class DoubleWord:
         return cls(np.asarray(high), np.asarray(float(value - Fraction(high))))
 
     @classmethod
-    @unwarned
+    @quiet
     def of_words(cls, upper: Array, lower: Array) -> "DoubleWord":
         """Give whole numbers of 128 bits: upper·2⁶⁴ + lower, ``upper`` int64 and ``lower`` uint64.
 
@@ -80,7 +80,7 @@ class DoubleWord:
         """Give one of the numbers as a fraction."""
         return Fraction(float(self.high[place])) + Fraction(float(self.low[place]))
 
-    @unwarned
+    @quiet
     def __add__(self, other: "DoubleWord") -> "DoubleWord":
         high, rest = two_sum(self.high, other.high)
         low, last = two_sum(self.low, other.low)
@@ -93,12 +93,12 @@ class DoubleWord:
     def __sub__(self, other: "DoubleWord") -> "DoubleWord":
         return self + -other
 
-    @unwarned
+    @quiet
     def __mul__(self, other: "DoubleWord") -> "DoubleWord":
         high, rest = two_product(self.high, other.high)
         return DoubleWord(*fast_two_sum(high, rest + (self.high * other.low + self.low * other.high)))
 
-    @unwarned
+    @quiet
     def __truediv__(self, other: "DoubleWord") -> "DoubleWord":
         high = self.high / other.high
         product, rest = two_product(other.high, high)
@@ -119,7 +119,7 @@ class DoubleWord:
         assert result is not None
         return result
 
-    @unwarned
+    @quiet
     def root(self) -> "DoubleWord":
         """Give the square root of positive numbers."""
         high = np.sqrt(self.high)
@@ -142,7 +142,7 @@ class DoubleWord:
     def _where(self, condition: Array, other: "DoubleWord") -> "DoubleWord":
         return DoubleWord(np.where(condition, self.high, other.high), np.where(condition, self.low, other.low))
 
-    @unwarned
+    @quiet
     def nearest_whole(self) -> Array:
         """Give the nearest whole numbers, of absolute value below 2⁶²; one of two that are equally near."""
         whole = np.rint(self.high)
