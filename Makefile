@@ -5,13 +5,14 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test check docs bench pins ends bare clean
+.PHONY: help demo test check docs paper bench pins ends bare clean
 
 help:
 	@echo "make demo    answer questions about a generated table of meter readings"
 	@echo "make test    all tests"
 	@echo "make check   lint, types, import contract, docs"
 	@echo "make docs    the documentation as a site, in build/site; needs no network to read"
+	@echo "make paper   recompute every claim of the source paper, in paper-report"
 	@echo "make bench   measurements, as ratios"
 	@echo "make pins    resolve constraints.txt for every Python that is promised"
 	@echo "make ends    test the oldest DuckDB and sqlglot that the extras allow"
@@ -35,6 +36,9 @@ check: $(VENV)/.dev-ready
 docs: $(VENV)/.dev-ready
 	$(BIN)/mkdocs build --strict
 	@echo "open build/site/index.html"
+
+paper: $(VENV)/.demo-ready
+	$(BIN)/errorfloor paper --output paper-report
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks

@@ -30,7 +30,6 @@ ROOMS = (  # from the library to the server
     "streams",
     "attacks",
     "server",
-    "paper",
     "errors",
 )
 SHORT = {  # what the package itself offers under a short name

@@ -13,7 +13,6 @@ The map of the package, from the ground up (each room imports only from the room
 ``dp``          the same noise in differential-privacy terms
 ``dynamics``    the same for trajectories: one draw that protects a whole path
 ``plots``       pictures
-``paper``       the theory's source recomputed, claim by claim
 ``catalogue``   what the custodian declares: tables, private and public columns, ranges, floors, owners, versions
 ``identity``    keys, and labels that say when two draws are the same draw
 ``engines``     DuckDB, PostgreSQL and Spark: run a compiled plan, give Arrow
@@ -29,6 +28,8 @@ The map of the package, from the ground up (each room imports only from the room
 ``attacks``     adversaries that try to beat the floor
 ``cli``         the command line
 ============  ====================================================================================
+
+Beside the package, in a clone, ``paper`` recomputes the theory's source claim by claim: ``make paper``.
 
 >>> import errorfloor as ef
 >>> noise = ef.design(ef.Interval(-0.5, 0.5))

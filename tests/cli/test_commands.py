@@ -23,6 +23,13 @@ def test_help_names_every_command():
         assert name in shown.stdout
 
 
+def test_the_paper_is_recomputed_by_the_clone_that_the_command_lies_in(tmp_path):
+    refused = run("paper", "--format", "pdf", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "format must be 'html' or 'markdown', got 'pdf'" in refused.stderr
+    assert run("paper", "--help").stdout.count("needs a clone") == 1
+
+
 def test_version():
     assert run("--version").stdout.strip() == f"errorfloor {ef.__version__}"
 

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 import errorfloor as ef
 from errorfloor.designer.solvers import solve
 from errorfloor.errors import IllPosedError, InputError
-from errorfloor.paper.chord import SIDES
+from paper.chord import SIDES
 
 SQUARE = ef.Box([0, 0], [1, 1])
 RHOMBUS = SQUARE.image(SIDES)

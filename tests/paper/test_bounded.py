@@ -10,8 +10,8 @@ from errorfloor.designer import design
 from errorfloor.errors import IllPosedError, InputError
 from errorfloor.floors import floor
 from errorfloor.noise import RaisedCosine
-from errorfloor.paper.scalar_queries import WEIGHTS, corollary_five
 from errorfloor.support import Box, Interval
+from paper.scalar_queries import WEIGHTS, corollary_five
 
 
 @pytest.mark.parametrize("m", [1, 2, 5])

@@ -8,7 +8,7 @@ from scipy.special import jn_zeros
 
 from errorfloor.floors import floor
 from errorfloor.noise import BesselBall, LinearImage, Product, RaisedCosine
-from errorfloor.paper.chord import SIDES, along_the_chord, best_for, rhombus_diagonals
+from paper.chord import SIDES, along_the_chord, best_for, rhombus_diagonals
 
 CHORD = 3.2 / (4 * math.pi**2)
 

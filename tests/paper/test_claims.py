@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from errorfloor.errors import InputError
-from errorfloor.paper import Claim, Shown, claims
+from paper import Claim, Shown
+
+pytestmark = pytest.mark.xdist_group("paper")  # the claims are computed once
 
 # what the source numbers, and the further statements that the errata page is about
 STATEMENTS = [
@@ -55,9 +57,9 @@ ERRATA = {
 }
 
 
-@pytest.fixture(scope="module")
-def everything() -> list[Claim]:
-    return claims()
+@pytest.fixture
+def everything(recomputed) -> list[Claim]:
+    return recomputed[0]
 
 
 def test_every_number_agrees_with_its_independent_route_and_with_what_is_stated(everything):
@@ -94,9 +96,8 @@ def test_corollaries_and_theorems_come_in_the_papers_order(everything):
     assert len(set(wheres)) == len(wheres)
 
 
-def test_progress_counts_every_claim_once():
-    seen = []
-    found = claims(progress=lambda done, total, name: seen.append((done, total, name)))
+def test_progress_counts_every_claim_once(recomputed):
+    found, seen, _ = recomputed
     assert seen == [(k, len(found), claim.where) for k, claim in enumerate(found, start=1)]
 
 

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from errorfloor.paper.dynamic import best_covariance, by_matrices, loss_and_floor, stacked
+from paper.dynamic import best_covariance, by_matrices, loss_and_floor, stacked
 
 
 def test_closed_forms_of_the_traffic_example_agree_with_matrices():

@@ -13,9 +13,9 @@ from errorfloor import dp
 from errorfloor.designer import design
 from errorfloor.floors import floor
 from errorfloor.noise import Airy, Gaussian, Laplace, RaisedCosine
-from errorfloor.paper.discussion import HIGH, LOW, WEIGHTS, equal_quality, mutual_information, residual_range
-from errorfloor.paper.privacy import exact_delta, sufficient
 from errorfloor.support import Reals
+from paper.discussion import HIGH, LOW, WEIGHTS, equal_quality, mutual_information, residual_range
+from paper.privacy import exact_delta, sufficient
 
 
 def test_laplace_scale_is_sensitivity_over_epsilon():

@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from errorfloor.paper.stationarity import theorem_two
+from paper.stationarity import theorem_two
 
 
 def test_stationary_policy_solves_the_corrected_equation():

@@ -9,8 +9,8 @@ from errorfloor.designer import design
 from errorfloor.errors import IllPosedError
 from errorfloor.floors import floor
 from errorfloor.noise import Gaussian, Maxwell, RaisedCosine, TruncatedLaplace, Uniform
-from errorfloor.paper.unbounded import JACOBIAN, assumption_two, theorem_three
 from errorfloor.support import HalfLine, Interval, Reals
+from paper.unbounded import JACOBIAN, assumption_two, theorem_three
 
 
 def test_exponential_noise_lets_an_unbiased_estimator_beat_one_over_k():

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from errorfloor.errors import ConvergenceError
-from errorfloor.paper.chain import STEP, Chain
-from errorfloor.paper.weighted import bell, decay, in_the_continuum, policies
 from errorfloor.policies import interior
+from paper.chain import STEP, Chain
+from paper.weighted import bell, decay, in_the_continuum, policies
 
 
 def by_definition(chain: Chain, rows: np.ndarray) -> float:

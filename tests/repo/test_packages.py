@@ -1,5 +1,6 @@
 """What is built from the repository: an sdist that holds all of it, and a wheel that holds all of the package."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -47,6 +48,23 @@ def test_a_wheel_holds_the_package_with_its_proofs_and_pages_and_nothing_else(bu
     with zipfile.ZipFile(built[1]) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == {name.removeprefix("src/") for name in tracked if name.startswith("src/errorfloor/")}
+
+
+def test_an_installed_package_says_that_the_paper_is_recomputed_in_a_clone(built, tmp_path):
+    with zipfile.ZipFile(built[1]) as archive:
+        archive.extractall(tmp_path)
+    path = os.pathsep.join([str(tmp_path), *(place for place in sys.path if not place.startswith(str(ROOT / "src")))])
+    said = subprocess.run(
+        [sys.executable, "-m", "errorfloor", "paper"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    words = " ".join(said.stderr.split())
+    assert said.returncode == 2
+    assert "errorfloor paper needs a clone" in words
+    assert "run `make paper` there" in words
 
 
 def test_the_package_page_has_no_link_that_leads_nowhere():

@@ -55,7 +55,6 @@ ROOMS = [
     "identity",
     "ledger",
     "noise",
-    "paper",
     "plots",
     "policies",
     "pricing",

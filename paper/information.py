@@ -7,7 +7,7 @@ import numpy as np
 from errorfloor.floors import floor
 from errorfloor.noise import Gaussian, RaisedCosine
 from errorfloor.noise.quadrature import integrate
-from errorfloor.paper.model import Claim, Shown
+from paper.model import Claim, Shown
 
 
 def density_of_answer() -> Claim:

@@ -7,9 +7,9 @@ import numpy as np
 from errorfloor.designer import design
 from errorfloor.floors import floor
 from errorfloor.noise import RaisedCosine
-from errorfloor.paper.chain import Chain
-from errorfloor.paper.model import Claim, Drawing, Shown
 from errorfloor.support import Box, Interval
+from paper.chain import Chain
+from paper.model import Claim, Drawing, Shown
 
 
 def smart_meter() -> Claim:

@@ -1,13 +1,13 @@
 """The report as Markdown, with its figures in a folder beside it."""
 
-from errorfloor.paper import words
-from errorfloor.paper.model import Claim
+from paper import words
+from paper.model import Claim
 
 
 def render(claims: list[Claim]) -> str:
     """Give the whole text: verdicts first, then a section a claim.
 
-    >>> from errorfloor.paper.model import Shown
+    >>> from paper.model import Shown
     >>> claim = Claim("Theorem 0", "sums", "1 + 1 = 2", "the same", "holds", (Shown("1 + 1", 2.0, 2.0, "fingers"),))
     >>> print(render([claim]).splitlines()[0])
     # The source paper, recomputed claim by claim

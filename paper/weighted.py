@@ -7,8 +7,8 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.noise import RaisedCosine
-from errorfloor.paper.chain import STEP, Chain
-from errorfloor.paper.model import Claim, Drawing, Shown
+from paper.chain import STEP, Chain
+from paper.model import Claim, Drawing, Shown
 
 
 def bell(between: str = "middle") -> Chain:

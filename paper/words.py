@@ -2,7 +2,7 @@
 
 import re
 
-from errorfloor.paper.model import Claim, Shown
+from paper.model import Claim, Shown
 
 TITLE = "The source paper, recomputed claim by claim"
 INTRODUCTION = (

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from errorfloor.errors import InputError
-from errorfloor.paper import markdown, page
-from errorfloor.paper.model import Claim
-from errorfloor.paper.order import ORDER, Progress
+from paper import markdown, page
+from paper.model import Claim
+from paper.order import Progress, claims
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,14 @@ def write_report(folder: str | Path, format: str = "html", *, progress: Progress
     """
     if format not in ("html", "markdown"):
         raise InputError(f"format must be 'html' or 'markdown', got {format!r}")
+    return write_claims(claims(progress), folder, format)
+
+
+def write_claims(found: list[Claim], folder: str | Path, format: str) -> Report:
+    """Write a report of claims that are computed already."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    found: list[Claim] = []
-    pictures: dict[str, bytes] = {}
-    for done, build in enumerate(ORDER, start=1):
-        claim = build()
-        found.append(claim)
-        pictures |= {drawing.name: _as_png(drawing.draw()) for drawing in claim.drawings}
-        if progress is not None:
-            progress(done, len(ORDER), claim.where)
+    pictures = {drawing.name: _as_png(drawing.draw()) for claim in found for drawing in claim.drawings}
     if format == "html":
         report = target / "report.html"
         report.write_text(page.render(found, pictures), encoding="utf-8")

@@ -8,10 +8,10 @@ import numpy as np
 
 from errorfloor.floors import floor
 from errorfloor.noise import Gaussian, Laplace, RaisedCosine, TruncatedLaplace, Uniform
-from errorfloor.paper.discussion import WEIGHTS, residual_range
-from errorfloor.paper.dynamic import loss_and_floor
-from errorfloor.paper.privacy import exact_delta, sufficient
 from errorfloor.plots.canvas import COLOURS, canvas
+from paper.discussion import WEIGHTS, residual_range
+from paper.dynamic import loss_and_floor
+from paper.privacy import exact_delta, sufficient
 
 
 def draw_corollary_six() -> Any:

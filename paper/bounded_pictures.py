@@ -8,12 +8,12 @@ import numpy as np
 
 from errorfloor.floors import floor
 from errorfloor.noise import RaisedCosine, TruncatedLaplace, Uniform
-from errorfloor.paper.chain import STEP
-from errorfloor.paper.chord import along_the_chord
-from errorfloor.paper.scalar_queries import HOUSEHOLDS
-from errorfloor.paper.weighted import bell, decay, policies
 from errorfloor.plots import compare, density
 from errorfloor.plots.canvas import canvas
+from paper.chain import STEP
+from paper.chord import along_the_chord
+from paper.scalar_queries import HOUSEHOLDS
+from paper.weighted import bell, decay, policies
 
 
 def draw_chord() -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from errorfloor import dp
 from errorfloor.noise import Gaussian, Laplace
-from errorfloor.paper.model import Claim, Drawing, Shown
+from paper.model import Claim, Drawing, Shown
 
 
 def laplace_proposition() -> Claim:

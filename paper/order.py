@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from errorfloor.paper import (
+from paper import (
     bounded,
     chord,
     discussion,
@@ -14,7 +14,7 @@ from errorfloor.paper import (
     unbounded,
     weighted,
 )
-from errorfloor.paper.model import Claim
+from paper.model import Claim
 
 Progress = Callable[[int, int, str], None]
 
@@ -69,11 +69,7 @@ ORDER: tuple[Callable[[], Claim], ...] = (
 def claims(progress: Progress | None = None) -> list[Claim]:
     """Compute every claim; ``progress(done, total, name)`` is called after each.
 
-    >>> from errorfloor.paper import claims
-    >>> everything = claims()
-    >>> all(claim.settled for claim in everything)
-    True
-    >>> everything[0].where, everything[-1].where
+    >>> ORDER[0]().where, ORDER[-1]().where
     ('Assumption 2 (iii) (label assum:1)', 'Proposition 5 (appendix)')
     """
     found = []

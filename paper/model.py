@@ -60,7 +60,7 @@ class Drawing:
 
     def draw(self) -> Any:
         """Give the Matplotlib figure (extra ``plots``)."""
-        from errorfloor.paper import bounded_pictures, unbounded_pictures
+        from paper import bounded_pictures, unbounded_pictures
 
         return {**bounded_pictures.PICTURES, **unbounded_pictures.PICTURES}[self.name]()
 

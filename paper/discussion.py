@@ -12,8 +12,8 @@ from errorfloor.designer import design
 from errorfloor.floors import floor
 from errorfloor.noise import Gaussian, Laplace
 from errorfloor.noise.quadrature import integrate
-from errorfloor.paper.model import Claim, Drawing, Shown
 from errorfloor.support import Reals
+from paper.model import Claim, Drawing, Shown
 
 WEIGHTS = np.array([0.5, 0.3, 0.2])
 LOW, HIGH = 1.0, 2.0

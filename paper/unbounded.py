@@ -9,8 +9,8 @@ from errorfloor.designer import design
 from errorfloor.errors import IllPosedError
 from errorfloor.noise import Gaussian, TruncatedLaplace
 from errorfloor.noise.quadrature import integrate
-from errorfloor.paper.model import Claim, Drawing, Shown
 from errorfloor.support import HalfLine, Interval, Reals
+from paper.model import Claim, Drawing, Shown
 
 ANSWERS = 100
 JACOBIAN = np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 1.0]])

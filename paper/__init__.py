@@ -21,8 +21,8 @@ each with a verdict and the numbers that show it; ``write_report(folder)`` puts 
 ====================  ==================================================================================
 """
 
-from errorfloor.paper.model import Claim, Drawing, Shown
-from errorfloor.paper.order import claims
-from errorfloor.paper.report import Report, write_report
+from paper.model import Claim, Drawing, Shown
+from paper.order import claims
+from paper.report import Report, write_report
 
 __all__ = ["Claim", "Drawing", "Report", "Shown", "claims", "write_report"]

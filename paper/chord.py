@@ -8,7 +8,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.floors import Floor, floor
 from errorfloor.noise import BesselBall, LinearImage, Product, RaisedCosine
-from errorfloor.paper.model import Claim, Drawing, Shown
+from paper.model import Claim, Drawing, Shown
 
 SIDES = np.array([[1.0, 0.6], [0.0, 0.8]])  # columns: two unit vectors with cosine 0.6
 

@@ -4,8 +4,8 @@ import base64
 from collections.abc import Mapping
 from html import escape
 
-from errorfloor.paper import words
-from errorfloor.paper.model import Claim
+from paper import words
+from paper.model import Claim
 
 STYLE = """
 :root { color-scheme: light dark; --text: #1d2328; --paper: #ffffff; --faint: #5b6670; --line: #d5dbe1; --card: #f4f6f8;
@@ -40,7 +40,7 @@ figcaption { margin-top: .5rem; font-size: .9rem; color: var(--faint); }
 def render(claims: list[Claim], pictures: Mapping[str, bytes]) -> str:
     """Give the whole page; ``pictures`` maps the names of drawings to PNG files.
 
-    >>> from errorfloor.paper.model import Shown
+    >>> from paper.model import Shown
     >>> claim = Claim("Theorem 0", "sums", "1 + 1 = 2", "the same", "holds", (Shown("1 + 1", 2.0, 2.0, "fingers"),))
     >>> "<td class='holds'>holds</td>" in render([claim], {})
     True

@@ -7,7 +7,7 @@ import numpy as np
 
 from errorfloor.floors import floor
 from errorfloor.noise import Gaussian
-from errorfloor.paper.model import Claim, Shown
+from paper.model import Claim, Shown
 
 
 def sign_of_derivative() -> Claim:

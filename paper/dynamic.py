@@ -6,7 +6,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.dynamics import LinearSystem
-from errorfloor.paper.model import Claim, Drawing, Shown
+from paper.model import Claim, Drawing, Shown
 
 STATE, OUTPUT = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[1.0, 0.0]])
 
