@@ -4,15 +4,18 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
+unexport PYTHONDONTWRITEBYTECODE # hundreds of processes of the tests would compile everything anew
 
-.PHONY: help demo test check docs paper bench pins ends bare clean
+.PHONY: help demo quick test check docs paper soak bench pins ends bare clean
 
 help:
 	@echo "make demo    answer questions about a generated table of meter readings"
-	@echo "make test    all tests"
-	@echo "make check   lint, types, import contract, docs"
+	@echo "make quick   the tests of a minute or so: no server of another engine, no browser, no kills, no long computation"
+	@echo "make test    all tests, and the documentation as a site"
+	@echo "make check   lint, types, import contract"
 	@echo "make docs    the documentation as a site, in build/site; needs no network to read"
 	@echo "make paper   recompute every claim of the source paper, in paper-report"
+	@echo "make soak    the tests that try at random, fifty times as long"
 	@echo "make bench   measurements, as ratios"
 	@echo "make pins    resolve constraints.txt for every Python that is promised"
 	@echo "make ends    test the oldest DuckDB and sqlglot that the extras allow"
@@ -22,6 +25,9 @@ help:
 demo: $(VENV)/.demo-ready
 	$(BIN)/errorfloor demo --output demo-output
 
+quick: $(VENV)/.dev-ready
+	$(BIN)/pytest -n auto -m "not engines and not browser and not kills and not long"
+
 test: $(VENV)/.dev-ready
 	$(BIN)/pytest -n auto
 
@@ -30,8 +36,6 @@ check: $(VENV)/.dev-ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/mkdocs build --strict
-	$(BIN)/pytest tests/repo
 
 docs: $(VENV)/.dev-ready
 	$(BIN)/mkdocs build --strict
@@ -39,6 +43,9 @@ docs: $(VENV)/.dev-ready
 
 paper: $(VENV)/.demo-ready
 	$(BIN)/errorfloor paper --output paper-report
+
+soak: $(VENV)/.dev-ready
+	ERRORFLOOR_SOAK=1 $(BIN)/pytest -n auto -m soak
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks

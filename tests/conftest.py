@@ -9,6 +9,9 @@
 ``duckdb_place``, ``postgresql_place`` and ``spark_place`` give one of them, ``every_place`` all of them at once.
 PostgreSQL and Spark tests stay on one worker of ``pytest -n``, so that each is started at most once. An engine that
 is not installed is not tested, and the last lines of the run say so; one that is installed and does not start fails.
+
+``LEFT_OUT`` lists what ``make quick`` leaves out and why; every other test is quick. The tests of a file share a
+worker, since they share what the file makes once.
 """
 
 import os
@@ -50,6 +53,29 @@ SERVERS = [pytest.mark.xdist_group("engines")]
 PARAMETERS = [
     pytest.param(name, marks=[] if name == "duckdb" else SERVERS, id=name) for name, here in HERE.items() if here
 ]
+
+
+LEFT_OUT = {  # by mark, folders and files that wear it; a test on PostgreSQL, Spark or in the browser wears it anyway
+    "kills": ("ledger/test_crashes.py", "server/test_processes.py"),
+    "long": ("designer", "finite_elements", "noise", "policies", "counts", "paper", "documentation", "examples"),
+    "soak": (),
+}
+HERE_ARE_TESTS = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests as LEFT_OUT says, and keep each file on one worker; those that share a server stay with the server."""
+    for item in items:
+        group = next((mark.args[0] for mark in item.iter_markers("xdist_group")), None)
+        if group is not None:
+            item.add_marker(group)
+        if item.path.is_relative_to(HERE_ARE_TESTS):
+            place = item.path.relative_to(HERE_ARE_TESTS).as_posix()
+            for mark, places in LEFT_OUT.items():
+                if place.startswith(places):
+                    item.add_marker(mark)
+            if group is None:
+                item.add_marker(pytest.mark.xdist_group(place))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
