@@ -12,11 +12,13 @@ import os
 import socket
 import sqlite3
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -187,8 +189,6 @@ def search(report, folder, count=FUZZED):
 
 def described(report, folder, examples=EXAMPLES):
     """Run schemathesis over the OpenAPI description, all phases and checks."""
-    import subprocess
-
     (folder / "schemathesis.toml").write_text(
         '[checks.positive_data_acceptance]\nexpected-statuses = ["2xx", 403, 404, 409, 422]\n'
     )
@@ -203,24 +203,17 @@ def described(report, folder, examples=EXAMPLES):
     assert done.returncode == 0
 
 
-def hostile(report, folder, readers=16, rounds=100):
-    """An analyst's small question beside readers who ask the largest that they may, as fast as they can."""
-    catalogue = write_pay(folder / "hostile")
-    tokens = TokenFile(catalogue.parent / "tokens.json")
-    reader, analyst = (tokens.create(role.value, role)[1] for role in (Role.READER, Role.ANALYST))
-    server = start_server(catalogue, "--rate", "0", "--audit-log", folder / "audit.log")
-    server.token = analyst
-    headers = {"Authorization": f"Bearer {reader}", "Content-Type": "application/json"}
-    large = json.dumps(
-        {"sql": "SELECT person, team, hired, age, count(*) AS n FROM pay GROUP BY person, team, hired, age"}
-    )
-    over, memory = threading.Event(), []
+def hostile(report, folder, readers=16, rounds=300, people=100_000):
+    """An analyst's small question beside readers who ask the largest that they may, as fast as they can.
 
-    def attack():
-        line = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
-        while not over.is_set():
-            line.request("POST", "/v1/ask", large, headers)
-            line.getresponse().read()
+    Measured once every reader has had an answer: by then the server knows what they ask.
+    """
+    catalogue = write_pay(folder / "hostile", people=people)
+    tokens = TokenFile(catalogue.parent / "tokens.json")
+    _, analyst = tokens.create("analyst", Role.ANALYST)
+    texts = [tokens.create(f"reader-{number}", Role.READER)[1] for number in range(readers)]
+    server = start_server(catalogue, "--rate", "0", "--audit-log", folder / "audit.log")
+    server.token, memory = analyst, []
 
     def asked(first):
         line, taken = Line(server), []
@@ -230,21 +223,36 @@ def hostile(report, folder, readers=16, rounds=100):
             taken.append(time.perf_counter() - start)
             pages = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1])
             memory.append(pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
-        return quantile(taken, 0.99)
+        return quantile(taken[rounds // 10 :], 0.5), quantile(taken[rounds // 10 :], 0.99)
 
     try:
         alone = asked(1)
-        with ThreadPoolExecutor(readers) as pool:
-            for _ in range(readers):
-                pool.submit(attack)
-            try:
-                beside = asked(2)
-            finally:
-                over.set()
+        with attacked(server.url, texts) as attack:
+            beside = asked(2)
+            attack.terminate()
+            told = attack.stdout.read().split()
     finally:
         server.stop()
-    row = [f"{readers} hostile readers", beside / alone, f"{max(memory):.0f}"]
-    report.rows("An analyst's question beside hostile readers", ["", "p99, × alone", "memory, MB"], [row])
+    ratios = [there / here for here, there in zip(alone, beside, strict=True)]
+    row = [f"{readers} hostile readers", *ratios, f"{max(memory):.0f}", str(told.count("200"))]
+    columns = ["", "p50, × alone", "p99, × alone", "memory, MB", "large answers"]
+    report.rows("An analyst's question beside hostile readers", columns, [row])
+
+
+@contextmanager
+def attacked(url, tokens):
+    """Let a process of its own ask for the largest answers, until every token had one and then until it is ended."""
+    command = [sys.executable, "-m", "benchmarks.hostile", url]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        process.stdin.write("\n".join(tokens))
+        process.stdin.close()
+        assert process.stdout.readline() == "all\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 def slow_lines(report, folder, count=2000, seconds=60.0):

@@ -46,17 +46,17 @@ age = "whole"
 """
 
 
-def write_pay(folder, *, ledger=None, quota="", floor=1000.0, wages=None):
+def write_pay(folder, *, ledger=None, quota="", floor=1000.0, wages=None, people=PEOPLE):
     """Declare and register a table of wages, one of which is the canary; give its catalogue."""
     import datetime
 
     folder.mkdir(parents=True, exist_ok=True)
-    paid = [float(CANARY) if i == 17 else 30000.0 + 137.25 * i for i in range(PEOPLE)] if wages is None else wages
+    paid = [float(CANARY) if i == 17 else 30000.0 + 137.25 * i for i in range(people)] if wages is None else wages
     table = {
-        "person": list(range(PEOPLE)),
-        "team": [["north", "süd", "a'b"][i % 3] for i in range(PEOPLE)],
-        "hired": [datetime.date(2001, 1, 1) + datetime.timedelta(days=31 * (i % 40)) for i in range(PEOPLE)],
-        "age": [20 + i % 45 for i in range(PEOPLE)],
+        "person": list(range(people)),
+        "team": [["north", "süd", "a'b"][i % 3] for i in range(people)],
+        "hired": [datetime.date(2001, 1, 1) + datetime.timedelta(days=31 * (i % 40)) for i in range(people)],
+        "age": [20 + i % 45 for i in range(people)],
         "wage": paid,
     }
     pq.write_table(pa.table(table), folder / "pay.parquet")

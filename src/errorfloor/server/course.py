@@ -7,6 +7,7 @@ import datetime
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from errorfloor.catalogue.model import Limit
 from errorfloor.engines.allotment import Allotment
@@ -19,6 +20,7 @@ from errorfloor.service import Price
 from errorfloor.service.attending import Attendant
 from errorfloor.service.preparation import Prepared
 
+Result = TypeVar("Result")
 Noted = Callable[[Price, Sequence[bool], Sequence[str]], None]
 
 
@@ -68,8 +70,23 @@ class Course(Attendant):
         self.allotment = Allotment() if limit is None else Allotment(limit.cells, limit.memory)
         self._given_up = self._is_charged = False
         self._cost = 0.0
+        self._begun = 0.0
+        self.thought = 0.0  # seconds of this process's work before anything private was read
         self._looked: tuple[float, datetime.datetime] | None = None
         self.left: tuple[float, datetime.datetime] | None = None
+
+    def timed(self, work: Callable[[], Result]) -> Callable[[], Result]:
+        """Give work that notes what it takes, in the thread that does it, until private columns are read."""
+
+        def timed() -> Result:
+            self._begun = time.thread_time()
+            try:
+                return work()
+            finally:
+                if self._looked is None:
+                    self.thought = time.thread_time() - self._begun
+
+        return timed
 
     def priced(self, prepared: Prepared) -> None:
         """Refuse what is too large, or takes too long to answer: after the charge it would not be given up."""
@@ -103,6 +120,7 @@ class Course(Attendant):
         with self._lock:
             self._is_charged = True
         self._cost = cost
+        self.thought = time.thread_time() - self._begun
         self._looked = time.monotonic(), datetime.datetime.now(datetime.UTC)
 
     def give_up(self) -> bool:

@@ -93,7 +93,7 @@ class Door:
         self.under_way.enter(token.id)
         streaming = False
         try:
-            reply = await self._on_the_grid(request, with_attendant, course)
+            reply = await self._on_the_grid(request, with_attendant, course, asker=token.id)
             if isinstance(reply, StreamingResponse):
                 reply.body_iterator = self._counted(reply.body_iterator, token.id)
                 streaming = True
@@ -113,9 +113,11 @@ class Door:
 
         return await self._on_the_grid(request, started, course)
 
-    async def _on_the_grid(self, request: Request, work: Callable[[], Response], course: Course) -> Response:
+    async def _on_the_grid(
+        self, request: Request, work: Callable[[], Response], course: Course, *, asker: str = ""
+    ) -> Response:
         """Work; a client that goes away stops it as long as nothing is charged, and changes nothing after that."""
-        working = asyncio.create_task(self.threads.run(work, course))
+        working = asyncio.create_task(self.threads.run(work, course, asker=asker))
         watching = asyncio.create_task(_gone(request))
         try:
             await asyncio.wait([working, watching], return_when=asyncio.FIRST_COMPLETED)

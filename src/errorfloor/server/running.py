@@ -6,6 +6,7 @@ import resource
 import signal
 import socket
 import ssl
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,6 +28,7 @@ from errorfloor.service import open_database
 from errorfloor.streams import Streams
 
 BACKLOG = 1024  # connections that wait while every process is busy
+SWITCH = 0.001  # seconds after which a thread that computes lets the others go on: small questions beside large ones
 PATIENCE = 30  # seconds within which a process must show that it lives
 
 
@@ -44,6 +46,7 @@ class Plan:
 
     def __call__(self) -> FastAPI:
         """Open the tables and give the app that serves them."""
+        sys.setswitchinterval(SWITCH)
         known = TokenFile(self.tokens)
         for token in self.temporary:
             known.accept(token)

@@ -1,7 +1,6 @@
 """Threads: the event loop only reads and writes; whatever thinks, waits for a disk or an engine, does so elsewhere."""
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -10,6 +9,7 @@ from typing import TypeVar
 from errorfloor.server.course import Course
 from errorfloor.server.failures import DoorError
 from errorfloor.server.grid import COARSE
+from errorfloor.server.turns import Turns
 
 Result = TypeVar("Result")
 
@@ -17,9 +17,10 @@ Result = TypeVar("Result")
 class Threads:
     """A fixed number of threads with a bounded queue, for one event loop.
 
-    Guarantee: at most ``count`` pieces of work run and ``waiting`` wait. Those whose request was given up count as long
-    as they run: a thread cannot be stopped. Those that looked at something private count until their reply leaves, on
-    the grid, so that when the next one begins shows no more than that.
+    Guarantee: at most ``count`` pieces of work run and ``waiting`` wait; of those who ask large questions one at a time
+    is served. Those whose request was given up count as long as they run: a thread cannot be stopped. Those that looked
+    at something private count until their reply leaves, on the grid, so that when the next one begins shows no more
+    than that.
 
     >>> threads = Threads(2, waiting=8, time_limit=5.0)
     >>> asyncio.run(threads.run(lambda: 6 * 7))
@@ -37,18 +38,13 @@ class Threads:
         changed: Callable[[int, int], None] = lambda busy, queued: None,
     ) -> None:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix=f"errorfloor-{name}")
-        self._count, self._waiting, self._time_limit = count, waiting, time_limit
-        self._queue: deque[asyncio.Future[None]] = deque()
-        self._changed = changed  # is told how many are busy, and how many wait
-        self.busy = 0
+        self._time_limit = time_limit
+        self._turns = Turns(count, waiting, changed)  # is told how many are busy, and how many wait
 
-    @property
-    def queued(self) -> int:
-        """How many wait for a thread."""
-        return sum(not turn.done() for turn in self._queue)
-
-    async def run(self, work: Callable[[], Result], course: Course | None = None) -> Result:
+    async def run(self, work: Callable[[], Result], course: Course | None = None, *, asker: str = "") -> Result:
         """Do work in a thread; a ``course`` says whether it can still be given up, and when its reply may leave.
+
+        The ``asker`` waits for those who ask large questions if that is what the asker did before.
 
         Raises DoorError (503) if too many are waiting, or the time is over before anything was charged. After a charge
         it takes the time that it takes.
@@ -56,18 +52,18 @@ class Threads:
         loop = asyncio.get_running_loop()
         course = Course(COARSE, time_limit=self._time_limit) if course is None else course
         deadline = loop.time() + self._time_limit
-        await self._turn(deadline)
+        large = await self._turn(asker, deadline)
         told: asyncio.Future[Result] = loop.create_future()
         try:
-            future = self._pool.submit(work)
+            future = self._pool.submit(course.timed(work))
         except RuntimeError:  # the pool is closed
-            self._next()
+            self._turns.end(large)
             raise _stopping() from None
 
         def ended(future: "Future[Result]") -> None:
             _tell(future, told)
             if abandoned:
-                self._next()
+                self._turns.end(large, asker, course.thought)
 
         def done(future: "Future[Result]") -> None:
             with suppress(RuntimeError):  # the loop is closed, and nobody waits
@@ -80,7 +76,7 @@ class Threads:
         finally:
             if future.done():
                 _look_at(told)
-                self._next()
+                self._turns.end(large, asker, course.thought)
             else:
                 told.cancel()
                 abandoned = True  # it runs on, and its turn ends with it
@@ -99,39 +95,13 @@ class Threads:
             raise course.public(problem) from None
         return told.result()
 
-    async def _turn(self, deadline: float) -> None:
-        """Wait for a turn."""
-        if self.busy < self._count:
-            self.busy += 1
-            self._changed(self.busy, self.queued)
-            return
-        if self.queued >= self._waiting:
-            raise DoorError(
-                503, "busy", "too many questions are waiting already: try again", headers={"Retry-After": "1"}
-            )
-        turn = asyncio.get_running_loop().create_future()
-        self._queue.append(turn)
-        self._changed(self.busy, self.queued)
+    async def _turn(self, asker: str, deadline: float) -> bool:
+        """Wait for a turn; say whether it is one of those for large questions."""
         try:
             async with asyncio.timeout_at(deadline):
-                await turn
-        except BaseException as problem:
-            if turn.done() and not turn.cancelled():
-                self._next()  # it came in the same moment
-            if isinstance(problem, TimeoutError):
-                raise self._out_of_time() from None
-            raise
-
-    def _next(self) -> None:
-        """End a turn: it is that of the one who waits for longest."""
-        while self._queue:
-            turn = self._queue.popleft()
-            if not turn.done():  # nobody waits any more for one that is
-                turn.set_result(None)
-                break
-        else:
-            self.busy -= 1
-        self._changed(self.busy, self.queued)
+                return await self._turns.begin(asker)
+        except TimeoutError:
+            raise self._out_of_time() from None
 
     def _out_of_time(self) -> DoorError:
         return DoorError(

@@ -72,7 +72,7 @@ def _drawn(one: PreparedOutput, prepared: Prepared, key: Key) -> Array | None:
 def _numbers(one: PreparedOutput, value: DoubleWord, noise: Array | None, prepared: Prepared) -> Numbers:
     defined = prepared.bounds_of(one).defined
     if one.added is None or noise is None:
-        return _where(defined, list(map(_plain, value.high.tolist(), value.low.tolist())))
+        return _where(defined, _plain_numbers(value))
     safe = DoubleWord(np.where(defined, value.high, 0.0), np.where(defined, value.low, 0.0))
     return _where(defined, released(safe, noise, one.added.offset, one.added.lattice).tolist())
 
@@ -89,6 +89,14 @@ def _shown(one: PreparedOutput, values: Numbers) -> dict[str, Numbers]:
     low = [None if value is None else value - added.high for value in values]
     high = [None if value is None else value - added.low for value in values]
     return {name: values, f"{name}_low": low, f"{name}_high": high}
+
+
+def _plain_numbers(value: DoubleWord) -> Numbers:
+    """Give public numbers, as integers where they are whole."""
+    if np.all((value.low == 0) & (np.rint(value.high) == value.high) & (np.abs(value.high) < 2**53)):
+        whole: list[int] = value.high.astype(np.int64).tolist()
+        return list(whole)
+    return list(map(_plain, value.high.tolist(), value.low.tolist()))
 
 
 def _plain(high: float, low: float) -> int | float:

@@ -4,11 +4,13 @@ import datetime
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_up
 from errorfloor.identity import Part
 from errorfloor.sql.plan import Question
@@ -30,21 +32,25 @@ def arranged(
     columns: dict[str, Sequence[Any]] = {
         key.name: [group[place] for group in groups] for place, key in enumerate(question.keys)
     }
+    shown = [name for name in question.selected if name in columns and name not in released]
     columns |= released
-    shown = [columns[name] for name in question.selected if name in columns and name not in released]
-    places = sorted(range(len(groups)), key=lambda place: [_rank(values[place]) for values in shown])
+    places = np.arange(len(groups))
+    for name in reversed(shown):
+        places = places[_order(columns[name], places, descending=False)]
     for wanted in reversed(question.order):
-        values = columns[wanted.name]
-        places.sort(key=partial(_ranked, values), reverse=wanted.descending)
-    return tuple(places if question.limit is None else places[: question.limit])
+        places = places[_order(columns[wanted.name], places, descending=wanted.descending)]
+    return tuple(places[: question.limit].tolist())
 
 
-def _ranked(values: Sequence[Any], place: int) -> tuple[bool, Any]:
-    return _rank(values[place])
-
-
-def _rank(value: Any) -> tuple[bool, Any]:
-    return (False, 0) if value is None else (True, value)
+def _order(values: Sequence[Any], places: Array, *, descending: bool) -> Array:
+    """Give the stable order of the values in some places; of a large table without holding other threads up."""
+    try:
+        column = pa.array(values).take(pa.array(places))
+    except (pa.ArrowException, OverflowError):  # numbers that Arrow does not hold
+        ranks = [(False, 0) if values[place] is None else (True, values[place]) for place in places.tolist()]
+        return np.array(sorted(range(len(ranks)), key=ranks.__getitem__, reverse=descending), dtype=int)
+    order, nulls = ("descending", "at_end") if descending else ("ascending", "at_start")
+    return np.asarray(pc.array_sort_indices(column, order=order, null_placement=nulls))
 
 
 def plain_key(value: Part) -> Any:

@@ -1,0 +1,51 @@
+"""Released rows come in the order that was asked for, whatever the types of their keys; a null is the smallest."""
+
+import datetime
+from decimal import Decimal
+from fractions import Fraction
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from errorfloor.service.table import arranged
+from errorfloor.sql.plan import Ordering
+
+KINDS = {
+    "whole": st.integers(-3, 3),
+    "huge": st.sampled_from([2**70, -(2**70), 0, 1]),
+    "text": st.sampled_from(["", "a", "Z", "é", "\U0001f600", "\uffff"]),
+    "date": st.dates(datetime.date(2026, 1, 1), datetime.date(2026, 1, 4)),
+    "decimal": st.sampled_from([Decimal("0.5"), Decimal("-12.25"), Decimal(3)]),
+    "fraction": st.sampled_from([Fraction(1, 3), Fraction(2, 3), Fraction(-5)]),
+    "truth": st.booleans(),
+}
+
+
+def by_hand(columns, by, limit):
+    """Sort as Python does, one column after the other."""
+    places = list(range(len(columns[by[0][0]])))
+    for name, descending in reversed(by):
+        rank = [(value is not None, 0 if value is None else value) for value in columns[name]]
+        places.sort(key=rank.__getitem__, reverse=descending)
+    return tuple(places[:limit])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+def test_order_is_that_of_python(kind, data):
+    keys = data.draw(st.lists(st.tuples(st.none() | KINDS[kind], st.integers(0, 2)), max_size=12))
+    numbers = data.draw(st.lists(st.none() | st.floats(-2, 2).map(round), min_size=len(keys), max_size=len(keys)))
+    order = data.draw(
+        st.lists(st.tuples(st.sampled_from("knm"), st.booleans()), max_size=3, unique_by=lambda one: one[0])
+    )
+    limit = data.draw(st.none() | st.integers(0, 12))
+    question = SimpleNamespace(
+        keys=(SimpleNamespace(name="k"), SimpleNamespace(name="n")),
+        selected=("n", "m", "k"),
+        order=tuple(Ordering(*one) for one in order),
+        limit=limit,
+    )
+    columns = {"k": [one[0] for one in keys], "n": [one[1] for one in keys], "m": numbers}
+    assert arranged(question, keys, {"m": numbers}) == by_hand(columns, [*order, ("n", False), ("k", False)], limit)
