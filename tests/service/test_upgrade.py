@@ -132,15 +132,25 @@ def test_the_floors_that_an_older_ledger_confused_are_told_apart(old):
         assert db.ask("SELECT sum(owner) AS total FROM pay", spend=0.02).fresh == (True,)
 
 
-def test_a_charged_version_that_the_vault_has_lost_must_be_vouched_for(old):
+@pytest.mark.parametrize("lost", [("1",), ("2",), ("1", "2")])
+def test_a_charged_version_that_the_vault_has_lost_must_be_vouched_for(old, lost):
     declared = load(old)
     with open_engine(declared.place, old.parent, read_only=False) as engine:
-        for version in ("1", "2"):
-            name = name_of("meters", version)
-            engine.destroy(name)
-    with pytest.raises(LedgerError, match=r"meters\.kwh was charged, and the vault has none of the versions"):
+        for version in lost:
+            engine.destroy(name_of("meters", version))
+    with pytest.raises(LedgerError, match=rf"version {lost[0]} of meters was charged, and the vault does not have it"):
         upgrade_all(declared)
     assert not list(old.parent.glob("*.jsonl"))
     upgrade_all(declared, accept=True)
     with open_ledger(declared.place, old.parent) as ledger:
-        assert ledger.terms(("meters", "column", "kwh"))["resolution"] == "1/1000"
+        assert ledger.terms(("meters", "column", "kwh"))["resolution"] == ("1" if lost == ("2",) else "1/1000")
+
+
+def test_a_charged_stream_that_the_catalogue_has_lost_must_be_vouched_for(old):
+    text = old.read_text()
+    start = text.index("[streams.cars")
+    old.write_text(text[:start])
+    with pytest.raises(LedgerError, match="the stream cars was charged, and the catalogue does not declare it"):
+        upgrade_all(load(old))
+    assert not list(old.parent.glob("*.jsonl"))
+    upgrade_all(load(old), accept=True)

@@ -4,7 +4,7 @@ import datetime
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -94,6 +94,8 @@ def opening_terms(old: OldLedger, notes: Sequence[Mapping[str, Any]], catalogue:
             charged.setdefault(table, {}).setdefault(version)
     terms: Terms = {}
     for name in sorted({account.table for account in old.totals}):
+        if not accept:
+            _check_known(name, old, charged.get(name, {}), notes, catalogue)
         mine = [note for version in charged.get(name, ()) for note in notes if _is(note, name, version)]
         columns = sorted({a.column for a in old.totals if a.table == name and a.column})
         if old.terms[name].get("account_by") == ENTITIES:
@@ -101,9 +103,33 @@ def opening_terms(old: OldLedger, notes: Sequence[Mapping[str, Any]], catalogue:
         else:
             terms |= _table_terms(name, old, mine or [_as_declared(catalogue, name)])
         for column in columns:
-            terms |= _column_terms(name, column, old, mine, catalogue, accept=accept)
+            terms |= _column_terms(name, column, old, mine, catalogue)
         terms |= _snapshot_terms(name, old)
     return terms
+
+
+def _check_known(
+    name: str, old: OldLedger, versions: Iterable[str], notes: Sequence[Mapping[str, Any]], catalogue: Catalogue
+) -> None:
+    """Refuse to guess what was charged: every version must be in the vault, every stream in the catalogue."""
+    advice = f"if {name} was always declared as the catalogue says now, run errorfloor upgrade --accept"
+    if old.terms[name].get("account_by") == ENTITIES:
+        if name not in catalogue.streams:
+            raise LedgerError(
+                f"the stream {name} was charged, and the catalogue does not declare it, so that nobody can tell what "
+                f"its floor is about: declare it again as it was; or, if it will never be used again, run errorfloor "
+                f"upgrade --accept",
+                table=name,
+            )
+        return
+    for version in versions:
+        if not any(_is(note, name, version) for note in notes):
+            raise LedgerError(
+                f"version {version} of {name} was charged, and the vault does not have it, so that nobody can tell "
+                f"what its floor is about: put the vault back that was in use; or, {advice}",
+                table=name,
+                version=version,
+            )
 
 
 def _as_declared(catalogue: Catalogue, name: str) -> Mapping[str, Any]:
@@ -144,8 +170,6 @@ def _column_terms(
     old: OldLedger,
     notes: Sequence[Mapping[str, Any]],
     catalogue: Catalogue,
-    *,
-    accept: bool,
 ) -> Terms:
     stream, table = catalogue.streams.get(name), catalogue.tables.get(name)
     columns = {} if table is None else table.private
@@ -161,16 +185,8 @@ def _column_terms(
     if found:
         strictest = min(found, key=lambda one: _strictness(one, floor))
         fixed |= {**strictest, "outside": "clamped"}
-    elif declared is not None and (stream is not None or accept):
+    elif declared is not None:
         fixed |= meaning(declared)
-    elif stream is None and old.terms[name].get("account_by") != ENTITIES and not accept:
-        raise LedgerError(
-            f"{name}.{column} was charged, and the vault has none of the versions that it was charged in, so that "
-            f"nobody can tell what its floor is about: put the vault back that was in use; or, if it was declared as "
-            f"the catalogue says now, run errorfloor upgrade --accept",
-            table=name,
-            column=column,
-        )
     terms: Terms = {(name, "column", column): fixed}
     if floor is not None:
         terms[name, "floor", column] = {"floor": floor}
