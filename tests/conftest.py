@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests as LEFT_OUT says, and keep each file on one worker; those that share a server stay with the server."""
     for item in items:
         group = next((mark.args[0] for mark in item.iter_markers("xdist_group")), None)
-        if group is not None:
+        if group in ("engines", "browser"):
             item.add_marker(group)
         if item.path.is_relative_to(HERE_ARE_TESTS):
             place = item.path.relative_to(HERE_ARE_TESTS).as_posix()
