@@ -1,5 +1,6 @@
 """Running a server: one process, or several over one ledger; requests under way are finished before it stops."""
 
+import logging
 import math
 import os
 import resource
@@ -20,6 +21,7 @@ from uvicorn.supervisors import Multiprocess
 from errorfloor.catalogue import load
 from errorfloor.errors import InputError
 from errorfloor.server.app import create_app
+from errorfloor.server.messages import Messages
 from errorfloor.server.metrics import SHARED
 from errorfloor.server.protocol import line_settings
 from errorfloor.server.settings import Settings
@@ -47,6 +49,7 @@ class Plan:
     def __call__(self) -> FastAPI:
         """Open the tables and give the app that serves them."""
         sys.setswitchinterval(SWITCH)
+        logging.getLogger().addHandler(Messages())
         known = TokenFile(self.tokens)
         for token in self.temporary:
             known.accept(token)
