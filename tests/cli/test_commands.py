@@ -122,7 +122,7 @@ def test_demo_answers_charges_refuses_and_draws(tmp_path):
     assert "Refused, since a private value must not choose rows" in text.stdout
     for cell in report["answers"][0]["cells"]:
         assert f"{cell['outputs']['mean']['answer']:.3f} ± 0.5 kWh" in text.stdout
-    assert text.stdout.count("of which 0 % by this") >= 5
+    assert text.stdout.count(" in all, 0 % by this answer") >= 5
 
 
 def test_an_output_that_cannot_be_written_fails_in_one_line(tmp_path):

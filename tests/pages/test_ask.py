@@ -71,7 +71,7 @@ def test_question_is_priced_then_answered_with_intervals_that_hold_the_truth(vis
         assert low <= truth <= high
     said = page.inner_text("#answer .quote")
     assert said.startswith(
-        "Whatever is asked, even someone who knows all other rows cannot tell two histories of one household"
+        "Whatever is asked, even someone who knows all other rows cannot tell which of two histories of one household"
     )
     assert page.locator("#answer .chart .released").count() == 2
     assert page.locator("#answer .bar").count() == 4  # two accounts, and the quota of each

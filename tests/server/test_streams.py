@@ -84,7 +84,7 @@ def test_everybody_sees_what_is_declared_and_promised(cars):
     # the information of one draw of variance 10⁴ about the position is 10⁻⁴
     assert state["charge"][0] == pytest.approx(1e-4, rel=1e-9) and state["charge"][0] >= 1e-4
     assert stream["trips"] == int(1 / state["share"])
-    assert "any estimate of it is off by 20 m or more (root mean square), in the worst case" in state["explain"]
+    assert "any estimate of it is off by at least 20 m (root mean square, worst case" in state["explain"]
     assert server.client("reader").get("/v1/streams/cars").json() == stream
     assert server.client(None).get("/v1/streams").status_code == 401
 

@@ -178,7 +178,7 @@ def test_what_is_stated_names_its_quantifier_and_the_clamping(towns):
     text = towns("plain", owner=True).ask(AVERAGE, max_error=100.0).explain()
     for piece in (
         "certainly within ±100 kWh of the truth",
-        "5 kWh apart better than",
+        "5 kWh apart, is the true one more than",
         "worst case over 0 … 50 kWh, to which values are clamped",
         "two histories of one household",
         "Used of the allowance of meters.kwh: ",

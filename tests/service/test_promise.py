@@ -33,15 +33,16 @@ def test_the_promised_sentence_comes_first_and_the_other_has_its_condition(towns
     answer = towns("plain", owner=True).ask("SELECT avg(kwh) AS mean FROM meters", max_error=20.0)
     owner, kwh = (standing.explain() for standing in answer.standings)
     times = f"{100 * (1 - answer.standings[0].table.owner.floor):g}"
-    assert owner.startswith("Whatever is asked, even someone who knows all other rows cannot tell two histories of one")
-    assert f"apart better than {times} times in 100. The questions so far, had they been fixed beforehand: 5" in owner
-    assert kwh.startswith("Whatever is asked, even someone who knows all other entries cannot tell two values of kwh")
+    known = "Whatever is asked, even someone who knows all other"
+    assert owner.startswith(f"{known} rows cannot tell which of two histories of one")
+    assert f"true one more than {times} times in 100. If the questions so far had been fixed in advance: 5" in owner
+    assert kwh.startswith(f"{known} entries cannot tell which of two values of kwh")
     assert (
         f"off by at least {answer.standings[1].column.floor:g} kWh (root mean square, worst case over 0 … 50 kWh" in kwh
     )
-    assert "The questions so far, had they been fixed beforehand: 5" in kwh.split("clamped). ")[1]
+    assert "If the questions so far had been fixed in advance: 5" in kwh.split("clamped). ")[1]
     for said in (answer.explain(), answer._repr_html_()):
-        assert "Whatever is asked" in said and "so far, had they been fixed beforehand" in said
+        assert "Whatever is asked" in said and "so far had been fixed in advance" in said
         assert "answers so far" not in said
 
 

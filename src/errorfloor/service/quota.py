@@ -46,8 +46,8 @@ class QuotaStanding:
     def explain(self) -> str:
         """Say it in a sentence."""
         return (
-            f"Used of {self.name} ({percent(self.part)} of the allowance): {percent(self.used)}, of which "
-            f"{percent(self.used_by_this)} by this."
+            f"Used of {self.name} ({percent(self.part)} of the allowance): {percent(self.used)} in all, "
+            f"{percent(self.used_by_this)} by this answer."
         )
 
     def to_dict(self) -> dict[str, Any]:

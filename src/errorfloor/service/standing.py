@@ -15,7 +15,7 @@ from errorfloor.floors.worst_case import minimax
 from errorfloor.ledger import Entry, Ledger
 from errorfloor.pricing import Account, Charge
 
-SO_FAR = "The questions so far, had they been fixed beforehand"
+SO_FAR = "If the questions so far had been fixed in advance"
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Standing:
     Guarantee: ``promised`` bounds, whatever is asked, the success of any test, at even odds, that sees every answer
     charged to the account and knows all other entries, and the root-mean-square error of any estimator of an entry, in
     the worst case over the declared range. ``told_apart`` and ``floor`` are the same at the amount spent: they hold if
-    the questions so far had been fixed beforehand, not for questions that followed from answers.
+    the questions so far had been fixed in advance, not for questions that followed from answers.
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
@@ -81,7 +81,7 @@ class Standing:
 
     @cached_property
     def told_apart(self) -> float:
-        """The same from all answers so far, had their questions been fixed beforehand."""
+        """The same from all answers so far, if their questions had been fixed in advance."""
         return self._success(self.spent)
 
     @cached_property
@@ -91,14 +91,14 @@ class Standing:
 
     @cached_property
     def floor(self) -> float | None:
-        """Root-mean-square error of any estimator, worst case over the range, had questions been fixed beforehand."""
+        """Root-mean-square error of any estimator, worst case over the range, for questions fixed in advance."""
         return None if self.column is None else entry_floor(self.column, self.spent)
 
     @cached_property
     def against_prior(self) -> tuple[float, float] | None:
         """Error of the best guess under the prior: without any answer, and at least after those so far.
 
-        The second holds if the questions had been fixed beforehand.
+        The second holds if the questions had been fixed in advance.
         """
         law = None if self.column is None else believed(self.column)
         if law is None:
@@ -149,25 +149,26 @@ class Standing:
 
     @cached_property
     def _said(self) -> str:
-        parts = f"{percent(self.used)}, of which {percent(self.used_by_this)} by this"
+        parts = f"{percent(self.used)} in all, {percent(self.used_by_this)} by this answer"
         used = f"Used of the allowance of {self.name}: {parts}."
         times = times_in_hundred(self.told_apart)
         column = self.column
         if column is None:
             assert self.table.owner is not None
             return (
-                f"Whatever is asked, even someone who knows all other rows cannot tell two histories of one "
-                f"{self.table.owner.column} within the declared ranges apart better than {self.promised.times} times "
-                f"in 100. {SO_FAR}: {times}. {used}"
+                f"Whatever is asked, even someone who knows all other rows cannot tell which of two histories of one "
+                f"{self.table.owner.column}, both within the declared ranges, is the true one more than "
+                f"{self.promised.times} times in 100. {SO_FAR}: {times}. {used}"
             )
         unit = f" {column.unit}" if column.unit else ""
         assert self.floor is not None
         return (
-            f"Whatever is asked, even someone who knows all other entries cannot tell two values of "
-            f"{self.account.column} {column.example:g}{unit} apart better than {self.promised.times} times in 100, and "
-            f"any estimate of an entry is off by at least {self.promised.least}{unit} (root mean square, worst case "
-            f"over {float(column.low):g} … {float(column.high):g}{unit}, to which values are clamped). {SO_FAR}: "
-            f"{times} times in 100, and {rounded_down(self.floor)}{unit}. {self._guesser(unit)}{used}"
+            f"Whatever is asked, even someone who knows all other entries cannot tell which of two values of "
+            f"{self.account.column}, {column.example:g}{unit} apart, is the true one more than {self.promised.times} "
+            f"times in 100, and any estimate of an entry is off by at least {self.promised.least}{unit} (root mean "
+            f"square, worst case over {float(column.low):g} … {float(column.high):g}{unit}, to which values are "
+            f"clamped). {SO_FAR}: {times} times in 100, and {rounded_down(self.floor)}{unit}. "
+            f"{self._guesser(unit)}{used}"
         )
 
     def _guesser(self, unit: str) -> str:

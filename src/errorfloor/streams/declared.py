@@ -181,8 +181,8 @@ def _promise(state: str, column: PrivateColumn) -> str:
     unit = f" {column.unit}" if column.unit else ""
     promised = entry_promise(column)
     return (
-        f"Whatever is asked, nobody can tell from all trips of an entity together two starts whose {state} is "
-        f"{column.example:g}{unit} apart better than {promised.times} times in 100; any estimate of it is off by "
-        f"{promised.least}{unit} or more (root mean square), in the worst case over {float(column.low):g} … "
-        f"{float(column.high):g}{unit}"
+        f"Whatever is asked, nobody who sees all trips of an entity can tell which of two starts, whose {state} is "
+        f"{column.example:g}{unit} apart, is the true one more than {promised.times} times in 100; any estimate of it "
+        f"is off by at least {promised.least}{unit} (root mean square, worst case over {float(column.low):g} … "
+        f"{float(column.high):g}{unit})"
     )

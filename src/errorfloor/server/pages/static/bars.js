@@ -27,7 +27,7 @@ function bar(before, now, text) {
 
 /** A name, the shares used, the bar, and what follows. */
 export function namedBar(name, used, now, of, detail) {
-  const already = now > 0 ? `${percent(used)} used, ${percent(now)} by this` : `${percent(used)} used`;
+  const already = now > 0 ? `${percent(used)} used, ${percent(now)} by this answer` : `${percent(used)} used`;
   const said = used > 1 ? `would take ${amount(used)} the ${of}` : already;
   return element(
     "div",
@@ -68,7 +68,7 @@ export function chargedBars(said) {
 function meaning(account) {
   const times = digits(account.told_apart_in_100, 4);
   const promised = digits(account.promised_in_100, 4);
-  const soFar = "The questions so far, had they been fixed beforehand:";
+  const soFar = "If the questions so far had been fixed in advance:";
   const refused = account.used > 1;
   if (account.owner) {
     if (refused) {
