@@ -155,7 +155,7 @@ def report(drive: Drive, deviation: float, step_deviation: float, seed: int, out
 
     robust = Robust(plan, step_deviation)
     anywhere = float(robust.any_path().worst_entry)
-    print(f"\nWith independent noise of {step_deviation:g} m on every answer besides:")
+    print(f"\nWith independent noise of {step_deviation:g} m added to every answer:")
     print(f"  floor of the start, any path at all {anywhere:5.1f} m along any direction (the price of no model)")
     rough = np.array([drive.path + robust.draw(rng=seed + k) for k in range(20)])
     matched_rough = np.array([on_the_map(one, drive.road, deviation, step_deviation) for one in rough])

@@ -1,7 +1,7 @@
 """A census table with noise on every cell: whole numbers, never below 0, never off by more than 5.
 
 Every person has a key; a cell's key is the sum of its persons' keys, and decides its noise. So the same cell has the
-same noise in every table that it stands in, as statistical offices have it.
+same noise in every table, as is usual at statistical offices.
 """
 
 import sys

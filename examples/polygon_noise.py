@@ -1,7 +1,7 @@
 """Noise for a position on a map that must not leave a region of odd shape.
 
-The least informative noise on an L-shaped polygon, found by finite elements. The certificate says how far from the best
-possible it can be at most: that is proved, not guessed.
+The least informative noise on an L-shaped polygon, found by finite elements. The certificate states how far from the
+best possible it can be at most; this is proved.
 """
 
 import sys
@@ -25,7 +25,9 @@ def main(folder: Path) -> Path:
     print(noise.certificate.explain())
     print(f"20,000 draws, all inside; standard deviations {np.sqrt(np.diag(noise.covariance)).round().astype(int)} m")
     floor = ef.floor(noise, np.eye(2))
-    print(f"two positions 20 m apart are told at most {times_in_hundred(floor.distinguish(20.0))} times in 100")
+    print(
+        f"two positions 20 m apart can be told apart at most {times_in_hundred(floor.distinguish(20.0))} times in 100"
+    )
     figure = noise.plot(unit="m")
     figure.axes[0].plot(*np.array([*CORNERS, CORNERS[0]]).T, color="black", linewidth=1)
     return save(figure, folder / "polygon_noise.png")

@@ -1,6 +1,6 @@
-"""A share that is published with noise and still is a share: never below 0, never above 1.
+"""A share that is published with noise and is still a share: never below 0, never above 1.
 
-Noise that does not look at the value would have to point inwards at the ends. A policy that sees the value keeps the
+Noise that does not depend on the value would have to point inwards at the ends. A policy that sees the value keeps the
 answer in the set, and its certificate says how much less information any other policy could give away.
 """
 
@@ -29,7 +29,7 @@ def main(folder: Path) -> Path:
     print(f"information at most {known.largest_information:.1f}; no policy has less than {known.lower_bound:.1f}")
     floor = policy.floor(ranges=(0, 1))
     told = floor.distinguish(0.05)
-    print(f"two shares 0.05 apart are told at most {times_in_hundred(told)} times in 100 from one answer")
+    print(f"two shares 0.05 apart can be told apart at most {times_in_hundred(told)} times in 100 from one answer")
     clamped = np.clip(ef.design(ef.Interval(-0.4, 0.4)).sample(1000, rng=1), 0, 1)
     unmoved = 100 * (clamped == 0).mean()
     print(f"(noise that is clamped afterwards publishes a true 0 as exactly 0 in {unmoved:.0f} % of cases)")

@@ -1,4 +1,4 @@
-"""How exact a pay table can be asked: the finer the groups, the wider the bound that the same allowance pays for.
+"""How exactly a pay table can be asked: the finer the groups, the wider the bound that the same allowance buys.
 
 Generates 4,000 people in teams of very different sizes, declares a floor of 500 EUR, and asks what each question would
 cost before asking any.

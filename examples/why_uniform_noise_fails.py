@@ -1,8 +1,8 @@
 """Two bounded noises, one attack: fresh answers are collected until the number behind them shows.
 
 Uniform noise jumps at its ends. The extremes of K answers pin the truth with an error like 1/K. The raised cosine has
-no jump; the best that anybody can do against it is 1/√K, and the floor says so beforehand. (A server never draws twice
-for one question; this is what it spares you.)
+no jump; the best that anybody can do against it is 1/√K, and the floor says so in advance. (A server never draws twice
+for one question, so it spares you this.)
 """
 
 import sys

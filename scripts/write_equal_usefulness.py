@@ -225,38 +225,38 @@ def page(by_mean_square: dict[tuple[str, str], Compared], by_bound: dict[tuple[s
 
 OPENING = """# Privacy at equal usefulness
 
-Noise that is twice as wide hides twice as much. So noises are compared at one mean-square error, or at one hard bound:
-then they are as useful as each other, and what differs is what they hide. This page is written by
-`scripts/write_equal_usefulness.py`; `ef.dp.compare` measures noises of your own.
+Noise that is twice as wide hides twice as much. So this page compares noise of the same mean-square error, or with the
+same hard bound: then all are equally useful, and only what they hide differs. `scripts/write_equal_usefulness.py`
+writes this page; `ef.dp.compare` measures your own noise.
 
 ![Floors, δ(ε) and entropies of noises of one mean square, and of one bound](pictures/equal-usefulness.png)
 
 How to read a row:
 
 - *Floor, unbiased*: the least root-mean-square error, 1/√I, of an unbiased estimator from one answer. *Any estimator*:
-  the same for every estimator, in the worst case over the range. From K fresh answers the first falls by √K. *None*:
-  the density jumps or has atoms, its information is infinite, and K answers find the truth at the rate 1/K or faster
-  ([measured](performance.md#slopes)).
-- *Right*: how often the best test names the right one of two values, at even odds, after one answer: what the floor
-  promises, and what is exactly so.
+  the same for every estimator, in the worst case over the range. With K fresh answers the first falls by a factor √K.
+  *None*: the density jumps or has atoms, its information is infinite, and K answers find the truth at the rate 1/K or
+  faster ([measured](performance.md#slopes)).
+- *Right*: how often the best test names the right one of two values, at even odds, after one answer: as promised by the
+  floor, and exactly.
 - *δ(ε)*: the least δ for which the answer is (ε, δ)-differentially private. δ(∞) is the share of answers that rule one
   of two values out for certain.
-- *Entropy* of the noise; it is no measure of what can be learned: uniform noise has the most within a bound."""
+- *Entropy* of the noise. It does not measure what can be learned: within a bound, uniform noise has the most."""
 
 CLOSING = """## What follows
 
 - At one mean square the Gaussian's floor is the highest: √2 times that of Laplace noise, √((π² − 6)/3) = 1.136 times
   that of a raised cosine. Noise computed to stay within three times its size comes between the two.
-- Within a bound the raised cosine's floor is the highest, and the jumping noises have none. They look no worse after
-  one answer; after many they are.
-- Pure differential privacy (δ = 0) is had with Laplace, discrete Laplace and staircase noise alone, none of them
-  bounded. Where that is what is wanted, take them.
+- Within a bound the raised cosine's floor is the highest, and noise that jumps has none. It looks no worse after one
+  answer; after many answers it is.
+- Only Laplace, discrete Laplace and staircase noise give pure differential privacy (δ = 0), and none of them is
+  bounded. If that is what you want, use them.
 - Clamped Laplace is meant for clamping *answers* to a fixed range, which is harmless. Here it bounds the noise instead,
   by `randomise(0)` on ±bound: its atoms give the truth away.
-- Discrete Laplace is for answers that are multiples of the distance; a value between them would be seen at once.
-- The mean square of Maxwell noise includes its mean: it is never negative, and an answer with it never too low.
-- The curves of computed, clamped and staircase noise are found cell by cell, to the digits shown; all others exactly.
-- The peers' laws are those in their documentation. Those of diffprivlib were drawn too
+- Discrete Laplace is for answers that are multiples of the distance; a value in between would show at once.
+- The mean square of Maxwell noise includes its mean: the noise is never negative, so an answer is never too low.
+- The curves of computed, clamped and staircase noise are found cell by cell, to the digits shown; all others are exact.
+- The distributions of other libraries are those in their documentation. Those of diffprivlib were also sampled
   ([slopes](performance.md#slopes))."""
 
 

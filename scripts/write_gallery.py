@@ -25,10 +25,10 @@ EXAMPLES = {  # in the order of the page, with its headings
 INTRODUCTION = """\
 # Examples
 
-Each is a program of one page that generates its own data, in `examples/` of the repository:
-`python examples/average_of_meters.py FOLDER` prints what is shown here and writes its picture there. They need the
-extras `sql`, `plots` and `dp`. Where noise follows from a key made on the spot, your numbers are others. This page is
-written by `scripts/write_gallery.py`."""
+Each example is a one-page program in `examples/` of the repository that generates its own data:
+`python examples/average_of_meters.py FOLDER` prints what is shown here and writes its picture to the folder. They need
+the extras `sql`, `plots` and `dp`. Where noise follows from a newly made key, your numbers will differ.
+`scripts/write_gallery.py` writes this page."""
 
 
 def run(name: str, folder: Path) -> str:
