@@ -54,7 +54,7 @@ def reference() -> str:
     parts = [
         "# Command line",
         "Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 failure, 2 usage, 3 refused because a floor "
-        "would be broken. This page is written by `scripts/write_cli_reference.py`.",
+        "would break. `scripts/write_cli_reference.py` writes this page.",
     ]
     for command in COMMANDS:
         parts += [f"## {' '.join(('errorfloor', *command))}", f"```text\n{help_of(command)}\n```"]

@@ -46,12 +46,12 @@ prior = { mean = 10, deviation = 8 }
 SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
     "The file": (
         Catalogue,
-        "What stands at the top. A table's name and a stream's are yours; they differ in more than capital letters.",
+        "The top level. You choose the names of tables and streams; they must differ in more than capital letters.",
         {
             "place": "where things are kept",
             "quota": "shares of every allowance for analysts and periods",
-            "sign_in": "an identity provider that vouches for people; tokens work beside it",
-            "limit": "what one question may take through a network door",
+            "sign_in": "an identity provider that vouches for people; tokens still work",
+            "limit": "what one question may take over the network",
             "tables": "a section for each table; may be empty where there are streams",
             "streams": "a section for each stream of trajectories",
         },
@@ -63,8 +63,8 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "engine": "where snapshots are kept and questions are computed",
             "snapshots": "a folder, with a file or a folder for each snapshot, or `postgresql://user@host/database`",
             "ledger": "what has been spent: a SQLite file, or `postgresql://user@host/database`",
-            "keys": "the secrets that noise follows from, for its owner's eyes only",
-            "anchor": "a file that remembers the ledger's end; after `!`, a command that does",
+            "keys": "the secrets from which noise follows; only its owner may read the file",
+            "anchor": "a file that remembers where the ledger ends; after `!`, a command that does",
         },
     ),
     "[quota]": (
@@ -72,7 +72,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         "Each is a share of every allowance. Universal time; weeks begin on Monday. May be changed at any time.",
         {
             "analyst": "what one analyst may use, ever",
-            "day": "what all together may use in a day",
+            "day": "what everybody together may use in a day",
             "week": "in a week",
             "month": "in a month",
             "analyst_day": "what one analyst may use in a day",
@@ -82,13 +82,13 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
     ),
     "[sign_in]": (
         SignIn,
-        "An OpenID Connect provider; needs the extra `oidc`. Somebody whom none of the three lists names is refused.",
+        "An OpenID Connect provider; needs the extra `oidc`. Somebody who is in none of the three lists is refused.",
         {
             "issuer": "the provider's URL, as it names itself",
             "client_id": "the name by which it knows this server",
             "address": "the URL at which people reach this server; they are sent back to `/login/callback` below it",
-            "secret_file": "a file with the client's secret, for its owner's eyes only; none for a public client",
-            "secret_variable": "instead, the variable of the environment that has it",
+            "secret_file": "a file with the client's secret, which only its owner may read; none for a public client",
+            "secret_variable": "instead, the environment variable that has it",
             "scopes": "what the provider is asked for",
             "name": "the claim that names a person, for quotas and logs; one that people cannot change",
             "role": "the claim whose values give roles",
@@ -99,15 +99,16 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
     ),
     "[limit]": (
         Limit,
-        "What is over one is refused before work starts, with the number. `ef.open` has no limits. They may be changed "
+        "A question over a limit is refused before work starts, with the number. `ef.open` has no limits. They may be "
+        "changed "
         "at any time.",
         {
             "cells": "groups times outputs of one answer",
             "bytes": "of one reply, by a bound from public facts",
-            "memory": "bytes, about, that the public facts of one question take while it is priced",
-            "running_per_token": "questions that one token may have under way at once",
+            "memory": "about how many bytes the public facts of one question take while it is priced",
+            "running_per_token": "questions that one token may have in progress at once",
             "question": "the share of the whole allowance that one question may take; where it is declared, also by "
-            "`errorfloor ask`; an owner may say `--over-limit`",
+            "`errorfloor ask`; an owner may give `--over-limit`",
         },
     ),
     "[tables.NAME]": (
@@ -115,12 +116,12 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         "A table without private columns is public, and others can be joined to it on its row key.",
         {
             "source": "a .parquet or .csv file, a folder of Parquet files, `file.duckdb::table`, or `schema.table`",
-            "version": "a name for this state of the data; another whenever they change",
-            "row_key": "public columns that together name each row once",
+            "version": "a name for this state of the data; a new one whenever the data change",
+            "row_key": "public columns that together identify each row",
             "private": "a section for each private number",
             "public": "the columns that everybody may know, row by row; what is not declared is never read",
             "owner": "whose numbers they are, if one owner has several",
-            "account_by": "public columns each of whose values has an account of its own; fixed by the first question",
+            "account_by": "public columns; each of their values has a separate account; fixed by the first question",
         },
     ),
     "[tables.NAME.owner]": (
@@ -128,37 +129,40 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         "",
         {
             "column": "the public column that names the owner",
-            "floor": "the share of guesses, at even odds, in which anybody must be wrong who tells two histories apart",
+            "floor": "the share of guesses, at even odds, in which whoever tries to tell two histories apart must be "
+            "wrong",
         },
     ),
     "[tables.NAME.public.COLUMN]": (
         PublicColumn,
-        'A type alone may be written short: `tariff = "text"`.',
+        'A type alone may be abbreviated: `tariff = "text"`.',
         {
             "type": "what the column holds; `whole` is a whole number, `moment` a date with a time, `flag` yes or no",
             "resolution": "numbers are kept as whole multiples of it; needed for `number`, and for nothing else",
-            "unit": "for words and tables",
+            "unit": "for text and tables",
         },
     ),
     "[tables.NAME.private.COLUMN]": (
         PrivateColumn,
         "Also for the private states of a stream, without `nulls`, `impute` and `prior`.",
         {
-            "range": "values outside are clamped to it; from what is known of such data, never from these",
+            "range": "values outside are clamped to it; take it from what is known about such data, never from the "
+            "data",
             "resolution": "values are kept as whole multiples of it; the ends of the range are such multiples",
             "floor": "the root-mean-square error that any estimate of an entry has at least, worst case over the "
             "range; below the range over √12",
-            "unit": "for words and tables",
-            "nulls": "a null stops the registration; or which rows are null is no secret; or a constant is put there",
+            "unit": "for text and tables",
+            "nulls": "a null stops the registration; or which rows are null is public; or a constant replaces nulls",
             "impute": "that constant",
-            "distance": "the example in words: how well two values so far apart can be told; else a tenth of the range",
-            "prior": "what everybody may be assumed to believe beforehand: a normal law cut to the range",
+            "distance": "the example in sentences: how well two values this far apart can be told apart; default: a "
+            "tenth of the range",
+            "prior": "what everybody may be assumed to believe in advance: a normal distribution cut to the range",
         },
     ),
     "[tables.NAME.private.COLUMN.prior]": (
         Prior,
         "",
-        {"mean": "the mean of that law", "deviation": "its standard deviation"},
+        {"mean": "the mean of that distribution", "deviation": "its standard deviation"},
     ),
     "[streams.NAME]": (
         Trajectories,
@@ -175,7 +179,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "loss_weight": "or its price",
             "bound": "or a bound on the noise of each number at every step; one, or one for each output",
             "method": "with `bound`: the best of simple shapes, or (up to three states) the best of all",
-            "deviation": "independent noise on every answer besides; one, or one for each step",
+            "deviation": "additional independent noise on every answer; one deviation, or one for each step",
             "step": "answers are multiples of it",
         },
     ),
@@ -186,8 +190,8 @@ def reference() -> str:
     """Give the whole page."""
     parts = [
         "# Configuration",
-        "Two places: the catalogue, a file that says what is declared of the data, and the settings of the server, "
-        "which are options of its command. This page is written by `scripts/write_configuration_reference.py`.",
+        "There are two places: the catalogue, a file that declares the data, and the settings of the server, "
+        "which are options of its command. `scripts/write_configuration_reference.py` writes this page.",
         "## The catalogue",
         "`errorfloor.toml`, in TOML. `errorfloor init` drafts it with every word explained; [how to "
         "choose](../how-to-declare.md). Numbers are read exactly as they are written. A word that is not listed here "

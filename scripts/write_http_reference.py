@@ -11,14 +11,14 @@ from errorfloor.service.example import example_database
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "http.md"
 DOOR = {
-    "token": (401, "no token, or one that is not known"),
+    "token": (401, "no token, or an unknown one"),
     "refused": (401, "the sign-in was refused: an unknown token, or a person whom the provider does not vouch for"),
     "role": (403, "the token's role does not cover this"),
-    "expired": (401, "the token's time is over"),
+    "expired": (401, "the token has expired"),
     "address": (403, "the token may not be used from this address"),
     "origin": (403, "a page of another site sent this"),
     "forged": (403, "a cookie without the header `X-Errorfloor: page`"),
-    "tls": (403, "behind a proxy, and not reached by https"),
+    "tls": (403, "behind a proxy, and the request did not arrive by https"),
     "malformed": (400, "the body is not JSON in UTF-8"),
     "not-found": (404, "nothing is at this address"),
     "method": (405, "the address does not take this method"),
@@ -26,15 +26,15 @@ DOOR = {
     "answered": (409, "the step was answered from another measurement"),
     "idempotency": (409, "the key was used for another question"),
     "too-large": (413, "the body is larger than allowed"),
-    "media-type": (415, "the body is not announced as JSON"),
-    "running": (429, "the token has too many questions under way"),
+    "media-type": (415, "the body is not declared as JSON"),
+    "running": (429, "the token has too many questions in progress"),
     "rate": (429, "too many requests; `Retry-After` says how long to wait"),
     "attempts": (429, "too many failed attempts to sign in; `Retry-After` says how long to wait"),
     "provider": (503, "the identity provider cannot be reached"),
     "sessions": (503, "the file of sessions cannot be used now"),
     "gone": (499, "the client went away before anything was charged; for the log"),
     "busy": (503, "too many questions are waiting; `Retry-After` says how long to wait"),
-    "time": (503, "not done in time, and given up; nothing was charged"),
+    "time": (503, "not done in time, and abandoned; nothing was charged"),
     "stopping": (503, "the server is being stopped"),
 }
 
@@ -46,7 +46,7 @@ def reference() -> str:
     parts = [
         "# HTTP",
         "Requests carry `Authorization: Bearer TOKEN`. Bodies are JSON. `/openapi.json` has all of this for programs. "
-        "This page is written by `scripts/write_http_reference.py`.",
+        "`scripts/write_http_reference.py` writes this page.",
     ]
     for path, methods in described["paths"].items():
         for method, operation in methods.items():

@@ -26,7 +26,7 @@ app = typer.Typer(
 messages = Console(stderr=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; it is made if need be.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; created if it does not exist.")]
 
 
 def run() -> None:

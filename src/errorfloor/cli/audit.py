@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 @app.command()
 def audit(
     catalogue: Annotated[
-        Path | None, typer.Argument(help="The catalogue to audit; errorfloor.toml if none.", show_default=False)
+        Path | None, typer.Argument(help="The catalogue to audit; default: errorfloor.toml.", show_default=False)
     ] = None,
     runs: Annotated[int, typer.Option(help="How often each attack is played.")] = 200,
     attack: Annotated[
-        list[str] | None, typer.Option("--attack", help="An attack to play, by name; all of them if none.")
+        list[str] | None, typer.Option("--attack", help="An attack to play, by name; default: all.")
     ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            help="Of coins, drawn numbers and the noise on generated rows: the same finds the same again, but for "
-            "timing and --serve. One is drawn if none is given.",
+            help="Seed of coins, drawn numbers and the noise on generated rows: it repeats an audit, except for "
+            "timing and --serve. Drawn at random if not given.",
             show_default=False,
         ),
     ] = None,
@@ -37,7 +37,7 @@ def audit(
     ] = False,
     url: Annotated[
         str | None,
-        typer.Option(help="Instead of a catalogue, a server that runs: try what needs no knowledge of its rows."),
+        typer.Option(help="Instead of a catalogue, a running server: test what needs no knowledge of its rows."),
     ] = None,
     token: Annotated[
         str | None, typer.Option(envvar="ERRORFLOOR_TOKEN", help="With --url: an analyst's token.", show_envvar=True)
@@ -50,8 +50,8 @@ def audit(
     Each adversary sees what an analyst sees, knows every other entry, spends the whole allowance and guesses one entry.
     The exit code is 1 if any is right significantly more often than its floor allows.
 
-    With --url a running server is tried instead: same question, same answer; look-alikes apart; prices and refusals
-    that depend on public facts alone. That spends at most 1 % of any column's allowance.
+    With --url a running server is tested instead: the same question gets the same answer, look-alikes do not, and
+    prices and refusals depend on public facts alone. This spends at most 1 % of any column's allowance.
     """
     if url is not None:
         if catalogue is not None or serve or attack or plot is not None:

@@ -11,7 +11,7 @@ from errorfloor.errors import InputError
 
 @app.command()
 def counts(
-    max_noise: Annotated[int, typer.Option(help="A published count is never further from the true one.")],
+    max_noise: Annotated[int, typer.Option(help="A published count is never further than this from the true one.")],
     variance: Annotated[float, typer.Option(help="Bound on the variance of the noise.")],
     keep_zero: Annotated[bool, typer.Option("--keep-zero/--move-zero", help="Whether a true 0 stays 0.")],
     unbiased: Annotated[bool, typer.Option(help="Whether the noise has mean zero.")] = True,

@@ -33,8 +33,8 @@ def design(
         float | None, typer.Option(help="With --objective error: the largest condition number of the information.")
     ] = None,
     ranges: Annotated[str | None, typer.Option("--range", help="Declared range of every entry: 0..50.")] = None,
-    unit: Annotated[str, typer.Option(help="Unit of the data, for the words and the picture.")] = "",
-    distance: Annotated[float | None, typer.Option(help="Distance of the two values in the headline.")] = None,
+    unit: Annotated[str, typer.Option(help="Unit of the data, for the text and the picture.")] = "",
+    distance: Annotated[float | None, typer.Option(help="Distance between the two values in the headline.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the density: noise.png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -20,13 +20,15 @@ def erase(
     base: Annotated[
         str | None, typer.Option("--base", help="The version to make the new one from, if several are registered.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without this it only says what would be done.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do it; without this the command only says what it would do.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Erase a person: make the declared version without their rows, then destroy every snapshot that has them.
 
     First erase them in the source, and declare a new version in the catalogue. What was charged stays charged, and what
-    was answered stays answered. Killed half-way, it is done by the same command again.
+    was answered stays answered. If it is killed half-way, the same command finishes the work.
 
     Example: errorfloor erase --table meters --where household=H0042 --yes
     """

@@ -30,14 +30,14 @@ def init(
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The catalogue to write.")] = Path("errorfloor.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing catalogue.")] = False,
-    keys: Annotated[bool, typer.Option(help="Make a key file beside the catalogue if there is none.")] = True,
+    keys: Annotated[bool, typer.Option(help="Make a key file next to the catalogue if there is none.")] = True,
     as_json: AsJson = False,
 ) -> None:
     """Write a commented catalogue from the names and types of a table's columns, and make a key file.
 
-    No value is read (a CSV file, which has no types, is looked through to tell numbers from texts). Ranges are yours to
-    declare, from what is known of such data: a range taken from the data themselves would be a private fact. Every
-    number is proposed as private, and the file is not accepted until its range, resolution and floor are chosen.
+    No value is read (a CSV file, which has no types, is scanned to tell numbers from text). You declare the ranges,
+    from what is known about such data: a range taken from the data would be a private fact. Every numeric column is
+    proposed as private, and the file is not accepted until you have chosen its range, resolution and floor.
 
     Example: errorfloor init --source meters.parquet --source households.parquet
     """

@@ -45,7 +45,7 @@ def show(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
 
 @ledger.command()
 def export(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
-    """Print every record, one JSON object a line: a backup that can be restored anywhere. With --json, one list."""
+    """Print every record, one JSON object per line: a backup that can be restored anywhere. With --json, one list."""
     with _open(catalogue, read_only=True)[1] as book:
         if as_json:
             print_json([record.to_json() for record in book.entries()])
@@ -90,7 +90,7 @@ def make_checkpoint(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print where the ledger stands: one line that fixes its whole history. Keep it where the ledger is not."""
+    """Print where the ledger stands: one line that fixes its whole history. Keep it apart from the ledger."""
     from errorfloor.ledger import FileAnchor
 
     with _open(catalogue, accept=accept, read_only=not accept)[1] as book:
@@ -109,11 +109,14 @@ def restore(
     source: Annotated[Path, typer.Option("--from", help="What errorfloor ledger export printed.")],
     catalogue: CatalogueFile = FILE,
     accept: Annotated[
-        bool, typer.Option("--accept", help="There is no anchor to compare with; you vouch that no record is missing.")
+        bool,
+        typer.Option(
+            "--accept", help="Restore without an anchor to compare with; you vouch that no record is missing."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fill a new ledger with the records of an export; one that is older than the anchor is refused."""
+    """Fill a new ledger with the records of an export; an export older than the anchor is refused."""
     from errorfloor.catalogue import load
     from errorfloor.ledger import open_ledger
 
@@ -128,7 +131,7 @@ def restore(
 
 @ledger.command()
 def create(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
-    """Make an empty ledger and its anchor, where there is neither; errorfloor register does so by itself."""
+    """Make an empty ledger and its anchor if neither exists; errorfloor register does this by itself."""
     from errorfloor.catalogue import load
     from errorfloor.ledger import open_ledger
 
@@ -145,7 +148,10 @@ def create(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
 def clock(
     catalogue: CatalogueFile = FILE,
     accept: Annotated[
-        bool, typer.Option("--accept", help="This machine's clock is right, however long ago the last record was.")
+        bool,
+        typer.Option(
+            "--accept", help="Vouch that this machine's clock is right, however long ago the last record was."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

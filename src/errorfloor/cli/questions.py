@@ -24,24 +24,26 @@ Question = Annotated[
 MaxError = Annotated[
     list[str] | None,
     typer.Option(
-        "--max-error", help="No answer is off by more: 0.5, or avg_kwh=0.5 for one output (repeat for others)."
+        "--max-error",
+        help="No answer is off by more than this: 0.5, or avg_kwh=0.5 for one output (repeat for others).",
     ),
 ]
 Spend = Annotated[
     float | None, typer.Option("--spend", help="Instead: the share of the whole allowance to spend, such as 0.05.")
 ]
 Noise = Annotated[
-    str | None, typer.Option("--noise", help="Instead: where released minus true may lie, such as 0..0.5 or 0..")
+    str | None,
+    typer.Option(
+        "--noise", help="Instead: the interval of the released number minus the true one, such as 0..0.5 or 0.."
+    ),
 ]
 MaxLoss = Annotated[float | None, typer.Option("--max-loss", help="With --noise 0..: the mean square of the noise.")]
 Analyst = Annotated[
-    str | None, typer.Option("--analyst", help="Whose quotas count; without it the custodian asks, who has none.")
+    str | None, typer.Option("--analyst", help="Whose quotas apply; without it the custodian asks, who has none.")
 ]
-OldKey = Annotated[
-    str | None, typer.Option("--key", help="The id of an older key: what was answered with it is given again.")
-]
+OldKey = Annotated[str | None, typer.Option("--key", help="The id of an older key: repeat what was answered with it.")]
 Dry = Annotated[
-    bool, typer.Option("--dry", help="On dummy rows made from the catalogue alone: free, and nothing else is touched.")
+    bool, typer.Option("--dry", help="Use dummy rows made from the catalogue alone: free, and nothing else is touched.")
 ]
 
 
@@ -56,7 +58,7 @@ def price(
     analyst: Analyst = None,
     left: Annotated[
         bool,
-        typer.Option("--left", help="Say instead how many more such answers fit, and how exact a next one can be."),
+        typer.Option("--left", help="Say instead how many more such answers fit, and how exact the next one can be."),
     ] = False,
     key: OldKey = None,
     dry: Dry = False,
@@ -86,17 +88,20 @@ def ask(
     key: OldKey = None,
     dry: Dry = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the table there too: .csv, .parquet or .arrow.")
+        Path | None, typer.Option("--output", "-o", help="Also write the table to this file: .csv, .parquet or .arrow.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing --output.")] = False,
     over_limit: Annotated[
-        bool, typer.Option("--over-limit", help="Let it take more of the allowance than [limit] question allows.")
+        bool,
+        typer.Option(
+            "--over-limit", help="Let it take more of the allowance than the declared limit for one question."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question: the table on standard output, what is certain and what it costs on standard error.
 
-    The charge is made first, durably; asking the same again gives the same answer and is free. Exit code 3 means that
+    The charge is made first, durably; the same question again gets the same answer and is free. Exit code 3 means that
     the answer would break a declared floor or exceed a quota: nothing was charged.
     """
     from errorfloor.service import open_database

@@ -13,7 +13,7 @@ from errorfloor.cli.questions import CatalogueFile
 def register(
     catalogue: CatalogueFile = Path("errorfloor.toml"),
     table: Annotated[
-        list[str] | None, typer.Option("--table", help="A table to register; all that the catalogue declares if none.")
+        list[str] | None, typer.Option("--table", help="A table to register; default: all that the catalogue declares.")
     ] = None,
     copy_from: Annotated[
         Path | None,
@@ -24,7 +24,7 @@ def register(
     """Make a snapshot of each declared table in the vault: private values clamped, in fixed point; row keys checked.
 
     A version is registered once. When the source has changed, declare a new version in the catalogue first. The first
-    registration of a vault makes the ledger, too; later ones want it to be there.
+    registration of a vault also makes the ledger; later ones need it to exist.
     """
     from errorfloor.catalogue import load
     from errorfloor.errors import CatalogueError

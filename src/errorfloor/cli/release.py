@@ -26,7 +26,7 @@ def release(
         ),
     ],
     target: Annotated[Path, typer.Argument(help="Table to write, in any of these formats; a folder with Spark.")],
-    batch: Annotated[str, typer.Option(help="A name that no release of other data has had: 2013-q1.")],
+    batch: Annotated[str, typer.Option(help="A name that no release of other data has used: 2013-q1.")],
     column: Annotated[list[str] | None, typer.Option(help="Column that gets noise; repeat for more.")] = None,
     noise: Annotated[
         list[str] | None, typer.Option(help="Interval that the noise of that column never leaves: 0..0.5.")
@@ -36,7 +36,7 @@ def release(
         typer.Option(help="Column whose numbers a saved policy draws: kwh=policy.json; counts after every --column."),
     ] = None,
     key: Annotated[
-        str | None, typer.Option(help="Columns that together name a row, with commas: household,day.")
+        str | None, typer.Option(help="Columns that together identify a row, separated by commas: household,day.")
     ] = None,
     keys: Annotated[Path | None, typer.Option(help="Key file; make one with errorfloor keys create.")] = None,
     unit: Annotated[list[str] | None, typer.Option(help="Unit of that column.")] = None,
@@ -48,7 +48,9 @@ def release(
     nulls: Annotated[str | None, typer.Option(help="keep (the default) or refuse nulls.")] = None,
     table: Annotated[str | None, typer.Option(help="Table to read in a DuckDB file or a catalogue.")] = None,
     target_table: Annotated[str | None, typer.Option(help="Table to write in a DuckDB file.")] = None,
-    public: Annotated[str | None, typer.Option(help="Columns published as they are, with commas: tariff,area.")] = None,
+    public: Annotated[
+        str | None, typer.Option(help="Columns published as they are, separated by commas: tariff,area.")
+    ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="The order of the rows is public: keep it.")] = False,
     engine: Annotated[str, typer.Option(help="duckdb, or spark for a Parquet file or folder.")] = "duckdb",
     again: Annotated[
@@ -59,15 +61,16 @@ def release(
 ) -> None:
     """Write a copy of a table whose chosen columns carry bounded noise, and say what nobody can learn from it.
 
-    Options that belong to a column are given once for each --column, in the same order, or once for all of them.
-    A --policy, as saved by its to_dict, releases a column whose numbers must stay in a set, such as those ≥ 0; its
-    column counts after every --column, without --step, and its range is the policy's unless --range says less.
-    The same release made again is the same file; it appears whole or not at all. Rows leave in the order of their key,
-    and columns that are neither key, nor released, nor declared public are left out.
+    Options that belong to a column are given once for each --column, in the same order, or once for all of them. A
+    --policy, as saved by its to_dict, releases a column whose numbers must stay in a set, such as those ≥ 0; its column
+    counts after every --column, without --step, and its range is the policy's unless --range says less. Making the same
+    release again gives the same file; it appears whole or not at all. Rows are written in the order of their key, and
+    columns that are neither key, nor released, nor declared public are left out.
 
-    A catalogue as source means a registered table of it: the release is charged to the table's accounts before a
-    private column is read, and the catalogue says what --key, --keys, --unit, --range, --out-of-range, --nulls and
-    --public say for a file. Exit code 3 means that it would break a declared floor: nothing was charged or written.
+    If the source is a catalogue, one of its registered tables is released: the release is charged to the table's
+    accounts before a private column is read, and the catalogue says what --key, --keys, --unit, --range,
+    --out-of-range, --nulls and --public say for a file. Exit code 3 means that it would break a declared floor: nothing
+    was charged or written.
 
     Example: errorfloor release meters.parquet out.parquet --column kwh --noise 0..0.5 --unit kWh --range 0..50
     --key household,day --batch 2013-q1 --keys keys.json

@@ -17,7 +17,7 @@ from errorfloor.server.tokens import Role, TokenFile
 
 Catalogue = Annotated[
     Path | None,
-    typer.Argument(metavar="[CATALOGUE]", help="The catalogue of the tables; the demo's generated table if none."),
+    typer.Argument(metavar="[CATALOGUE]", help="The catalogue of the tables; default: the demo's generated table."),
 ]
 Folder = Annotated[
     Path | None,
@@ -43,7 +43,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 @app.command()
 @with_settings
 def serve(catalogue: Catalogue = None, output: Folder = None, as_json: AsJson = False, **chosen: Any) -> None:
-    """Serve questions and pages over HTTP until Ctrl+C; requests under way are finished first.
+    """Serve questions and pages over HTTP until Ctrl+C; it finishes requests in progress first.
 
     Without a catalogue it serves a generated table of meter readings, to try it out. If there is no token yet, one for
     the owner is made for this run, and the address that is printed signs in with it.

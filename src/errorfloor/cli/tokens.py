@@ -20,29 +20,29 @@ FILE = Path("tokens.json")
 
 @tokens.command()
 def create(
-    name: Annotated[str, typer.Option("--name", help="Whose it is; quotas count by this name.")],
+    name: Annotated[str, typer.Option("--name", help="The person it is for; quotas count by this name.")],
     role: Annotated[
         Role,
-        typer.Option("--role", help="reader: what is free; analyst: may spend; owner: sees also who asked what."),
+        typer.Option("--role", help="reader: what is free; analyst: may also spend; owner: also sees who asked what."),
     ] = Role.ANALYST,
-    days: Annotated[int, typer.Option("--days", min=1, max=3650, help="After how many days it expires.")] = 365,
+    days: Annotated[int, typer.Option("--days", min=1, max=3650, help="Days until it expires.")] = 365,
     address: Annotated[
         list[str] | None,
-        typer.Option("--address", help="An address or network (10.0.0.0/8) it may be used from; any if none."),
+        typer.Option("--address", help="An address or network (10.0.0.0/8) it may be used from; default: any."),
     ] = None,
     table: Annotated[
-        list[str] | None, typer.Option("--table", help="A table or stream it may be used for; all if none.")
+        list[str] | None, typer.Option("--table", help="A table or stream it may be used for; default: all.")
     ] = None,
     question: Annotated[
         float | None, typer.Option("--question", help="The share of any allowance that one question may take.")
     ] = None,
     day: Annotated[
-        float | None, typer.Option("--day", help="The share that all its questions of one day may take.")
+        float | None, typer.Option("--day", help="The share that all its questions in one day may take.")
     ] = None,
     file: File = FILE,
     as_json: AsJson = False,
 ) -> None:
-    """Make a token and print it; it is shown this once. A running server knows it from the next request on.
+    """Make a token and print it, only this once. A running server accepts it from the next request on.
 
     Example: errorfloor tokens create --name ada --table meters --question 0.01 --day 0.05 --days 90
     """
@@ -76,7 +76,7 @@ def create(
 def list_tokens(
     file: File = FILE,
     sessions: Annotated[
-        Path | None, typer.Option("--sessions", help="The server's file of sessions, if it is not beside the tokens.")
+        Path | None, typer.Option("--sessions", help="The server's file of sessions, if it is not next to the tokens.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -16,15 +16,16 @@ def upgrade(
     accept: Annotated[
         bool,
         typer.Option(
-            "--accept", help="Go on without the anchor, or without a version that the vault has lost; you vouch for it."
+            "--accept",
+            help="Continue without the anchor, or without a version that the vault has lost; you vouch for it.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring the ledger and the vault to this version: exported first, balances kept. Stop every server before.
+    """Bring the ledger and the vault to this version: exported first, balances kept. Stop every server first.
 
-    Answers that were given before are not repeated: the same question is drawn anew, and charged, from now on. A second
-    time nothing is changed.
+    Earlier answers are not repeated: from now on the same question gets new noise, and is charged. Running it a second
+    time changes nothing.
     """
     from errorfloor.catalogue import load
     from errorfloor.service.upgrading import upgrade_all

@@ -42,7 +42,7 @@ class Wanted(BaseModel):
     max_loss: Annotated[Positive | None, Field(description="Bound on the expected loss.")] = None
     loss_weight: Annotated[Positive | None, Field(description="Instead: weight of the loss in the objective.")] = None
     correlation: Annotated[
-        float, Field(gt=-1, lt=1, description="In two dimensions: how alike the two answers move.")
+        float, Field(gt=-1, lt=1, description="In two dimensions: how closely the two answers move together.")
     ] = 0.0
     sensitivity: Annotated[
         float, Field(ge=1e-9, le=1e9, description="How far one record moves an answer at most, for the (ε, δ) curves.")

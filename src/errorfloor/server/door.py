@@ -27,15 +27,15 @@ from errorfloor.service.attending import attended_by
 from errorfloor.service.grant import Grant
 from errorfloor.streams import Streams
 
-Dry = Annotated[bool, Query(description="Of the dummy rows that stand in for the tables.")]
+Dry = Annotated[bool, Query(description="Of the dummy rows instead of the tables.")]
 MEANING = {
     400: "the body is not JSON in UTF-8",
-    401: "no token, or one that is not known",
+    401: "no token, or an unknown one",
     403: "the role does not allow it, or the answer would break a declared floor",
     404: "there is no such thing",
     409: "the idempotency key was used for another question, or the step was answered from another measurement",
     413: "the body is too large",
-    415: "the body is not announced as JSON",
+    415: "the body is not declared as JSON",
     422: "what was given cannot be used, or a question that is not answered",
     429: "too many requests",
     503: "busy, out of time, or the ledger or the engine is out of reach",

@@ -19,14 +19,14 @@ def health(door: Door) -> APIRouter:
     routes = APIRouter(tags=["running"])
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
 
-    @routes.get("/healthz", responses={200: {"model": HealthReply}}, summary="Is it there")
+    @routes.get("/healthz", responses={200: {"model": HealthReply}}, summary="Is it running")
     async def healthz() -> Response:
         """Needs no token, and reads nothing."""
         return as_json({"status": "ok", "version": __version__, "process": os.getpid()})
 
     @routes.get("/readyz", responses={200: {"model": ReadyReply}, 503: {"model": ReadyReply}}, summary="Can it answer")
     async def readyz() -> Response:
-        """Needs no token. Whether the ledger, its anchor, the snapshots and the engine are there; 503 if not."""
+        """Needs no token. Says whether ledger, anchor, snapshots and engine are available; 503 if not."""
         try:
             parts = await door.probing.run(lambda: readiness(door.database))
         except Exception:  # not within its time

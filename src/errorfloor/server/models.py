@@ -22,15 +22,17 @@ class Wanted(BaseModel):
     sql: Annotated[str, Field(min_length=1, description="SELECT … FROM … [WHERE …] [GROUP BY …]")]
     max_error: Annotated[
         Bound | dict[str, Bound] | None,
-        Field(description="No answer is off by more; one number, or one for each output by name."),
+        Field(description="No answer is off by more than this; one number, or one for each output by name."),
     ] = None
     spend: Annotated[
         float | None, Field(gt=0, le=1, description="Instead: the share of the whole allowance to spend.")
     ] = None
-    support: Annotated[AnswerShape | None, Field(description="Instead: where released minus true may lie.")] = None
+    support: Annotated[
+        AnswerShape | None, Field(description="Instead: the set of the released number minus the true one.")
+    ] = None
     max_loss: Annotated[Bound | None, Field(description="With a half-line: the mean square of the noise.")] = None
 
-    dry: Annotated[bool, Field(description="On dummy rows made from the catalogue alone, free of charge.")] = False
+    dry: Annotated[bool, Field(description="Use dummy rows made from the catalogue alone, free of charge.")] = False
 
     def wish(self) -> dict[str, Any]:
         """Give what ``price``, ``ask`` and ``simulate`` take."""
@@ -45,9 +47,9 @@ class Wanted(BaseModel):
 class Asked(Wanted):
     """A question to be answered."""
 
-    charge: Annotated[bool, Field(description="False: only if it was charged before, as a reader asks.")] = True
+    charge: Annotated[bool, Field(description="False: answer only if it was charged before, as for a reader.")] = True
     over_limit: Annotated[
-        bool, Field(description="For an owner: it may take more of the allowance than the limit of one question.")
+        bool, Field(description="For an owner: let it take more of the allowance than the limit for one question.")
     ] = False
 
 
@@ -98,7 +100,7 @@ class Output(Open):
     information: float | None = None
 
 
-AT_SPENT = " at the amount spent: it holds if the questions so far had been fixed beforehand, and is not promised."
+AT_SPENT = " at the amount spent: it holds if the questions so far had been fixed in advance, and is not promised."
 
 
 class AccountState(Open):
@@ -113,15 +115,15 @@ class AccountState(Open):
     promised_in_100: Annotated[
         float,
         Field(
-            description="Whatever is asked, two values (or two histories of an owner) are told apart no more often: "
-            "the figure at the allowance."
+            description="Whatever is asked, nobody can tell two values (or two histories of an owner) apart more "
+            "often than this: the figure at the allowance."
         ),
     ]
     promised_floor: Annotated[
         float | None, Field(description="Whatever is asked, any estimate of an entry is off by at least this.")
     ]
     promised_against_prior: Annotated[
-        float | None, Field(description="The same, averaged under the declared prior; null: none is declared.")
+        float | None, Field(description="The same, averaged under the declared prior; null if none is declared.")
     ] = None
     floor: Annotated[float | None, Field(description="`promised_floor`" + AT_SPENT)]
     told_apart_in_100: Annotated[float, Field(description="`promised_in_100`" + AT_SPENT)]
@@ -158,7 +160,7 @@ class PriceReply(Open):
 class AnswerReply(PriceReply):
     """Released numbers, and what is stated of them."""
 
-    fresh: Annotated[list[bool], Field(description="Which outputs were charged now; the others had been before.")]
+    fresh: Annotated[list[bool], Field(description="Which outputs were charged now; the others were charged before.")]
     columns: list[str]
     rows: list[list[Any]]
     cells: list[dict[str, Any]]
@@ -219,14 +221,14 @@ class Measured(BaseModel):
     )
 
     entity: Annotated[str, Field(min_length=1, max_length=200, description="Whose trip it is, by a public name.")]
-    trip: Annotated[str, Field(min_length=1, max_length=200, description="One trip, one name.")]
-    step: Annotated[int, Field(ge=0, le=2**31, strict=True, description="k, from 0 to the horizon; each once.")]
+    trip: Annotated[str, Field(min_length=1, max_length=200, description="The trip's name, used for no other trip.")]
+    step: Annotated[int, Field(ge=0, le=2**31, strict=True, description="k, from 0 to the horizon; each step once.")]
     measurement: Annotated[
         list[Any],
         Field(
             max_length=100,
-            description="The m numbers of C x[k]. They are private, and not kept; whether they will do is no matter of "
-            "the log's.",
+            description="The m numbers of C x[k]. They are private and not kept; the log does not say whether "
+            "they were accepted.",
             json_schema_extra={"items": {"type": "number"}},
         ),
     ]

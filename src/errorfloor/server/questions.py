@@ -79,7 +79,7 @@ def questions(door: Door) -> APIRouter:
 
     @routes.get("/tables/{name}", responses={200: {"model": TableState}, **failures(404, 422)}, summary="One table")
     async def table(token: Reader, name: str) -> Response:
-        """The same of one table."""
+        """The same for one table."""
         found = {one["name"]: one for one in await door.threads.run(door.tables(False, token).tables)}
         if name not in found:
             raise DoorError(404, "not-found", f"there is no table {name[:64]!r}; there are {', '.join(sorted(found))}")

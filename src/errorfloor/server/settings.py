@@ -36,27 +36,31 @@ class Settings:
     behind_proxy: bool = field(
         default=False,
         metadata=_about(
-            "A proxy in front speaks TLS: believe its X-Forwarded headers, refuse what did not come by https."
+            "A proxy in front handles TLS: trust its X-Forwarded headers, refuse requests that did not arrive by https."
         ),
     )
-    proxies: str = field(default="127.0.0.1", metadata=_about("The addresses or networks of that proxy, with commas."))
+    proxies: str = field(
+        default="127.0.0.1", metadata=_about("The addresses or networks of that proxy, separated by commas.")
+    )
     insecure: bool = field(
-        default=False, metadata=_about("Listen on a public address without TLS: tokens and answers can be overheard.")
+        default=False,
+        metadata=_about("Listen on a public address without TLS: others can eavesdrop on tokens and answers."),
     )
     workers: int = field(
         default=1,
-        metadata=_about("How many processes serve. More than one needs a ledger on PostgreSQL.", least=1, most=64),
+        metadata=_about("How many processes to run. More than one needs a ledger on PostgreSQL.", least=1, most=64),
     )
     threads: int = field(
         default=8, metadata=_about("How many questions a process works on at once.", least=1, most=256)
     )
     waiting: int = field(
-        default=64, metadata=_about("How many more may wait for their turn; others are told to come back.", least=0)
+        default=64,
+        metadata=_about("How many more may wait for their turn; others are told to try again later.", least=0),
     )
     time_limit: float = field(
         default=30.0,
         metadata=_about(
-            "Seconds after which a request is given up that has charged nothing. A question whose answer may take "
+            "Seconds after which a request that has charged nothing is abandoned. A question whose answer may take "
             "longer, by a bound from public facts, is refused.",
             least=0.1,
             most=3600,
@@ -65,7 +69,8 @@ class Settings:
     grid_ratio: float = field(
         default=COARSE.ratio,
         metadata=_about(
-            "Answers leave at times on a grid, each so many times the one before, so that time tells next to nothing.",
+            "Answers leave at times on a grid, each this many times the one before, so that time reveals next to "
+            "nothing.",
             least=1.01,
             most=4,
         ),
@@ -75,22 +80,25 @@ class Settings:
     )
     max_sql: int = field(default=10000, metadata=_about("The longest question, in characters.", least=100, most=2**20))
     rate: float = field(
-        default=50.0, metadata=_about("Requests a second that one token may make for long; 0 sets no limit.", least=0)
+        default=50.0,
+        metadata=_about("Requests per second that one token may make over a long time; 0 sets no limit.", least=0),
     )
-    burst: int = field(default=200, metadata=_about("Requests that it may make at once before that.", least=1))
+    burst: int = field(
+        default=200, metadata=_about("Requests that a token may make at once before the rate applies.", least=1)
+    )
     tokens: Path | None = field(
-        default=None, metadata=_about("The token file; tokens.json beside the catalogue if none.")
+        default=None, metadata=_about("The token file; default: tokens.json next to the catalogue.")
     )
     sessions: Path | None = field(
         default=None,
-        metadata=_about("The file of sessions, which all workers share; sessions.sqlite beside the tokens if none."),
+        metadata=_about("The file of sessions, which all workers share; default: sessions.sqlite next to the tokens."),
     )
     session_idle: float = field(
-        default=3600.0, metadata=_about("Seconds without use after which a page is signed out.", least=10, most=604800)
+        default=3600.0, metadata=_about("Seconds without use after which a session ends.", least=10, most=604800)
     )
     session_life: float = field(
         default=43200.0,
-        metadata=_about("Seconds after which it is signed out in any case.", least=10, most=2592000),
+        metadata=_about("Seconds after which a session ends in any case.", least=10, most=2592000),
     )
     failures: int = field(
         default=10,
@@ -101,7 +109,7 @@ class Settings:
     audit_log: Path | None = field(
         default=None,
         metadata=_about(
-            "A file that gets one line of JSON a request; the standard error if none. Never holds a private value."
+            "A file that gets one line of JSON per request; default: standard error. Never contains a private value."
         ),
     )
 
