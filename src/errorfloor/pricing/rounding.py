@@ -16,6 +16,8 @@ from errorfloor.sql.plan import Condition
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.scaled import largest, scaled
 
+UNDERFLOW = 2.0**-1060  # a step loses less than 2⁻¹⁰⁷⁰ by underflow
+
 
 def size(polynomial: Polynomial, scene: Scene) -> tuple[float, int]:
     """Give M, rounded up, and the number of terms.
@@ -56,4 +58,5 @@ def rounded(value: Interval, error: Array, steps: int = 1) -> Array:
 
 
 def _if_small(reach: Array, share: float) -> Array:
-    return np.where(reach < LARGEST, up(reach * share), np.inf)
+    """Give a share of what numbers may reach, and what underflows of hundreds of steps lose; infinite if too large."""
+    return np.where(reach < LARGEST, up(up(reach * share) + UNDERFLOW), np.inf)
