@@ -1,11 +1,10 @@
-"""Noise tables for counts: cost of a design against a conic solver, growth with the noise, and drawing."""
+"""Noise tables for counts: growth of a design's cost with the noise, and drawing."""
 
 import numpy as np
 
 from benchmarks.report import Report
 from benchmarks.stopwatch import side_by_side
 from errorfloor.policies.counts import design_counts
-from errorfloor.policies.counts.tail import tail_row
 
 
 def main(report: Report) -> None:
@@ -24,8 +23,6 @@ def main(report: Report) -> None:
         "±4": lambda: design_counts(max_noise=4, variance=3.0, keep_zero=True),
         "±8": lambda: design_counts(max_noise=8, variance=6.0, keep_zero=True),
         "±16": lambda: design_counts(max_noise=16, variance=12.0, keep_zero=True),
-        "±4, Clarabel": lambda: by_clarabel(4, 3.0, 8),
-        "±8, Clarabel": lambda: by_clarabel(8, 6.0, 16),
     }
     report.ratios("A table for counts", side_by_side(designs, 3), "±4", unit="ms")
 
@@ -39,27 +36,3 @@ def main(report: Report) -> None:
         "sampled, secure bits": lambda: made.sample(counts),
     }
     report.ratios("A million cells", side_by_side(draws, 5), "words alone", per=size, unit="ns")
-
-
-def by_clarabel(D: int, V: float, length: int) -> float:
-    """The same problem, zeros kept and unbiased, in second-order cones."""
-    import cvxpy as cp
-
-    row = tail_row(D, V).probabilities
-    width = length + D + 1
-    p, roots = cp.Variable((length + 1, width), nonneg=True), cp.Variable((length, width), nonneg=True)
-    noise = np.arange(width)[None, :] - np.arange(length + 1)[:, None]
-    outside = (np.abs(noise) > D).astype(float)
-    constraints = [
-        cp.sum(p, axis=1) == 1,
-        cp.sum(cp.multiply(noise, p), axis=1) == 0,
-        cp.sum(cp.multiply(noise**2, p), axis=1) <= V,
-        cp.multiply(outside, p) == 0,
-        p[length, length - D :] == row,
-        cp.SOC(
-            cp.vec(p[1:] + p[:-1], order="C"),
-            cp.vstack([cp.vec(p[1:] - p[:-1], order="C"), 2 * cp.vec(roots, order="C")]),
-        ),
-    ]
-    problem = cp.Problem(cp.Minimize(8 * (length - cp.sum(roots))), constraints)
-    return float(problem.solve(solver=cp.CLARABEL))

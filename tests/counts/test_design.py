@@ -6,11 +6,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from errorfloor.policies.bound import lower_bound
+from errorfloor.policies.chain import Dual
 from errorfloor.policies.counts import CountRules, design_counts
-from errorfloor.policies.counts.barrier import Solution
-from errorfloor.policies.counts.chain import Chain
-from errorfloor.policies.counts.lower_bound import least_energy
-from errorfloor.policies.counts.tail import tail_row, widest_row
+from errorfloor.policies.counts.chain import chain_of
+from errorfloor.policies.counts.tail import affinity, tail_row, widest_row
 from errorfloor.policies.counts.weights import WHOLE
 
 KINDS = [(True, True), (True, False), (False, True), (False, False)]  # unbiased, keep_zero
@@ -55,7 +55,7 @@ def test_tables_keep_their_rules_to_the_last_bit(D, V, unbiased, keep_zero, leas
 
 
 def referee(D, V, unbiased, keep_zero, least, length, objective, tail):
-    """The same problem in cones: one variable for each probability, one for each √(p p′)."""
+    """The same problem in CVXPY's words: one variable for each probability, one for each √(p p′)."""
     rules = CountRules(D, V, unbiased, keep_zero, least)
     rows, constraints = [], []
     for i in range(length + 1):
@@ -93,13 +93,13 @@ def referee(D, V, unbiased, keep_zero, least, length, objective, tail):
     ("D", "V", "unbiased", "keep_zero", "least"),
     [(2, 1.0, True, True, 1), (3, 2.0, True, False, 1), (3, 1.5, False, False, 1), (4, 3.0, True, True, 2)],
 )
-def test_a_conic_solver_finds_the_same_tables(D, V, unbiased, keep_zero, least, objective):
+def test_the_same_problem_in_other_words_has_the_same_tables(D, V, unbiased, keep_zero, least, objective):
     options = {"max_noise": D, "variance": V, "unbiased": unbiased, "keep_zero": keep_zero, "least_positive": least}
     table = design_counts(**options, objective=objective)
-    tail = (widest_row if objective == "entropy" else tail_row)(D, V)
-    value = referee(D, V, unbiased, keep_zero, least, table.last, objective, tail.probabilities)
+    tail = widest_row(np.arange(-D, D + 1), V, mean=True)[0] if objective == "entropy" else tail_row(D, V)
+    value = referee(D, V, unbiased, keep_zero, least, table.last, objective, tail)
     if objective == "worst":
-        value = max(value, 8 * (1 - tail.affinity))
+        value = max(value, 8 * (1 - affinity(tail)))
     assert table.certificate.value == pytest.approx(value, rel=2e-5 if objective == "worst" else 1e-6)
     assert table.certificate.lower_bound == pytest.approx(value, rel=2e-5 if objective == "worst" else 1e-6)
 
@@ -179,14 +179,14 @@ def test_supremum_is_below_that_of_greatest_entropy_under_all_rules(unbiased, ke
 def test_moved_row_is_the_raised_cosine_where_the_variance_is_free():
     for D in (1, 3, 7):
         k = np.arange(-D, D + 1)
-        row = tail_row(D, float(D * D)).probabilities
+        row = tail_row(D, float(D * D))
         np.testing.assert_allclose(row, np.cos(np.pi * k / (2 * D + 2)) ** 2 / (D + 1), atol=1e-13)
 
 
 def test_no_average_over_large_counts_beats_the_moved_row():
     rng = np.random.default_rng(5)
     D, V, N = 3, 2.0, 60
-    best, moved = tail_row(D, V).affinity, tail_row(D, V).probabilities
+    best, moved = affinity(tail_row(D, V)), tail_row(D, V)
     k = np.arange(-D, D + 1)
     for _ in range(30):
         rows = []
@@ -195,25 +195,28 @@ def test_no_average_over_large_counts_beats_the_moved_row():
             p /= p.sum()
             share = min(1.0, V / float(k**2 @ p))
             rows.append(share * p + (1 - share) * (k == 0))
-        affinity = [np.sqrt(a[1:] * b[:-1]).sum() for a, b in itertools.pairwise(rows)]
-        assert np.sum(affinity) <= (N + 1) * best
+        affinities = [np.sqrt(a[1:] * b[:-1]).sum() for a, b in itertools.pairwise(rows)]
+        assert np.sum(affinities) <= (N + 1) * best
     even = np.array([0, 0.125, 0, 0.75, 0, 0.125, 0])  # random rounding to even counts, whose average comes close
     odd = np.array([0, 0, 0.5, 0, 0.5, 0, 0])
     pair = np.sqrt(even[1:] * odd[:-1]).sum(), np.sqrt(odd[1:] * even[:-1]).sum()
-    assert np.mean(pair) <= tail_row(D, 1.0).affinity
+    assert np.mean(pair) <= affinity(tail_row(D, 1.0))
 
 
 def test_lower_bound_holds_for_random_multipliers_and_tables():
     rng = np.random.default_rng(8)
-    rules = CountRules(3, 2.0, True, True)
-    chain = Chain(rules, tail_row(3, 2.0), 6)
-    best = design_counts(max_noise=3, variance=2.0, keep_zero=True).certificate.value / 8
-    rows = chain.length + 1
-    for _ in range(200):
-        p = np.where(chain.free[chain.row_of], rng.dirichlet(np.ones(len(chain.row_of))), chain.start())
-        slopes, prices = rng.normal(0, 0.05, rows) * chain.free, rng.exponential(0.05, rows) * chain.free
-        any_at_all = Solution(p, np.zeros(rows), slopes, prices, np.zeros(chain.length), None, 0)
-        assert least_energy(chain, any_at_all) <= best + 1e-12
+    chain = chain_of(CountRules(3, 2.0, True, True), tail_row(3, 2.0), 6)
+    table = design_counts(max_noise=3, variance=2.0, keep_zero=True)
+    nodes = len(chain.allowed)
+    for size in (1e-3, 0.05, 1.0):
+        for _ in range(50):
+            levels, slopes, prices = rng.normal(0, size, nodes), rng.normal(0, size, nodes), rng.normal(0, size, nodes)
+            assert lower_bound(chain, Dual(levels, (slopes, prices)))[0] <= table.certificate.value * (1 + 1e-12)
+    other = np.pad(design_counts(max_noise=2, variance=1.5, keep_zero=True, own_rows=6).dense(0, 6), ((0, 0), (0, 1)))
+    other[-1] = chain.last
+    for share in np.linspace(0, 1, 11):  # laws within the rules, from the best to others
+        energy = chain.energy((1 - share) * table.dense(0, 6) + share * other)
+        assert energy >= table.certificate.lower_bound
 
 
 def test_more_rows_of_their_own_never_cost_anything():
@@ -231,5 +234,5 @@ def test_keeping_zeros_and_unbiasedness_have_their_price():
         return design_counts(max_noise=5, variance=3.0, objective="worst", **rules).information()
 
     free = worst(unbiased=False, keep_zero=False)
-    assert free == pytest.approx(4 * np.arccos(tail_row(5, 3.0).affinity) ** 2, rel=1e-4)
+    assert free == pytest.approx(4 * np.arccos(affinity(tail_row(5, 3.0))) ** 2, rel=1e-4)
     assert free < worst(unbiased=True, keep_zero=False) < worst(unbiased=True, keep_zero=True)

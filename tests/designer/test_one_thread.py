@@ -8,8 +8,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import errorfloor as ef
 from errorfloor.blas import one_thread
 from errorfloor.designer import numerical
-from errorfloor.policies import continuation
-from errorfloor.policies.chain import Chain
 
 
 def _threads():
@@ -40,15 +38,3 @@ def test_designs_and_frontiers_are_computed_with_one_thread(threads, monkeypatch
     assert len(seen) > once > 0
     assert all(found == {1} for found in seen)
     assert threads() == {2}
-
-
-def test_policies_are_computed_with_one_thread(threads, monkeypatch):
-    seen, solve = [], continuation.solve_all
-    monkeypatch.setattr(
-        continuation, "solve_all", lambda *given, **named: (seen.append(threads()), solve(*given, **named))[1]
-    )
-    s, y = np.linspace(0, 1, 9)[:, None], np.linspace(0, 1, 40)
-    rows = (continuation.Rows(coefficients=(y - s) ** 2, bounds=np.full(9, 0.03)),)
-    continuation.solve(Chain(couplings=np.full(8, 32.0), allowed=np.ones((9, 40), dtype=bool), rows=rows))
-    assert seen
-    assert all(found == {1} for found in seen)

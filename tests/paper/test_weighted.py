@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from errorfloor.errors import ConvergenceError
-from errorfloor.policies import interior
+from errorfloor.policies import conic
 from paper.chain import STEP, Chain
 from paper.weighted import bell, decay, in_the_continuum, policies
 
@@ -117,7 +117,8 @@ def test_policy_of_the_lower_panel_costs_one_more_than_the_raised_cosine():
 
 
 def test_solver_says_so_when_it_does_not_converge(monkeypatch):
-    monkeypatch.setattr(interior, "MOST_STEPS", 3)
+    solve_badly = conic._Program.solve
+    monkeypatch.setattr(conic._Program, "solve", lambda program, _: solve_badly(program, 0.1))
     with pytest.raises(ConvergenceError, match="the chain problem of 61 nodes and 79 cells was not solved"):
         uniform(3.0).optimum()
 

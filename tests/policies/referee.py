@@ -1,10 +1,11 @@
-"""Somebody else's solver on the same chain problem: Clarabel, through CVXPY."""
+"""The same chain problem written down by other means: in CVXPY's words, and without cones for SciPy's SLSQP."""
 
 import warnings
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import minimize
 
 from errorfloor.policies.chain import Chain
 
@@ -37,3 +38,22 @@ def referee(chain: Chain) -> tuple[float, np.ndarray]:
     laws = np.zeros(chain.allowed.shape)
     laws[chain.allowed] = p.value
     return float(problem.value), laws
+
+
+def by_descent(chain: Chain) -> float:
+    """The objective that a method without cones reaches from even laws, in v = √p; for rows of single nodes."""
+    shape, allowed = chain.allowed.shape, chain.allowed.astype(float)
+
+    def laws(v: np.ndarray) -> np.ndarray:
+        return v.reshape(shape) ** 2 * allowed
+
+    held = [{"type": "eq", "fun": lambda v: laws(v).sum(axis=1) - 1}]
+    held += [{"type": "ineq", "fun": lambda v, rows=rows: rows.bounds - rows.of(laws(v))} for rows in chain.rows]
+    found = minimize(
+        lambda v: chain.energy(laws(v)),
+        (allowed / np.sqrt(allowed.sum(axis=1, keepdims=True))).ravel(),
+        bounds=[(0.0, 1.0)] * allowed.size,
+        constraints=held,
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    return float(found.fun)

@@ -9,7 +9,8 @@
 ``Integers``, ``Cells``    whole numbers as outputs; answers cut into cells
 =====================  ==================================================================================
 
-``chain`` holds the problem on a grid, ``continuation`` and ``interior`` solve it, ``bound`` proves how well.
+``chain`` holds the problem on a grid, ``conic`` solves it, ``continuation`` does so on the few cells that are used, and
+``bound`` proves how well.
 """
 
 from collections.abc import Mapping

@@ -7,7 +7,8 @@ it, with
 
     x_0 = δ_0,   x_i = δ_i + 1/(1/c_{i−1} + 1/x_{i−1}),   δ the diagonal part, and x infinite where a node is left out:
 
-no large numbers are subtracted. Where a pivot is not positive the λ are lowered a little, until all are.
+no large numbers are subtracted. Where a pivot is not positive the λ are lowered a little, until all are. Where the last
+law is given its λ may differ from cell to cell, and is as large as the pivots allow.
 """
 
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from errorfloor.checks import Array
 from errorfloor.policies.chain import Chain, Dual
 
 ROUNDING = 64 * np.finfo(float).eps  # covers the few roundings of each x, relative to what they are made of
+SHARE = 1e-3  # of the largest change of a λ, which all may be changed by
 FIRST = 1e-14
 HALVINGS = 4
 
@@ -36,18 +38,24 @@ def semidefinite(couplings: Array, diagonal: Array, allowed: Array) -> bool:
 
 def indefinite(couplings: Array, diagonal: Array, allowed: Array) -> Array:
     """Tell for each column whether its matrix is not positive definite."""
+    return _eliminated(couplings, diagonal, allowed)[0]
+
+
+def _eliminated(couplings: Array, diagonal: Array, allowed: Array) -> tuple[Array, Array]:
+    """Which columns are not positive definite, and what the nodes before the last add to its diagonal."""
     left_out = ~allowed
     some = np.asarray(left_out.any(axis=1))
     broken = np.zeros(diagonal.shape[1], dtype=bool)
-    x = diagonal[0]
+    x = added = np.zeros(diagonal.shape[1])
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         resistance: Array = np.asarray(1 / couplings)
         for i, row in enumerate(diagonal):
-            x = row.copy() if i == 0 else row + 1 / (resistance[i - 1] + 1 / x)
+            added = added if i == 0 else 1 / (resistance[i - 1] + 1 / x)
+            x = row + added
             if some[i]:
                 x[left_out[i]] = np.inf
             broken |= ~(x > (-couplings[i] if i < len(couplings) else 0.0))
-    return broken
+    return broken, added
 
 
 def added_cost(chain: Chain, rows: tuple[Array, ...]) -> Array:
@@ -61,30 +69,36 @@ def added_cost(chain: Chain, rows: tuple[Array, ...]) -> Array:
 def lower_bound(chain: Chain, dual: Dual) -> tuple[float, Dual]:
     """Give a proved lower bound on the objective, and the multipliers, made feasible, that prove it."""
     rows = tuple(m if kind.equal else np.maximum(m, 0.0) for m, kind in zip(dual.rows, chain.rows, strict=True))
-    couplings = chain.couplings
-    steps = None
-    if chain.worst:
-        assert dual.steps is not None
+    couplings, steps = chain.couplings, None
+    paid = [m * kind.bounds for m, kind in zip(rows, chain.rows, strict=True)]
+    if dual.steps is not None:
         steps = np.maximum(dual.steps, 0.0)
-        steps = steps / steps.sum()
-        couplings = couplings * steps
+        steps = steps / steps.sum() if chain.worst else steps
+        couplings = couplings * (steps if chain.worst else 1 + steps)
+    if chain.most is not None and steps is not None:
+        paid.append(chain.most * steps)
     extra = added_cost(chain, rows)
     weights = np.zeros(len(extra))
     weights[:-1] += couplings
     weights[1:] += couplings
     scale = np.minimum(weights, np.abs(dual.normalisation) + ROUNDING * weights + 1e-300)
+    scale = np.maximum(scale, SHARE * scale.max())
+    if chain.last is not None:
+        scale[-1] = 0.0
 
-    def proves(lowered: float) -> bool:
-        lam = dual.normalisation - lowered * scale
-        # the margin for rounding is taken off the matrix that is tested
+    def tested(lam: Array) -> tuple[Array, Array]:
+        """The margin for rounding is taken off the matrix that is tested; a law that is given needs no proof."""
         diagonal = extra - lam[:, None] - ROUNDING * (np.abs(extra) + np.abs(lam)[:, None])
-        return semidefinite(couplings * (1 - ROUNDING), diagonal, chain.allowed)
+        if chain.last is not None:
+            diagonal[-1] = np.inf
+        return _eliminated(couplings * (1 - ROUNDING), diagonal, chain.allowed)
 
-    lam = dual.normalisation - _least(proves) * scale
-    paid = sum(float((m * kind.bounds).sum()) for m, kind in zip(rows, chain.rows, strict=True))
-    total = float(lam.sum()) - paid
-    sums = [lam, *(m * kind.bounds for m, kind in zip(rows, chain.rows, strict=True))]
-    size = sum(float(np.abs(part).sum()) for part in sums)
+    lam = dual.normalisation - scale * _least(lambda low: not tested(dual.normalisation - low * scale)[0].any())
+    if chain.last is not None:  # cell by cell, the most that its multiplier may be
+        used = chain.last > 0
+        lam[-1] = float(((extra[-1] + tested(lam)[1])[used] * chain.last[used]).sum())
+    sums = [lam, *(-part for part in paid)]
+    total, size = (sum(float(part.sum()) for part in parts) for parts in (sums, [np.abs(part) for part in sums]))
     return float(total - ROUNDING * size), Dual(lam, rows, steps)
 
 

@@ -5,7 +5,8 @@ Values s_0 < … < s_N are nodes, answers y_1 … y_M cells, p_ij the probabilit
     minimise  Σ_i c_i ‖v_{i+1} − v_i‖² + Σ_ij cost_ij p_ij
     subject to  Σ_j p_ij = 1,  and rows Σ_j a_ij p_ij ≤ b_i (or = b_i), each row for itself or all together.
 
-With ``worst`` the first sum is replaced by max_i c_i ‖v_{i+1} − v_i‖². Both are convex in p, for −√(pp′) is.
+With ``worst`` the first sum is replaced by max_i c_i ‖v_{i+1} − v_i‖²; with ``most`` no step may exceed that. All of
+this is convex in p, for −√(pp′) is. The law of the ``last`` node may be given.
 """
 
 from dataclasses import dataclass
@@ -17,12 +18,12 @@ from errorfloor.errors import InputError
 
 
 @dataclass(frozen=True)
-class Rows:
+class LawBounds:
     """Linear bounds on the laws: Σ_j ``coefficients``_ij p_ij ≤ ``bounds``_i for every node i, or = where ``equal``.
 
     Where ``shared`` the sums over all nodes are added up and obey one bound.
 
-    >>> Rows(np.ones((3, 2)), np.full(3, 0.5)).multipliers
+    >>> LawBounds(np.ones((3, 2)), np.full(3, 0.5)).multipliers
     3
     """
 
@@ -54,8 +55,10 @@ class Chain:
     couplings: Array
     allowed: Array
     cost: Array | None = None
-    rows: tuple[Rows, ...] = ()
+    rows: tuple[LawBounds, ...] = ()
     worst: bool = False
+    most: float | None = None
+    last: Array | None = None
 
     def __post_init__(self) -> None:
         if self.allowed.shape[0] != len(self.couplings) + 1:

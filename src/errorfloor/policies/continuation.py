@@ -9,30 +9,28 @@ from dataclasses import replace
 
 import numpy as np
 
-from errorfloor.blas import one_thread
 from errorfloor.checks import Array
 from errorfloor.errors import ConvergenceError
 from errorfloor.policies.bound import added_cost, indefinite, lower_bound
-from errorfloor.policies.chain import Chain, ChainSolution, Rows
-from errorfloor.policies.interior import TOLERANCE, solve_all
+from errorfloor.policies.chain import Chain, ChainSolution, LawBounds
+from errorfloor.policies.conic import TOLERANCE, solve_all
 
 FEW_NODES = 40  # coarser chains are not made
 FEW_CELLS = 96  # so many are solved for without trying to use fewer
 USED = 1e-4  # a cell is used where some node gives it more than this
 ENOUGH = 1e-3  # the tolerance of coarser chains, which only show where answers are
-SHARP = 1e-6  # the tolerance on chosen cells: a blunt solution would use all of them a little
+SHARP = 1e-7  # the tolerance on chosen cells: a blunt solution would use all of them a little
 MOST_SHARE = 0.7  # of the cells; with more of them all are taken
 MOST_ROUNDS = 30
 
 
-@one_thread()
 def solve(chain: Chain, tolerance: float = TOLERANCE, cells: Array | None = None) -> ChainSolution:
     """Give the laws of least objective, with a lower bound proved for the whole grid.
 
     ``cells`` may mark those that a nearby problem's solution uses.
 
     >>> s, y = np.linspace(0, 1, 9)[:, None], np.linspace(0, 1, 200)
-    >>> near = Rows(coefficients=(y - s) ** 2, bounds=np.full(9, 0.03))
+    >>> near = LawBounds(coefficients=(y - s) ** 2, bounds=np.full(9, 0.03))
     >>> chain = Chain(couplings=np.full(8, 32.0), allowed=np.ones((9, 200), dtype=bool), rows=(near,))
     >>> found = solve(chain)
     >>> found.gap < 1e-6, int((found.laws.max(axis=0) > 1e-6).sum()) < 20
@@ -98,7 +96,7 @@ def _every_second(chain: Chain) -> Chain:
     share = np.gradient(nodes.astype(float))
     share[[0, -1]] /= 2
     rows = tuple(
-        Rows(
+        LawBounds(
             kind.coefficients[nodes] * (share[:, None] if kind.shared else 1.0),
             kind.bounds if kind.shared else kind.bounds[nodes],
             kind.equal,

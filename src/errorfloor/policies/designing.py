@@ -10,7 +10,7 @@ from errorfloor.policies import sphere
 from errorfloor.policies.answers import Cells
 from errorfloor.policies.bound import lower_bound
 from errorfloor.policies.certificate import PolicyCertificate
-from errorfloor.policies.chain import Chain, ChainSolution, Dual, Rows
+from errorfloor.policies.chain import Chain, ChainSolution, Dual, LawBounds
 from errorfloor.policies.continuation import solve
 from errorfloor.policies.policy import Policy
 from errorfloor.policies.wish import Wish
@@ -90,11 +90,11 @@ def design_on(wish: Wish, grid: Grid) -> Policy:
     return best
 
 
-def _rows(wish: Wish, loss: Array, share: Array, tight: float) -> tuple[Rows, ...]:
+def _rows(wish: Wish, loss: Array, share: Array, tight: float) -> tuple[LawBounds, ...]:
     if wish.max_loss is not None:
-        return (Rows(loss, np.full(len(loss), wish.max_loss * tight)),)
+        return (LawBounds(loss, np.full(len(loss), wish.max_loss * tight)),)
     if wish.average_loss is not None:
-        return (Rows(loss * share[:, None], np.array([wish.average_loss * tight]), shared=True),)
+        return (LawBounds(loss * share[:, None], np.array([wish.average_loss * tight]), shared=True),)
     return ()
 
 
@@ -165,7 +165,7 @@ def _proved(wish: Wish, grid: Grid, chain: Chain, found: ChainSolution, aim: Arr
     return bound + float((plain * aim**2 - chain.couplings * chord).sum()), scope
 
 
-def _loosened(wish: Wish, chain: Chain) -> tuple[Rows, ...]:
+def _loosened(wish: Wish, chain: Chain) -> tuple[LawBounds, ...]:
     bound = wish.max_loss if wish.max_loss is not None else wish.average_loss
     return tuple(replace(rows, bounds=np.full_like(rows.bounds, bound)) for rows in chain.rows)
 

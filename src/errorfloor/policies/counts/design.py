@@ -1,31 +1,30 @@
 """``design_counts``: the noise table for counts that tells neighbouring counts apart least."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from errorfloor.blas import one_thread
 from errorfloor.checks import Array, whole
 from errorfloor.errors import ConvergenceError, InputError
 from errorfloor.noise import Certificate
-from errorfloor.policies.counts.barrier import Objective, Solution, solve
-from errorfloor.policies.counts.chain import Chain
+from errorfloor.policies.bound import lower_bound
+from errorfloor.policies.conic import solve_all
+from errorfloor.policies.counts.chain import ENERGY, chain_of
 from errorfloor.policies.counts.floor import CountFloor
-from errorfloor.policies.counts.lower_bound import least_bound, least_energy, least_missing_entropy
 from errorfloor.policies.counts.rules import CountRules
 from errorfloor.policies.counts.table import CountTable
-from errorfloor.policies.counts.tail import Tail, tail_row, widest_row
+from errorfloor.policies.counts.tail import affinity, tail_row, widest_row
 from errorfloor.policies.counts.telling import least_telling
 from errorfloor.policies.counts.weights import rows_of_weights
 
 OBJECTIVES = ("average", "worst", "distinguish", "entropy")
-ENERGY = 8.0  # 4‖√p − √p′‖² = 8(1 − ρ)
+FAINT = 1e-12  # probabilities of the moved row that the solver leaves out
 CAP_ROOM = 1e-5  # relative: how far the supremum may rise so that the sum is least
 PROVED = 0.05  # the relative gap above which no table is given; below, the certificate states it
 MOST_ROWS = 400
 
 
-@one_thread()
 def design_counts(
     *,
     max_noise: int,
@@ -71,36 +70,16 @@ def design_counts(
         raise InputError(f"objective must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
     rules = CountRules(max_noise, variance, unbiased, keep_zero, least_positive)
     length = _length(rules, own_rows)
-    if objective == "distinguish":
-        return _proved(*_least_telling(rules, length), f"among all tables that move one row along from {length} on")
-    tail = (widest_row if objective == "entropy" else tail_row)(rules.max_noise, rules.variance)
-    chain = Chain(rules, tail, length)
-    found, bound = _found(chain, objective)
-    table = CountTable(rows_of_weights(chain, found.probabilities), rules, objective)
-    method = "interior point on the chain of counts; lower bound from multipliers"
-    return _proved(
-        table, method, _value(table, objective), bound, f"among all tables with the same rows from {length} on"
-    )
-
-
-def _proved(table: CountTable, method: str, value: float, bound: float, reference: str) -> CountTable:
-    """Give the table its certificate, unless the bound is too far below."""
+    laws, bound, method, compared = _found(rules, length, objective)
+    table = CountTable(rows_of_weights(rules, laws), rules, objective)
+    value = _value(table, objective)
     if value - bound > PROVED * value:
         raise ConvergenceError(
             f"the table was found to a gap of {(value - bound) / value:.1g} only, more than {PROVED:g}: "
             f"a smaller max_noise, or a variance further from its limits, may help"
         )
-    certificate = Certificate(value=value, lower_bound=min(bound, value), method=method, reference=reference)
-    return CountTable(table.weights, table.rules, table.objective, certificate)
-
-
-def _least_telling(rules: CountRules, length: int) -> tuple[CountTable, str, float, float]:
-    """Give the table for one cell, how it was found, its value ½(1 + sup TV), and the lower bound of that."""
-    rows, bound = least_telling(rules, length)
-    last = rows[-1]
-    tail = Tail(last, float(np.sqrt(last[1:] * last[:-1]).sum()), level=0.0, price=0.0)
-    table = CountTable(rows_of_weights(Chain(rules, tail, length), np.concatenate(rows)), rules, "distinguish")
-    return table, "linear program; lower bound from multipliers", CountFloor(table).distinguish(), 0.5 * (1 + bound)
+    certificate = Certificate(value=value, lower_bound=min(bound, value), method=method, reference=compared)
+    return replace(table, certificate=certificate)
 
 
 def _length(rules: CountRules, own_rows: Any) -> int:
@@ -114,29 +93,56 @@ def _length(rules: CountRules, own_rows: Any) -> int:
     return int(own_rows)
 
 
-def _found(chain: Chain, objective: str) -> tuple[Solution, float]:
-    """Solve, and give the lower bound in the certificate's scale."""
-    start = chain.start()
-    if objective == "average":
-        found = solve(chain, Objective("energy"), start)
-        return found, ENERGY * least_energy(chain, found)
+def _found(rules: CountRules, length: int, objective: str) -> tuple[Array, float, str, str]:
+    """Laws, a lower bound in the certificate's scale, how they were found, and what the bound holds for."""
+    compared = f"among all tables with the same rows from {length} on"
+    if objective == "distinguish":
+        laws, bound = least_telling(rules, length)
+        method = "linear program; lower bound from multipliers"
+        return laws, 0.5 * (1 + bound), method, f"among all tables that move one row along from {length} on"
     if objective == "entropy":
-        found = solve(chain, Objective("entropy"), start)
-        return found, least_missing_entropy(chain, found)
-    tightest = solve(chain, Objective("bound"), start)
-    bound = least_bound(chain, tightest)
-    if not chain.free.any() or tightest.bound is None:
-        return tightest, ENERGY * bound
-    # a point well inside the cap, from which the sum can be lowered
-    nearby = solve(chain, Objective("bound"), start, tolerance=0.2 * CAP_ROOM * tightest.bound)
-    cap = tightest.bound * (1 + CAP_ROOM)
+        return *_widest(rules, length), "closed form; lower bound from multipliers", compared
+    return *_least(rules, length, objective == "worst"), "conic program; lower bound from multipliers", compared
+
+
+def _least(rules: CountRules, length: int, worst: bool) -> tuple[Array, float]:
+    moved = tail_row(rules.max_noise, rules.variance)
+    chain = replace(chain_of(rules, moved, length), worst=worst)
+    # a cone that holds next to nothing has no interior; the bound is proved with all of them
+    seen = chain.allowed.copy()
+    seen[-1, -len(moved) :] &= moved > FAINT
+    solved = replace(chain, allowed=seen)
+    found = solve_all(solved)
+    bound = lower_bound(chain, found.dual)[0]
+    if not worst:
+        return found.laws, bound
+    beyond = ENERGY * (1 - affinity(moved))
+    most = max(found.value, beyond) * (1 + CAP_ROOM)
     try:
-        return solve(chain, Objective("energy", cap=cap), nearby.probabilities), ENERGY * bound
+        laws = solve_all(replace(solved, worst=False, most=most)).laws
     except ConvergenceError:
-        return tightest, ENERGY * bound  # the supremum is what was asked for; the sum stays what it is
+        laws = found.laws  # the supremum is what was asked for; the sum stays what it is
+    return laws, max(bound, beyond)
+
+
+def _widest(rules: CountRules, length: int) -> tuple[Array, float]:
+    """Rows of greatest entropy, and a bound on the sum of log(2D + 1) less their entropies, the last row's left out."""
+    laws, missing = np.zeros((length + 1, length + rules.max_noise + 1)), 0.0
+    for count in range(length + 1):
+        row = rules.row(count)
+        if row.settled:
+            p = row.only_choice
+            most = -float((p * np.log(p)).sum())
+        else:
+            p, most = widest_row(row.noise, rules.variance, mean=row.mean)
+        laws[count, list(row.published)] = p
+        missing += np.log(2 * rules.max_noise + 1) - most if count < length else 0.0
+    return laws, float(missing)
 
 
 def _value(table: CountTable, objective: str) -> float:
+    if objective == "distinguish":
+        return CountFloor(table).distinguish()
     if objective == "entropy":
         return float(sum(_missing_entropy(row) for row in table.probabilities[:-1]))
     energies = ENERGY * (1 - np.cos(table.angles))

@@ -16,10 +16,10 @@ TIED = 1e-12  # a variance this close, relatively, to the least possible one lea
 
 
 @dataclass(frozen=True)
-class Row:
+class CountRow:
     """What one true count allows: published counts, and whether the mean and the mean square of the noise are bound.
 
-    >>> Row(count=3, published=(2, 3, 4), mean=True, limited=True).noise.tolist()
+    >>> CountRow(count=3, published=(2, 3, 4), mean=True, limited=True).noise.tolist()
     [-1, 0, 1]
     """
 
@@ -92,19 +92,19 @@ class CountRules(Value):
         """The least count from which on every noise from −D to D is allowed."""
         return self.max_noise + (self.least_positive if self.least_positive > 1 else 0)
 
-    def row(self, count: int) -> Row:
+    def row(self, count: int) -> CountRow:
         """Give what is allowed at a true count."""
         published = self._allowed(count)
         mean = self._mean_is_bound(count)
         noise = np.asarray(published) - count
         if mean and (noise[0] == 0 or noise[-1] == 0):
-            return Row(count, (count,), mean, limited=False)
+            return CountRow(count, (count,), mean, limited=False)
         least = self.least_variance(count)
         if least >= self.variance * (1 - TIED):
             ends = (int(noise[noise <= 0][-1]), int(noise[noise >= 0][0])) if mean else ()
             near = ends or tuple(int(k) for k in noise if k * k == least)
-            return Row(count, tuple(count + k for k in near), mean, limited=False)
-        return Row(count, published, mean, limited=True)
+            return CountRow(count, tuple(count + k for k in near), mean, limited=False)
+        return CountRow(count, published, mean, limited=True)
 
     def least_variance(self, count: int) -> float:
         """The least mean square of the noise at a true count: |a|·b between the nearest noises a ≤ 0 ≤ b."""

@@ -1,92 +1,91 @@
-"""The row of large counts: one noise, moved along with the count."""
+"""The noise of large counts: one row, moved along with the count; and rows of greatest entropy, for comparison."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 
 from errorfloor.checks import Array
 
 ROOM = 1e-13  # relative distance kept from the bound on the variance
-NOTHING = 1e-30
+REACH = 40.0  # of slopes, besides what prices ask for
 
 
-@dataclass(frozen=True)
-class Tail:
-    """The noise on −D … D that tells neighbouring counts apart least, with the multipliers that prove it.
+def tail_row(max_noise: int, variance: float) -> Array:
+    """Find the noise r on −D … D that tells neighbouring counts apart least.
 
-    Its roots u are the ground state of −½(u(k−1) + u(k+1)) + ``price``·k²·u(k) = −``level``·u(k), u = 0 beyond ±D.
+    Its roots u are the ground state of −½(u(k−1) + u(k+1)) + ν·k²·u(k), u = 0 beyond ±D, with no price ν if that keeps
+    the variance, else with the one at which it is met.
 
-    Guarantee: ``affinity`` Σ√(r(k)r(k+1)) = level + price·variance is the largest of any noise on −D … D with mean
-    square at most the variance; in an endless chain of rows no average of affinities exceeds it.
+    Guarantee: Σ√(r(k)r(k+1)) is the largest of any noise on −D … D with mean square at most the variance; in an endless
+    chain of rows no average of affinities exceeds it.
 
     >>> row = tail_row(2, 1.0)
-    >>> round(float((np.arange(-2, 3) ** 2 * row.probabilities).sum()), 12), round(row.affinity, 4)
+    >>> round(float((np.arange(-2, 3) ** 2 * row).sum()), 12), round(affinity(row), 4)
     (1.0, 0.8624)
     """
-
-    probabilities: Array
-    affinity: float
-    level: float
-    price: float
+    squares = np.arange(-max_noise, max_noise + 1.0) ** 2
+    price = _price(squares, variance, lambda price: _ground_state(squares, price))
+    return _ground_state(squares, price)
 
 
-def tail_row(max_noise: int, variance: float) -> Tail:
-    """Find it: without a price if that keeps the variance, else with the price at which the variance is met."""
+def affinity(row: Array) -> float:
+    """Σ√(r(k)r(k+1)): what a noise and its shift by one have in common."""
+    return float(np.sqrt(row[1:] * row[:-1]).sum())
+
+
+def widest_row(noise: Array, variance: float, *, mean: bool) -> tuple[Array, float]:
+    """Give the row of greatest entropy, r(k) ∝ e^{−μk − νk²}, and a number that no row's entropy is above.
+
+    The ``mean`` is zero, or free; ν is the least price ≥ 0 that keeps the variance V. The bound, log Σe^{−μk−νk²} + νV,
+    holds for any μ and ν ≥ 0.
+
+    >>> row, most = widest_row(np.arange(-2, 3), 1.0, mean=True)
+    >>> round(float((np.arange(-2, 3) ** 2 * row).sum()), 12), round(affinity(row), 4)
+    (1.0, 0.8622)
+    >>> round(most + float((row * np.log(row)).sum()), 9)
+    0.0
+    """
     from scipy.optimize import brentq
 
-    squares = np.arange(-max_noise, max_noise + 1.0) ** 2
-    target = variance * (1 - ROOM)
+    k = np.asarray(noise, dtype=float)
 
-    def excess(price: float) -> float:
-        return float(squares @ _ground_state(squares, price)[1] ** 2) - target
+    def exponents(price: float) -> Array:
+        level = -price * k**2
+        if not mean:
+            return level
+        reach = REACH + price * float(np.ptp(k))
+        return np.asarray(level - brentq(lambda slope: k @ _exponential(level - slope * k), -reach, reach) * k)
 
-    price = 0.0
-    if excess(0.0) > 0:
-        high = 1.0
-        while excess(high) > 0:
-            high *= 4
-        price = float(brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-14))
-    level, roots = _ground_state(squares, price)
-    return Tail(_above_nothing(roots**2), float(roots[1:] @ roots[:-1]), level, price)
+    price = _price(k**2, variance, lambda price: _exponential(exponents(price)))
+    found = exponents(price)
+    top = float(found.max())
+    return _exponential(found), top + float(np.log(np.exp(found - top).sum())) + price * variance
 
 
-def _ground_state(squares: Array, price: float) -> tuple[float, Array]:
+def _exponential(exponents: Array) -> Array:
+    weights = np.exp(exponents - exponents.max())
+    return np.asarray(weights / weights.sum())
+
+
+def _ground_state(squares: Array, price: float) -> Array:
     from scipy.linalg import eigh_tridiagonal
 
     coupling = np.full(len(squares) - 1, -0.5)
-    value, vector = eigh_tridiagonal(price * squares, coupling, select="i", select_range=(0, 0))
+    _, vector = eigh_tridiagonal(price * squares, coupling, select="i", select_range=(0, 0))
     roots = np.abs(vector[:, 0])
-    return -float(value[0]), (roots + roots[::-1]) / np.linalg.norm(roots + roots[::-1])
+    return np.asarray(((roots + roots[::-1]) / np.linalg.norm(roots + roots[::-1])) ** 2)
 
 
-def widest_row(max_noise: int, variance: float) -> Tail:
-    """Give the noise of greatest entropy instead: r(k) ∝ e^{−ck²} with the least c ≥ 0 that keeps the variance.
-
-    >>> row = widest_row(2, 1.0)
-    >>> round(float((np.arange(-2, 3) ** 2 * row.probabilities).sum()), 12), round(row.affinity, 4)
-    (1.0, 0.8622)
-    """
+def _price(squares: Array, variance: float, row: Callable[[float], Array]) -> float:
+    """The least price at which a row's mean square is at most the variance."""
     from scipy.optimize import brentq
 
-    squares = np.arange(-max_noise, max_noise + 1.0) ** 2
-    target = variance * (1 - ROOM)
+    def excess(price: float) -> float:
+        return float(squares @ row(price)) - variance * (1 - ROOM)
 
-    def row(price: float) -> Array:
-        weights = np.exp(-price * squares)
-        return np.asarray(weights / weights.sum())
-
-    price = 0.0
-    if squares @ row(0.0) > target:
-        high = 1.0
-        while squares @ row(high) > target:
-            high *= 4
-        price = float(brentq(lambda c: squares @ row(c) - target, 0.0, high, xtol=1e-300, rtol=1e-14))
-    found = row(price)
-    level = float(np.log(np.exp(-price * squares).sum()))
-    return Tail(_above_nothing(found), float(np.sqrt(found[1:] * found[:-1]).sum()), level, price)
-
-
-def _above_nothing(probabilities: Array) -> Array:
-    """Raise what is far below 2⁻⁶⁴, and never drawn, to a number whose root can be divided by."""
-    raised = np.maximum(probabilities, NOTHING)
-    return np.asarray(raised / raised.sum())
+    if excess(0.0) <= 0:
+        return 0.0
+    high = 1.0
+    while excess(high) > 0:
+        high *= 4
+    return float(brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-14))

@@ -14,7 +14,7 @@ from errorfloor.policies.counts.weights import restored
 CLOSE = 1e-9  # how far the supremum may rise so that the sum is least
 
 
-def least_telling(rules: CountRules, length: int) -> tuple[list[Array], float]:
+def least_telling(rules: CountRules, length: int) -> tuple[Array, float]:
     """Minimise sup_i TV(p_i, p_{i+1}) over rows 0 … ``length``, the last of which is moved along from there on.
 
     TV(p_i, p_{i+1}) = Σ_j (p_i(j) − p_{i+1}(j))⁺ is at most t if numbers u_i(j) ≥ 0 with p_i(j) − p_{i+1}(j) ≤ u_i(j)
@@ -24,8 +24,8 @@ def least_telling(rules: CountRules, length: int) -> tuple[list[Array], float]:
     ``length`` on are one row moved along, whatever the solver did: it follows from the solver's multipliers, lowered by
     what they lack. See design.proof.md.
 
-    >>> rows, bound = least_telling(CountRules(max_noise=2, variance=1.0, unbiased=True, keep_zero=True), 4)
-    >>> rows[1].round(6).tolist(), round(bound, 6)
+    >>> laws, bound = least_telling(CountRules(max_noise=2, variance=1.0, unbiased=True, keep_zero=True), 4)
+    >>> laws[1, :4].round(6).tolist(), round(bound, 6)
     ([0.5, 0.0, 0.5, 0.0], 0.5)
     """
     program = _Program.of(rules, length)
@@ -33,11 +33,11 @@ def least_telling(rules: CountRules, length: int) -> tuple[list[Array], float]:
     bound = program.proved(first)
     second = program.solve(program.added_up, min(1.0, float(first.x[-1]) + CLOSE))
     found = np.split(np.maximum(second.x[: len(program.row_of)], 0.0), program.starts[1:-1])
-    rows = [rules.row(count) for count in range(length + 1)]
-    return [
-        row.only_choice if row.settled else restored(p / p.sum(), row, rules)
-        for row, p in zip(rows, found, strict=True)
-    ], bound
+    laws = np.zeros((length + 1, length + rules.max_noise + 1))
+    for count, p in enumerate(found):
+        row = rules.row(count)
+        laws[count, list(row.published)] = row.only_choice if row.settled else restored(p / p.sum(), row, rules)
+    return laws, bound
 
 
 @dataclass(frozen=True, eq=False)

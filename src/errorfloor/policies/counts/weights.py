@@ -3,8 +3,7 @@
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.policies.counts.chain import Chain, nearest
-from errorfloor.policies.counts.rules import CountRules, Row
+from errorfloor.policies.counts.rules import CountRow, CountRules
 
 WHOLE = 2**64
 DUST = 1e-9  # probabilities that the solver leaves where none belongs
@@ -12,18 +11,23 @@ BESIDE = 1e-7  # dust is kept beside a probability above this, where it is the t
 MARGIN = 1e-14  # relative distance kept from the bound on the variance
 
 
-def rows_of_weights(chain: Chain, probabilities: Array) -> tuple[tuple[int, ...], ...]:
+def rows_of_weights(rules: CountRules, laws: Array) -> tuple[tuple[int, ...], ...]:
     """Give each row's weights on the noises −D … D; they add up to 2⁶⁴ exactly.
+
+    ``laws`` has a row for each true count and a column for each published one; the last row is taken as it is.
 
     Guarantee: means that are bound are met exactly wherever whole numbers allow it, and within D·2⁻⁶⁴ always; bounds on
     the mean square hold.
     """
-    cleaned = _without_dust(chain, probabilities)
-    D, out = chain.rules.max_noise, []
-    for i, row in enumerate(chain.rows):
-        p = cleaned[chain.starts[i] : chain.starts[i + 1]]
-        if chain.free[i]:
-            p = restored(p, row, chain.rules)
+    D, out = rules.max_noise, []
+    cleaned = _without_dust(laws)
+    for i in range(len(laws)):
+        row = rules.row(i)
+        p = row.only_choice if row.settled else cleaned[i, list(row.published)]
+        if i == len(laws) - 1:
+            p = laws[i, list(row.published)]
+        elif not row.settled:
+            p = restored(p, row, rules)
         weights = [0] * (2 * D + 1)
         for k, weight in zip(row.noise.tolist(), _whole_numbers(p, row.noise, row.mean), strict=True):
             weights[k + D] = weight
@@ -31,15 +35,33 @@ def rows_of_weights(chain: Chain, probabilities: Array) -> tuple[tuple[int, ...]
     return tuple(out)
 
 
-def _without_dust(chain: Chain, probabilities: Array) -> Array:
-    beside = np.zeros(len(probabilities))
-    np.maximum.at(beside, chain.left, probabilities[chain.right])
-    np.maximum.at(beside, chain.right, probabilities[chain.left])
-    dust = (probabilities < DUST) & (beside < BESIDE) & chain.free[chain.row_of]
-    return np.where(dust, 0.0, probabilities)
+def _without_dust(laws: Array) -> Array:
+    beside = np.zeros(laws.shape)
+    beside[:-1] = laws[1:]
+    beside[1:] = np.maximum(beside[1:], laws[:-1])
+    return np.where((laws < DUST) & (beside < BESIDE), 0.0, laws)
 
 
-def restored(p: Array, row: Row, rules: CountRules) -> Array:
+def nearest(row: CountRow) -> Array:
+    """Give the least noisy probabilities that a row allows.
+
+    >>> nearest(CountRow(count=1, published=(0, 2, 3), mean=True, limited=True)).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    noise = row.noise
+    near = np.zeros(len(noise))
+    if not row.mean:
+        closest = noise**2 == (noise**2).min()
+        return np.asarray(closest / closest.sum())
+    a, b = int(noise[noise <= 0][-1]), int(noise[noise >= 0][0])
+    if a == b:
+        near[noise == 0] = 1.0
+    else:
+        near[noise == a], near[noise == b] = b / (b - a), -a / (b - a)
+    return near
+
+
+def restored(p: Array, row: CountRow, rules: CountRules) -> Array:
     """Bring sum and mean back to what they were before dust was swept away, and stay below the bound."""
     k = row.noise.astype(float)
     moments = np.stack([k**0, k])[: 1 + row.mean]
