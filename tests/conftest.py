@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded: workers would fight over the cores
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")  # half of Spark's time would go into compiling it
 
 import pytest
 from hypothesis import settings
@@ -55,10 +56,9 @@ PARAMETERS = [
 ]
 
 
-LEFT_OUT = {  # by mark, folders and files that wear it; a test on PostgreSQL, Spark or in the browser wears it anyway
+LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on Spark and in the browser are found
     "kills": ("ledger/test_crashes.py", "server/test_processes.py"),
     "long": ("designer", "finite_elements", "noise", "policies", "counts", "paper", "documentation", "examples"),
-    "soak": (),
 }
 HERE_ARE_TESTS = Path(__file__).parent
 
@@ -74,6 +74,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             for mark, places in LEFT_OUT.items():
                 if place.startswith(places):
                     item.add_marker(mark)
+            if isinstance(item, pytest.Function) and "rounds" in item.function.__code__.co_names:
+                item.add_marker("soak")
             if group is None:
                 item.add_marker(pytest.mark.xdist_group(place))
 

@@ -1,11 +1,8 @@
 """The release of whole columns: bounded, sticky, unique, complete or absent."""
 
 import json
-import random
-import signal
 import subprocess
 import sys
-import time
 
 import duckdb
 import numpy as np
@@ -19,6 +16,7 @@ import errorfloor as ef
 from errorfloor.bulk import Perturbation, ReleasedColumn, release
 from errorfloor.errors import InputError
 from errorfloor.noise import Airy, Gaussian, Maxwell, RaisedCosine, Uniform
+from repeated import rounds
 
 KEY = ["household", "day"]
 
@@ -213,7 +211,7 @@ def test_noise_has_its_law_over_the_rows(ring):
     schema = pa.schema([("id", pa.int64()), ("x", pa.float64())])
     column = ReleasedColumn.plan("x", ef.Interval(-0.5, 0.5), step="0.000001", out_of_range="refuse", nulls="keep")
     work = Perturbation.prepare(schema, [column], ["id"], "b", ring.current)
-    count = 1_000_000
+    count = 200_000
     batch = pa.record_batch([pa.array(np.arange(count)), pa.array(np.zeros(count))], schema=schema)
     noise = np.sort(work.apply(batch)[0].column(1).to_numpy())
     reached = np.abs(np.arange(1, count + 1) / count - column.noise.cdf(noise)).max()
@@ -406,11 +404,35 @@ def test_files_that_are_missing_taken_or_not_what_they_say(meters, ring, tmp_pat
 
 
 KILLED = """
-import sys
+import json, os, random, signal, sys, time
+from pathlib import Path
 import errorfloor as ef
 from errorfloor.bulk import release
-release(sys.argv[1], sys.argv[2], columns={"kwh": ef.Interval(0, 0.5)}, key=["household", "day"], batch="b",
-        keys=sys.argv[3], overwrite=True)
+
+source, target, keys, rounds = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+noises = {"kwh": ef.Interval(0, 0.5)}  # the parent loads everything and starts no thread, so that it can fork
+
+def released(moment):
+    target.write_bytes(b"old")
+    child, start = os.fork(), time.monotonic()
+    if not child:
+        try:
+            release(source, target, columns=noises, key=["household", "day"], batch="b", keys=keys, overwrite=True)
+        finally:
+            os._exit(0)
+    if moment is not None:
+        time.sleep(moment)
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return target.read_bytes(), time.monotonic() - start
+
+whole, taken = released(None)
+chance = random.Random(7)
+found = [released(chance.uniform(0, 1.1 * taken))[0] for _ in range(rounds)]
+again, _ = released(None)
+print(json.dumps({
+    "old": found.count(b"old"), "whole": found.count(whole), "same": again == whole, "rows": whole != b"old"
+}))
 """
 
 
@@ -418,31 +440,16 @@ def test_a_killed_release_leaves_the_old_file_or_the_whole_new_one(tmp_path):
     from errorfloor.identity import KeyRing
 
     ring = KeyRing.create(tmp_path / "keys.json")
-    count = 400_000
+    count = 100_000
     table = pa.table({"household": np.arange(count) // 365, "day": np.arange(count) % 365, "kwh": np.ones(count)})
-    source = write(table, tmp_path / "in.parquet")
-    target = tmp_path / "out.parquet"
-    command = [sys.executable, "-c", KILLED, str(source), str(target), str(ring.path)]
-    target.write_bytes(b"old")
-    start = time.monotonic()
-    subprocess.run(command, check=True)
-    whole, taken = target.read_bytes(), time.monotonic() - start
-    moments = random.Random(7)
-    seen = set()
-    for _ in range(50):
-        target.write_bytes(b"old")
-        process = subprocess.Popen(command)
-        time.sleep(moments.uniform(0.3 * taken, 1.1 * taken))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        content = target.read_bytes()
-        assert content in (b"old", whole)
-        seen.add(content == whole)
-    subprocess.run(command, check=True)
-    assert target.read_bytes() == whole
+    source, target, kills = write(table, tmp_path / "in.parquet"), tmp_path / "out.parquet", rounds(8)
+    command = [sys.executable, "-c", KILLED, str(source), str(target), str(ring.path), str(kills)]
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert found["same"] and found["rows"]
+    assert found["old"] + found["whole"] == kills
+    assert found["old"] > 0  # some were killed before they were done
     left = sorted(p.name for p in tmp_path.iterdir())
     assert left == ["in.parquet", "keys.json", "keys.json.releases", "keys.json.releases.rows", "out.parquet"]
-    assert False in seen  # some were killed before they were done
 
 
 def test_unsigned_and_other_key_kinds_have_tags(ring):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from errorfloor.ledger import Account, FileAnchor
+from repeated import rounds
 
 WORKER = Path(__file__).with_name("worker.py")
 KWH = Account("meters", "kwh", "")
@@ -20,7 +21,7 @@ def start(*arguments):
 
 def finish(*arguments):
     process = start(*arguments)
-    output, _ = process.communicate(timeout=300)
+    output, _ = process.communicate(timeout=3600)
     assert process.returncode == 0
     return json.loads(output)
 
@@ -45,10 +46,10 @@ def test_four_processes_never_exceed_the_allowance(ledger_place):
 
 
 def test_what_was_reported_survives_a_kill_at_any_moment(ledger_place):
-    rounds = finish("crash", *ledger_place.arguments, 20260724, 30)
-    assert len(rounds) == 30
+    kills = finish("crash", *ledger_place.arguments, 20260724, rounds(10))
+    assert len(kills) == rounds(10)
     records = 0
-    for left in rounds:
+    for left in kills:
         assert left["in_order"]
         assert left["halves"] == 0
         assert 1 <= left["reported"] <= left["present"] <= left["reported"] + 1

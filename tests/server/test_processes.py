@@ -20,6 +20,7 @@ from serving import LIMIT, start_server, write_pay
 POSTGRESQL = any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb") is not None
 SERVERS = pytest.mark.xdist_group("engines")
 DATABASES = [pytest.param("sqlite"), *([pytest.param("postgresql", marks=SERVERS)] if POSTGRESQL else [])]
+LAST, FIRST = DATABASES[-1:], DATABASES[:1]  # a server of two processes, or the ledger that most have
 CLIENTS = 64
 TEAMS = "SELECT team, avg(wage) AS mean FROM pay GROUP BY team"
 
@@ -38,6 +39,7 @@ def verified(catalogue):
         return replay.head.sequence
 
 
+@pytest.mark.parametrize("catalogue", LAST, indirect=True)
 def test_64_clients_race_for_the_last_hundredth_and_never_overspend(catalogue):
     catalogue.write_text(catalogue.read_text().replace(LIMIT, f"{LIMIT}running_per_token = {CLIENTS}\n"))
     on_postgresql = "postgresql" in load(catalogue).place.ledger
@@ -99,6 +101,7 @@ def workers_of(owner):
     return found
 
 
+@pytest.mark.parametrize("catalogue", FIRST, indirect=True)
 def test_no_answer_without_its_charge_after_a_kill_under_load(catalogue):
     server, received, enough = start_server(catalogue, "--rate", "0"), {}, threading.Event()
 
@@ -112,7 +115,7 @@ def test_no_answer_without_its_charge_after_a_kill_under_load(catalogue):
                     return
                 if reply.status_code == 200:
                     received[bound] = reply.json()["rows"]
-                if len(received) >= 40:
+                if len(received) >= 16:
                     enough.set()
 
     with ThreadPoolExecutor(8) as pool:
@@ -120,7 +123,7 @@ def test_no_answer_without_its_charge_after_a_kill_under_load(catalogue):
             pool.submit(load_of, number)
         assert enough.wait(120)
         assert server.stop(signal.SIGKILL) == -signal.SIGKILL
-    assert verified(catalogue) >= len(received) >= 40
+    assert verified(catalogue) >= len(received) >= 16
     restarted = start_server(catalogue, "--rate", "0")
     try:
         with restarted.client() as client:

@@ -10,6 +10,7 @@ import pytest
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.sql.refusals import REASONS
 from meters import ask
+from repeated import rounds
 
 SECONDS = 20.0  # a hundred times what any takes: what grows without end is beyond it on any machine
 
@@ -190,16 +191,16 @@ def test_hostile_texts_end_in_a_refusal_or_a_question_quickly() -> None:
     assert {"syntax", "not-select", "too-long", "constant", "set-operation"} <= set(told)
 
 
-def test_ten_thousand_mutated_texts_end_in_a_question_or_a_documented_refusal(
+def test_mutated_texts_end_in_a_question_or_a_documented_refusal(
     caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     randomness = random.Random(20130101)
     with caplog.at_level(logging.DEBUG):
-        told = [outcome(mutated(randomness)) for _ in range(10_000)]
+        told = [outcome(mutated(randomness)) for _ in range(rounds(1000))]
     ours = [record for record in caplog.records if record.name.partition(".")[0] in ("root", "sqlglot", "errorfloor")]
     assert not ours  # sqlglot warns through its logger; an engine that a test before started may still speak
     assert capfd.readouterr() == ("", "")
-    assert told.count("question") > 500  # the edits are small enough to reach the walk
+    assert told.count("question") > len(told) / 20  # the edits are small enough to reach the walk
     assert len(set(told)) > 15
 
 

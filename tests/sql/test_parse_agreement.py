@@ -11,6 +11,7 @@ from errorfloor.errors import RefusedError
 from errorfloor.sql.plan import Question
 from meters import ask
 from plan_values import formula_value, scalar, truth
+from repeated import rounds
 
 TYPES = {
     "meters": "household DOUBLE, day DATE, tariff TEXT, rooms DOUBLE, area DOUBLE, read_at TIMESTAMP, heated BOOLEAN, "
@@ -250,10 +251,10 @@ class Writer:
         return f"SELECT {formula} AS a FROM meters WHERE {self.condition()}"
 
 
-def test_three_hundred_random_questions_mean_what_duckdb_computes(database) -> None:
+def test_random_questions_mean_what_duckdb_computes(database) -> None:
     writer = Writer(20240301)
     reasons: dict[str, int] = {}
-    for _ in range(300):
+    for _ in range(rounds(100)):
         text = writer.question()
         try:
             agree(database, text)
@@ -261,5 +262,5 @@ def test_three_hundred_random_questions_mean_what_duckdb_computes(database) -> N
         except RefusedError as error:
             reason = str(error.fields["reason"])
         reasons[reason] = reasons.get(reason, 0) + 1
-    assert reasons["agreed"] > 180
+    assert reasons["agreed"] > 0.6 * sum(reasons.values())
     assert set(reasons) <= {"agreed", "type", "constant", "too-long"}, reasons
