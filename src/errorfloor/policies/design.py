@@ -10,11 +10,11 @@ from errorfloor.policies.designing import (
     MOST_CELLS,
     MOST_NODES,
     NODES_A_LENGTH,
-    Grid,
+    PolicyGrid,
     design_on,
 )
 from errorfloor.policies.policy import Policy
-from errorfloor.policies.wish import Wish
+from errorfloor.policies.wish import AnswerWish
 from errorfloor.support import Interval
 
 
@@ -83,7 +83,7 @@ def design_answer(
     errorfloor.errors.IllPosedError: without a quality term the best answer is the same for every value and tells
     nothing (J = 0): set max_loss, average_loss or loss_weight
     """
-    wish = Wish.parse(outputs, values, max_loss, average_loss, loss_weight, weight, loss, noise, objective)
+    wish = AnswerWish.parse(outputs, values, max_loss, average_loss, loss_weight, weight, loss, noise, objective)
     tolerance = positive("tolerance", tolerance)
     steps = max(FEWEST_NODES, round(NODES_A_LENGTH * wish.values.width / wish.length))
     count = max(2 * FEWEST_NODES, round(CELLS_A_LENGTH * (wish.high - wish.low) / wish.length))
@@ -95,7 +95,7 @@ def design_answer(
                 f"at most {MOST_NODES} nodes and {MOST_CELLS} cells are solved for, got {steps} and {count}: "
                 f"narrow the values, or allow more loss"
             )
-        return design_on(wish, Grid.of(wish, steps, count))
+        return design_on(wish, PolicyGrid.of(wish, steps, count))
     if steps > MOST_NODES or count > MOST_CELLS:
         raise ConvergenceError(
             f"laws change over a length of {wish.length:.3g}, and values as wide as {wish.values.width:g} would take "
@@ -103,7 +103,7 @@ def design_answer(
         )
     before = None
     while steps <= MOST_NODES and count <= MOST_CELLS:
-        policy = design_on(wish, Grid.of(wish, steps, count))
+        policy = design_on(wish, PolicyGrid.of(wish, steps, count))
         certificate = policy.certificate
         assert certificate is not None, "every design has a certificate"
         settled = wish.noise is None or (

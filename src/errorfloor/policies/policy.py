@@ -7,28 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from errorfloor.checks import Array, matrix, numbers, vector
+from errorfloor.checks import Array, numbers, vector
 from errorfloor.errors import InputError
 from errorfloor.floors import Floor, Pair, floor
 from errorfloor.floors.two_point import success
 from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.noise import Gaussian
 from errorfloor.policies import sphere
-from errorfloor.policies.answers import Cells, loss_of
+from errorfloor.policies.answers import loss_of
 from errorfloor.policies.certificate import PolicyCertificate
-from errorfloor.policies.sampling import WORDS_FOR_CELLS, WORDS_FOR_POINTS, Tables
-from errorfloor.random import bits_from
-from errorfloor.support import Interval
-from errorfloor.values import Value
+from errorfloor.policies.law import AnswerLaw
 
 PIECES = 16  # of each step, where suprema between nodes are bounded
 NOTHING = 1e-300  # information below this is none
 SAME = 1e-9  # relative, what is stated and what is found again on another machine
-CHUNK = 4096  # values whose laws are written out together
 
 
 @dataclass(frozen=True, eq=False)
-class Policy(Value):
+class Policy(AnswerLaw):
     """The law p(y|s) of an answer y to the true value s.
 
     At ``nodes`` s_i the probabilities of the ``cells`` are the rows of ``laws``; between nodes √p moves on great
@@ -41,6 +37,7 @@ class Policy(Value):
     would tell about it: what is stated about an answer is a supremum over s, or a function of the released y such as
     ``estimate``.
 
+    >>> from errorfloor.policies import Cells
     >>> two = Policy([0.0, 1.0], Cells.of_points([0, 1]), [[0.8, 0.2], [0.2, 0.8]])
     >>> two.pdf(1.0, [0.0, 0.5, 1.0]).round(6).tolist(), round(float(two.information(0.3)), 6)
     ([0.2, 0.5, 0.8], 1.656375)
@@ -48,34 +45,21 @@ class Policy(Value):
     {0.0, 1.0}
     """
 
-    nodes: Array
-    cells: Cells
-    laws: Array
     loss: str | float = "squared"
     weights: Array | None = None
     certificate: PolicyCertificate | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.cells, Cells):
-            raise InputError(f"cells must be Cells, got {type(self.cells).__name__}")
-        nodes, laws = vector("nodes", self.nodes), matrix("laws", self.laws)
-        if nodes.size < 2 or not (np.diff(nodes) > 0).all():
-            raise InputError("nodes must be two or more values in increasing order")
-        if laws.shape != (nodes.size, self.cells.low.size):
-            raise InputError(f"laws must have {nodes.size} rows and {self.cells.low.size} columns, got {laws.shape}")
-        if (laws < 0).any() or not (np.abs(laws.sum(axis=1) - 1) < 1e-9).all():
-            raise InputError("each row of laws must be probabilities that add up to 1")
+        super().__post_init__()
         if not isinstance(self.loss, (str, int, float)):
             raise InputError(f"loss must be 'squared', 'absolute' or a number, got {self.loss!r}")
         loss_of(self.loss)
-        share = np.full(nodes.size, 1 / nodes.size) if self.weights is None else vector("weights", self.weights)
-        if share.shape != nodes.shape or (share < 0).any() or not share.any():
+        share = (
+            np.full(len(self.nodes), 1 / len(self.nodes)) if self.weights is None else vector("weights", self.weights)
+        )
+        if share.shape != self.nodes.shape or (share < 0).any() or not share.any():
             raise InputError("weights must be one number for each node, not negative and not all zero")
-        total = np.array([math.fsum(row) for row in laws.tolist()])[:, None]
-        off = np.abs(total - 1) > laws.shape[1] * 2.0**-52  # beyond rounding: what was scaled once is kept to the bit
-        laws = np.where(off, laws / total, laws)  # what is stated is then what is drawn
-        for name, value in (("nodes", nodes), ("laws", laws), ("weights", share)):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "weights", share)
         self._check_certificate()
 
     def _check_certificate(self) -> None:
@@ -92,78 +76,6 @@ class Policy(Value):
                 raise InputError(
                     f"the certificate states a {what} of {stated:.6g}, but the laws have {own:.6g}: one was changed"
                 )
-
-    # -- the law
-
-    @property
-    def values(self) -> Interval:
-        """The true values that the policy answers for."""
-        return Interval(float(self.nodes[0]), float(self.nodes[-1]))
-
-    @cached_property
-    def _roots(self) -> Array:
-        return np.sqrt(self.laws)
-
-    @cached_property
-    def _angles(self) -> Array:
-        return sphere.angles(self._roots)
-
-    def _place(self, s: Array) -> tuple[Array, Array]:
-        """The step that each value lies in, and how far along."""
-        if not ((s >= self.nodes[0]) & (s <= self.nodes[-1])).all():
-            raise InputError(
-                f"s must lie within the policy's values {self.nodes[0]:g} … {self.nodes[-1]:g}: clamp it first"
-            )
-        step = np.clip(np.searchsorted(self.nodes, s, side="right") - 1, 0, len(self.nodes) - 2)
-        return step, (s - self.nodes[step]) / (self.nodes[step + 1] - self.nodes[step])
-
-    def law(self, s: Any) -> Array:
-        """The probabilities of all cells at each s, along the last axis."""
-        s = numbers("s", s)
-        step, t = self._place(s)
-        a, b = sphere.weights(self._angles[step], t)
-        return np.asarray((a[..., None] * self._roots[step] + b[..., None] * self._roots[step + 1]) ** 2)
-
-    def pdf(self, y: Any, s: Any) -> Any:
-        """The density of the answer y at s; the probability of y where the answers are points."""
-        y, s = _together(y, s)
-        cell, inside = self._cell(y)
-        flat = self._at(s.ravel(), cell.ravel()).reshape(y.shape)
-        size = 1.0 if self.cells.are_points else self.cells.width[cell]
-        return np.where(inside, flat / size, 0.0)[()]
-
-    def cdf(self, y: Any, s: Any) -> Any:
-        """The probability of an answer ≤ y at s."""
-        y, s = _together(y, s)
-        out = np.empty(y.size)
-        for part in _chunks(y.size):
-            law = self.law(s.ravel()[part])
-            if self.cells.are_points:
-                below = (self.cells.low <= y.ravel()[part][:, None]).astype(float)
-            else:
-                below = np.clip((y.ravel()[part][:, None] - self.cells.low) / self.cells.width, 0, 1)
-            out[part] = np.minimum((law * below).sum(axis=1), 1.0)
-        return out.reshape(y.shape)[()]
-
-    def sample(self, s: Any, rng: Any = None) -> Any:
-        """Draw one answer for each s.
-
-        Each draw takes exactly ``words_per_draw`` words of 64 bits: one chooses among the three laws that a step's law
-        is a mixture of, one the cell, and a third the place inside it where cells have a width. The same bits give the
-        same answer on every machine. With ``rng`` None they are secure.
-        """
-        s = numbers("s", s)
-        step, t = self._place(s.ravel())
-        return self._tables.draw(step, t, bits_from(rng)).reshape(s.shape)[()]
-
-    @property
-    def words_per_draw(self) -> int:
-        """How many 64-bit words ``sample`` takes for each answer: 2 for points, 3 for cells."""
-        return WORDS_FOR_POINTS if self.cells.are_points else WORDS_FOR_CELLS
-
-    @cached_property
-    def _tables(self) -> Tables:
-        return Tables.build(self.cells, self.laws, self._roots, self._angles)
 
     # -- for the designer: functions of the true value
 
@@ -185,13 +97,6 @@ class Policy(Value):
     def bias(self, s: Any) -> Any:
         """E[y|s] − s."""
         return self._mean(s, lambda part: self.cells.middle - part[:, None])
-
-    def _mean(self, s: Any, of: Any) -> Any:
-        s = numbers("s", s)
-        flat, out = s.ravel(), np.empty(s.size)
-        for part in _chunks(s.size):
-            out[part] = (self.law(flat[part]) * of(flat[part])).sum(axis=1)
-        return out.reshape(s.shape)[()]
 
     # -- what may be stated
 
@@ -254,6 +159,7 @@ class Policy(Value):
 
         Both are functions of y alone: mean and deviation of s given y when s is distributed as the weights say.
 
+        >>> from errorfloor.policies import Cells
         >>> two = Policy([0.0, 1.0], Cells.of_points([0, 1]), [[0.8, 0.2], [0.2, 0.8]])
         >>> [round(float(number), 3) for number in two.estimate(1.0)]
         [0.603, 0.27]
@@ -288,6 +194,7 @@ class Policy(Value):
         ``jacobian`` and ``options`` are those of ``errorfloor.floor``. Its bounds depend on a noise through its
         information alone, and along the values the law moves no faster than a Gaussian's with the largest information.
 
+        >>> from errorfloor.policies import Cells
         >>> two = Policy([0.0, 1.0], Cells.of_points([0, 1]), [[0.8, 0.2], [0.2, 0.8]])
         >>> round(two.floor(ranges=(0, 1)).distinguish(1.0), 6)
         0.8
@@ -321,6 +228,7 @@ class Policy(Value):
     def pair(self, first: float, second: float) -> Pair:
         """Exact distances between the laws of the answer at two declared values.
 
+        >>> from errorfloor.policies import Cells
         >>> two = Policy([0.0, 1.0], Cells.of_points([0, 1]), [[0.8, 0.2], [0.2, 0.8]])
         >>> round(two.pair(0.0, 1.0).total_variation, 6)
         0.6
@@ -352,26 +260,3 @@ class Policy(Value):
             off = math.sqrt(1 / self.largest_information)
             said += f", so that an unbiased estimate from one answer is off by {rounded_down(off)} or more"
         return said + (f". {self.certificate.explain()}." if self.certificate else ".")
-
-    def _cell(self, y: Array) -> tuple[Array, Array]:
-        """The cell of each y, and whether there is one."""
-        cell = np.clip(np.searchsorted(self.cells.low, y, side="right") - 1, 0, self.cells.low.size - 1)
-        return cell, (y >= self.cells.low[cell]) & (y <= self.cells.high[cell])
-
-    def _at(self, s: Array, cell: Array) -> Array:
-        step, t = self._place(s)
-        a, b = sphere.weights(self._angles[step], t)
-        return np.asarray((a * self._roots[step, cell] + b * self._roots[step + 1, cell]) ** 2)
-
-
-def _together(y: Any, s: Any) -> tuple[Array, Array]:
-    y, s = numbers("y", y), numbers("s", s)
-    try:
-        shape = np.broadcast_shapes(y.shape, s.shape)
-    except ValueError:
-        raise InputError(f"y and s must have shapes that fit, got {y.shape} and {s.shape}") from None
-    return np.broadcast_to(y, shape), np.broadcast_to(s, shape)
-
-
-def _chunks(count: int) -> list[slice]:
-    return [slice(start, start + CHUNK) for start in range(0, count, CHUNK)]

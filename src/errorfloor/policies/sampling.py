@@ -15,7 +15,7 @@ UNIT = 2.0**-53
 
 
 @dataclass(frozen=True)
-class Tables:
+class DrawTables:
     """Cumulated probabilities of every node's law and of every step's middle law √(p₀p₁)/ρ, one below the other."""
 
     cells: Cells
@@ -24,7 +24,7 @@ class Tables:
     overlaps: Array  # ρ of every step
 
     @classmethod
-    def build(cls, cells: Cells, laws: Array, roots: Array, angles: Array) -> "Tables":
+    def build(cls, cells: Cells, laws: Array, roots: Array, angles: Array) -> "DrawTables":
         """Sum up from the first cell to the last, in this order."""
         middle = roots[:-1] * roots[1:]
         cumulated = np.cumsum(np.concatenate([laws, middle]), axis=1)
