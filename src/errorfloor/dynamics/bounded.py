@@ -9,7 +9,7 @@ import numpy as np
 
 from errorfloor.checks import Array, numbers
 from errorfloor.designer import design
-from errorfloor.dynamics.inscribed import TOUCHING, inscribed
+from errorfloor.dynamics.inscribed import TOUCHING, deepest, inscribed
 from errorfloor.dynamics.optimum import best_gaussian
 from errorfloor.dynamics.start import Start
 from errorfloor.errors import ConvergenceError, IllPosedError, InputError, NoClosedFormError, SupportError
@@ -26,7 +26,7 @@ CLOSE = 1e-2  # a proved gap that is not compared with anything simpler
 
 
 @dataclass(frozen=True)
-class Wish:
+class BoundedWish:
     """What is asked of bounded noise: K, the root of the loss in the same coordinates, the quality, the method."""
 
     sensitivity: Array
@@ -42,7 +42,7 @@ class Wish:
 
 
 def bounded_start(
-    system: "LinearSystem", basis: Array, bound: Any, lattice: Lattice | None, wish: Wish
+    system: "LinearSystem", basis: Array, bound: Any, lattice: Lattice | None, wish: BoundedWish
 ) -> tuple[Start, Certificate, Array | None]:
     """Give the law of z, how good it is, and a public offset, such that offset[k] + C_k Φ_k z stays in every bound."""
     offset, faces, room = _faces(system, bound, lattice)
@@ -60,7 +60,7 @@ def bounded_start(
     return Start(noise, basis, noise.information_root @ basis.T), certificate, offset
 
 
-def _design(rows: Array, wish: Wish) -> Noise:
+def _design(rows: Array, wish: BoundedWish) -> Noise:
     if rows.shape[1] == 1 or (wish.method == "best" and rows.shape[1] <= NUMERICAL):
         found = _designed(rows, wish)
         if found is not None:
@@ -69,7 +69,7 @@ def _design(rows: Array, wish: Wish) -> Noise:
     return _with_quality(noise, wish) if wish.has_quality else noise
 
 
-def _compared(found: Noise, rows: Array, wish: Wish) -> Noise:
+def _compared(found: Noise, rows: Array, wish: BoundedWish) -> Noise:
     """Take the closed form inside instead where a numerical design is worse, and the better of both lower bounds."""
     certificate = found.certificate
     assert certificate is not None
@@ -82,7 +82,7 @@ def _compared(found: Noise, rows: Array, wish: Wish) -> Noise:
     return replace(best, certificate=replace(kept, lower_bound=min(lower, kept.value)))
 
 
-def _designed(rows: Array, wish: Wish) -> Noise | None:
+def _designed(rows: Array, wish: BoundedWish) -> Noise | None:
     """Ask the designer; None where it knows no answer."""
     quality: dict[str, Any] = {}
     if wish.has_quality:
@@ -117,7 +117,7 @@ def _designed(rows: Array, wish: Wish) -> Noise | None:
     return replace(smaller, certificate=replace(certificate, value=value, loss=loss))
 
 
-def _with_quality(noise: Noise, wish: Wish) -> Noise:
+def _with_quality(noise: Noise, wish: BoundedWish) -> Noise:
     """Make a noise on the whole set as much smaller as its quality asks for."""
     certificate = noise.certificate
     assert certificate is not None
@@ -191,17 +191,11 @@ def _middle(support: Support, N: Array, b: Array) -> Array:
     low, high = support.bounding_box
     if isinstance(support, (Interval, Box)):
         return np.asarray((low + high) / 2)
-    from scipy.optimize import linprog
-
-    n = N.shape[1]
-    lengths = np.linalg.norm(N, axis=1)
-    cost = np.concatenate([np.zeros(n), [-1.0]])
-    found = linprog(cost, A_ub=np.column_stack([N, lengths]), b_ub=b, bounds=(None, None))
-    if found.status != 0 or found.x[n] <= 0:
+    center, radius = deepest(N, b)
+    if radius <= 0:
         raise SupportError("a bound leaves no room for noise")
-    center = np.asarray(found.x[:n])
     # zero is kept where it is as deep: then the answers need no offset
-    return np.zeros(n) if float((b / lengths).min()) >= found.x[n] * (1 - 1e-9) else center
+    return np.zeros_like(center) if float((b / np.linalg.norm(N, axis=1)).min()) >= radius * (1 - 1e-9) else center
 
 
 def _few(rows: Array) -> Array:

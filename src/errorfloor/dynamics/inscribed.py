@@ -59,7 +59,7 @@ class Whitened:
     @classmethod
     def of(cls, rows: Array) -> "Whitened":
         """Find the centre and the shape."""
-        center = np.zeros(rows.shape[1]) if _is_symmetric(rows) else _deepest(rows)
+        center = np.zeros(rows.shape[1]) if _is_symmetric(rows) else deepest(rows, np.ones(len(rows)))[0]
         return cls(rows, center, _best_shape(rows / (1 - rows @ center)[:, None]))
 
     @property
@@ -150,17 +150,21 @@ def _is_symmetric(rows: Array) -> bool:
     return bool(np.allclose(ordered, -ordered[::-1], rtol=0, atol=1e-12 * np.abs(rows).max()))
 
 
-def _deepest(rows: Array) -> Array:
-    """The centre of a largest inscribed ball."""
+def deepest(rows: Array, room: Array) -> tuple[Array, float]:
+    """Give the centre and the radius of a largest ball in {x : rows·x ≤ room}.
+
+    >>> center, radius = deepest(np.array([[1.0], [-1.0]]), np.array([3.0, 1.0]))
+    >>> center.round(9), round(radius, 9)
+    (array([1.]), 2.0)
+    """
     from scipy.optimize import linprog
 
     n = rows.shape[1]
-    reach = np.linalg.norm(rows, axis=1)
-    cost = np.concatenate([np.zeros(n), [-1.0]])
-    found = linprog(cost, A_ub=np.column_stack([rows, reach]), b_ub=np.ones(len(rows)), bounds=(None, None))
+    across = np.column_stack([rows, np.linalg.norm(rows, axis=1)])
+    found = linprog(np.append(np.zeros(n), -1.0), A_ub=across, b_ub=room, bounds=(None, None))
     if found.status != 0:
         raise ConvergenceError("no centre of the set of allowed starts was found: rescale the states")
-    return np.asarray(found.x[:n])
+    return np.asarray(found.x[:n]), float(found.x[n])
 
 
 def _best_shape(rows: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from errorfloor.checks import Array, points, whole
+from errorfloor.dynamics import words
 from errorfloor.dynamics.knowledge import Knowledge
 from errorfloor.dynamics.start import Start
 from errorfloor.errors import InputError
@@ -165,9 +166,7 @@ class Plan:
         >>> plan.explain(unit={"position": "m", "speed": "m/s"}).partition("at least ")[2].partition(";")[0]
         'position 1.19 m, speed 0.805 m/s'
         """
-        from errorfloor.dynamics.words import explain
-
-        return explain(self, unit=unit)
+        return words.explain(self, unit=unit)
 
     def plot(self, **options: Any) -> Any:
         """Draw a few noisy trajectories of the plan (needs the extra ``plots``)."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from errorfloor.checks import Array, symmetric
+from errorfloor.dynamics.bounded import BoundedWish, bounded_start
 from errorfloor.dynamics.gramian import complement, observable_subspace
 from errorfloor.dynamics.knowledge import Knowledge
 from errorfloor.dynamics.optimum import best_gaussian
@@ -45,9 +46,7 @@ def make_plan(
     roots = None if weights is None else system.weight_roots(weights)
     judged = system if roots is None else system.weighted(roots)
     if bound is not None:
-        from errorfloor.dynamics.bounded import Wish, bounded_start
-
-        wish = Wish(sensitivity, judged.gramian_root @ basis, loss_weight, max_loss, method)
+        wish = BoundedWish(sensitivity, judged.gramian_root @ basis, loss_weight, max_loss, method)
         start, certificate, offset = bounded_start(system, basis, bound, lattice, wish)
     else:
         if weights is not None:
@@ -86,7 +85,7 @@ def protected_part(system: "LinearSystem", protect: Any) -> tuple[Array, Array]:
     for state in named:
         if np.linalg.norm(seen[state]) <= 1e-9:
             raise InputError(
-                f"no answer depends on {state_name(system, state)}: it is never at risk, so there is nothing to "
+                f"no answer depends on {system.state_name(state)}: it is never at risk, so there is nothing to "
                 f"protect; leave it out of protect"
             )
     values, axes = np.linalg.eigh(seen.T @ M @ seen)
@@ -122,16 +121,6 @@ def _state(system: "LinearSystem", given: Any) -> int:
     if isinstance(given, bool) or not 0 <= given < system.dimension:
         raise InputError(f"protect must name states 0 … {system.dimension - 1}, got {given!r}")
     return int(given)
-
-
-def state_name(system: "LinearSystem", state: int) -> str:
-    """Give the name of a state, or its number.
-
-    >>> from errorfloor.dynamics import LinearSystem
-    >>> state_name(LinearSystem([[1.0]], [[1.0]], 1), 0)
-    'state 0'
-    """
-    return system.states[state] if system.states else f"state {state}"
 
 
 def _check_quality(system: "LinearSystem", judged: "LinearSystem") -> None:

@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, matrix, numbers, points, symmetric, whole
 from errorfloor.dynamics.gramian import complement, gramian_root, observable_subspace
+from errorfloor.dynamics.per_step import IndependentNoise
+from errorfloor.dynamics.plan import Plan
+from errorfloor.dynamics.planning import make_plan
 from errorfloor.errors import InputError
 from errorfloor.noise.information import matrix_root
-
-if TYPE_CHECKING:
-    from errorfloor.dynamics.per_step import IndependentNoise
-    from errorfloor.dynamics.plan import Plan
 
 LONGEST_HORIZON = 10**7
 
@@ -74,6 +73,14 @@ class LinearSystem:
     def constant(self) -> bool:
         """Whether the matrices are the same at every step."""
         return len(self.A) == 1 and len(self.C) == 1
+
+    def state_name(self, state: int) -> str:
+        """The name of a state, or its number.
+
+        >>> LinearSystem([[1.0]], [[1.0]], 1).state_name(0)
+        'state 0'
+        """
+        return self.states[state] if self.states else f"state {state}"
 
     def step_matrix(self, k: int) -> Array:
         """A_k."""
@@ -190,7 +197,7 @@ class LinearSystem:
         weights: Any = None,
         step: Any = None,
         method: str = "best",
-    ) -> "Plan":
+    ) -> Plan:
         """Plan the noise that hides the initial state: one draw z, carried along as w[k] = C_k Φ_k z.
 
         Minimises Tr(M I) + ϱ E Σ_k |w[k]|² (Theorem 4, corrected), I the information of all answers about the initial
@@ -221,8 +228,6 @@ class LinearSystem:
         IllPosedError
             Neither quality nor bound is given, or quality does not count where an answer tells something.
         """
-        from errorfloor.dynamics.planning import make_plan
-
         return make_plan(
             self,
             loss_weight=loss_weight,
@@ -234,13 +239,11 @@ class LinearSystem:
             method=method,
         )
 
-    def per_step(self, *, max_loss: float) -> "IndependentNoise":
+    def per_step(self, *, max_loss: float) -> IndependentNoise:
         """Give independent Gaussian noise on every answer with the quality E Σ_k |w[k]|² = ``max_loss``.
 
         It is what most people would do first, and is here for comparison.
         """
-        from errorfloor.dynamics.per_step import IndependentNoise
-
         return IndependentNoise(self, max_loss)
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.dynamics.planning import state_name
 from errorfloor.errors import InputError
 from errorfloor.floors.words import rounded_down
 
@@ -59,7 +58,7 @@ def _one_known_answer(plan: "Plan", units: list[str]) -> str:
         f"{rounded_down(float(before[i]))})"
         for i in kept
     ]
-    lost = [state_name(plan.system, i) for i in hidden if i not in kept]
+    lost = [plan.system.state_name(i) for i in hidden if i not in kept]
     gone = f"; {', '.join(lost)} may be revealed" if lost else ""
     return (
         f"One known {_word(plan)} after the first, at the step where it helps most, leaves somebody who knows no entry "
@@ -72,11 +71,11 @@ def _word(plan: "Plan") -> str:
     rows = [row for C in plan.system.C for row in C]
     places = {int(np.flatnonzero(row)[0]) for row in rows if np.count_nonzero(row) == 1}
     single = len(places) == 1 and all(np.count_nonzero(row) == 1 for row in rows)
-    return state_name(plan.system, places.pop()) if single and plan.system.states else "answer"
+    return plan.system.state_name(places.pop()) if single and plan.system.states else "answer"
 
 
 def _units(plan: "Plan", unit: str | Mapping[str, str]) -> list[str]:
-    names = [state_name(plan.system, i) for i in range(plan.system.dimension)]
+    names = [plan.system.state_name(i) for i in range(plan.system.dimension)]
     if isinstance(unit, str):
         if unit and len(names) > 1:
             example = ", ".join(f"{name!r}: …" for name in names)
@@ -91,15 +90,15 @@ def _units(plan: "Plan", unit: str | Mapping[str, str]) -> list[str]:
 
 
 def _stated(plan: "Plan", units: list[str], place: int, value: float) -> str:
-    return f"{state_name(plan.system, place)} {rounded_down(value)}{' ' if units[place] else ''}{units[place]}"
+    return f"{plan.system.state_name(place)} {rounded_down(value)}{' ' if units[place] else ''}{units[place]}"
 
 
 def _directions(plan: "Plan", basis: Array) -> str:
     axes = [i for i in range(len(basis)) if np.isclose(np.linalg.norm(basis[i]), 1)]
     if len(axes) == basis.shape[1]:
-        return ", ".join(state_name(plan.system, i) for i in axes)
+        return ", ".join(plan.system.state_name(i) for i in axes)
     shown = [
-        " + ".join(f"{value:.3g}·{state_name(plan.system, i)}" for i, value in enumerate(column) if abs(value) > 1e-9)
+        " + ".join(f"{value:.3g}·{plan.system.state_name(i)}" for i, value in enumerate(column) if abs(value) > 1e-9)
         for column in basis.T
     ]
     return "; ".join(shown)

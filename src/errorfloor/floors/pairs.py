@@ -34,6 +34,22 @@ class Pair:
     total_variation: float
     separation: float
 
+    @classmethod
+    def of_laws(cls, gap: float, p: Array, q: Array) -> "Pair":
+        """Compare two laws on the same finite set.
+
+        >>> Pair.of_laws(1.0, np.array([0.75, 0.25, 0.0]), np.array([0.25, 0.75, 0.0])).total_variation
+        0.5
+        """
+        both = np.where(p + q > 0, p + q, 1.0)
+        return cls(
+            gap,
+            divergence=min(4.0, float((2 * (q - p) ** 2 / both).sum())),
+            overlap=float((p * q / both).sum()),
+            total_variation=min(1.0, float(np.abs(q - p).sum()) / 2),
+            separation=min(1.0, float(((np.sqrt(q) - np.sqrt(p)) ** 2).sum()) / 2),
+        )
+
     @property
     def affinity(self) -> float:
         """ρ = ∫√(pp′)."""

@@ -234,14 +234,7 @@ class Policy(AnswerLaw):
         0.6
         """
         p, q = self.law(numbers("values", [first, second]))
-        both = np.where(p + q > 0, p + q, 1.0)
-        return Pair(
-            gap=abs(float(second) - float(first)),
-            divergence=float((2 * (p - q) ** 2 / both).sum()),
-            overlap=float((p * q / both).sum()),
-            total_variation=float(np.abs(p - q).sum() / 2),
-            separation=float(((np.sqrt(p) - np.sqrt(q)) ** 2).sum() / 2),
-        )
+        return Pair.of_laws(abs(float(second) - float(first)), p, q)
 
     def plot(self, **options: Any) -> Any:
         """Draw the density over (s, y) and the information over s; options are those of ``errorfloor.plots.policy``."""

@@ -2,14 +2,17 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from errorfloor.checks import Array, whole
 from errorfloor.errors import InputError
 from errorfloor.floors import Pair
-from errorfloor.policies.counts.table import CountTable
+from errorfloor.policies.counts import words
+
+if TYPE_CHECKING:
+    from errorfloor.policies.counts.table import CountTable
 
 MOST_RANGE = 2000  # counts for which the exact posterior is formed
 
@@ -27,18 +30,17 @@ class CountFloor:
     True
     """
 
-    table: CountTable
+    table: "CountTable"
 
     def distinguish(self, h: int = 1, *, count: int | None = None, cells: int = 1) -> float:
         """Best probability, at even odds, of telling i from i + h: ½(1 + TV) exactly; over all i unless one is named.
 
         For several cells that all gain h units, ½(1 + √(1 − ρ²ᴷ)) with the affinity ρ, a bound.
         """
-        if whole("cells", cells) == 1:
-            return 0.5 * (1 + float(self._over_counts(h, count, _total_variation).max()))
-        separation = float(self._over_counts(h, count, _separation).max())
-        together = 0.0 if separation >= 1 else math.exp(2 * cells * math.log1p(-separation))
-        return 0.5 * (1 + math.sqrt(1 - together))
+        several = whole("cells", cells) > 1
+        return max(
+            1 - (pair.testing_error_after(cells) if several else pair.testing_error) for pair in self._pairs(h, count)
+        )
 
     def pair(self, count: int, h: int = 1) -> Pair:
         """Bounds for a count known to be ``count`` or ``count + h``.
@@ -48,16 +50,7 @@ class CountFloor:
         >>> round(floor.pair(0).testing_error, 3) == round(0.5 * float(floor.table.pmf(0, 1)), 3)
         True
         """
-        p, q = self._laws(whole("count", count, least=0), whole("h", h))
-        both = p + q > 0
-        p, q = p[both], q[both]
-        return Pair(
-            float(h),
-            divergence=min(4.0, float((2 * (q - p) ** 2 / (p + q)).sum())),
-            overlap=float((p * q / (p + q)).sum()),
-            total_variation=_total_variation(p, q),
-            separation=_separation(p, q),
-        )
+        return Pair.of_laws(float(h), *self._laws(whole("count", count, least=0), whole("h", h)))
 
     def any_estimator(self, low: int, high: int) -> float:
         """Root-mean-square error of any estimator of the count, in the worst case over ``low`` … ``high``.
@@ -67,7 +60,7 @@ class CountFloor:
         first, last = self._range(low, high)
         number, total = last - first + 1, 0.0
         for k in range(1, min(number - 1, 2 * self.table.max_noise) + 1):
-            doubt = 0.5 * (1 - self._over_counts(k, None, _total_variation))
+            doubt = np.array([pair.testing_error for pair in self._pairs(k)])
             own = doubt[first : min(last - k, self.table.last) + 1].sum()
             beyond = max(0, last - k - max(self.table.last, first - 1)) * doubt[-1]
             total += (k - 0.5) / number * float(own + beyond)
@@ -86,8 +79,6 @@ class CountFloor:
 
     def explain(self, *, cells: int = 10) -> str:
         """Say in words what published counts tell of one unit more or less."""
-        from errorfloor.policies.counts import words
-
         return words.explain_floor(self, cells)
 
     def _laws(self, count: int, h: int) -> tuple[Array, Array]:
@@ -95,25 +86,16 @@ class CountFloor:
         laws = self.table.dense(low, low + h)
         return laws[0], laws[-1]
 
-    def _over_counts(self, h: int, count: int | None, distance: Any) -> Array:
-        step = whole("h", h)
-        if step > 2 * self.table.max_noise:
-            return np.ones(self.table.last + 1 if count is None else 1)
+    def _pairs(self, h: int, count: int | None = None) -> list[Pair]:
+        """The pair of i and i + h, for one count i or for all that differ."""
+        step = min(whole("h", h), 2 * self.table.max_noise + 1)  # from there on laws have nothing in common
         if count is not None:
-            return np.array([distance(*self._laws(whole("count", count, least=0), step))])
+            return [self.pair(count, step)]
         laws = self.table.dense(0, self.table.last + step)
-        return np.array([distance(laws[i], laws[i + step]) for i in range(self.table.last + 1)])
+        return [Pair.of_laws(float(step), laws[i], laws[i + step]) for i in range(self.table.last + 1)]
 
     def _range(self, low: int, high: int) -> tuple[int, int]:
         first, last = whole("low", low, least=0), whole("high", high, least=0)
         if first >= last:
             raise InputError(f"a range of counts needs low < high, got {low} … {high}")
         return first, last
-
-
-def _total_variation(p: Array, q: Array) -> float:
-    return min(1.0, float(np.abs(p - q).sum()) / 2)
-
-
-def _separation(p: Array, q: Array) -> float:
-    return min(1.0, float(((np.sqrt(p) - np.sqrt(q)) ** 2).sum()) / 2)

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from errorfloor.checks import Array, whole
 from errorfloor.errors import InputError
 from errorfloor.noise import Certificate
-from errorfloor.policies.counts import drawing
+from errorfloor.policies.counts import drawing, words
+from errorfloor.policies.counts.floor import CountFloor
 from errorfloor.policies.counts.rules import CountRules
 from errorfloor.policies.counts.weights import WHOLE
 from errorfloor.values import Value
-
-if TYPE_CHECKING:
-    from errorfloor.policies.counts.floor import CountFloor
 
 KEPT = 1e-10  # how far a table may be from its rules
 
@@ -144,16 +142,12 @@ class CountTable(Value):
         """
         return drawing.publish(self._thresholds, counts, keys)
 
-    def floor(self) -> "CountFloor":
+    def floor(self) -> CountFloor:
         """What nobody who sees published counts can beat."""
-        from errorfloor.policies.counts.floor import CountFloor
-
         return CountFloor(self)
 
     def explain(self) -> str:
         """Say in words what the table does, what it costs, and what a published count tells."""
-        from errorfloor.policies.counts import words
-
         return words.explain(self)
 
     def to_text(self) -> str:

@@ -53,42 +53,31 @@ class _Program:
 
     @classmethod
     def of(cls, rules: CountRules, length: int) -> "_Program":
-        from scipy.sparse import csr_matrix
+        from scipy.sparse import bmat, csr_matrix, eye, vstack
 
         rows = [rules.row(count) for count in range(length + 1)]
         starts = np.concatenate([[0], np.cumsum([len(row.published) for row in rows])]).astype(int)
-        places = [
-            {j: int(start) + m for m, j in enumerate(row.published)} for row, start in zip(rows, starts, strict=False)
-        ]
-        places.append({j + 1: place for j, place in places[-1].items()})  # the last row, moved along
-        count = int(starts[-1])
-        size = 2 * count + 1
-        equal, totals, below, limits = [], [], [], []
-        for i, row in enumerate(rows):
-            own = np.arange(starts[i], starts[i + 1])
-            equal.append((own, np.ones(len(own))))
-            totals.append(1.0)
-            if row.mean:
-                equal.append((own, row.noise.astype(float)))
-                totals.append(0.0)
-            if row.limited:
-                below.append((own, row.noise.astype(float) ** 2))
-                limits.append(rules.variance * (1 - ROOM))
-            for j, place in places[i].items():
-                other = places[i + 1].get(j)
-                at = [place, count + place] + ([] if other is None else [other])
-                below.append((np.array(at), np.array([1.0, -1.0, -1.0])[: len(at)]))
-                limits.append(0.0)
-            below.append((np.append(count + own, size - 1), np.append(np.ones(len(own)), -1.0)))
-            limits.append(0.0)
-
-        def matrix(lines: list[tuple[Array, Array]]) -> Any:
-            at = np.repeat(np.arange(len(lines)), [len(where) for where, _ in lines])
-            where, values = (np.concatenate(part) for part in zip(*lines, strict=True))
-            return csr_matrix((values, (at, where)), shape=(len(lines), size))
-
         row_of = np.repeat(np.arange(length + 1), np.diff(starts))
-        return cls(starts, row_of, matrix(equal), np.array(totals), matrix(below), np.array(limits))
+        noise, count = np.concatenate([row.noise for row in rows]), len(row_of)
+        unknown = {(i, i + k): m for m, (i, k) in enumerate(zip(row_of.tolist(), noise.tolist(), strict=True))}
+        unknown |= {(length + 1, j + 1): m for (i, j), m in unknown.items() if i == length}  # the last row, moved along
+        pairs = [(m, unknown[i + 1, j]) for (i, j), m in unknown.items() if (i + 1, j) in unknown]
+        following = csr_matrix((np.ones(len(pairs)), tuple(zip(*pairs, strict=True))), shape=(count, count))
+
+        def moments(power: int, which: list[bool]) -> Any:
+            every = csr_matrix((noise.astype(float) ** power, (row_of, np.arange(count))), shape=(len(rows), count))
+            return every[np.flatnonzero(which)]
+
+        sums, means = moments(0, [True] * len(rows)), moments(1, [row.mean for row in rows])
+        squares = moments(2, [row.limited for row in rows])
+        equal = bmat([[vstack([sums, means]), csr_matrix((len(rows) + means.shape[0], count + 1))]], format="csr")
+        top = csr_matrix(np.full((len(rows), 1), -1.0))
+        below = bmat(
+            [[squares, None, None], [eye(count) - following, -eye(count), None], [None, sums, top]], format="csr"
+        )
+        totals, limits = np.zeros(equal.shape[0]), np.zeros(below.shape[0])
+        totals[: len(rows)], limits[: squares.shape[0]] = 1.0, rules.variance * (1 - ROOM)
+        return cls(starts, row_of, equal, totals, below, limits)
 
     @property
     def supremum(self) -> Array:
