@@ -39,9 +39,10 @@ def frequencies(policy: Policy, s: np.ndarray, count: int, seed: int) -> np.ndar
     return np.stack([np.bincount(row, minlength=policy.cells.low.size) for row in cell])
 
 
-def test_a_million_draws_fit(named):
+@pytest.mark.parametrize("name", ["share", "count", "shifted"])
+def test_a_million_draws_fit(name, policies):
     """Pearson's statistic over cells that expect 10 or more draws; beyond 7 deviations with chance below 1e-9."""
-    _, policy = named
+    policy = policies[name]
     s = np.random.default_rng(1).uniform(policy.values.low, policy.values.high, VALUES)
     seen = frequencies(policy, s, DRAWS, seed=11)
     expected = policy.law(s) * DRAWS
@@ -55,9 +56,9 @@ def test_a_million_draws_fit(named):
     assert (np.abs(rest_seen - rest) < 8 * np.sqrt(rest) + 30).all()
 
 
-def test_a_million_draws_never_leave(named):
+def test_draws_never_leave(named):
     name, policy = named
-    s = np.random.default_rng(2).uniform(policy.values.low, policy.values.high, 1_000_000)
+    s = np.random.default_rng(2).uniform(policy.values.low, policy.values.high, 200_000)
     s[:4] = policy.nodes[[0, 1, -2, -1]]
     y = policy.sample(s, rng=12)
     wish = WISHES[name]
@@ -69,8 +70,8 @@ def test_a_million_draws_never_leave(named):
         assert (np.abs(y - s) <= 0.5 + 1e-12).all()
 
 
-@pytest.mark.parametrize("name", ["share", "count", "absolute"])
-def test_frequencies_confirm_the_information_at_twenty_values(name, policies):
+@pytest.mark.parametrize("name", ["share", "count"])
+def test_frequencies_confirm_the_information_at_ten_values(name, policies):
     """√p turns at a constant speed within a step: the angle between s − δ and s + δ is δ√I, δ just below half a step.
 
     Squared distances of frequencies' roots are raised by a quarter over n for each cell and sample in the mean; their
@@ -78,7 +79,7 @@ def test_frequencies_confirm_the_information_at_twenty_values(name, policies):
     """
     policy = policies[name]
     middle, h = (policy.nodes[:-1] + policy.nodes[1:]) / 2, np.diff(policy.nodes)
-    chosen = np.random.default_rng(3).choice(len(h), VALUES, replace=True)
+    chosen = np.random.default_rng(3).choice(len(h), VALUES // 2, replace=True)
     s, offset = middle[chosen], 0.499 * h[chosen]
     count = 100_000
     before, after = (frequencies(policy, s + side * offset, count, seed=20 + side) for side in (-1, 1))
@@ -90,7 +91,7 @@ def test_frequencies_confirm_the_information_at_twenty_values(name, policies):
     assert (np.abs(squared - excess - exact) < 7 * deviation).all()
     assert (7 * deviation < 0.4 * exact).all()  # what the test would notice, at each value …
     together = 7 * math.sqrt((deviation**2).sum())  # … and in all
-    assert abs((squared - excess - exact).sum()) < together < 0.07 * exact.sum()
+    assert abs((squared - excess - exact).sum()) < together < 0.1 * exact.sum()
 
 
 @pytest.mark.parametrize("name", ["share", "count"])
