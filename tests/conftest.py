@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +31,9 @@ import pytest
 from hypothesis import settings
 
 from errorfloor.catalogue.model import Place
+from repeated import rounds
 
-settings.register_profile("errorfloor", derandomize=True, deadline=None)
+settings.register_profile("errorfloor", derandomize=True, deadline=None, max_examples=rounds(30))
 settings.load_profile("errorfloor")
 os.environ["ERRORFLOOR_CACHE"] = "off"  # designs are computed; nothing is left on the disk of whoever runs the tests
 
@@ -74,10 +75,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             for mark, places in LEFT_OUT.items():
                 if place.startswith(places):
                     item.add_marker(mark)
-            if isinstance(item, pytest.Function) and "rounds" in item.function.__code__.co_names:
+            if isinstance(item, pytest.Function) and repeats(item.function):
                 item.add_marker("soak")
             if group is None:
                 item.add_marker(pytest.mark.xdist_group(place))
+
+
+def repeats(function: Callable[..., object]) -> bool:
+    """Tell whether a test tries at random, as often as ``rounds`` says or as Hypothesis is told to above."""
+    return hasattr(function, "hypothesis") or "rounds" in function.__code__.co_names
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import errorfloor as ef
+from commands import run
 from errorfloor.bulk import declared as room
 from errorfloor.bulk.charging import Exposure, charges, evaluation_error
 from errorfloor.bulk.columns import ReleasedColumn
@@ -602,11 +603,6 @@ def test_what_is_sorted_on_disk_is_for_its_owner_only(town, monkeypatch):
     publish(town)
     assert modes == [None, 0o700]  # as they are stored, then sorted
     assert not list(town.rglob("*.duckdb.tmp"))
-
-
-def run(*arguments, cwd):
-    command = [sys.executable, "-m", "errorfloor", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120)
 
 
 def test_the_whole_path_by_commands(tmp_path):

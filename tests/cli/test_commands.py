@@ -7,13 +7,8 @@ import sys
 import pytest
 
 import errorfloor as ef
+from commands import run
 from errorfloor.cli.app import command, counted
-
-
-def run(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "errorfloor", *arguments], capture_output=True, text=True, cwd=cwd, timeout=120
-    )
 
 
 def test_help_names_every_command():
@@ -31,7 +26,8 @@ def test_the_paper_is_recomputed_by_the_clone_that_the_command_lies_in(tmp_path)
 
 
 def test_version():
-    assert run("--version").stdout.strip() == f"errorfloor {ef.__version__}"
+    alone = subprocess.run([sys.executable, "-m", "errorfloor", "--version"], capture_output=True, text=True)
+    assert alone.stdout == run("--version").stdout == f"errorfloor {ef.__version__}\n"
 
 
 def test_design_prints_noise_and_promise(tmp_path):

@@ -2,25 +2,13 @@
 
 import json
 import shutil
-import subprocess
-import sys
 
 import pytest
 
+from commands import run
 from town import write_town
 
 AVERAGE = "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff"
-
-
-def run(*arguments, cwd, text=None):
-    return subprocess.run(
-        [sys.executable, "-m", "errorfloor", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        timeout=120,
-        input=text,
-    )
 
 
 @pytest.fixture(scope="module")
