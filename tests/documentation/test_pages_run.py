@@ -13,7 +13,7 @@ from running_pages import blocks_of, run_page
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-APART = ("README.md", "docs/tutorial.md")  # as a newcomer runs them: each command a process
+APART = ("README.md",)  # as a newcomer runs it: each command a process
 ADDRESS = "postgresql://errorfloor@db.example/statistics"
 KINDS = {"sh", "python", "pycon", "toml", "json", "text"}
 CATALOGUE = """
