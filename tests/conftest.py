@@ -7,11 +7,10 @@
             ...
 
 ``duckdb_place``, ``postgresql_place`` and ``spark_place`` give one of them, ``every_place`` all of them at once.
-PostgreSQL and Spark tests stay on one worker of ``pytest -n``, so that each is started at most once. An engine that
+PostgreSQL and Spark are each started by one worker of ``pytest -n`` at most (``workers.py``). An engine that
 is not installed is not tested, and the last lines of the run say so; one that is installed and does not start fails.
 
-``LEFT_OUT`` lists what ``make quick`` leaves out and why; every other test is quick. The tests of a file share a
-worker, since they share what the file makes once.
+``LEFT_OUT`` lists what ``make quick`` leaves out and why; every other test is quick.
 """
 
 import os
@@ -32,6 +31,7 @@ from hypothesis import settings
 
 from errorfloor.catalogue.model import Place
 from repeated import rounds
+from workers import SharedWork, group_of
 
 settings.register_profile("errorfloor", derandomize=True, deadline=None, max_examples=rounds(30))
 settings.load_profile("errorfloor")
@@ -51,34 +51,38 @@ HERE = {
     "postgresql": postgresql_programs() is not None,
     "spark": shutil.which("java") is not None or "JAVA_HOME" in os.environ,
 }
-SERVERS = [pytest.mark.xdist_group("engines")]
-PARAMETERS = [
-    pytest.param(name, marks=[] if name == "duckdb" else SERVERS, id=name) for name, here in HERE.items() if here
-]
-
-
+PARAMETERS = [pytest.param(name, id=name) for name, here in HERE.items() if here]
 LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on Spark and in the browser are found
     "kills": ("ledger/test_crashes.py", "server/test_processes.py"),
     "long": ("designer", "finite_elements", "noise", "policies", "counts", "paper", "documentation", "examples"),
 }
 HERE_ARE_TESTS = Path(__file__).parent
+MARKS = {"spark": "engines", "postgresql": "engines", "browser": "browser"}  # of what tests share
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests as LEFT_OUT says, and keep each file on one worker; those that share a server stay with the server."""
+    """Mark tests as LEFT_OUT says; those that take longest begin, so that no worker waits for another in the end."""
+    begin = dict.fromkeys(items, 3)
     for item in items:
-        group = next((mark.args[0] for mark in item.iter_markers("xdist_group")), None)
-        if group in ("engines", "browser"):
-            item.add_marker(group)
+        group = group_of(item.nodeid)
+        if group in MARKS:
+            item.add_marker(MARKS[group])
+            begin[item] = list(MARKS).index(group) // 2
         if item.path.is_relative_to(HERE_ARE_TESTS):
             place = item.path.relative_to(HERE_ARE_TESTS).as_posix()
             for mark, places in LEFT_OUT.items():
                 if place.startswith(places):
                     item.add_marker(mark)
+                    begin[item] = min(begin[item], 2)
             if isinstance(item, pytest.Function) and repeats(item.function):
                 item.add_marker("soak")
-            if group is None:
-                item.add_marker(pytest.mark.xdist_group(place))
+    items.sort(key=begin.__getitem__)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> SharedWork:
+    """Keep together what shares something."""
+    return SharedWork(config, log)
 
 
 def repeats(function: Callable[..., object]) -> bool:
@@ -128,7 +132,7 @@ def spark_place(request: pytest.FixtureRequest, tmp_path: Path) -> EnginePlace:
     return _place("spark", request, tmp_path)
 
 
-@pytest.fixture(params=[pytest.param(tuple(name for name in HERE if HERE[name]), marks=SERVERS, id="every-engine")])
+@pytest.fixture(params=[pytest.param(tuple(name for name in HERE if HERE[name]), id="every-engine")])
 def every_place(request: pytest.FixtureRequest, tmp_path: Path) -> list[EnginePlace]:
     """A fresh place on every installed engine at once, DuckDB first, all with the same folder for sources."""
     return [_place(name, request, tmp_path) for name in request.param]

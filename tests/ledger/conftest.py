@@ -10,9 +10,8 @@ import pytest
 from errorfloor.ledger import FileAnchor, MemoryLedger, SqlLedger
 
 POSTGRESQL = any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb") is not None
-SERVERS = pytest.mark.xdist_group("engines")
 STRACE = shutil.which("strace") is not None and subprocess.run(["strace", "-o", "/dev/null", "true"]).returncode == 0
-DATABASES = [pytest.param("sqlite"), *([pytest.param("postgresql", marks=SERVERS)] if POSTGRESQL else [])]
+DATABASES = [pytest.param("sqlite"), *([pytest.param("postgresql")] if POSTGRESQL else [])]
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -28,7 +28,7 @@ from errorfloor.service.registering import register_all
 from fonts import only
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-BROWSERS = [pytest.param(CHROMIUM, marks=pytest.mark.xdist_group("browser"), id="chromium")] if CHROMIUM else []
+BROWSERS = [pytest.param(CHROMIUM, id="chromium")] if CHROMIUM else []
 PATIENCE = 30_000  # milliseconds that a busy machine may take for anything
 HOSTILE = "<img src=x onerror=\"document.title='broken'\">"
 WAGES = """

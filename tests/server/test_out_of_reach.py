@@ -9,7 +9,7 @@ from errorfloor.service import open_database
 from serving import served, write_pay
 
 POSTGRESQL = any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb") is not None
-PLACES = [pytest.param("postgresql", marks=pytest.mark.xdist_group("engines"))] if POSTGRESQL else []
+PLACES = [pytest.param("postgresql")] if POSTGRESQL else []
 
 
 @pytest.mark.parametrize("place", PLACES)

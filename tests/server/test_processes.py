@@ -18,8 +18,7 @@ from errorfloor.ledger import open_ledger
 from serving import LIMIT, start_server, write_pay
 
 POSTGRESQL = any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb") is not None
-SERVERS = pytest.mark.xdist_group("engines")
-DATABASES = [pytest.param("sqlite"), *([pytest.param("postgresql", marks=SERVERS)] if POSTGRESQL else [])]
+DATABASES = [pytest.param("sqlite"), *([pytest.param("postgresql")] if POSTGRESQL else [])]
 LAST, FIRST = DATABASES[-1:], DATABASES[:1]  # a server of two processes, or the ledger that most have
 CLIENTS = 64
 TEAMS = "SELECT team, avg(wage) AS mean FROM pay GROUP BY team"

@@ -21,8 +21,7 @@ from errorfloor.streams import Stream, Streams, journal
 from serving import CANARY, holds_canary, served
 
 POSTGRESQL = any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb") is not None
-SERVERS = pytest.mark.xdist_group("engines")
-DATABASES = [pytest.param("sqlite"), *([pytest.param("postgresql", marks=SERVERS)] if POSTGRESQL else [])]
+DATABASES = [pytest.param("sqlite"), *([pytest.param("postgresql")] if POSTGRESQL else [])]
 SYSTEM = """A = [[1, 1], [0, 1]]
 C = [[1, 0]]
 horizon = 20
