@@ -53,8 +53,18 @@ HERE = {
 }
 PARAMETERS = [pytest.param(name, id=name) for name, here in HERE.items() if here]
 LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on Spark and in the browser are found
-    "kills": ("ledger/test_crashes.py", "server/test_processes.py"),
-    "long": ("designer", "finite_elements", "noise", "policies", "counts", "paper", "documentation", "examples"),
+    "kills": (
+        *("bulk/test_kills.py", "ledger/test_crashes.py", "ledger/test_processes.py"),
+        *("server/test_live_registration.py", "server/test_processes.py"),
+    ),
+    "long": (
+        *("designer", "finite_elements", "noise", "policies", "counts", "paper"),
+        *("attacks", "documentation", "examples", "performance"),
+        *("bulk/test_order.py", "pricing/test_soundness.py", "repo/test_extras.py", "repo/test_packages.py"),
+        *("server/test_identity_provider.py", "server/test_openapi.py", "server/test_twins.py"),
+        *("service/test_custody.py", "service/test_engines_agree.py"),
+        *("service/test_public_facts_only.py", "service/test_public_operations.py"),
+    ),
 }
 HERE_ARE_TESTS = Path(__file__).parent
 MARKS = {"spark": "engines", "postgresql": "engines", "browser": "browser"}  # of what tests share
