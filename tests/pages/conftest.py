@@ -123,23 +123,30 @@ def serve() -> type[Serving]:
     return Serving
 
 
-@pytest.fixture(scope="module", params=BROWSERS)
-def launch(request: pytest.FixtureRequest) -> Callable[..., Browser]:
-    """Start Chromium without a window."""
+@pytest.fixture(scope="package")
+def playwright() -> Iterator[Playwright]:
+    """What drives Chromium; an event loop runs while it is there, so it ends with the last test of pages."""
     expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as running:
+        yield running
 
-    def start(playwright: Playwright, *, env: dict[str, str]) -> Browser:
+
+@pytest.fixture(scope="package", params=BROWSERS)
+def launch(request: pytest.FixtureRequest, playwright: Playwright) -> Callable[..., Browser]:
+    """Start Chromium without a window."""
+
+    def start(*, env: dict[str, str]) -> Browser:
         flags = ["--no-sandbox", "--disable-gpu", "--renderer-process-limit=1"]
         return playwright.chromium.launch(executable_path=request.param, args=flags, env=env)
 
     return start
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(launch: Callable[..., Browser], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Chromium with known fonts; closed with its module, since an open one keeps an event loop running."""
+    """Chromium with known fonts."""
     fonts = only("DejaVu", tmp_path_factory.mktemp("fonts"))
-    with sync_playwright() as playwright, launch(playwright, env={**os.environ, **fonts}) as chromium:
+    with launch(env={**os.environ, **fonts}) as chromium:
         yield chromium
 
 
@@ -186,9 +193,9 @@ class Visit:
             self.faults.append(message.text)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def tabs(browser: Browser, site: Site) -> Visit:
-    """The tabs, for all tests of a module."""
+    """The tabs, for all tests of pages."""
     return Visit(browser, site)
 
 

@@ -4,7 +4,6 @@ import os
 import re
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from fonts import FAMILIES, only
 
@@ -14,7 +13,7 @@ INCH = 25.4
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_guarantee_prints_on_one_sheet_with_any_font(site, launch, tmp_path, family):
-    with sync_playwright() as playwright, launch(playwright, env={**os.environ, **only(family, tmp_path)}) as browser:
+    with launch(env={**os.environ, **only(family, tmp_path)}) as browser:
         context = browser.new_context(viewport={"width": round((210 - 2 * 18) / INCH * 96), "height": 1000})
         context.request.post(f"{site.url}/login", data={"token": site.tokens["owner"]})
         page = context.new_page()
