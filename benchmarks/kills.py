@@ -23,7 +23,6 @@ from errorfloor.errors import AllowanceError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger
 from errorfloor.service import Database
-from errorfloor.service.sticky import release_id
 
 CLIENTS = 8
 QUESTION = "SELECT avg(kwh) AS mean FROM readings"
@@ -80,7 +79,7 @@ def client(database: Database, seed: int, report: int) -> None:
             continue
         label = answer.prepared.outputs[0].label
         assert label is not None
-        given = {"label": release_id(database._key, label), "error": error, "mean": answer.table["mean"][0].as_py()}
+        given = {"label": database._key.release_id(label), "error": error, "mean": answer.table["mean"][0].as_py()}
         os.write(report, f"{json.dumps(given)}\n".encode())
 
 
@@ -131,7 +130,7 @@ def look(table: Readings, ledger: str, received: list[dict[str, Any]], report: i
     """Open what was left, and say what is wrong with it; ask for the last answer again."""
     wrong = []
     with table.open(ledger) as database:
-        book = database._ledger
+        book = database.ledger
         records = book.verify().head.sequence
         answers = [one for one in received if "label" in one]
         known = book.known({one["label"] for one in answers})

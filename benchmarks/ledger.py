@@ -80,14 +80,14 @@ class Asked:
     def lengthen(self, size: int) -> None:
         """Charge so many entries, each its own, to the account that the questions use."""
         prepared = self.database.price(**self.new()).prepared
-        ((account, allowed),) = prepared.allowances.items()
+        ((account, allowed),) = prepared.plan.allowances.items()
         cost = {account: Charge(allowed.information / size / 4, 0.0)}
         for start in range(0, size, 1000):
             entries = [
                 Entry(sha256(f"{n}".encode()).hexdigest(), cost, {"output": "mean"})
                 for n in range(start, min(size, start + 1000))
             ]
-            self.database._ledger.charge(entries, {account: allowed}, prepared.terms)
+            self.database.ledger.charge(entries, {account: allowed}, prepared.terms)
 
 
 def history(report: Report) -> None:

@@ -78,7 +78,7 @@ class Bench:
 
     def cold(self, database: Database) -> Database:
         """Open it again on the same engine and ledger, without the public facts that were asked for already."""
-        return Database(self.catalogue, engine=self.engine, ledger=database._ledger, keys=self.keys)
+        return Database(self.catalogue, engine=self.engine, ledger=database.ledger, keys=self.keys)
 
     def bare(self, groups: int = 100) -> Callable[[], object]:
         """Give the query that a question is measured against, on the same snapshot and engine."""
@@ -171,14 +171,14 @@ def by_history(report: Report, folder: Path) -> None:
 def fill(ledger: Ledger, database: Database, bench: Bench, size: int) -> None:
     """Write entries with small charges of their own to the account that the questions use."""
     prepared = database.price(**bench.question()).prepared
-    account = next(iter(prepared.allowances))
+    account = next(iter(prepared.plan.allowances))
     small = np.random.default_rng(1).uniform(0, 1e-9, size).tolist()
     entries = [
         Entry(sha256(f"{place}".encode()).hexdigest(), {account: Charge(charge, 0.0)}, {"output": "one"})
         for place, charge in enumerate(small)
     ]
     for start in range(0, size, 1000):
-        ledger.charge(entries[start : start + 1000], prepared.allowances, prepared.terms)
+        ledger.charge(entries[start : start + 1000], prepared.plan.allowances, prepared.terms)
 
 
 def main(report: Report) -> None:

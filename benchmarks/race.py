@@ -15,16 +15,15 @@ from typing import Any
 from benchmarks.kills import QUESTION, Readings, in_child
 from errorfloor.errors import AllowanceError
 from errorfloor.ledger import Charge, Entry
-from errorfloor.service.sticky import release_id
 
 
 def spend_most(table: Readings, ledger: str) -> float:
     """Spend 99 hundredths; give the bound of an answer that costs a thousandth."""
     with table.open(ledger) as database:
         priced = database.price(QUESTION, spend=0.001)
-        ((account, whole),) = priced.prepared.allowances.items()
+        ((account, whole),) = priced.prepared.plan.allowances.items()
         most = Entry("ab" * 32, {account: Charge(0.99 * whole.information, 0.0)}, {})
-        database._ledger.charge([most], {account: whole}, priced.prepared.terms)
+        database.ledger.charge([most], {account: whole}, priced.prepared.terms)
         return priced.max_error["mean"]
 
 
@@ -44,7 +43,7 @@ def clients(table: Readings, ledger: str, numbers: range, bound: float, go: int)
                 return
             label = answer.prepared.outputs[0].label
             assert label is not None
-            answered.append(release_id(database._key, label))
+            answered.append(database._key.release_id(label))
 
         threads = [threading.Thread(target=ask, args=(number,)) for number in numbers]
         for thread in threads:
@@ -74,9 +73,9 @@ def race(folder: Path, ledger: str, processes: int, each: int) -> dict[str, Any]
         return {
             "answered": len(answered),
             "refused": sum(len(found["refused"]) for found in results),
-            "charged": len(database._ledger.known(answered)),
+            "charged": len(database.ledger.known(answered)),
             "used": database.left()[0].used,
-            "records": database._ledger.verify().head.sequence,
+            "records": database.ledger.verify().head.sequence,
             "words": next(words for found in results for words in found["refused"]),
         }
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.report import Report
 from benchmarks.stopwatch import side_by_side
-from errorfloor.bulk import release
+from errorfloor.bulk import Column, release
 from errorfloor.identity import KeyRing
 from errorfloor.support import Interval
 
@@ -51,12 +51,11 @@ def perturbing(source: Path, target: Path, keys: Path, *, keep_order: bool) -> C
     return lambda: release(
         source,
         target,
-        columns={"kwh": Interval(0, 0.5)},
+        columns={"kwh": Column(Interval(0, 0.5), range=(0, 50))},
         key=["household", "day"],
         batch=source.stem,
         keys=keys,
-        ranges={"kwh": (0, 50)},
-        order_is_public=keep_order,
+        allow=["order"] if keep_order else [],
         overwrite=True,
     )
 

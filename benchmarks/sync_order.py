@@ -37,7 +37,7 @@ def answer(folder: str, ledger: str, count: str, unsafe: str) -> None:
         if unsafe == "unsafe" and "://" not in ledger:  # PostgreSQL was started without fsync
             from sqlalchemy import event
 
-            engine = database._ledger._database.engine  # type: ignore[attr-defined]
+            engine = database.ledger._database.engine  # type: ignore[attr-defined]
             event.listen(engine, "checkout", lambda raw, *_: raw.execute("PRAGMA synchronous=OFF"))
         for number in range(int(count)):
             database.ask(QUESTION, max_error=0.3 + number / 1000)

@@ -7,8 +7,8 @@ from math import lcm
 
 import mpmath
 
-from errorfloor.service.scanning import values_before_noise
-from errorfloor.sql.layout import Layout
+from errorfloor.service.releasing import values_before_noise
+from errorfloor.sql.layout import Layout, scaled
 from errorfloor.sql.plan import (
     Apply,
     Condition,
@@ -24,7 +24,6 @@ from errorfloor.sql.plan import (
     WeightedMean,
 )
 from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
-from errorfloor.sql.scaled import scaled
 
 Sums = Mapping[tuple[Monomial, Condition], int | None]
 Value = Fraction | None

@@ -4,6 +4,7 @@ The map of the package, from the ground up (each room imports only from the room
 
 ============  ====================================================================================
 ``errors``      one exception tree; ``extras``: what is optional
+``accounts``    what a price is written in; ``display``: how a released table is shown
 ``support``     where noise may live: ``Interval``, ``Box``, ``Ball``, …
 ``random``      secure bits, and reproducible ones for tests
 ``noise``       densities that evaluate, sample, and know their own information
@@ -20,9 +21,10 @@ The map of the package, from the ground up (each room imports only from the room
 ``sql``         a question in SQL → a typed plan → what an engine runs
 ``pricing``     plan + public facts → bounds on derivatives and evaluation errors, and the charge
 ``ledger``      what has been spent, durably
-``service``     plan → price → charge → draw → answer
+``charging``    how accounts stand, and the one path to a charge: answers, releases and trips take it
 ``bulk``        the release of whole columns: ``release``
-``streams``     trajectories released step by step, one draw and one charge a trip; tables and streams: ``open``
+``streams``     trajectories released step by step, one draw and one charge a trip
+``service``     plan → price → charge → draw → answer; tables, releases and streams behind one door: ``open``
 ``client``      a server elsewhere, with the same face: ``connect``
 ``server``      HTTP and pages
 ``attacks``     adversaries that try to beat the floor
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from errorfloor import random as random
     from errorfloor import streams as streams
     from errorfloor import support as support
+    from errorfloor.bulk import Column as Column
     from errorfloor.bulk import release as release
     from errorfloor.client import connect as connect
     from errorfloor.designer import design as design
@@ -64,7 +67,7 @@ if TYPE_CHECKING:
     from errorfloor.floors import floor as floor
     from errorfloor.policies import design_answer as design_answer
     from errorfloor.policies import design_counts as design_counts
-    from errorfloor.streams import open as open
+    from errorfloor.service import open_database as open
     from errorfloor.support import Ball as Ball
     from errorfloor.support import Box as Box
     from errorfloor.support import Ellipsoid as Ellipsoid
@@ -89,12 +92,13 @@ _ROOMS = (
     "support",
 )
 _NAMES = {
+    "Column": "errorfloor.bulk",
     "connect": "errorfloor.client",
     "design": "errorfloor.designer",
     "design_answer": "errorfloor.policies",
     "design_counts": "errorfloor.policies",
     "floor": "errorfloor.floors",
-    "open": "errorfloor.streams",
+    "open": "errorfloor.service:open_database",
     "release": "errorfloor.bulk",
     "tradeoff": "errorfloor.designer",
     **dict.fromkeys(
@@ -106,6 +110,7 @@ _NAMES = {
 __all__ = [
     "Ball",
     "Box",
+    "Column",
     "Ellipsoid",
     "HalfLine",
     "Interval",
@@ -140,7 +145,8 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"errorfloor.{name}")
     if name in _NAMES:
-        value = getattr(import_module(_NAMES[name]), name)
+        module, _, found = _NAMES[name].partition(":")
+        value = getattr(import_module(module), found or name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'errorfloor' has no attribute {name!r}")

@@ -22,6 +22,7 @@ from errorfloor.ledger import Account, open_ledger
 from errorfloor.policies import Cells, Policy, design_answer, from_dict
 from errorfloor.service.registering import register_all
 from errorfloor.vault import snapshot
+from releases import publish_table, wished
 from town import write_town
 
 KWH = Account("meters", "kwh", "")
@@ -53,11 +54,7 @@ def publish(folder, ring, policy, name="out.parquet", batch="q1", **options):
     return ef.release(
         folder / "in.parquet",
         folder / name,
-        columns=columns,
-        key=["household", "day"],
-        batch=batch,
-        keys=ring,
-        **options,
+        **wished(columns, key=["household", "day"], batch=batch, keys=ring, **options),
     )
 
 
@@ -212,12 +209,10 @@ def test_noise_and_policy_go_together(tmp_path, ring, meters):
     report = ef.release(
         tmp_path / "in.parquet",
         tmp_path / "out.parquet",
-        columns={"kwh": tent(), "gas": ef.Interval(-1, 1)},
+        columns={"kwh": tent(), "gas": ef.Column(ef.Interval(-1, 1), range=(0, 50), out_of_range="clamp")},
         key=["household", "day"],
         batch="q1",
         keys=ring,
-        ranges={"gas": (0, 50)},
-        out_of_range="clamp",
     )
     assert [type(column) for column in report.columns] == [AnsweredColumn, ReleasedColumn]
     released = pq.read_table(tmp_path / "out.parquet")
@@ -244,7 +239,7 @@ def made(tmp_path_factory):
 
 
 def declared(town, policy, name="out.parquet", batch="q1"):
-    return ef.release(town / "errorfloor.toml", town / name, table="meters", columns={"kwh": policy}, batch=batch)
+    return publish_table(town, town / name, columns={"kwh": policy}, batch=batch)
 
 
 def accounts(town):

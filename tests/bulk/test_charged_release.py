@@ -17,7 +17,6 @@ import pytest
 
 import errorfloor as ef
 from commands import run
-from errorfloor.bulk import declared as room
 from errorfloor.bulk.charging import Exposure, charges, evaluation_error
 from errorfloor.bulk.columns import ReleasedColumn
 from errorfloor.bulk.snapshots import SnapshotTable
@@ -29,9 +28,11 @@ from errorfloor.ledger import Account, open_ledger
 from errorfloor.noise import Gaussian
 from errorfloor.pricing import bounds
 from errorfloor.pricing import charges as charges_of_question
+from errorfloor.service import opening as room
 from errorfloor.service.registering import register_all
 from errorfloor.sql import parse
 from errorfloor.vault import snapshot
+from releases import publish_table
 from town import DAYS, HOUSEHOLDS, private_columns, write_town
 
 KWH, OWNERS = Account("meters", "kwh", ""), Account("meters", "", "")
@@ -63,7 +64,7 @@ def town(made, tmp_path):
 
 
 def publish(town, name="out.parquet", columns=WIDE, batch="q1", **options):
-    return ef.release(town / "errorfloor.toml", town / name, table="meters", columns=columns, batch=batch, **options)
+    return publish_table(town, town / name, columns=columns, batch=batch, **options)
 
 
 def spent(town):
@@ -224,7 +225,7 @@ def test_an_owner_stops_what_every_entry_would_allow(tmp_path):
 @pytest.mark.parametrize("kind", ["plain", "nasty", "high"])
 def test_certain_intervals_hold_against_what_is_kept(tmp_path, kind):
     town = registered(tmp_path / "town", kind=kind)
-    publish(town, columns={"kwh": ef.Interval(0, 5), "peak": ef.Interval(-1.5, 1)}, steps={"peak": "0.05"})
+    publish(town, columns={"kwh": ef.Interval(0, 5), "peak": ef.Column(ef.Interval(-1.5, 1), step="0.05")})
     rows = published(town / "out.parquet")
     for column, low, high, step in (("kwh", 0, 5, "0.01"), ("peak", Fraction(-3, 2), 1, "0.05")):
         true = kept(town, column)
@@ -309,7 +310,7 @@ def reads_private(call):
 def test_private_columns_are_read_only_after_the_charge(town, log):
     publish(town)
     private = [place for place, call in enumerate(log) if reads_private(call)]
-    charged = [place for place, (name, _) in enumerate(log) if name == "charge"]
+    charged = [place for place, (name, _) in enumerate(log) if name == "settling"]
     assert len(charged) == 1
     assert len([place for place in range(charged[0]) if log[place][0] == "query"]) >= 2  # public facts came first
     assert private
@@ -319,7 +320,7 @@ def test_private_columns_are_read_only_after_the_charge(town, log):
 def test_a_refusal_reads_no_private_column(town, log):
     with pytest.raises(AllowanceError):
         publish(town, columns={"kwh": ef.Interval(0, 0.1)})
-    assert "charge" in [name for name, _ in log]
+    assert "settling" in [name for name, _ in log]
     assert not [call for call in log if reads_private(call)]
 
 
@@ -362,18 +363,24 @@ def full(*_):
     raise OSError("no room")
 
 duckdb.connect("source.duckdb").execute("CREATE TABLE t AS SELECT * FROM 'meters.parquet'")
-declared = ("errorfloor.toml", "one.parquet", {"table": "meters"})
-plain = ("source.duckdb", "two.parquet", {"table": "t", "key": ["household", "day"], "keys": "keys.json"})
+common = {"columns": {"kwh": ef.Interval(-5, 5)}, "batch": "q1"}
+
+def declared():
+    with ef.open("errorfloor.toml") as db:
+        return db.release("meters", "one.parquet", **common)
+
+def plain():
+    return ef.release("source.duckdb::t", "two.parquet", key=["household", "day"], keys="keys.json", **common)
+
 kept, write = [], TableFile._write
-for source, target, options in (declared, plain):
-    options |= {"columns": {"kwh": ef.Interval(-5, 5)}, "batch": "q1"}
+for released in (declared, plain):
     TableFile._write = full
     try:
-        ef.release(source, target, **options)
+        released()
     except InputError as problem:
         kept.append(problem)
     TableFile._write = write
-    print(str(kept[-1]), ef.release(source, target, **options).rows)
+    print(str(kept[-1]), released().rows)
 """
 
 
@@ -399,7 +406,7 @@ def test_versions_and_batches_and_tables_share_no_noise(town):
     register_town(town)
     publish(town, "a.parquet", columns={"kwh": ef.Interval(-8, 8)})
     publish(town, "b.parquet", columns={"kwh": ef.Interval(-8, 8)}, batch="q2")
-    ef.release(twin, town / "c.parquet", table="twins", columns={"kwh": ef.Interval(-8, 8)}, batch="q1")
+    publish_table(town, town / "c.parquet", "twins", columns={"kwh": ef.Interval(-8, 8)}, batch="q1")
     twin.write_text(twin.read_text().replace('version = "1"', 'version = "2"'))
     register_town(town)
     publish(town, "d.parquet", columns={"kwh": ef.Interval(-8, 8)})
@@ -428,12 +435,10 @@ def test_declared_and_undeclared_releases_share_no_noise(town):
     ef.release(
         town / "meters.parquet",
         town / "two.parquet",
-        columns=WIDE,
+        columns={"kwh": ef.Column(WIDE["kwh"], range=(0, 50), out_of_range="clamp")},
         key=["household", "day"],
         batch="q1",
         keys=town / "keys.json",
-        ranges={"kwh": (0, 50)},
-        out_of_range="clamp",
     )
     one, two = published(town / "one.parquet"), published(town / "two.parquet")
     same = [row["kwh"] == two[key]["kwh"] for key, row in one.items() if row["kwh"] is not None]
@@ -457,7 +462,7 @@ def test_keys_of_every_type_name_rows(tmp_path):
     register_town(tmp_path)
     for name in ("out.parquet", "out.csv"):
         noise = {"x": ef.Interval(-0.5, 0.5)}
-        report = ef.release(tmp_path / "errorfloor.toml", tmp_path / name, table="t", columns=noise, batch="q1")
+        report = publish_table(tmp_path, tmp_path / name, "t", columns=noise, batch="q1")
     shown = pq.read_table(tmp_path / "out.parquet").to_pylist()
     assert report.fresh == (False,)
     true = dict(zip(table["n"].tolist(), np.linspace(-3, 3, rows), strict=True))
@@ -500,7 +505,7 @@ def test_the_evaluation_error_covers_what_doubles_do(declared, noise, step):
 
 def test_a_lattice_too_fine_for_the_range_is_refused_before_the_charge(town):
     with pytest.raises(InputError, match="is too fine for kwh, whose numbers may reach 50"):
-        publish(town, steps={"kwh": "1e-9"})
+        publish(town, columns={"kwh": ef.Column(WIDE["kwh"], step="1e-9")})
     assert spent(town) == ({}, [])
 
 
@@ -520,19 +525,14 @@ def test_coarse_columns_state_floors_for_a_lattice(town):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"key": ["household"]}, "leave out key"),
-        ({"keys": "keys.json", "again": True}, "leave out keys, again"),
-        ({"ranges": {"kwh": (0, 1)}}, "leave out ranges"),
-        ({"out_of_range": "refuse"}, "leave out out_of_range"),
-        ({"nulls": "keep", "public": ["tariff"]}, "leave out nulls, public"),
-        ({"order_is_public": True}, "leave out order_is_public"),
+        ({"columns": {"kwh": ef.Column(ef.Interval(-8, 8), range=(0, 1))}}, "leave out range"),
+        ({"columns": {"kwh": ef.Column(ef.Interval(-8, 8), unit="Wh", nulls="refuse")}}, "leave out unit, nulls"),
         ({"columns": {"tariff": ef.Interval(0, 1)}}, "meters.tariff is public"),
         ({"columns": {"kw": ef.Interval(0, 1)}}, "meters.kw is not declared.*which are kwh, peak"),
         ({"columns": {}}, "name at least one column"),
         ({"batch": " "}, "batch must be a name"),
-        ({"steps": {"peak": "1"}}, "a step is given for peak"),
         ({"name": "meters.parquet", "overwrite": True}, "source and target are both"),
-        ({"name": "vault.duckdb", "target_table": "t", "overwrite": True}, "source and target are both"),
+        ({"name": "vault.duckdb::t", "overwrite": True}, "source and target are both"),
         ({"name": "nowhere/out.csv"}, "no folder"),
         ({"name": "out.txt"}, "cannot tell the format"),
     ],
@@ -541,6 +541,24 @@ def test_mistakes_are_named_and_nothing_is_charged(town, options, message):
     with pytest.raises(InputError, match=message):
         publish(town, **options)
     assert spent(town) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("earlier", "now"),
+    [
+        ({"ranges": {"kwh": (0, 50)}}, r"no longer takes ranges: give columns=.*ef.Column\(noise, range="),
+        ({"out_of_range": "clamp"}, r"no longer takes out_of_range: give columns=.*out_of_range='clamp'"),
+        ({"target_table": "t"}, "no longer takes target_table: give the target as 'file.duckdb::table'"),
+        ({"order_is_public": True}, r"give allow=\['order'\]"),
+        ({"again": True}, r"give allow=\['again'\]"),
+    ],
+)
+def test_what_release_took_before_is_answered_with_what_it_takes_now(town, earlier, now):
+    common = {"columns": WIDE, "batch": "q1", "key": ["household", "day"], "keys": town / "keys.json"}
+    with pytest.raises(InputError, match=now):
+        ef.release(town / "meters.parquet", town / "out.parquet", **common, **earlier)
+    with pytest.raises(InputError, match=r"is a catalogue: .*\.release\('meters'"):
+        ef.release(town / "errorfloor.toml", town / "out.parquet", table="meters", columns=WIDE, batch="q1")
 
 
 def test_a_target_that_exists_is_refused_before_the_charge(town):
@@ -554,12 +572,12 @@ def test_a_target_that_exists_is_refused_before_the_charge(town):
 def test_the_table_must_be_named_and_registered_on_duckdb(town):
     file = town / "errorfloor.toml"
     common = {"columns": WIDE, "batch": "q1"}
-    with pytest.raises(InputError, match=r"name the table to release; .* declares meters, homes"):
-        ef.release(file, town / "out.csv", **common)
-    with pytest.raises(CatalogueError, match="there is no table 'metres'"):
-        ef.release(file, town / "out.csv", table="metres", **common)
+    with pytest.raises(CatalogueError, match="there is no table 'metres'; declared are meters, homes"):
+        publish_table(town, town / "out.csv", "metres", **common)
     with pytest.raises(InputError, match="which are none here"):
-        ef.release(file, town / "out.csv", table="homes", **common)
+        publish_table(town, town / "out.csv", "homes", **common)
+    with pytest.raises(InputError, match="a dry run has no rows to release"), ef.open(file, dry=True) as dry:
+        dry.release("meters", town / "out.csv", **common)
     file.write_text(file.read_text().replace('version = "1"', 'version = "2"'))
     with pytest.raises(CatalogueError, match="not registered in version '2'"):
         publish(town)
@@ -637,7 +655,7 @@ def test_the_whole_path_by_commands(tmp_path):
     assert not (tmp_path / "keys.json.releases").exists()
     both = run(*common, "--noise=-20..20", "--range", "0..50", cwd=tmp_path)
     assert both.returncode == 2
-    assert "leave out ranges" in both.stderr
+    assert "leave out --range" in both.stderr
     missing = run(
         "release", "meters.csv", "out.csv", "--column", "kwh", "--noise", "0..1", "--batch", "q", cwd=tmp_path
     )

@@ -16,6 +16,7 @@ from errorfloor.bulk import release
 from errorfloor.bulk.ascent import Step, Stretch, worst_step
 from errorfloor.bulk.tables import ROWS, TableFile
 from errorfloor.errors import InputError
+from releases import wished
 
 COUNT = 2 * ROWS + 1000
 
@@ -55,7 +56,7 @@ def released(table, ring, folder, ending=".parquet", name="out", **options):
     target = folder / f"{name}{ending}"
     wanted = {"columns": {"kwh": ef.Interval(0, 0.5)}, "key": ["street", "house"], "batch": name, "keys": ring}
     options = {"public": ["remark"], "again": True} | wanted | options
-    release(source, target, **options)
+    release(source, target, **wished(**options))
     return target
 
 
@@ -149,7 +150,8 @@ def test_texts_sort_byte_by_byte_whatever_a_database_declares(ring, tmp_path):
         connection.execute("CREATE TABLE meters (name VARCHAR COLLATE NOCASE, street street, kwh DOUBLE)")
         rows = "('a', 'Zeile', 1), ('B', 'Zeile', 2), ('A', 'Zeile', 3), ('A', 'Ahornweg', 4)"
         connection.execute(f"INSERT INTO meters VALUES {rows}")
-    common = {"columns": {"kwh": ef.Interval(0, 0.5)}, "keys": ring, "table": "meters"}
+    common = {"columns": {"kwh": ef.Interval(0, 0.5)}, "keys": ring}
+    source = source.with_name(f"{source.name}::meters")
     release(source, tmp_path / "names.parquet", key=["name", "street"], batch="names", **common)
     names = pq.read_table(tmp_path / "names.parquet")
     assert names["name"].to_pylist() == ["A", "A", "B", "a"]
@@ -169,5 +171,5 @@ def test_the_place_of_the_machine_is_not_in_the_file(ring, tmp_path, monkeypatch
 def test_a_database_that_is_read_shows_no_progress_bar_of_its_own(tmp_path):
     (tmp_path / "in.csv").write_text("id,kwh\n1,2.0\n")
     with ExitStack() as stack:
-        connection = TableFile.of(tmp_path / "in.csv", None)._connect(stack, tmp_path)
+        connection = TableFile.of(tmp_path / "in.csv")._connect(stack, tmp_path)
         assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() == (False,)

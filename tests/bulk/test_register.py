@@ -13,6 +13,7 @@ import errorfloor as ef
 from errorfloor.bulk import ReleasedColumn, holding, release
 from errorfloor.errors import InputError
 from errorfloor.identity import Key, KeyRing, Label
+from releases import wished
 
 KEY = ["household", "day"]
 KWH = {"kwh": ef.Interval(0, 0.5)}
@@ -35,7 +36,7 @@ def publish(folder, table, ring, name, **options):
     else:
         pq.write_table(table, source)
     wanted = {"columns": KWH, "key": KEY, "batch": "q1", "keys": ring, "overwrite": True} | options
-    release(source, target, **wanted)
+    release(source, target, **wished(**wanted))
     return pa.csv.read_csv(target) if name.endswith(".csv") else pq.read_table(target)
 
 

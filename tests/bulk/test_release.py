@@ -14,6 +14,7 @@ import errorfloor as ef
 from errorfloor.bulk import Perturbation, ReleasedColumn, release
 from errorfloor.errors import InputError
 from errorfloor.noise import Airy, Gaussian, Maxwell, RaisedCosine, Uniform
+from releases import wished
 
 KEY = ["household", "day"]
 
@@ -45,8 +46,8 @@ def read(path, name="meters"):
         return connection.table(name).to_arrow_table()
 
 
-def tables_of(path):
-    return {"table": "meters"} if path.suffix == ".duckdb" else {}
+def named(path):
+    return path.with_name(f"{path.name}::meters") if path.suffix == ".duckdb" else path
 
 
 def released(meters, ring, folder, ending=".parquet", target_ending=None, **options):
@@ -59,9 +60,7 @@ def released(meters, ring, folder, ending=".parquet", target_ending=None, **opti
         "keys": ring,
         "public": [name for name in meters.column_names if name not in ("household", "day", "kwh", "gas")],
     } | options
-    if target.suffix == ".duckdb":
-        options["target_table"] = "meters"
-    report = release(source, target, **tables_of(source), **options)
+    report = release(named(source), named(target), **wished(**options))
     return read(target), report
 
 
@@ -272,7 +271,7 @@ def test_values_out_of_range_are_clamped_or_refused(meters, ring, tmp_path):
     table, report = released(meters, ring, tmp_path, **clamped)
     assert table["kwh"].to_numpy().max() <= 5.5
     assert "minus the true one, clamped to 0 … 5," in report.explain()
-    with pytest.raises(InputError, match="clamping needs the range of every released column"):
+    with pytest.raises(InputError, match="clamping needs a range: say which numbers kwh may be"):
         released(meters, ring, tmp_path, out_of_range="clamp", overwrite=True)
 
 
@@ -288,12 +287,11 @@ def test_a_repeated_key_leaves_a_database_as_it_was(meters, ring, tmp_path):
     with pytest.raises(InputError, match="not unique"):
         release(
             source,
-            target,
+            named(target),
             columns={"kwh": ef.Interval(0, 0.5)},
             key=["household"],
             batch="b",
             keys=ring,
-            target_table="meters",
             overwrite=True,
         )
     assert read(target).num_rows == 5
@@ -301,24 +299,22 @@ def test_a_repeated_key_leaves_a_database_as_it_was(meters, ring, tmp_path):
     with pytest.raises(InputError, match="not unique"):
         release(
             source,
-            new,
+            named(new),
             columns={"kwh": ef.Interval(0, 0.5)},
             key=["household"],
             batch="b",
             keys=ring,
-            target_table="meters",
         )
     assert not new.exists()
     with pytest.raises(InputError, match="exists already"):
         release(
             source,
-            target,
+            target.with_name("out.duckdb::METERS"),
             columns={"kwh": ef.Interval(0, 0.5)},
             key=KEY,
             batch="c",
             keys=ring,
-            target_table="METERS",
-            again=True,
+            allow=["again"],
         )
 
 
@@ -352,13 +348,14 @@ def test_only_a_full_match_counts_as_a_repeated_key(meters, ring, tmp_path, monk
         ({"key": ["kwh"], "columns": {"kwh": ef.Interval(0, 1)}}, "cannot be both key and released"),
         ({"batch": ""}, "batch must be a name"),
         ({"batch": None}, "batch must be a name"),
-        ({"ranges": {"gas": (0, 1)}}, "a range is given for gas, which is not released"),
         ({"ranges": {"kwh": (1, 0)}}, "the range of kwh must be a pair"),
         ({"steps": {"kwh": "wide"}}, "step must be a decimal number"),
         ({"steps": {"kwh": "0.5"}}, "leaves no room for noise"),
         ({"nulls": "drop"}, "nulls must be 'refuse' or 'keep'"),
         ({"out_of_range": "drop"}, "out_of_range must be 'refuse' or 'clamp'"),
-        ({"table": "x"}, "holds one table"),
+        ({"allow": ["everything"]}, "allow is a list of 'again' and 'order'"),
+        ({"allow": "order"}, "allow is a list of"),
+        ({"colums": {}}, "release has no parameter 'colums'"),
         ({"public": ["tarif"]}, "no column tarif: did you mean tariff"),
     ],
 )
@@ -394,7 +391,7 @@ def test_files_that_are_missing_taken_or_not_what_they_say(meters, ring, tmp_pat
     assert (tmp_path / "out.parquet").read_text() == "mine"
     (tmp_path / "notes.duckdb").write_text("not a database")
     with pytest.raises(InputError, match="cannot be opened as a DuckDB file"):
-        release(source, tmp_path / "notes.duckdb", target_table="t", **common)
+        release(source, tmp_path / "notes.duckdb::t", **common)
     (tmp_path / "bad.parquet").write_text("not a table")
     with pytest.raises(InputError, match=r"cannot read .* as parquet"):
         release(tmp_path / "bad.parquet", tmp_path / "new.parquet", **common)

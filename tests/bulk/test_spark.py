@@ -13,6 +13,7 @@ import pytest
 import errorfloor as ef
 from errorfloor.bulk import release
 from errorfloor.errors import EngineError, InputError, MissingExtraError
+from releases import wished
 
 KEY = ["street", "house"]
 
@@ -56,7 +57,7 @@ def frame_of(spark, tmp_path):
 
 def wanted(ring, **options):
     common = {"columns": {"kwh": ef.Interval(0, 0.5)}, "key": KEY, "batch": "2013-q1", "keys": ring}
-    return common | {"ranges": {"kwh": (0, 50)}} | options
+    return wished(**(common | {"ranges": {"kwh": (0, 50)}} | options))
 
 
 def standing(ring):
@@ -241,7 +242,6 @@ def test_bad_requests_are_named(houses, ring, spark, frame_of, tmp_path):
         (frame, tmp_path / "no" / "out", {}, "there is no folder"),
         (frame, tmp_path / "out*", {}, "has a pattern in its name"),
         (frame, "hdfs://there/out", {}, "is not a path: name a folder on a file system that all machines"),
-        (frame, tmp_path / "out", {"table": "x"}, "leave out table and target_table"),
         (frame, tmp_path / "out", {"columns": {"kw": ef.Interval(0, 1)}, "ranges": {}}, "did you mean kwh"),
         (frame, tmp_path / "out", {"key": ["kwh"]} | gas, "holds double"),
         (houses, tmp_path / "out", {}, "a file or a Spark data frame, got Table"),
@@ -295,7 +295,8 @@ spark.sparkContext.setLogLevel("INFO")
 rows = spark.read.parquet(sys.argv[1])
 options = {"columns": {"kwh": ef.Interval(0, 1)}, "key": ["street", "house"], "batch": "b", "keys": sys.argv[3]}
 try:
-    ef.release(rows, sys.argv[2], ranges={"kwh": (0, 50)}, **options)
+    columns = {"kwh": ef.Column(ef.Interval(0, 1), range=(0, 50))}
+    ef.release(rows, sys.argv[2], **(options | {"columns": columns}))
 except InputError as refused:
     print("refused:", refused)
 spark.sparkContext.setLogLevel("OFF")  # what the frame itself fails at is in the hands of whoever runs that Spark

@@ -15,7 +15,7 @@ import pytest
 from errorfloor.catalogue.model import Place
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import Account, Charge, CommandAnchor, Entry, FileAnchor, SqlLedger, open_ledger
-from errorfloor.ledger.record import Head
+from errorfloor.ledger.entry import Head
 
 KWH = Account("meters", "kwh", "")
 TERMS = {"meters": {"account_by": []}}

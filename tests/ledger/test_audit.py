@@ -5,7 +5,7 @@ from sqlalchemy import text
 
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import Account, Charge, Entry, Record
-from errorfloor.ledger.record import EMPTY, Head, follow
+from errorfloor.ledger.entry import EMPTY, Head, follow
 
 KWH = Account("meters", "kwh", "")
 TERMS = {"meters": {"account_by": []}}

@@ -7,7 +7,7 @@ import pytest
 from errorfloor.catalogue.model import Place
 from errorfloor.errors import AllowanceError, LedgerError
 from errorfloor.ledger import Account, Charge, Entry, FileAnchor, Record, SqlLedger, open_ledger
-from errorfloor.ledger.record import EMPTY
+from errorfloor.ledger.entry import EMPTY
 
 KWH = Account("meters", "kwh", "")
 TERMS = {"meters": {"account_by": []}}

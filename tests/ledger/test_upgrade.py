@@ -8,8 +8,8 @@ from sqlalchemy import text
 
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import Account, Charge, Entry, FileAnchor, tables
-from errorfloor.ledger.database import Database
-from errorfloor.ledger.record import Head
+from errorfloor.ledger.entry import Head
+from errorfloor.ledger.sql_ledger import Database
 from errorfloor.ledger.upgrade import upgrade
 
 KWH, OWNERS = Account("meters", "kwh", '["north"]'), Account("meters", "", "")

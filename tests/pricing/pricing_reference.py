@@ -17,10 +17,8 @@ from mpmath.libmp import from_rational
 
 from errorfloor.identity import encode
 from errorfloor.pricing.bounding import Bounds, bounds_from_facts
-from errorfloor.pricing.facts import Fact, Facts, Request
+from errorfloor.pricing.facts import Fact, Facts, Request, requested
 from errorfloor.pricing.owners import OwnerCounts
-from errorfloor.pricing.requests import requested
-from errorfloor.sql.canonical import Node
 from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, Layout
 from errorfloor.sql.plan import (
     Always,
@@ -50,7 +48,7 @@ from errorfloor.sql.plan import (
     WeightedMean,
     walk,
 )
-from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.polynomial import Node, Polynomial
 
 STEP = Fraction(1, 1000)
 X = Column(0, "x", "number", private=True, step=STEP)

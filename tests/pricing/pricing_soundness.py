@@ -27,7 +27,7 @@ from pricing_reference import (
     y,
 )
 
-from errorfloor.pricing.accounts import Account, cell_text
+from errorfloor.accounts import Account, cell_text
 from errorfloor.pricing.bounding import Bounds
 from errorfloor.pricing.charging import charges
 from errorfloor.sql.plan import Apply, Compare, Covariance, Formula, Plus, Power, Quotient, Sum, Times, WeightedMean

@@ -23,8 +23,7 @@ from errorfloor.pricing import (
 from errorfloor.pricing.forms import Form
 from errorfloor.pricing.interval import UNIT, ZERO, Interval
 from errorfloor.pricing.rows import Rows
-from errorfloor.pricing.scene import Bound, Scene
-from errorfloor.pricing.storage import Storage
+from errorfloor.pricing.scene import Bound, Scene, Storage
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 HALF = Interval.of(0.5, 0.5)

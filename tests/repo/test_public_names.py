@@ -13,6 +13,7 @@ import errorfloor as ef
 NAMES = [
     "Ball",
     "Box",
+    "Column",
     "Ellipsoid",
     "HalfLine",
     "Interval",
@@ -45,6 +46,7 @@ ROOMS = [
     "attacks",
     "bulk",
     "catalogue",
+    "charging",
     "client",
     "designer",
     "dp",

@@ -17,7 +17,7 @@ from errorfloor.errors import AllowanceError, CatalogueError, InputError, Refuse
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import Account, open_ledger
 from errorfloor.service import open_database
-from errorfloor.streams import Stream, Streams, journal
+from errorfloor.streams import Stream, journal
 from serving import CANARY, holds_canary, served
 
 POSTGRESQL = any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb") is not None
@@ -210,7 +210,9 @@ def test_allowance_is_never_exceeded_and_begun_trips_go_on(cars):
         assert push(owner, 0, 120.0, trip=f"trip {number}").status_code == 200
     refused = push(owner, 0, 120.0, trip="one more")
     assert refused.status_code == 403 and refused.json()["error"]["code"] == "allowance"
-    assert "another trip of car 7 would break a floor" in refused.json()["error"]["message"]
+    message = refused.json()["error"]["message"]
+    assert 'would be used of the allowance that keeps the floor of 20 m declared for cars.position ["car 7"]' in message
+    assert "times the variance could be begun with what is left; trips that were begun stay free" in message
     assert push(owner, 1, 120.0, trip="trip 0").status_code == 200
     assert push(owner, 0, 120.0, entity="car 8", trip="one more").status_code == 200
 
@@ -257,17 +259,17 @@ def test_trip_is_charged_before_and_answer_kept_before_it_leaves(cars, monkeypat
         reply = push(owner, 0, 120.0)
     assert reply.status_code == 500 and reply.json()["error"]["code"] == "answer-failed"
     assert database.ledger.head().sequence == 1  # the trip stays charged
-    honest = database.ledger.charge
+    honest = database.ledger.settling
     order = []
 
-    def charge(entries, *rest):
+    def charge(entries, *rest, **options):
         order.append([entry.note.get("answer") for entry in entries])
         if order[-1] != [None]:
             raise CatalogueError("the ledger would not have it")
-        return honest(entries, *rest)
+        return honest(entries, *rest, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(database.ledger, "charge", charge)
+        patched.setattr(database.ledger, "settling", charge)
         assert push(owner, 0, 120.0).json()["error"]["message"] == "the ledger would not have it"
     assert len(order) == 2 and order[0] == [None] and order[1] != [None]
     assert pull(owner).json()["answers"] == []
@@ -278,10 +280,10 @@ def test_trip_is_charged_before_and_answer_kept_before_it_leaves(cars, monkeypat
 def test_restart_and_newer_key_go_on_with_the_same_noise(tmp_path):
     catalogue = declare(tmp_path)
     with open_database(catalogue) as database:
-        before = Streams.of(database).answer("cars", entity="car 7", trip="monday", step=0, measurement=[120.0])
+        before = database.declared_streams.answer("cars", entity="car 7", trip="monday", step=0, measurement=[120.0])
     KeyRing(tmp_path / "keys.json").rotate()
     with open_database(catalogue) as database:
-        streams = Streams.of(database)
+        streams = database.declared_streams
         again = streams.answer("cars", entity="car 7", trip="monday", step=0, measurement=[120.0])
         later = streams.answer("cars", entity="car 7", trip="monday", step=5, measurement=[120.0])
         other = streams.answer("cars", entity="car 7", trip="tuesday", step=0, measurement=[120.0])
@@ -295,10 +297,10 @@ def test_restart_and_newer_key_go_on_with_the_same_noise(tmp_path):
 def test_ledger_that_has_lost_an_answer_is_refused(tmp_path):
     catalogue = declare(tmp_path)
     with open_database(catalogue) as database:
-        Streams.of(database).answer("cars", entity="a", trip="t", step=0, measurement=[120.0])
+        database.declared_streams.answer("cars", entity="a", trip="t", step=0, measurement=[120.0])
     shutil.copy(tmp_path / "ledger.sqlite", tmp_path / "older.sqlite")
     with open_database(catalogue) as database:
-        Streams.of(database).answer("cars", entity="a", trip="t", step=1, measurement=[120.0])
+        database.declared_streams.answer("cars", entity="a", trip="t", step=1, measurement=[120.0])
     shutil.copy(tmp_path / "older.sqlite", tmp_path / "ledger.sqlite")
     with pytest.raises(Exception, match="older") as refused:
         open_database(catalogue)
@@ -339,7 +341,7 @@ def test_servers_that_race_for_a_step_release_one_answer(kind, tmp_path, request
 def test_client_has_the_face_of_the_streams_here(cars):
     server, database = cars
     with connect(server.url, token=server.tokens["owner"]) as remote:
-        here = Streams.of(database)
+        here = database.declared_streams
         assert remote.streams() == here.facts()
         trip = {"entity": "car 7", "trip": "monday"}
         pushed = remote.answer("cars", **trip, step=0, measurement=[120])
@@ -364,11 +366,11 @@ def test_plan_that_one_trip_cannot_pay_for_is_refused_at_the_start(tmp_path):
         open_database(declare(tmp_path, floor=200)) as database,
         pytest.raises(CatalogueError, match=r"one trip would tell .* times what the floor declared for position") as no,
     ):
-        Streams.of(database)
+        _ = database.declared_streams
     factor = no.value.fields["share"]
     enough = SYSTEM.replace("210000", str(210000 * factor * 1.001))
     with open_database(declare(tmp_path, floor=200, system=enough)) as database:
-        assert Streams.of(database).facts()[0]["trips"] == 1
+        assert database.declared_streams.facts()[0]["trips"] == 1
 
 
 def test_plan_in_a_file_gives_the_same_answers(tmp_path):
@@ -382,25 +384,25 @@ def test_plan_in_a_file_gives_the_same_answers(tmp_path):
         catalogue = folder / "errorfloor.toml"
         (folder / "cars.json").write_text(json.dumps(plan_to_dict(plan)))
         with open_database(catalogue) as database:
-            trip = Streams.of(database).journal("cars").stream.trip("a", "t")
+            trip = database.declared_streams.journal("cars").stream.trip("a", "t")
             answers.append([float(trip.answer([1.0])[0]) for _ in range(10)])
             charged = database.ledger.head().sequence
     assert answers[0] == answers[1] and charged == 1, "one trip, one draw"
     for text, words in (("{", "is not a plan, or is damaged"), ('{"type": "Blob"}', "a plan is wanted")):
         (folder / "cars.json").write_text(text)
         with open_database(catalogue) as database, pytest.raises(CatalogueError, match=f"streams.cars: .*{words}"):
-            Streams.of(database)
+            _ = database.declared_streams
 
 
 def test_bound_and_noise_of_the_steps_can_be_declared(tmp_path):
     bounded = SYSTEM.replace("max_loss = 210000", "bound = 400")
     with open_database(declare(tmp_path / "bounded", system=bounded)) as database:
-        streams = Streams.of(database)
+        streams = database.declared_streams
         for number in range(50):
             answer = streams.answer("cars", entity=f"car {number}", trip="t", step=20, measurement=[7.0]).answer
             assert abs(answer[0] - 7.0) <= 400
     with open_database(declare(tmp_path / "robust", system=SYSTEM + "deviation = 50\n")) as database:
-        streams = Streams.of(database)
+        streams = database.declared_streams
         path = [streams.answer("cars", entity="a", trip="t", step=k, measurement=[7.0]).answer for k in range(21)]
     assert len(set(path)) > 15
 
@@ -408,7 +410,7 @@ def test_bound_and_noise_of_the_steps_can_be_declared(tmp_path):
 def test_trip_that_is_no_longer_under_way_is_begun_again_free(tmp_path, monkeypatch):
     monkeypatch.setattr(journal, "UNDER_WAY", 1)
     with open_database(declare(tmp_path)) as database:
-        streams = Streams.of(database)
+        streams = database.declared_streams
         first = [streams.answer("cars", entity=car, trip="t", step=0, measurement=[1.0]).answer for car in "abab"]
         later = [streams.answer("cars", entity=car, trip="t", step=9, measurement=[1.0]).answer for car in "ab"]
         assert first[:2] == first[2:] == later
@@ -418,14 +420,14 @@ def test_trip_that_is_no_longer_under_way_is_begun_again_free(tmp_path, monkeypa
 def test_dry_streams_answer_nothing(cars):
     _, database = cars
     with pytest.raises(InputError, match="there is no stream 'cars'; declared are none"):
-        Streams.of(database.dry()).answer("cars", entity="a", trip="t", step=0, measurement=[1.0])
+        database.dry().declared_streams.answer("cars", entity="a", trip="t", step=0, measurement=[1.0])
 
 
 def test_allowance_error_reaches_the_client_as_one(cars):
     server, database = cars
-    allowed = Streams.of(database).facts()[0]["trips"]
+    allowed = database.declared_streams.facts()[0]["trips"]
     with connect(server.url, token=server.tokens["owner"]) as remote:
         for number in range(allowed):
             remote.answer("cars", entity="car 9", trip=str(number), step=0, measurement=[0.0])
-        with pytest.raises(AllowanceError, match="another trip of car 9"):
+        with pytest.raises(AllowanceError, match=r"the floor of 20 m declared for cars.position .*car 9"):
             remote.answer("cars", entity="car 9", trip="last", step=0, measurement=[0.0])

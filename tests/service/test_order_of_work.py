@@ -34,7 +34,7 @@ class Watched:
 def watched(town, fails=lambda name, arguments: False):
     log = []
     town._engine = Watched(town._engine, log, fails)
-    town._ledger = Watched(town._ledger, log)
+    town.ledger = Watched(town.ledger, log)
     return log
 
 
@@ -62,14 +62,14 @@ def test_price_and_refusals_never_read_private_columns(town):
 
 
 def test_a_failure_after_the_charge_says_one_fixed_thing_and_stays_charged(town):
-    engine, ledger = town._engine, town._ledger
+    engine, ledger = town._engine, town.ledger
     watched(town, fails=reads_private)
     with pytest.raises(AnswerFailedError) as failed:
         town.ask(AVERAGE, max_error=0.5)
     shown = "".join(traceback.format_exception(failed.value))
     assert "17.231" not in shown
     assert failed.value.__context__ is None
-    town._engine, town._ledger = engine, ledger
+    town._engine, town.ledger = engine, ledger
     assert town.left()[0].used > 0
     again = town.ask(AVERAGE, max_error=0.5)
     assert again.fresh == (False,)

@@ -83,11 +83,11 @@ def test_what_was_answered_before_is_said_to_be_free_and_priced_as_new():
 
 def test_nothing_left_is_said_so():
     with example_database() as database:
-        ((account, whole),) = database.price(AVERAGE, spend=0.5).prepared.allowances.items()
+        ((account, whole),) = database.price(AVERAGE, spend=0.5).prepared.plan.allowances.items()
         from errorfloor.ledger import Entry
 
         prepared = database.price(AVERAGE, spend=0.5).prepared
-        database._ledger.charge([Entry("ab" * 32, {account: whole}, {})], {account: whole}, prepared.terms)
+        database.ledger.charge([Entry("ab" * 32, {account: whole}, {})], {account: whole}, prepared.terms)
         simulation = database.simulate(AVERAGE, max_error=1.0)
         assert (simulation.answers, simulation.least_max_error) == (0, None)
         assert "0 more answers of this price can be given; meters.kwh ends them." in repr(simulation)

@@ -47,7 +47,7 @@ def test_threads_get_the_answers_that_one_thread_gets(tmp_path):
         assert len(found) == 16 * len(QUESTIONS)
         assert all(found)
         assert len(database.history()) == len(QUESTIONS)  # each was charged once
-        database._ledger.verify()
+        database.ledger.verify()
 
 
 def test_threads_that_ask_at_once_never_overspend(town):
@@ -107,7 +107,7 @@ def test_asking_costs_no_more_ledger_work_than_it_must(town):
         def close(self):
             self._inner.close()
 
-    town._ledger = Counting(town._ledger)
+    town.ledger = Counting(town.ledger)
     town.price(QUESTIONS[0], max_error=0.5)
     assert counted == ["read"]
     town.ask(QUESTIONS[0], max_error=0.5)

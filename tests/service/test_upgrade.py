@@ -11,7 +11,7 @@ from errorfloor.engines import open_engine
 from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger
-from errorfloor.ledger.record import Head
+from errorfloor.ledger.entry import Head
 from errorfloor.service.upgrading import upgrade_all
 from errorfloor.vault import register
 from errorfloor.vault.snapshot import name_of

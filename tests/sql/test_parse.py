@@ -380,7 +380,7 @@ def test_public_tables_can_be_asked_too() -> None:
 
 
 def test_a_column_keeps_its_own_name_however_long():
-    from errorfloor.sql.naming import generated
+    from errorfloor.sql.names import generated
     from errorfloor.sql.reading import read
 
     name = "the_average_height_above_the_sea_of_the_nearest_station"

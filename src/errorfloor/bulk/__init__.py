@@ -9,5 +9,6 @@ from errorfloor.bulk.columns import ReleasedColumn
 from errorfloor.bulk.perturbation import Perturbation
 from errorfloor.bulk.pipeline import release
 from errorfloor.bulk.report import ChargedRelease, Release
+from errorfloor.bulk.request import Column
 
-__all__ = ["AnsweredColumn", "ChargedRelease", "Perturbation", "Release", "ReleasedColumn", "release"]
+__all__ = ["AnsweredColumn", "ChargedRelease", "Column", "Perturbation", "Release", "ReleasedColumn", "release"]

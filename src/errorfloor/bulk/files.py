@@ -32,7 +32,7 @@ def release_file(request: Request, inlet: TableFile, outlet: TableFile) -> Relea
         before = inlet.stamp()
         register = Register(request)
         secret = register.secret()
-        known_as = [file_digest(inlet.path, inlet.table, request.ring)]
+        known_as = [file_digest(inlet.path, inlet.table, request.keys)]
 
         def enter(held: Mapping[str, Holding]) -> None:
             register.enter(held, secret, known_as)
@@ -108,7 +108,7 @@ class Copying:
                 seen = stack.enter_context(SeenTags(self.scratch / "tags"))
                 watch = TagWatch(request, seen, work.row_key, self._keys)
             if self.enter is not None:
-                content = Content.prepare(reader.schema, request.columns, request.key, request.ring.keys[0])
+                content = Content.prepare(reader.schema, request.columns, request.key, request.keys.keys[0])
                 watch = ContentWatch(content, watch, self.enter)
 
             # closed before the reader is, which a thread may still be reading

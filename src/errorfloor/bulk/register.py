@@ -44,7 +44,7 @@ class Register:
     """
 
     def __init__(self, request: Request) -> None:
-        self._request, self._ring, self._columns = request, request.ring, request.columns
+        self._request, self._ring, self._columns = request, request.keys, request.columns
         self._path = self._ring.path.with_name(f"{self._ring.path.name}.releases")
         self._rows = RecordedRows(self._path.with_name(f"{self._path.name}.rows"))
         self._written: list[Entry] = []

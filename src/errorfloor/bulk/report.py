@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from errorfloor.bulk.ruled import RuledColumn
 
 if TYPE_CHECKING:
-    from errorfloor.service.standing import Standing
+    from errorfloor.charging.standing import Standing
 
 
 @dataclass(frozen=True)

@@ -21,19 +21,48 @@ from errorfloor.support import Interval
 
 
 @dataclass(frozen=True)
+class Column:
+    """How a column is released: its noise or policy, and what is declared of its numbers.
+
+    ``noise`` is an interval that the noise must not leave, or a noise; or a policy, whose draws at the true values then
+    stand in place of them and never leave its outputs. ``out_of_range`` is "refuse" or "clamp" for what lies outside
+    the ``range``; ``nulls`` is "keep" or "refuse"; ``step`` is that of the lattice on which numbers leave.
+
+    >>> Column(Interval(0, 0.5), range=(0, 50), unit="kWh").nulls
+    'keep'
+    """
+
+    noise: Noise | Interval | Policy
+    range: tuple[float, float] | None = field(default=None, kw_only=True)
+    unit: str = field(default="", kw_only=True)
+    step: str | None = field(default=None, kw_only=True)
+    out_of_range: str = field(default="refuse", kw_only=True)
+    nulls: str = field(default="keep", kw_only=True)
+
+
+Wanted = Noise | Interval | Policy | Column
+
+
+@dataclass(frozen=True)
 class Request:
     """A release that makes sense in itself; no data has been looked at."""
 
     columns: tuple[RuledColumn, ...]
     key: tuple[str, ...]
     batch: str
-    ring: KeyRing = field(repr=False)
+    ring: KeyRing | None = field(default=None, repr=False)
     public: tuple[str, ...] = ()
     order_is_public: bool = False
     again: bool = False
     overwrite: bool = False
     progress: Callable[[int], None] | None = None
     declared: tuple[Part, ...] | None = None
+
+    @property
+    def keys(self) -> KeyRing:
+        """The custodian's keys; a declared table is drawn with the one that its database uses."""
+        assert self.ring is not None
+        return self.ring
 
     @property
     def naming(self) -> Part:
@@ -70,16 +99,7 @@ class Request:
         )
 
 
-def plan_columns(
-    columns: Mapping[str, Noise | Interval | Policy],
-    key: Sequence[str],
-    batch: str,
-    ranges: Mapping[str, tuple[float, float]],
-    units: Mapping[str, str],
-    steps: Mapping[str, str],
-    out_of_range: str,
-    nulls: str,
-) -> tuple[RuledColumn, ...]:
+def plan_columns(columns: Mapping[str, Wanted], key: Sequence[str], batch: str) -> tuple[RuledColumn, ...]:
     """Check what was asked for and plan every column; nothing is read yet."""
     if not columns:
         raise InputError("name at least one column to release, with its noise")
@@ -87,28 +107,29 @@ def plan_columns(
         raise InputError("key must be a list of different columns that together name a row")
     if not isinstance(batch, str) or not batch.strip():
         raise InputError("batch must be a name that no other release of other data has had, such as 2013-q1")
-    for stated, what in ((ranges, "range"), (units, "unit"), (steps, "step")):
-        if unknown := set(stated) - set(columns):
-            raise InputError(f"a {what} is given for {', '.join(sorted(unknown))}, which is not released")
-    answered = {name for name, wanted in columns.items() if isinstance(wanted, Policy)}  # which has values of its own
-    if out_of_range == "clamp" and set(ranges) | answered != set(columns):
-        raise InputError("clamping needs the range of every released column")
     if both := set(columns) & set(key):
         raise InputError(f"{', '.join(sorted(both))} cannot be both key and released: the key is published as it is")
-    planned: list[RuledColumn] = []
-    for name, wanted in columns.items():
-        rules: dict[str, Any] = {
-            "step": steps.get(name),
-            "range": _range(name, ranges.get(name)),
-            "unit": units.get(name, ""),
-            "out_of_range": out_of_range,
-            "nulls": nulls,
-        }
-        if isinstance(wanted, Policy):
-            planned.append(AnsweredColumn.plan(name, wanted, **rules))
-        else:
-            planned.append(ReleasedColumn.plan(name, wanted, **rules))
-    return tuple(planned)
+    return tuple(_planned(name, as_column(wanted)) for name, wanted in columns.items())
+
+
+def as_column(wanted: Wanted) -> Column:
+    """Give how a column is released, where perhaps nothing but its noise is said."""
+    return wanted if isinstance(wanted, Column) else Column(wanted)
+
+
+def _planned(name: str, column: Column) -> RuledColumn:
+    rules: dict[str, Any] = {
+        "step": column.step,
+        "range": _range(name, column.range),
+        "unit": column.unit,
+        "out_of_range": column.out_of_range,
+        "nulls": column.nulls,
+    }
+    if isinstance(column.noise, Policy):  # which has values of its own
+        return AnsweredColumn.plan(name, column.noise, **rules)
+    if column.out_of_range == "clamp" and column.range is None:
+        raise InputError(f"clamping needs a range: say which numbers {name} may be, range=(low, high)")
+    return ReleasedColumn.plan(name, column.noise, **rules)
 
 
 def _range(name: str, given: Any) -> tuple[float, float] | None:

@@ -84,7 +84,7 @@ def release_frame(request: Request, frame: DataFrame, target: Path) -> Release:
         known_as: list[str] = []
         if register.knows_only_sums():
             sums = snapshot.inspect(schema, in_order=False)
-            known_as = [digest(name, part, request.ring.keys[0]) for name, part in sums.items()]
+            known_as = [digest(name, part, request.keys.keys[0]) for name, part in sums.items()]
         register.enter(held, secret, known_as)
         work = Perturbation.prepare(schema, request.columns, request.key, request.batch, secret)
         snapshot.release(work, schema)
@@ -115,7 +115,7 @@ class _Snapshot:
         """Refuse what breaks a rule; give what each released column holds."""
         request, names = self._request, [column.name for column in self._request.columns]
         halvings = halvings_for(self._done("count the rows", self._rows.count))
-        first = request.ring.keys[0]
+        first = request.keys.keys[0]
         content = Content.prepare(schema, request.columns, request.key, first, halvings=halvings, in_order=in_order)
         rows = self._rows.select(*map(_column, [*request.key, *names]))
         inspected = rows.mapInArrow(Inspecting(content, str(self._refusals)).run, from_arrow_schema(HELD))

@@ -27,8 +27,8 @@ PROBLEMS = (pa.ArrowException, duckdb.Error, OSError)
 class TableFile:
     """A file that holds a table; a DuckDB file holds several, so its table is named.
 
-    >>> TableFile.of("meters.parquet", None).format
-    'parquet'
+    >>> TableFile.of("meters.parquet").format, TableFile.of("town.duckdb::meters").table
+    ('parquet', 'meters')
     """
 
     path: Path
@@ -36,9 +36,10 @@ class TableFile:
     table: str | None = None
 
     @classmethod
-    def of(cls, path: str | Path, table: str | None) -> "TableFile":
-        """Tell the format from the ending of the name."""
-        file = Path(path)
+    def of(cls, path: str | Path) -> "TableFile":
+        """Tell the format from the ending of the name, as in ``meters.parquet`` or ``town.duckdb::meters``."""
+        name, separator, named = Path(path).name.partition("::")
+        file, table = Path(path).with_name(name) if separator and name else Path(path), named if separator else None
         kind = FORMATS.get(file.suffix.lower())
         if kind is None:
             raise InputError(f"cannot tell the format of {file}: its name must end in {', '.join(FORMATS)}")
@@ -46,7 +47,7 @@ class TableFile:
             raise InputError(f"{file} has a pattern in its name: name one file")
         if (kind == "duckdb") != (table is not None):
             raise InputError(
-                f"{file} is a DuckDB file: name the table in it"
+                f"{file} is a DuckDB file: name the table in it, {file.name}::table"
                 if kind == "duckdb"
                 else f"{file} holds one table: leave out the table name {table!r}"
             )

@@ -28,8 +28,9 @@ from errorfloor.catalogue.columns import Prior, PrivateColumn, PublicColumn
 from errorfloor.catalogue.draft import Schema, draft
 from errorfloor.catalogue.load import load
 from errorfloor.catalogue.model import Catalogue, Owner, Place, Quota, Table
-from errorfloor.catalogue.promise import Promise, entry_promise, promise, stored_distance
+from errorfloor.catalogue.promise import entry_promise, promise, stored_distance
 from errorfloor.catalogue.trajectories import Trajectories
+from errorfloor.floors.promise import Promise
 
 __all__ = [
     "Catalogue",

@@ -1,56 +1,40 @@
 """What is promised whatever is asked: the figures at the allowance, which is fixed before the first question."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
+from typing import Protocol
 
 from errorfloor.catalogue.allowance import allowance, owner_allowance
 from errorfloor.catalogue.believed import believed
 from errorfloor.catalogue.columns import PrivateColumn
-from errorfloor.catalogue.model import Table
+from errorfloor.catalogue.model import Owner
 from errorfloor.floors.prior import ziv_zakai_under
+from errorfloor.floors.promise import Promise
 from errorfloor.floors.two_point import angle, success
-from errorfloor.floors.words import rounded_down, times_in_hundred
 
 TIES = Fraction(1, 256)  # of a step: more than doubles can be off by before they are rounded to steps
 
 
-@dataclass(frozen=True)
-class Promise:
-    """How well anybody can ever do, whatever is asked, in whatever order, and whenever it stops.
-
-    ``told_apart`` bounds the success of any test of two values as far apart as the example in words, or of two
-    histories of an owner; ``floor`` the root-mean-square error of any estimator of an entry, in the worst case over its
-    range; ``against_prior`` the same on average under the declared prior.
-
-    Guarantee: all hold at the allowance (A, E), a cap that every transcript keeps; see `allowance.proof.md`, part 5. At
-    the amount spent so far the same formulas give figures that hold only for questions that were fixed beforehand.
-
-    >>> Promise(0.7999, 2.0).times, Promise(0.7999, 1.99999).least
-    ('80', '1.99')
-    """
-
-    told_apart: float
-    floor: float | None = None
-    against_prior: float | None = None
+class Protected(Protocol):
+    """What is protected together: private columns and perhaps their owners, of a table or of a stream."""
 
     @property
-    def times(self) -> str:
-        """How often two values or histories are told apart at most, in 100, rounded up."""
-        return times_in_hundred(self.told_apart)
+    def private(self) -> Mapping[str, PrivateColumn]:
+        """The private columns or states."""
 
     @property
-    def least(self) -> str:
-        """The floor, rounded down."""
-        return "" if self.floor is None else rounded_down(self.floor)
+    def owner(self) -> Owner | None:
+        """Who owns several of them, if that is declared."""
 
 
-def promise(table: Table, column: str) -> Promise:
+def promise(table: Protected, column: str) -> Promise:
     """Give what is promised of the entries of a private column of a table or, for "", of its owners.
 
     Two values of an entry are two histories of its owner, so that the owner's figure bounds the entry's, too.
 
+    >>> from errorfloor.catalogue import Table
     >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
     >>> owned = {"owner": {"column": "home", "floor": 0.2}, "public": {"id": "whole", "home": "whole"}}
     >>> table = Table(source="-", version="1", row_key=["id"], private={"kwh": kwh}, **owned)

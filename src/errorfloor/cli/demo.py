@@ -154,10 +154,9 @@ def _step(text: str) -> Iterator[None]:
 
 
 def _show(console: Console, answer: "Answer") -> None:
-    from errorfloor.service.table import text_table
 
     console.print()
-    _say(console, text_table(answer.to_arrow(), answer.prepared))
+    _say(console, answer.text())
     console.print()
     for line in answer.explain().split("\n"):
         _say(console, line, "dim")

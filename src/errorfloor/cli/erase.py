@@ -35,7 +35,7 @@ def erase(
     from errorfloor.catalogue import load
     from errorfloor.engines import open_engine
     from errorfloor.ledger import open_ledger
-    from errorfloor.service.erasing import answers_from
+    from errorfloor.service.description import answers_from
     from errorfloor.vault import erase as erase_person
     from errorfloor.vault import plan_erasure
 

@@ -229,7 +229,7 @@ def _row(account: "Account", charge: "Charge", allowed: "Charge | None") -> dict
 
 
 def _words(charge: "Charge", allowed: "Charge | None") -> str:
-    from errorfloor.service.standing import percent
+    from errorfloor.accounts import percent
 
     words = []
     for name in ("information", "evaluation"):

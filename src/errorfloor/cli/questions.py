@@ -105,8 +105,7 @@ def ask(
     the answer would break a declared floor or exceed a quota: nothing was charged.
     """
     from errorfloor.service import open_database
-    from errorfloor.service.attending import Attendant, attended_by
-    from errorfloor.service.table import text_table
+    from errorfloor.service.asking import Attendant, attended_by
 
     if output is not None:
         _writer(output, overwrite)  # a wrong name is refused before anything is charged
@@ -121,7 +120,7 @@ def ask(
     if as_json:
         print_json(answer.to_dict())
         return
-    print(text_table(answer.to_arrow(), answer.prepared))
+    print(answer.text())
     messages.print(f"\n{answer.explain()}", soft_wrap=True, markup=False, highlight=False)
 
 
@@ -212,7 +211,7 @@ def _write(answer: "Answer", path: Path) -> None:
     import pyarrow as pa
     from pyarrow import csv, parquet
 
-    from errorfloor.service.table import without_formulas
+    from errorfloor.service.releasing import without_formulas
 
     table = answer.to_arrow()
     match path.suffix:

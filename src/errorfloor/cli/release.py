@@ -77,7 +77,9 @@ def release(
 
     Example: errorfloor release errorfloor.toml out.parquet --table meters --column kwh --noise=-20..20 --batch 2013-q1
     """
+    from errorfloor.bulk import Column, Release
     from errorfloor.bulk import release as perform
+    from errorfloor.service import open_database
 
     if engine not in ("duckdb", "spark"):
         raise InputError(f"--engine must be duckdb or spark, got {engine!r}")
@@ -96,6 +98,32 @@ def release(
     if len(set(every)) < len(every):
         raise InputError(f"a column is released once, got {', '.join(every)}")
     intervals = {name: _interval(text) for name, text in _each("--noise", noisy, noise).items()}
+    steps, units = _each("--step", noisy, step), _each("--unit", every, unit)
+    allowed = {name: parse_range(text) for name, text in _each("--range", every, ranges).items()}
+    chosen: list[tuple[str, Interval | Policy]] = [*intervals.items(), *policies]
+    columns = {
+        name: Column(
+            wanted,
+            range=allowed.get(name),
+            unit=units.get(name, ""),
+            step=steps.get(name),
+            out_of_range=out_of_range or "refuse",
+            nulls=nulls or "keep",
+        )
+        for name, wanted in chosen
+    }
+    settled: dict[str, object] = {
+        "--key": key,
+        "--keys": keys,
+        "--unit": unit,
+        "--range": ranges,
+        "--out-of-range": out_of_range,
+    }
+    settled |= {"--nulls": nulls, "--public": public, "--keep-order": keep_order, "--again": again}
+    extra = [option for option, given in settled.items() if given]
+    if declared and extra:
+        raise InputError(f"a catalogue settles what a declared table is released with: leave out {', '.join(extra)}")
+    inlet, outlet = _table(source, None if declared else table), _table(target, target_table)
     with Progress(
         TextColumn("releasing"),
         BarColumn(),
@@ -106,32 +134,38 @@ def release(
         transient=True,
     ) as bar:
         task = bar.add_task("", total=None)
-        report = perform(
-            _frame(source) if engine == "spark" else source,
-            target,
-            columns={**intervals, **dict(policies)},
-            key=[part.strip() for part in key.split(",")] if key is not None else None,
-            batch=batch,
-            keys=keys,
-            ranges={name: parse_range(text) for name, text in _each("--range", every, ranges).items()},
-            units=_each("--unit", every, unit),
-            steps=_each("--step", noisy, step),
-            out_of_range=out_of_range,
-            nulls=nulls,
-            table=table,
-            target_table=target_table,
-            public=[part.strip() for part in public.split(",")] if public else [],
-            order_is_public=keep_order,
-            again=again,
-            overwrite=overwrite,
-            progress=lambda rows: bar.update(task, completed=rows),
-        )
+        common: dict[str, Any] = {
+            "columns": columns,
+            "batch": batch,
+            "overwrite": overwrite,
+            "progress": lambda rows: bar.update(task, completed=rows),
+        }
+        report: Release
+        if declared:
+            if table is None:
+                raise InputError(f"name the table to release: {source} declares it, --table")
+            with open_database(source) as database:
+                report = database.release(table, outlet, **common)
+        else:
+            report = perform(
+                _frame(source) if engine == "spark" else inlet,
+                outlet,
+                key=[part.strip() for part in key.split(",")] if key is not None else (),
+                keys=keys,
+                public=[part.strip() for part in public.split(",")] if public else [],
+                allow=[word for word, given in (("order", keep_order), ("again", again)) if given],
+                **common,
+            )
     if as_json:
         print_json(report.to_dict())
     else:
         print(f"{target}: {report.rows:,} rows\n{report.explain()}")
         if source.suffix != ".toml":
             messages.print("Charged to no ledger: give the catalogue as source to charge a declared table.")
+
+
+def _table(file: Path, table: str | None) -> Path:
+    return file if table is None else file.with_name(f"{file.name}::{table}")
 
 
 def _frame(source: Path) -> Any:

@@ -4,10 +4,11 @@ from errorfloor.extras import require
 
 require("client", "httpx", "pyarrow")
 
+from errorfloor.accounts import Account, Charge
 from errorfloor.client.answer import RemoteAnswer, RemotePrice
 from errorfloor.client.database import RemoteDatabase, connect
 from errorfloor.client.failures import RemoteError
-from errorfloor.client.standing import Account, Charge, RemoteQuota, RemoteSimulation, RemoteStanding
+from errorfloor.client.standing import RemoteQuota, RemoteSimulation, RemoteStanding
 from errorfloor.client.steps import RemoteStep
 
 __all__ = [

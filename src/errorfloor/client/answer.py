@@ -1,6 +1,5 @@
 """Prices and answers that came over the network, with the face of those that did not."""
 
-import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,16 +8,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.client.standing import Account, Charge, RemoteQuota, RemoteStanding
-from errorfloor.client.table import text_table
-from errorfloor.errors import MissingExtraError
+from errorfloor.accounts import Account, Charge
+from errorfloor.client.standing import RemoteQuota, RemoteStanding
+from errorfloor.display import ReleasedTable, Stated
 from errorfloor.floors import Floor
 
 ADDED = ("max_error", "promised", "floor", "explain", "columns", "rows")  # besides the dictionary of the object itself
 
 
 @dataclass(frozen=True, repr=False)
-class RemotePrice:
+class RemotePrice(Stated):
     """What an answer would state and cost; nothing has been charged.
 
     >>> RemotePrice({"affordable": True, "max_error": {"mean": None}, "explain": "mean is …"}).max_error
@@ -30,12 +29,12 @@ class RemotePrice:
     @property
     def standings(self) -> tuple[RemoteStanding, ...]:
         """How each account stands."""
-        return tuple(RemoteStanding(one) for one in self.facts["accounts"])
+        return tuple(RemoteStanding.of(one) for one in self.facts["accounts"])
 
     @property
     def quotas(self) -> tuple[RemoteQuota, ...]:
         """How each quota stands."""
-        return tuple(RemoteQuota(one) for one in self.facts["quotas"])
+        return tuple(RemoteQuota.of(one) for one in self.facts["quotas"])
 
     @property
     def dry(self) -> bool:
@@ -85,6 +84,10 @@ class RemotePrice:
         """Say in sentences what is certain, what nobody can learn, and what it costs."""
         return str(self.facts["explain"])
 
+    def outputs(self) -> list[dict[str, Any]]:
+        """Give what is stated of each output, as plain JSON types."""
+        return list(self.facts["outputs"])
+
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain JSON types."""
         plain = {name: value for name, value in self.facts.items() if name not in ADDED}
@@ -93,12 +96,9 @@ class RemotePrice:
             "quotas": [quota.to_dict() for quota in self.quotas],
         }
 
-    def __repr__(self) -> str:
-        return self.explain()
-
 
 @dataclass(frozen=True, repr=False)
-class RemoteAnswer(RemotePrice):
+class RemoteAnswer(ReleasedTable, RemotePrice):
     """Released numbers with their certain intervals, and what is stated about them.
 
     ``to_arrow`` has the keys and, for every output with noise, the released number and its certain interval as
@@ -115,18 +115,6 @@ class RemoteAnswer(RemotePrice):
         """Which outputs were charged now; the others had been before."""
         return tuple(self.facts["fresh"])
 
-    def to_arrow(self) -> pa.Table:
-        """Give the released table."""
-        return self.table
-
-    def to_pandas(self) -> Any:
-        """Give the released table as a pandas frame (extra ``pandas``)."""
-        try:
-            import pandas  # noqa: F401
-        except ModuleNotFoundError:
-            raise MissingExtraError("pandas", "pandas") from None
-        return self.table.to_pandas()
-
     def cells(self) -> list[dict[str, Any]]:
         """Give, for each released row, its keys and for each output all that is stated of that cell."""
         rows = self.table.to_pylist()  # dates and infinite ends are taken from the table: JSON has neither
@@ -141,18 +129,6 @@ class RemoteAnswer(RemotePrice):
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain JSON types."""
         return super().to_dict() | {"cells": self.cells()}
-
-    def __repr__(self) -> str:
-        return f"{text_table(self.table, self.facts['outputs'])}\n\n{self.explain()}"
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.table.column_names)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape('' if v is None else str(v))}</td>" for v in row.values()) + "</tr>"
-            for row in self.table.to_pylist()
-        )
-        said = "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().split("\n"))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{said}"
 
 
 def _cell(name: str, stated: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:

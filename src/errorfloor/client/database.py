@@ -80,11 +80,11 @@ class RemoteDatabase:
 
     def left(self) -> list[RemoteStanding]:
         """Say how each undivided account, and each divided one that was charged, stands."""
-        return [RemoteStanding(one) for one in self._connection.get("/v1/ledger", dry=self.is_dry)["accounts"]]
+        return [RemoteStanding.of(one) for one in self._connection.get("/v1/ledger", dry=self.is_dry)["accounts"]]
 
     def quotas(self) -> list[RemoteQuota]:
         """Say how the quotas stand that apply to the token now."""
-        return [RemoteQuota(one) for one in self._connection.get("/v1/ledger", dry=self.is_dry)["quotas"]]
+        return [RemoteQuota.of(one) for one in self._connection.get("/v1/ledger", dry=self.is_dry)["quotas"]]
 
     def tables(self) -> list[dict[str, Any]]:
         """Give what is declared of each table and how many rows it has, as plain JSON types."""

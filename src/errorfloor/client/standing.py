@@ -2,89 +2,31 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
+
+from errorfloor.accounts import Account, Balance, Charge
+from errorfloor.floors.promise import Promise
 
 ADDED = ("name", "exact", "explain")  # what the server sends besides the dictionary of the object itself
 
 
-@dataclass(frozen=True, order=True)
-class Account:
-    """What an allowance belongs to.
-
-    >>> Account("meters", "kwh", "").table
-    'meters'
-    """
-
-    table: str
-    column: str
-    cell: str
-
-
-@dataclass(frozen=True)
-class Charge:
-    """Information and evaluation error that an answer costs an account.
-
-    >>> Charge(0.5, 0.0).information
-    0.5
-    """
-
-    information: float
-    evaluation: float
-
-
-@dataclass(frozen=True)
-class Promised:
-    """How well anybody can ever do, whatever is asked: at telling two values apart, and at estimating an entry.
-
-    >>> Promised(0.8, 2.0, None).told_apart
-    0.8
-    """
-
-    told_apart: float
-    floor: float | None
-    against_prior: float | None
-
-
 @dataclass(frozen=True, repr=False)
-class Stated:
-    """Something that the server states in numbers and in words."""
+class RemoteBalance(Balance):
+    """A balance that the server states in numbers and in words."""
 
     facts: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Self:
+        """Read what the server gave."""
+        account = Account(facts["table"], facts["column"] or "", facts["cell"] or "")
+        charge, spent, allowance = (Charge(*facts[name]) for name in ("charge", "spent", "allowance"))
+        return cls(account, charge, spent, allowance, facts)
 
     @property
     def name(self) -> str:
         """What it is called."""
         return str(self.facts["name"])
-
-    @property
-    def account(self) -> Account:
-        """What it belongs to."""
-        return Account(self.facts["table"], self.facts["column"] or "", self.facts["cell"] or "")
-
-    @property
-    def charge(self) -> Charge:
-        """What this answer takes."""
-        return Charge(*self.facts["charge"])
-
-    @property
-    def spent(self) -> Charge:
-        """What all answers have taken."""
-        return Charge(*self.facts["spent"])
-
-    @property
-    def allowance(self) -> Charge:
-        """What they may take."""
-        return Charge(*self.facts["allowance"])
-
-    @property
-    def used(self) -> float:
-        """The share that is used, this charge included."""
-        return float(self.facts["used"])
-
-    @property
-    def used_by_this(self) -> float:
-        """The share that this charge takes."""
-        return float(self.facts["used_by_this"])
 
     def explain(self) -> str:
         """Say it in sentences."""
@@ -99,19 +41,20 @@ class Stated:
 
 
 @dataclass(frozen=True, repr=False)
-class RemoteStanding(Stated):
+class RemoteStanding(RemoteBalance):
     """An account, with what follows for the entries or owners that it stands for.
 
-    >>> facts = {"name": "meters.kwh", "exact": {"promised": 0.8, "promised_floor": 2.0, "floor": 13.81}}
-    >>> RemoteStanding(facts).promised.floor, RemoteStanding(facts).floor
+    >>> facts = {"table": "meters", "column": "kwh", "cell": None, "charge": (0, 0), "spent": (0, 0)}
+    >>> facts |= {"allowance": (1, 1), "exact": {"promised": 0.8, "promised_floor": 2.0, "floor": 13.81}}
+    >>> RemoteStanding.of(facts).promised.floor, RemoteStanding.of(facts).floor
     (2.0, 13.81)
     """
 
     @property
-    def promised(self) -> Promised:
+    def promised(self) -> Promise:
         """What holds whatever is asked: the figures at the allowance."""
         exact = self.facts["exact"]
-        return Promised(exact["promised"], exact["promised_floor"], self.facts.get("promised_against_prior"))
+        return Promise(exact["promised"], exact["promised_floor"], self.facts.get("promised_against_prior"))
 
     @property
     def told_apart(self) -> float:
@@ -131,10 +74,11 @@ class RemoteStanding(Stated):
 
 
 @dataclass(frozen=True, repr=False)
-class RemoteQuota(Stated):
+class RemoteQuota(RemoteBalance):
     """A quota of an analyst or a period; ``part`` is its declared share of the allowance.
 
-    >>> RemoteQuota({"name": "the quota of analyst ada", "share": 0.25}).part
+    >>> facts = {"table": "meters", "column": "kwh", "cell": None, "charge": (0, 0), "spent": (0, 0)}
+    >>> RemoteQuota.of(facts | {"allowance": (1, 1), "share": 0.25}).part
     0.25
     """
 

@@ -50,6 +50,14 @@ class Key:
         keyed = Label("keyed", (self.id, label.encoded))
         return hmac.new(self.secret, keyed.encoded, hashlib.sha256).digest()
 
+    def release_id(self, label: Label) -> str:
+        """Give the name under which the ledger knows what is drawn for a label; it changes with the key, as draws do.
+
+        >>> Key.fresh().release_id(Label("a", (1,))) == Key.fresh().release_id(Label("a", (1,)))
+        False
+        """
+        return hashlib.sha256(Label("release", (self.id, label.encoded)).encoded).hexdigest()
+
     def __repr__(self) -> str:
         return f"Key({self.id})"
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.random.cipher import BlockCipher
+from errorfloor.random.sticky import BlockCipher
 
 
 def row_tags(derived: bytes, columns: Sequence[Array]) -> Array:

@@ -4,18 +4,16 @@ from errorfloor.extras import require
 
 require("sql", "pydantic", "sqlalchemy")
 
-from errorfloor.ledger.anchor import Anchor, CommandAnchor
+from errorfloor.accounts import Account, Charge
+from errorfloor.ledger.anchor import Anchor, CommandAnchor, FileAnchor
 from errorfloor.ledger.audit import Replay
 from errorfloor.ledger.base import Ledger
 from errorfloor.ledger.decision import Settlement
-from errorfloor.ledger.entry import Entry
-from errorfloor.ledger.file_anchor import FileAnchor
+from errorfloor.ledger.entry import Entry, Head, Record
 from errorfloor.ledger.memory import MemoryLedger
 from errorfloor.ledger.opening import open_anchor, open_ledger
 from errorfloor.ledger.quotas import Quotas
-from errorfloor.ledger.record import Head, Record
 from errorfloor.ledger.sql_ledger import SqlLedger
-from errorfloor.pricing.accounts import Account, Charge
 
 __all__ = [
     "Account",

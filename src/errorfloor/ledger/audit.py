@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
+from errorfloor.accounts import Account
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.entry import JSON, account_name, canonical
-from errorfloor.ledger.record import EMPTY, Head, Record, follow
-from errorfloor.ledger.terms import stricter, term_name, words
+from errorfloor.ledger.decision import stricter, term_name, words
+from errorfloor.ledger.entry import EMPTY, JSON, Head, Record, account_name, canonical, follow
 from errorfloor.ledger.total import Total
-from errorfloor.pricing.accounts import Account
 
 
 @dataclass

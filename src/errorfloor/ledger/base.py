@@ -10,17 +10,15 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from errorfloor.accounts import Account, Charge
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, audit
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.decision import Decision, Settlement, decide, look
-from errorfloor.ledger.entry import Entry
+from errorfloor.ledger.decision import Decision, Path, Settlement, changed, decide, look, table_of, term_name, texts
+from errorfloor.ledger.entry import EMPTY, Entry, Head, Record
 from errorfloor.ledger.quotas import Quotas
-from errorfloor.ledger.record import EMPTY, Head, Record
-from errorfloor.ledger.terms import Path, changed, table_of, term_name, texts
 from errorfloor.ledger.total import Total
-from errorfloor.pricing.accounts import Account, Charge
 
 Result = TypeVar("Result")
 PAGE = 1000

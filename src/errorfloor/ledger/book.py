@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import final
 
-from errorfloor.ledger.record import EMPTY, Head, Record
+from errorfloor.accounts import Account
+from errorfloor.ledger.entry import EMPTY, Head, Record
 from errorfloor.ledger.total import Total
-from errorfloor.pricing.accounts import Account
 
 
 class Book(ABC):

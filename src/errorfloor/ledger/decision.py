@@ -5,15 +5,119 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from typing import Any
 
+from errorfloor.accounts import Account, Charge
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, LedgerError
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.entry import Entry, account_name, canonical, check_charge
+from errorfloor.ledger.entry import JSON, Entry, Head, Record, account_name, canonical, check_charge
 from errorfloor.ledger.quotas import Quotas
-from errorfloor.ledger.record import Head, Record
-from errorfloor.ledger.terms import Path, changed, table_of, term_name, texts
 from errorfloor.ledger.total import FACES, Total, round_down, round_up
-from errorfloor.pricing.accounts import Account, Charge
+
+Path = str | tuple[str, ...]
+
+
+def term_name(path: Path) -> str:
+    """Give a path as the text that it is kept under; a lone text is the path of a table.
+
+    >>> term_name("meters"), term_name(("a.b", "column", "c")) == term_name(("a", "b.column", "c"))
+    ('["meters"]', False)
+    """
+    return json.dumps([path] if isinstance(path, str) else list(path), ensure_ascii=False)
+
+
+def table_of(name: str) -> str:
+    """Give the table that terms belong to, by the name they are kept under.
+
+    >>> table_of('["meters", "column", "kwh"]')
+    'meters'
+    """
+    return str(json.loads(name)[0])
+
+
+def texts(terms: Mapping[Path, object]) -> dict[str, str]:
+    """Give terms as they are kept: canonical texts by name."""
+    return {term_name(path): canonical(f"the terms of {words(term_name(path))}", terms[path]) for path in terms}
+
+
+def stricter(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Say whether terms may take the place of others: a floor that rises, or the same with something more fixed.
+
+    >>> stricter({"floor": 2.0}, {"floor": 2.5}), stricter({"floor": 2.0}, {"floor": 1.5})
+    (True, False)
+    >>> stricter({"unit": "m"}, {"unit": "m", "resolution": "1"}), stricter({"unit": "m"}, {"unit": "cm"})
+    (True, False)
+    """
+    if set(old) == set(new) == {"floor"}:
+        return bool(old["floor"] < new["floor"])
+    return set(old) < set(new) and all(new[name] == value for name, value in old.items())
+
+
+def changed(held: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Give those terms that are new or stricter than those that are held.
+
+    Raises CatalogueError, with advice, if other terms are given than are held.
+    """
+    found = {}
+    for name in sorted(given):
+        if name not in held:
+            found[name] = given[name]
+        elif held[name] != given[name]:
+            old, new = json.loads(held[name]), json.loads(given[name])
+            if not stricter(old, new):
+                raise _changed_meaning(name, old, new)
+            found[name] = given[name]
+    return found
+
+
+def words(name: str) -> str:
+    """Name what terms are about.
+
+    >>> words('["meters"]'), words('["meters", "column", "kwh"]'), words('["meters", "owner floor"]')
+    ('meters', 'meters.kwh', "meters' owners")
+    """
+    match json.loads(name):
+        case [table]:
+            return str(table)
+        case [table, "owner floor"]:
+            return f"{table}' owners"
+        case [table, *_, last]:
+            return f"{table}.{last}"
+        case _:
+            return name
+
+
+def _changed_meaning(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> CatalogueError:
+    path = json.loads(name)
+    if set(old) == {"identity"}:
+        if len(path) != 4:
+            return CatalogueError(f"{words(name)} is not the stream that was charged under that name", table=path[0])
+        what = f"{path[2]} in version {path[3]!r}"
+        return CatalogueError(
+            f"{what} is not the snapshot that was charged under that version: the vault was made anew. Put the vault "
+            f"back that was in use; or declare a new version and register it",
+            table=path[0],
+        )
+    if set(old) == set(new) == {"floor"}:
+        return CatalogueError(
+            f"the floor of {words(name)} was {old['floor']:g} when it was charged, and that was promised; the "
+            f"catalogue now says {new['floor']:g}. A floor may rise, and must not fall: declare it as it was",
+            table=path[0],
+        )
+    differ = sorted(one for one in {*old, *new} if old.get(one) != new.get(one) and one in old)
+    return CatalogueError(
+        f"the accounts of {words(name)} were opened with {_listed(old, differ)}; the catalogue now says "
+        f"{_listed(new, differ)}. That would change what its floor means for answers already given, and what was "
+        f"spent cannot be moved to other accounts: declare it as it was",
+        table=path[0],
+        held=old,
+        given=new,
+    )
+
+
+def _listed(terms: Mapping[str, JSON], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} = {json.dumps(terms.get(name), ensure_ascii=False)}" for name in names)
+
 
 FAR = datetime.timedelta(days=366)  # between two records; a server that rests for longer has its clock confirmed
 SHOWN = 3  # accounts that a refusal names; its fields have all of them

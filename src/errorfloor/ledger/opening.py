@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from errorfloor.catalogue.model import Place
-from errorfloor.ledger.anchor import Anchor, CommandAnchor
-from errorfloor.ledger.file_anchor import FileAnchor
-from errorfloor.ledger.record import Record
+from errorfloor.ledger.anchor import Anchor, CommandAnchor, FileAnchor
+from errorfloor.ledger.entry import Record
 from errorfloor.ledger.sql_ledger import SqlLedger
 
 

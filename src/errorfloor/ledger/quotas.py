@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from errorfloor.accounts import Account, Charge
 from errorfloor.errors import InputError
 from errorfloor.ledger.total import round_down
-from errorfloor.pricing.accounts import Account, Charge
 
 PERIODS: dict[str, Callable[[datetime.datetime], str]] = {
     "day": lambda time: time.date().isoformat(),

@@ -18,13 +18,23 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.compiler import SQLCompiler
 
+from errorfloor.accounts import Account
 from errorfloor.errors import InputError, LedgerError
 from errorfloor.ledger import tables
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.entry import account_from_json, account_key, account_name, account_to_json, canonical
-from errorfloor.ledger.record import EMPTY, FORMAT, Head, Record, charges_to_json
+from errorfloor.ledger.entry import (
+    EMPTY,
+    FORMAT,
+    Head,
+    Record,
+    account_from_json,
+    account_key,
+    account_name,
+    account_to_json,
+    canonical,
+    charges_to_json,
+)
 from errorfloor.ledger.total import Total
-from errorfloor.pricing.accounts import Account
 
 CHUNK = 500  # keys in one statement
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from errorfloor.accounts import Charge
 from errorfloor.errors import LedgerError
-from errorfloor.pricing.accounts import Charge
 
 FACES = {"information": ("A1", "A2"), "evaluation": ("E",)}  # which coordinates each part of a charge sums up
 BOOKED = {"information": "A2", "evaluation": "E"}  # where a charge is booked

@@ -14,18 +14,17 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
+from errorfloor.accounts import Account, Charge
 from errorfloor.errors import InputError, LedgerError
 from errorfloor.identity import encode
 from errorfloor.ledger import tables
 from errorfloor.ledger.anchor import Anchor
-from errorfloor.ledger.database import Database
-from errorfloor.ledger.entry import JSON, canonical
-from errorfloor.ledger.record import EMPTY, Head, Record
+from errorfloor.ledger.decision import Path as TermPath
+from errorfloor.ledger.decision import term_name, texts
+from errorfloor.ledger.entry import EMPTY, JSON, Head, Record, canonical
 from errorfloor.ledger.sql_book import SqlBook
-from errorfloor.ledger.terms import Path as TermPath
-from errorfloor.ledger.terms import term_name, texts
+from errorfloor.ledger.sql_ledger import LedgerStore
 from errorfloor.ledger.total import Total
-from errorfloor.pricing.accounts import Account, Charge
 
 PURPOSE = "errorfloor ledger record 1"
 PATIENCE = 30.0
@@ -58,7 +57,7 @@ def upgrade(place: str | Path, anchor: Anchor, opening: Opening, *, now: str, ac
 
     Raises LedgerError if the old ledger is damaged, older than its anchor, or of a newer version than this one.
     """
-    database = Database(place, patience=PATIENCE)
+    database = LedgerStore(place, patience=PATIENCE)
     try:
         if database.path is not None and not database.path.exists():
             return None

@@ -1,6 +1,6 @@
 """Plan + public facts → bounds on derivatives and evaluation error, and the charge."""
 
-from errorfloor.pricing.accounts import Account, Charge, cell_text
+from errorfloor.accounts import Account, Charge, cell_text
 from errorfloor.pricing.bounding import Bounds, OutputBounds, Slopes, bounds
 from errorfloor.pricing.charging import charges
 from errorfloor.pricing.fetch import FactsCache

@@ -12,17 +12,14 @@ from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.engines.allotment import allotment
 from errorfloor.identity import Part
-from errorfloor.pricing.facts import Facts
-from errorfloor.pricing.fetch import FactsCache, fetch
+from errorfloor.pricing.facts import Facts, aggregates, polynomials, requested
+from errorfloor.pricing.fetch import FactsCache, fetch, keys_of
 from errorfloor.pricing.formulas import final_error, formula_bound
 from errorfloor.pricing.interval import Interval, quiet, up
-from errorfloor.pricing.keys import keys_of
 from errorfloor.pricing.owners import OwnerCounts, owner_counts
 from errorfloor.pricing.refusals import no_number
-from errorfloor.pricing.requests import aggregates, polynomials, requested
 from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
-from errorfloor.pricing.scene import Scene
-from errorfloor.pricing.storage import Storage, crowded
+from errorfloor.pricing.scene import Scene, Storage, crowded
 from errorfloor.sql.evaluate import needed
 from errorfloor.sql.layout import Layout, stored_layout
 from errorfloor.sql.plan import Call, Column, DatePart, Floor, Output, Question

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from errorfloor.accounts import Account, Charge, cell_text
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
-from errorfloor.pricing.accounts import Account, Charge, cell_text
 from errorfloor.pricing.bounding import Bounds, OutputBounds
 from errorfloor.pricing.interval import quiet, up
 

@@ -11,10 +11,9 @@ from errorfloor.checks import Array
 from errorfloor.pricing.forms import form_of
 from errorfloor.pricing.functions import FUNCTIONS
 from errorfloor.pricing.interval import UNIT, ZERO, Interval, quiet, up
-from errorfloor.pricing.rounding import covariance_rounding
 from errorfloor.pricing.rows import Rows
 from errorfloor.pricing.scene import Bound, Scene, where_defined
-from errorfloor.pricing.totals import exact_total, public_total
+from errorfloor.pricing.totals import covariance_rounding, exact_total, public_total
 from errorfloor.sql.plan import Condition, Covariance
 from errorfloor.sql.polynomial import Polynomial
 

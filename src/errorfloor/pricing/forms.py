@@ -11,9 +11,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from errorfloor.pricing.interval import ZERO, Interval
-from errorfloor.sql.canonical import Node, order_of
 from errorfloor.sql.plan import Call, Column
-from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
+from errorfloor.sql.polynomial import ONE, Monomial, Node, Polynomial, order_of
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.identity import Part
-from errorfloor.pricing.fetch import FactsCache, rows_of
-from errorfloor.pricing.keys import canonical_groups
+from errorfloor.pricing.fetch import FactsCache, canonical_groups, rows_of
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.layout import Layout
 from errorfloor.sql.plan import Column, Question

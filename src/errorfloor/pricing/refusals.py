@@ -7,7 +7,7 @@ import numpy as np
 from errorfloor.errors import RefusedError
 from errorfloor.pricing.interval import Interval
 from errorfloor.pricing.words import call_words, words
-from errorfloor.sql.canonical import Node
+from errorfloor.sql.polynomial import Node
 
 NEEDS = {"ln": "above 0", "sqrt": "above 0", "power": "above 0", "reciprocal": "all on one side of 0"}
 HALF_FREE = "at least 0"  # what a power above one needs

@@ -17,10 +17,9 @@ from errorfloor.pricing.forms import UNITY, Form, Term, calls_of, form_of, priva
 from errorfloor.pricing.functions import FUNCTIONS, TINY
 from errorfloor.pricing.interval import ZERO, Interval, quiet, up
 from errorfloor.pricing.refusals import no_derivative
-from errorfloor.sql.canonical import Node
 from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, ROUNDING_ERROR
 from errorfloor.sql.plan import Call, Column, Condition
-from errorfloor.sql.polynomial import Monomial, Polynomial
+from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 
 PIECES = {1: 256, 2: 24, 3: 8, 4: 4}  # of each private column's range, by the number of private columns
 MOST_NUMBERS = 2**18  # parts × boxes of all polynomials of a question together, at most

@@ -8,8 +8,8 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.pricing.interval import UNIT, ZERO, Interval, up
 from errorfloor.pricing.refusals import no_weight
-from errorfloor.pricing.rounding import rounded, sum_rounding
 from errorfloor.pricing.scene import Bound, Scene, where_defined
+from errorfloor.pricing.totals import rounded, sum_rounding
 from errorfloor.pricing.totals import total as total_of
 from errorfloor.sql.double_words import LEAST, UNDERFLOW
 from errorfloor.sql.plan import WeightedMean

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from fractions import Fraction
 
-from errorfloor.sql.canonical import Node
 from errorfloor.sql.plan import (
     Always,
     Among,
@@ -34,7 +33,7 @@ from errorfloor.sql.plan import (
     Truncated,
     WeightedMean,
 )
-from errorfloor.sql.polynomial import Monomial, Polynomial
+from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 
 
 def words(node: Node) -> str:

@@ -3,7 +3,7 @@
 import os
 
 from errorfloor.random.bits import Bits, Words
-from errorfloor.random.cipher import key_stream
+from errorfloor.random.sticky import key_stream
 
 
 class SecureBits(Bits):

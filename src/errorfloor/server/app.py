@@ -35,7 +35,6 @@ from errorfloor.server.tokens import TokenFile
 from errorfloor.server.under_way import UnderWay
 from errorfloor.server.workshop import Workshop
 from errorfloor.service import Database
-from errorfloor.streams import Streams
 from errorfloor.version import __version__
 
 ABOUT = (
@@ -95,7 +94,7 @@ def create_app(
         Workshop(time_limit=settings.time_limit),
         metrics,
         Keys(),
-        Streams.of(database),
+        database.declared_streams,
         UnderWay(database.catalogue.limit.running_per_token),
         Threads(1, waiting=8, time_limit=PROBE, name="probes"),
     )

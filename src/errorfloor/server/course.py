@@ -17,7 +17,7 @@ from errorfloor.server.failures import DoorError
 from errorfloor.server.grid import Grid
 from errorfloor.server.size import reply_bytes
 from errorfloor.service import Price
-from errorfloor.service.attending import Attendant
+from errorfloor.service.asking import Attendant
 from errorfloor.service.preparation import Prepared
 
 Result = TypeVar("Result")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from errorfloor.charging.settling import Grant
 from errorfloor.errors import ErrorFloorError
 from errorfloor.server.auth import Authentication
 from errorfloor.server.course import Course, Noted
@@ -23,8 +24,7 @@ from errorfloor.server.under_way import UnderWay
 from errorfloor.server.visit import visit_of
 from errorfloor.server.workshop import Workshop
 from errorfloor.service import Database
-from errorfloor.service.attending import attended_by
-from errorfloor.service.grant import Grant
+from errorfloor.service.asking import attended_by
 from errorfloor.streams import Streams
 
 Dry = Annotated[bool, Query(description="Of the dummy rows instead of the tables.")]

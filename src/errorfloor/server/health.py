@@ -10,7 +10,7 @@ from errorfloor.server.door import Door, failures
 from errorfloor.server.models import HealthReply, ReadyReply
 from errorfloor.server.replies import as_json
 from errorfloor.server.tokens import Role, Token
-from errorfloor.service.readiness import PARTS, readiness
+from errorfloor.service.opening import PARTS, readiness
 from errorfloor.version import __version__
 
 

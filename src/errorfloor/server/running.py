@@ -27,7 +27,6 @@ from errorfloor.server.protocol import line_settings
 from errorfloor.server.settings import Settings
 from errorfloor.server.tokens import Token, TokenFile
 from errorfloor.service import open_database
-from errorfloor.streams import Streams
 
 BACKLOG = 1024  # connections that wait while every process is busy
 SWITCH = 0.001  # seconds after which a thread that computes lets the others go on: small questions beside large ones
@@ -141,7 +140,7 @@ def serve(plan: Plan, taken: socket.socket, ready: Callable[[], None] = lambda: 
         if settings.workers > 1:
             os.environ[SHARED] = stack.enter_context(tempfile.TemporaryDirectory(prefix="errorfloor-metrics-"))
             with open_database(plan.catalogue) as database:
-                Streams.of(database)  # what is wrong is said here, once, and not by every process
+                _ = database.declared_streams  # what is wrong is said here, once, and not by every process
             processes = Workers(config, [taken])  # obeys signals from here on
             ready()
             if not server.should_exit:

@@ -2,7 +2,7 @@
 
 from errorfloor.server.replies import body_of
 from errorfloor.service.preparation import Prepared
-from errorfloor.service.table import plain_key
+from errorfloor.service.releasing import plain_key
 
 ANYHOW = 20_000  # bytes: what is stated of any answer, in numbers and in words
 AN_OUTPUT = 1000  # what is stated of an output

@@ -8,8 +8,7 @@ import numpy as np
 
 from errorfloor.floors import Floor
 from errorfloor.server.replies import body_of
-from errorfloor.service import Answer, Price, Standing
-from errorfloor.service.quota import QuotaStanding
+from errorfloor.service import Answer, Price, QuotaStanding, Standing
 
 AT_ONCE = 1000  # rows that are written at a time
 

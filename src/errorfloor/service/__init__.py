@@ -4,22 +4,22 @@ from errorfloor.extras import require
 
 require("sql", "duckdb", "pyarrow", "pydantic", "sqlalchemy", "sqlglot")
 
+from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.service.answer import Answer, Price
-from errorfloor.service.database import Database, open_database
-from errorfloor.service.noises import Added, Wish
-from errorfloor.service.quota import QuotaStanding
+from errorfloor.service.database import Database
+from errorfloor.service.noises import Added, AnswerWish
+from errorfloor.service.opening import open_database
 from errorfloor.service.simulation import Room, Simulation
-from errorfloor.service.standing import Standing
 
 __all__ = [
     "Added",
     "Answer",
+    "AnswerWish",
     "Database",
     "Price",
     "QuotaStanding",
     "Room",
     "Simulation",
     "Standing",
-    "Wish",
     "open_database",
 ]

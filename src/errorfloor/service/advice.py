@@ -1,13 +1,15 @@
-"""What to say when an answer would break a floor: which one, and which bound would keep it."""
+"""What to ask instead when an answer would break a floor or exceed a quota."""
 
 import math
 from collections.abc import Mapping, Sequence
 
-from errorfloor.floors.words import rounded_down
-from errorfloor.service.noises import MOST_ERROR, bound_for, rounded_up
+from errorfloor.charging.refusal import refusal
+from errorfloor.charging.standing import QuotaStanding, Standing
+from errorfloor.floors.words import rounded_up
+from errorfloor.service.noises import MOST_ERROR, bound_for
 from errorfloor.service.preparation import Prepared, PreparedOutput
-from errorfloor.service.quota import QuotaStanding
-from errorfloor.service.standing import Standing, entry_floor
+
+AGAIN = "what was answered before can be asked again"
 
 
 def advice(
@@ -20,32 +22,18 @@ def advice(
 
     ``fresh`` says which of the outputs that have noise would be charged; the others are free as they are, and stay so.
     """
-    scarcest = max(standings, key=lambda standing: standing.used)
-    if scarcest.used > 1 or not quotas:
-        text, what = consequence(scarcest, "answer"), "allowance"
-    else:
-        text, what = exceeded(max(quotas, key=lambda quota: quota.used)), "quota"
-    every: list[Standing | QuotaStanding] = [*standings, *quotas]
-    factor = room(every)
-    if max((one.used - one.used_by_this for one in every if one.used_by_this > 0), default=1.0) >= 1 - 1e-9:
-        return f"{text}: the {what} is used up; what was answered before can be asked again, free of charge"
     noisy = [one for one in prepared.outputs if one.added is not None]
     wider = [one for one, is_new in zip(noisy, fresh or [True] * len(noisy), strict=True) if is_new]
-    if any(math.isinf(one.added.high) for one in wider if one.added is not None):
-        return f"{text}: what is left would pay for {100 * factor:.2g} % of it"
-    bounds = {one.output.name: _half_width(one) for one in noisy}
-    bounds |= {one.output.name: _wide_enough(one, factor) for one in wider}
-    scale = max(bounds[one.output.name] / _half_width(one) for one in wider)
-    return f"{text}: ask with bounds at least {plain(scale)} times as wide (max_error {_typed(bounds)} here)"
 
+    def instead(factor: float) -> str:
+        if any(math.isinf(one.added.high) for one in wider if one.added is not None):
+            return f"what is left would pay for {100 * factor:.2g} % of it"
+        bounds = {one.output.name: _half_width(one) for one in noisy}
+        bounds |= {one.output.name: _wide_enough(one, factor) for one in wider}
+        scale = max(bounds[one.output.name] / _half_width(one) for one in wider)
+        return f"ask with bounds at least {rounded_up(scale)} times as wide (max_error {_typed(bounds)} here)"
 
-def plain(number: float) -> str:
-    """Write a number to three digits, not below it, without an exponent where a person would write none.
-
-    >>> plain(1.1601), plain(1130.2), plain(2.5e8), plain(3e-9)
-    ('1.17', '1140', '250000000', '3e-09')
-    """
-    return f"{rounded_up(number):.15g}"
+    return refusal("answer", standings, quotas, again=AGAIN, instead=instead)
 
 
 def _half_width(one: PreparedOutput) -> float:
@@ -69,34 +57,3 @@ def _typed(bounds: Mapping[str, float]) -> str:
     if len(set(bounds.values())) == 1:
         return f"{next(iter(bounds.values())):.15g}"
     return ", ".join(f"{name}={bound:.15g}" for name, bound in bounds.items())
-
-
-def exceeded(broken: QuotaStanding) -> str:
-    """Say which quota an answer would exceed, what it asks for and what is left."""
-    remaining = max(0.0, 1 - (broken.used - broken.used_by_this))
-    return (
-        f"this answer would exceed {broken.name}: requested {rounded_up(100 * broken.used_by_this):g} % of it, "
-        f"remaining {rounded_down(100 * remaining)} %; the floor is not in danger"
-    )
-
-
-def room(standings: Sequence[Standing | QuotaStanding]) -> float:
-    """Give which part of a charge the scarcest of its accounts would cover."""
-    parts = [(1 - (one.used - one.used_by_this)) / one.used_by_this for one in standings if one.used_by_this > 0]
-    return min(parts, default=0.0)
-
-
-def consequence(broken: Standing, what: str) -> str:
-    """Say which floor ``what`` (an answer, a release) would break, and by how much."""
-    column = broken.column
-    if column is None:
-        assert broken.table.owner is not None
-        return (
-            f"this {what} would let two histories of one {broken.table.owner.column} be told apart more often than the "
-            f"declared {100 * (1 - broken.table.owner.floor):g} times in 100"
-        )
-    unit = f" {column.unit}" if column.unit else ""
-    return (
-        f"this {what} would let an entry of {broken.name} be estimated to "
-        f"{rounded_down(entry_floor(column, broken.spent))}{unit}, and its declared floor is {column.floor:g}{unit}"
-    )

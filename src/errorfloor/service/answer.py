@@ -1,6 +1,5 @@
 """The answer: released numbers, what is certain of them, and what nobody can learn from them."""
 
-import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,22 +8,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.errors import MissingExtraError
+from errorfloor.accounts import Account, Charge
+from errorfloor.charging import QuotaStanding, Standing
+from errorfloor.display import ReleasedTable, Stated
 from errorfloor.floors import Floor
 from errorfloor.floors.words import rounded_down, rounded_up
-from errorfloor.pricing import Account, Charge
 from errorfloor.service.advice import advice
 from errorfloor.service.cells import CellFacts
 from errorfloor.service.preparation import Prepared, PreparedOutput
-from errorfloor.service.quota import QuotaStanding
-from errorfloor.service.standing import Standing
-from errorfloor.service.table import text_table
 
 DRY = "dry: dummy rows, made from the catalogue alone; nothing here is about anybody, and nothing is charged."
 
 
-@dataclass(frozen=True)
-class Price:
+@dataclass(frozen=True, repr=False)
+class Price(Stated):
     """What an answer would state and cost; nothing has been charged.
 
     >>> from errorfloor.service.example import example_database
@@ -107,25 +104,26 @@ class Price:
         lines += [quota.explain() for quota in self.quotas]
         return "\n".join(lines)
 
+    def outputs(self) -> list[dict[str, Any]]:
+        """Give what is stated of each output, as plain JSON types."""
+        return [_output(one) for one in self.prepared.outputs]
+
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain JSON types."""
         return {
             "table": self.prepared.question.table,
             "version": self.prepared.question.version,
             "groups": len(self.prepared.bounds.groups),
-            "outputs": [_output(one) for one in self.prepared.outputs],
+            "outputs": self.outputs(),
             "accounts": [standing.to_dict() for standing in self.standings],
             "quotas": [quota.to_dict() for quota in self.quotas],
             "affordable": self.affordable,
             "dry": self.dry,
         }
 
-    def __repr__(self) -> str:
-        return self.explain()
-
 
 @dataclass(frozen=True, repr=False)
-class Answer(Price):
+class Answer(ReleasedTable, Price):
     """Released numbers with their certain intervals, and what is stated about them.
 
     ``to_arrow`` has the keys and, for every output with noise, the released number and its certain interval as
@@ -147,18 +145,6 @@ class Answer(Price):
     places: tuple[int, ...]
     fresh: tuple[bool, ...]
 
-    def to_arrow(self) -> pa.Table:
-        """Give the released table."""
-        return self.table
-
-    def to_pandas(self) -> Any:
-        """Give the released table as a pandas frame (extra ``pandas``)."""
-        try:
-            import pandas  # noqa: F401
-        except ModuleNotFoundError:
-            raise MissingExtraError("pandas", "pandas") from None
-        return self.table.to_pandas()
-
     def cells(self, first: int = 0, count: int | None = None) -> list[dict[str, Any]]:
         """Give, for each released row, its keys and for each output all that is stated of that cell.
 
@@ -179,18 +165,6 @@ class Answer(Price):
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain JSON types."""
         return super().to_dict() | {"fresh": list(self.fresh), "cells": self.cells()}
-
-    def __repr__(self) -> str:
-        return f"{text_table(self.table, self.prepared)}\n\n{self.explain()}"
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.table.column_names)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape('' if v is None else str(v))}</td>" for v in row.values()) + "</tr>"
-            for row in self.table.to_pylist()
-        )
-        said = "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().split("\n"))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{said}"
 
 
 def _reach(one: PreparedOutput) -> float:

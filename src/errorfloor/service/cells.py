@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from errorfloor.accounts import Charge
 from errorfloor.catalogue import PrivateColumn, stored_distance
+from errorfloor.charging.standing import entry_floor
 from errorfloor.checks import Array
 from errorfloor.floors.two_point import angle, success
 from errorfloor.floors.words import rounded_down, times_in_hundred
-from errorfloor.pricing import Charge
 from errorfloor.pricing.owners import OwnerCounts
 from errorfloor.service.preparation import Prepared, PreparedOutput
-from errorfloor.service.standing import entry_floor
 
 
 class CellFacts:

@@ -18,7 +18,7 @@ PER_NODE = 1e-4  # seconds for each node of a formula, however few cells there a
 PER_FUNCTION = {"exp": 2e-3, "ln": 2.5e-3, "tanh": 2.5e-3}  # the same where a node is a series of many terms
 
 
-def public_cost(prepared: "Prepared", engine: str) -> float:
+def public_cost(prepared: "Prepared") -> float:
     """Bound the seconds between a charge and its answer on a machine of our time that does nothing else.
 
     It grows with the rows of the snapshots times the sums that are asked for, with the cells times the steps of
@@ -32,11 +32,13 @@ def public_cost(prepared: "Prepared", engine: str) -> float:
     >>> 0 < small < large < 1
     True
     """
-    rows = sum(snapshot.rows for snapshot in prepared.snapshots)
+    rows = sum(snapshot.rows for snapshot in prepared.plan.snapshots)
     cells = len(prepared.bounds.groups)
     nodes = {node for one in prepared.looked_up for node in walk(one.output.formula)}  # each is computed once
     calls = sum(isinstance(node, Call) for node in nodes)
-    scanning = rows * ((1 + len(prepared.sums)) * PER_ROW.get(engine, max(PER_ROW.values())) + calls * PER_CALL)
+    scanning = rows * (
+        (1 + len(prepared.sums)) * PER_ROW.get(prepared.engine, max(PER_ROW.values())) + calls * PER_CALL
+    )
     computing = cells * (PER_CELL * (1 + len(prepared.outputs)) + PER_STEP * len(nodes))
     starting = sum(PER_FUNCTION.get(node.function, PER_NODE) if isinstance(node, Apply) else PER_NODE for node in nodes)
-    return START + STARTING.get(engine, 0.0) + scanning + computing + starting
+    return START + STARTING.get(prepared.engine, 0.0) + scanning + computing + starting

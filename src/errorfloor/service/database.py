@@ -1,40 +1,39 @@
-"""One door to the data: price and ask, in the order that keeps the promise.
+"""One door to the data: price and ask, release, and streams, in the order that keeps the promise.
 
 Parse → bounds from public facts → noise → charge, durably → only then the private scan → draw → answer.
 """
 
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from errorfloor.catalogue import Catalogue, Table, load
-from errorfloor.engines import Engine, open_engine
-from errorfloor.errors import AllowanceError, CatalogueError, InputError
+from errorfloor.accounts import NOTHING, Account
+from errorfloor.catalogue import Catalogue, Table
+from errorfloor.charging.settling import NO_LIMITS, Grant
+from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of
+from errorfloor.engines import Engine
+from errorfloor.errors import CatalogueError, InputError
 from errorfloor.identity import Key, KeyRing
-from errorfloor.ledger import Entry, Ledger, MemoryLedger, Quotas, Settlement, open_ledger
+from errorfloor.ledger import Ledger, MemoryLedger
 from errorfloor.ledger.quotas import part as quota_part
-from errorfloor.pricing import Account, Charge
-from errorfloor.service.advice import advice
 from errorfloor.service.answer import Answer, Price
-from errorfloor.service.attending import attendant
+from errorfloor.service.asking import Asking, attendant
 from errorfloor.service.description import about, page, table_facts
-from errorfloor.service.grant import NO_LIMITS, Grant
-from errorfloor.service.noises import Wish
-from errorfloor.service.preparation import Known, Prepared, allowances_of, prepare
-from errorfloor.service.quota import QuotaStanding, quota_standings
-from errorfloor.service.releasing import look_and_release
-from errorfloor.service.share import check_share, takes_more
-from errorfloor.service.simulation import Simulation, rooms
-from errorfloor.service.standing import Standing, asked, standings_from
-from errorfloor.service.sticky import release_id
+from errorfloor.service.dummy import KEY, dummy_engine
+from errorfloor.service.noises import AnswerWish
+from errorfloor.service.preparation import Known
+from errorfloor.service.simulation import Simulation
+
+if TYPE_CHECKING:  # what questions do not need is loaded when it is used
+    from errorfloor.bulk.report import ChargedRelease
+    from errorfloor.bulk.request import Wanted
+    from errorfloor.streams import Journal, StepAnswer, Streams
 
 MOST_RECORDS = 1000  # in one page of the history
-NOTHING = Charge(0.0, 0.0)
 
 
 class Database:
@@ -56,11 +55,13 @@ class Database:
     ) -> None:
         self.catalogue = catalogue
         self.is_dry = is_dry
+        self._whole = catalogue  # also where a grant shows a part of it
         self._engine = engine
-        self.ledger = self._ledger = ledger
+        self.ledger = ledger
         self._key = keys if isinstance(keys, Key) else keys.current
         self.keys = (keys,) if isinstance(keys, Key) else tuple(keys.keys)
         self._known = Known()
+        self._planned: list[Streams] = []
         self._dry: Self | None = None
         self._dummies: list[Database] = []  # all that were made, also for catalogues that came after
         self._grant = NO_LIMITS
@@ -77,11 +78,8 @@ class Database:
         analyst: str | None = None,
     ) -> Price:
         """Say what an answer would state and cost; nothing is charged and no private column is read."""
-        wish = Wish.of(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
-        quotas = self._quotas(analyst)
-        prepared = self._prepared(sql, wish)
-        entries = self._entries(prepared, analyst)
-        return self._price(prepared, entries, self._ledger.preview(entries, quotas), quotas)
+        wish = AnswerWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
+        return self._asking(sql, wish, analyst).price()
 
     def ask(
         self,
@@ -121,17 +119,8 @@ class Database:
             The answer would break a declared floor or exceed a quota, or would have to be charged with ``charge``
             off; nothing was charged.
         """
-        wish = Wish.of(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
-        quotas = self._quotas(analyst)
-        prepared = self._prepared(sql, wish)
-        entries = self._entries(prepared, analyst)
-        self._check_question(prepared, entries, quotas, spend=charge)
-        with self._settling(prepared, entries, quotas, spend=charge) as settled:
-            stated = self._price(prepared, entries, settled, quotas, charged=not self.is_dry)
-            if entries and not self.is_dry:
-                attendant().looking(stated, settled.fresh, [entry.label for entry in entries])
-            table, places = look_and_release(prepared, self._engine, self._key)
-        return Answer(prepared, stated.standings, stated.quotas, self.is_dry, table, places, tuple(settled.fresh))
+        wish = AnswerWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
+        return self._asking(sql, wish, analyst).answer(self._engine, self._key, self._known, spend=charge)
 
     def simulate(
         self,
@@ -147,14 +136,91 @@ class Database:
 
         Nothing is charged; public facts and the ledger are all that is read.
         """
-        wish = Wish.of(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
-        quotas = self._quotas(analyst)
-        prepared = self._prepared(sql, wish)
-        entries = self._entries(prepared, analyst)
-        now = self._ledger.preview(entries, quotas)
-        as_new = Settlement([True] * len(entries), now.time, now.spent)
-        priced = self._price(prepared, entries, as_new, quotas)
-        return Simulation(prepared, rooms(priced.standings, priced.quotas, now.spent), free=not any(now.fresh))
+        wish = AnswerWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
+        return self._asking(sql, wish, analyst).simulation()
+
+    def release(
+        self,
+        table: str,
+        target: str | Path,
+        *,
+        columns: "Mapping[str, Wanted]",
+        batch: str,
+        overwrite: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> "ChargedRelease":
+        """Write a copy of a registered table whose private columns carry noise, charged to the table's accounts.
+
+        The table leaves sorted by its row key, with its public columns and the private ones that are named; the
+        catalogue says what else there is to say of them.
+
+        Parameters
+        ----------
+        table
+            The name of the table.
+        target
+            A file ending in .parquet, .csv, .arrow or .feather; or file.duckdb::table.
+        columns
+            For each private column an interval that the noise must not leave, a noise, or a policy; or a
+            ``errorfloor.Column`` of one of them with the lattice step to use.
+        batch
+            A name that no other release of other data has had, such as "2013-q1".
+        overwrite
+            Replace an existing target.
+        progress
+            Called with the number of rows written so far.
+
+        Raises
+        ------
+        InputError
+            What was given cannot be used; nothing was charged, read or written.
+        AllowanceError
+            The release would break a declared floor; nothing was charged, read or written.
+        """
+        from errorfloor.bulk.declared import House, WantedRelease, release_table
+
+        if self.is_dry:
+            raise InputError("a dry run has no rows to release: open the catalogue without dry")
+        wanted = WantedRelease(columns, batch, overwrite, progress)
+        house = House(self.catalogue, self._engine, self.ledger, self._key, self._grant)
+        return release_table(table, target, wanted, house)
+
+    def streams(self) -> list[dict[str, Any]]:
+        """Give what is declared and promised of each stream, as plain JSON types; a dry run has none."""
+        return [one for one in self.declared_streams.facts() if self._grant.covers(one["name"])]
+
+    def answer(self, stream: str, *, entity: str, trip: str, step: int, measurement: Sequence[float]) -> "StepAnswer":
+        """Release the measurement of one step of a trip; the first charges the trip, and again it is free.
+
+        Raises RefusedError if the step was answered from another measurement, AllowanceError if the entity has no
+        allowance left.
+        """
+        return self._journal(stream).answer(entity, trip, step, measurement, self._grant)
+
+    def answers(self, stream: str, *, entity: str, trip: str, after: int = -1, limit: int = 1000) -> "list[StepAnswer]":
+        """Give what was released for the steps ``after`` + 1 … ``after`` + ``limit`` of a trip; nothing is charged."""
+        return self._journal(stream).answers(entity, trip, after=after, limit=limit)
+
+    @property
+    def declared_streams(self) -> "Streams":
+        """The streams of the catalogue, planned once; a dry run has none, for the noise of dummy rows hides nothing.
+
+        Raises CatalogueError if one cannot be planned, or one trip would take more than an entity's allowance.
+        """
+        from errorfloor.streams import Streams
+
+        with self._lock:
+            if not self._planned:
+                declared = self._whole.model_copy(update={"streams": {}}) if self.is_dry else self._whole
+                self._planned.append(Streams(declared, ledger=self.ledger, keys=self.keys))
+            return self._planned[0]
+
+    def _journal(self, stream: str) -> "Journal":
+        streams = self.declared_streams
+        seen = [name for name in streams.names if self._grant.covers(name)]
+        if stream not in seen:
+            raise InputError(f"there is no stream {str(stream)[:64]!r}; declared are {', '.join(seen) or 'none'}")
+        return streams.journal(stream)
 
     def tables(self) -> list[dict[str, Any]]:
         """Give what is declared of each table and how many rows it has (None: not registered), as plain JSON types."""
@@ -166,7 +232,7 @@ class Database:
             raise InputError(f"after must be at least 0 and limit 1 to {MOST_RECORDS}, got {after!r} and {limit!r}")
         found: list[dict[str, Any]] = []
         while True:
-            read = page(self._ledger.entries(after, limit))
+            read = page(self.ledger.entries(after, limit))
             found += [one for one in read if self._grant.covers(about(one))]
             if len(read) < limit or len(found) >= limit:
                 return found[:limit]
@@ -174,15 +240,15 @@ class Database:
 
     def quotas(self, analyst: str | None = None) -> list[QuotaStanding]:
         """Say how the quotas stand that apply to an analyst now; those that nothing was charged to are unused."""
-        holders = self._quotas(analyst).holders(self._ledger.time())
+        holders = self._grant.quotas(self.catalogue.quota.shares, analyst).holders(self.ledger.time())
         accounts = self.left() if holders else []
         found = []
         for holder, part in holders.items():
-            spent = self._ledger.accounts(holder=holder)
+            spent = self.ledger.accounts(holder=holder)
             for whole in accounts:
                 account = replace(whole.account, holder=holder)
                 limit = quota_part(whole.allowance, part)
-                found.append(QuotaStanding(account, part, NOTHING, spent.get(account, NOTHING), limit))
+                found.append(QuotaStanding(account, NOTHING, spent.get(account, NOTHING), limit, part))
         return found
 
     def dry(self) -> Self:
@@ -194,7 +260,7 @@ class Database:
             return self
         with self._lock:
             if self._dry is None:
-                self._dry = self._of_dummies(self.catalogue)
+                self._dry = self.of_dummies(self.catalogue)
                 self._dummies.append(self._dry)
             return self._dry
 
@@ -222,7 +288,7 @@ class Database:
     def left(self) -> list[Standing]:
         """Say how each undivided account, and each divided one that was charged, stands."""
         found: list[Standing] = []
-        spent = self._ledger.accounts()
+        spent = self.ledger.accounts()
         for name, table in self.catalogue.tables.items():
             accounts = [Account(name, column, "") for column in table.private] if not table.account_by else []
             if table.owner is not None:
@@ -230,7 +296,7 @@ class Database:
             others = [account for account in spent if account.table == name and account not in accounts]
             accounts += [account for account in others if _is_declared(account, table)]
             limits = allowances_of(table, accounts)
-            found += [Standing(a, table, NOTHING, spent.get(a, NOTHING), limits[a]) for a in accounts]
+            found += [Standing(a, NOTHING, spent.get(a, NOTHING), limits[a], table) for a in accounts]
         return found
 
     def close(self) -> None:
@@ -238,7 +304,7 @@ class Database:
         for one in self._dummies:
             one.close()
         self._engine.close()
-        self._ledger.close()
+        self.ledger.close()
 
     def __enter__(self) -> Self:
         return self
@@ -248,103 +314,17 @@ class Database:
     ) -> None:
         self.close()
 
-    # -- opening
-
     @classmethod
-    def _of(cls, path: str | Path, *, dry: bool, key: str | None) -> Self:
-        if not isinstance(path, (str, Path)):
-            raise InputError(f"open takes the path of a catalogue, got {type(path).__name__}")
-        catalogue = load(path)
-        if dry:
-            return cls._of_dummies(catalogue)
-        ring = KeyRing(catalogue.folder / catalogue.place.keys)
-        used: KeyRing | Key = ring if key is None else ring.find(key)
-        there = bool(catalogue.tables)
-        engine = open_engine(catalogue.place, catalogue.folder, read_only=True) if there else _empty(catalogue)
-        try:
-            ledger = open_ledger(catalogue.place, catalogue.folder)
-        except BaseException:
-            engine.close()
-            raise
-        return cls(catalogue, engine=engine, ledger=ledger, keys=used)
-
-    @classmethod
-    def _of_dummies(cls, catalogue: Catalogue) -> Self:
+    def of_dummies(cls, catalogue: Catalogue) -> Self:
         """Open dummy rows in place of the tables of a catalogue; nothing of it but the declarations is used."""
-        from errorfloor.service.dummy import KEY, dummy_engine
-
         declared, engine = dummy_engine(catalogue)
         return cls(declared, engine=engine, ledger=MemoryLedger(), keys=KEY, is_dry=True)
 
-    # -- charge
-
-    def _prepared(self, sql: str, wish: Wish) -> Prepared:
-        prepared = prepare(sql, wish, self.catalogue, self._engine, self._known)
+    def _asking(self, sql: str, wish: AnswerWish, analyst: str | None) -> Asking:
+        quotas = self._grant.quotas(self.catalogue.quota.shares, analyst)
+        prepared = self._known.prepare(sql, wish, self.catalogue, self._engine)
         attendant().priced(prepared)
-        return prepared
-
-    def _quotas(self, analyst: str | None) -> Quotas:
-        return self._grant.quotas(self.catalogue.quota.shares, analyst)
-
-    def _entries(self, prepared: Prepared, analyst: str | None) -> list[Entry]:
-        question = prepared.question
-        note = {"table": question.table, "version": question.version, "key": self._key.id}
-        if analyst is not None:
-            note["analyst"] = analyst
-        return [
-            Entry(release_id(self._key, one.label), one.charges, {"output": one.output.name, **note})
-            for one in prepared.outputs
-            if one.label is not None
-        ]
-
-    @contextmanager
-    def _settling(
-        self, prepared: Prepared, entries: list[Entry], quotas: Quotas, *, spend: bool
-    ) -> Iterator[Settlement]:
-        """Charge what is not free, durably, before the block; it is anchored after it. In a dry run all is free."""
-        if not entries or self.is_dry:
-            yield self._ledger.preview(entries, quotas)
-            return
-        with ExitStack() as stack:
-            attendant().charging()
-            charging = self._ledger.settling(entries, prepared.allowances, prepared.terms, quotas, spend=spend)
-            try:
-                settled = stack.enter_context(charging)
-            except AllowanceError as problem:
-                if not spend:
-                    raise
-                now = self._ledger.preview(entries, quotas)
-                found = self._price(prepared, entries, now, quotas)
-                words = advice(prepared, found.standings, found.quotas, now.fresh)
-                raise AllowanceError(words, **problem.fields) from None
-            yield settled
-
-    def _price(
-        self, prepared: Prepared, entries: list[Entry], settled: Settlement, quotas: Quotas, *, charged: bool = False
-    ) -> Price:
-        """Say how the accounts and quotas stand after the answer; ``charged`` says whether it is paid for already."""
-        limits = prepared.allowances
-        found = standings_from(settled.spent, prepared.table, entries, limits, fresh=settled.fresh, charged=charged)
-        of_quotas = quota_standings(quotas, entries, limits, settled, charged=charged)
-        of_question = self._grant.of_question(asked(entries, settled.fresh), limits)
-        return Price(prepared, found, (*of_quotas, *of_question), self.is_dry)
-
-    def _check_question(self, prepared: Prepared, entries: list[Entry], quotas: Quotas, *, spend: bool) -> None:
-        """Refuse a question that would take more than what is granted for one, before it is charged."""
-        limit = attendant().question if spend else None
-        is_large = limit is not None and takes_more(entries, prepared.allowances, limit)
-        if self.is_dry or (self._grant.question is None and not is_large):
-            return
-        now = self._ledger.preview(entries, quotas)  # what is free now stays so: the charge can only be smaller
-        broken = [
-            one for one in self._grant.of_question(asked(entries, now.fresh), prepared.allowances) if one.used > 1
-        ]
-        if broken:
-            found = self._price(prepared, entries, now, quotas)
-            words = advice(prepared, found.standings, found.quotas, now.fresh)
-            raise AllowanceError(words, accounts=[one.to_dict() for one in broken])
-        if limit is not None and is_large:
-            check_share(self._price(prepared, entries, now, quotas), limit)
+        return Asking.of(prepared, self.ledger, self._key, self._grant, quotas, is_dry=self.is_dry)
 
     def _rows(self, name: str) -> int | None:
         try:
@@ -356,20 +336,3 @@ class Database:
 def _is_declared(account: Account, table: Table) -> bool:
     """Say whether a table still has what an account was opened for."""
     return account.column in table.private if account.column else table.owner is not None
-
-
-def _empty(catalogue: Catalogue) -> Engine:
-    """Give an engine for a catalogue of streams alone: nothing was registered, so there is no vault."""
-    from errorfloor.service.dummy import dummy_engine
-
-    return dummy_engine(catalogue)[1]
-
-
-def open_database(path: str | Path = "errorfloor.toml", *, dry: bool = False, key: str | None = None) -> Database:
-    """Open the tables that a catalogue declares, with its vault, ledger and keys; see ``errorfloor.open``.
-
-    >>> open_database("nowhere.toml")
-    Traceback (most recent call last):
-    errorfloor.errors.CatalogueError: there is no catalogue nowhere.toml: ...
-    """
-    return Database._of(path, dry=dry, key=key)

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from errorfloor.catalogue import Table
-from errorfloor.ledger import Record
+from errorfloor.ledger import Ledger, Record
 
 
 def table_facts(name: str, table: Table, rows: int | None) -> dict[str, Any]:
@@ -69,3 +69,19 @@ def about(record: Mapping[str, Any]) -> str:
     'cars'
     """
     return str(record.get("table") or record.get("stream") or "")
+
+
+def answers_from(ledger: Ledger, table: str, versions: Iterable[str]) -> dict[str, int]:
+    """Count the records of answers and releases that were made from versions of a table.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     _ = db.ask("SELECT avg(kwh) FROM meters", max_error=0.5)
+    ...     sum(answers_from(db.ledger, "meters", [db.catalogue.tables["meters"].version]).values())
+    1
+    """
+    found = dict.fromkeys(versions, 0)
+    for record in page(ledger.entries()):
+        if about(record) == table and record.get("version") in found:
+            found[record["version"]] += 1
+    return found

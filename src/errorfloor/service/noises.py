@@ -1,25 +1,29 @@
-"""Which noise an output is given: from the bound that is wanted, or from the share of the allowance to spend."""
+"""Which noise an output is given, from the bound that is wanted or the share to spend; or none, if it is constant."""
 
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
+
+import numpy as np
 
 from errorfloor.checks import positive, real
 from errorfloor.designer import design
 from errorfloor.errors import InputError, RefusedError
+from errorfloor.floors.words import rounded_up
 from errorfloor.noise import Noise, RaisedCosine
 from errorfloor.noise.lattice import Lattice
 from errorfloor.noise.translation import Translation
+from errorfloor.pricing import OutputBounds
+from errorfloor.pricing.interval import up
 from errorfloor.service.rounding import grain
 from errorfloor.support import HalfLine, Interval
 
 MOST_ERROR = 1e-6  # of the noise's width: larger evaluation errors are refused
 MOST_OFFSET = 1e6  # widths between 0 and the middle of an interval
-DIGITS = 3  # of a bound that follows from a share of the allowance
 
 
 @dataclass(frozen=True)
@@ -112,13 +116,13 @@ def above_the_truth(max_loss: float, *, evaluation_error: float) -> Added:
     return Added(Translation(inner, [margin]), lattice, 0.0, math.inf)
 
 
-@dataclass(frozen=True)
-class Wish:
-    """How exact the answer should be, or how much may be spent on it; one of the three, or none for counts alone.
+@dataclass(frozen=True, kw_only=True)
+class AnswerWish:
+    """How exact an answer should be, or how much may be spent on it; one of the three, or none for counts alone.
 
-    >>> Wish.of(max_error=0.5).bound_of("avg_kwh")
+    >>> AnswerWish(max_error=0.5).bound_of("avg_kwh")
     0.5
-    >>> Wish.of(max_error=0.5, spend=0.1)
+    >>> AnswerWish(max_error=0.5, spend=0.1)
     Traceback (most recent call last):
     errorfloor.errors.InputError: give one of max_error, spend and support, got max_error and spend
     """
@@ -128,32 +132,40 @@ class Wish:
     support: Interval | HalfLine | None = None
     max_loss: float | None = None
 
-    @classmethod
-    def of(cls, *, max_error: Any = None, spend: Any = None, support: Any = None, max_loss: Any = None) -> "Wish":
-        """Check what was asked for."""
-        named = {"max_error": max_error, "spend": spend, "support": support}
-        given = [name for name, value in named.items() if value is not None]
+    def __post_init__(self) -> None:
+        given = [name for name in ("max_error", "spend", "support") if getattr(self, name) is not None]
         if len(given) > 1:
             raise InputError(f"give one of max_error, spend and support, got {' and '.join(given)}")
-        if isinstance(max_error, Mapping):
-            max_error = {str(name): positive(f"max_error of {name}", value) for name, value in max_error.items()}
-        elif max_error is not None:
-            max_error = positive("max_error", max_error)
-        if spend is not None:
-            spend = real("spend", spend)
-            if not 0 < spend <= 1:
-                raise InputError(f"spend is a share of the whole allowance, above 0 and at most 1; got {spend:g}")
-        if support is not None and not isinstance(support, (Interval, HalfLine)):
-            raise InputError(f"support must be an Interval or HalfLine(0.0), got {type(support).__name__}")
-        if isinstance(support, HalfLine):
-            if support != HalfLine(0.0):
-                raise InputError(f"the only half-line for noise on answers is HalfLine(0.0), got {support!r}")
-            if max_loss is None:
+        if isinstance(self.max_error, Mapping):
+            bounds = {str(name): positive(f"max_error of {name}", value) for name, value in self.max_error.items()}
+            object.__setattr__(self, "max_error", bounds)
+        elif self.max_error is not None:
+            object.__setattr__(self, "max_error", positive("max_error", self.max_error))
+        if self.spend is not None:
+            object.__setattr__(self, "spend", real("spend", self.spend))
+            if not 0 < self.spend <= 1:
+                raise InputError(f"spend is a share of the whole allowance, above 0 and at most 1; got {self.spend:g}")
+        if self.support is not None and not isinstance(self.support, (Interval, HalfLine)):
+            raise InputError(f"support must be an Interval or HalfLine(0.0), got {type(self.support).__name__}")
+        if isinstance(self.support, HalfLine):
+            if self.support != HalfLine(0.0):
+                raise InputError(f"the only half-line for noise on answers is HalfLine(0.0), got {self.support!r}")
+            if self.max_loss is None:
                 raise InputError("support=HalfLine(0.0) has no bound above: give the quality too, max_loss=… (E w²)")
-            max_loss = positive("max_loss", max_loss)
-        elif max_loss is not None:
+            object.__setattr__(self, "max_loss", positive("max_loss", self.max_loss))
+        elif self.max_loss is not None:
             raise InputError("max_loss is for support=HalfLine(0.0) only; max_error bounds every answer")
-        return cls(max_error, spend, support, max_loss)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What is wished for, to be looked up by."""
+        bounds = self.max_error
+        return (
+            tuple(sorted(bounds.items())) if isinstance(bounds, Mapping) else bounds,
+            self.spend,
+            self.support,
+            self.max_loss,
+        )
 
     def bound_of(self, output: str) -> float:
         """Give the bound wanted for one output."""
@@ -193,17 +205,58 @@ def bound_for(information: float, evaluation_error: float) -> float:
     if not information > 0:
         raise InputError("nothing is left to spend")
     narrowest = math.pi / math.sqrt(information) + evaluation_error
-    bound = rounded_up(max(narrowest, evaluation_error / (2 * MOST_ERROR)))
+    bound = float(rounded_up(max(narrowest, evaluation_error / (2 * MOST_ERROR))))
     while within(-bound, bound, evaluation_error=evaluation_error).information > information:
-        bound = rounded_up(bound * 1.001)
+        bound = float(rounded_up(bound * 1.001))
     return bound
 
 
-def rounded_up(value: float) -> float:
-    """Give the least number with few digits that is not below a positive one.
+@dataclass(frozen=True)
+class PublicNumbers:
+    """The number of every group, None where it is NULL, and a bound on |number − truth|.
 
-    >>> rounded_up(0.50312), rounded_up(1234.0)
-    (0.504, 1240.0)
+    >>> PublicNumbers((0.33, None), 0.0034).is_empty, PublicNumbers((None,), 0.0).is_empty
+    (False, True)
     """
-    exact = Decimal(value)
-    return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - DIGITS + 1), ROUND_CEILING))
+
+    numbers: tuple[float | None, ...]
+    error: float
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is NULL everywhere: there are no rows to compute it from."""
+        return all(number is None for number in self.numbers)
+
+
+def empty(bounds: OutputBounds) -> PublicNumbers:
+    """Give the constant that is NULL everywhere."""
+    return PublicNumbers((None,) * len(bounds.defined), 0.0)
+
+
+def constant_of(bounds: OutputBounds, added: Added) -> PublicNumbers | None:
+    """Give the numbers of an output, if all private values together move no cell of it by a grain; else None.
+
+    Each is the lattice point nearest to the middle of what the output can be; the least one that is not below it, if
+    answers must never be too small.
+
+    *Guarantee*: the truth, whatever the private values are, is within ``error`` of the number, and not above it where
+    ``added`` is one-sided. All is public.
+    """
+    if not (up(bounds.high - bounds.low)[bounds.defined] < added.grain).all():
+        return None
+    numbers: list[float | None] = []
+    error = Fraction(0)
+    for low, high, defined in zip(bounds.low.tolist(), bounds.high.tolist(), bounds.defined.tolist(), strict=True):
+        number = _number(Fraction(low), Fraction(high), added) if defined else None
+        numbers.append(number)
+        if number is not None:
+            error = max(error, abs(Fraction(number) - Fraction(low)), abs(Fraction(number) - Fraction(high)))
+    return PublicNumbers(tuple(numbers), float(up(float(error))) if error else 0.0)
+
+
+def _number(low: Fraction, high: Fraction, added: Added) -> float:
+    step = Fraction(added.lattice.step)
+    if math.isfinite(added.high):
+        return float(math.floor((low + high) / 2 / step + Fraction(1, 2)) * step)
+    number = float(math.ceil(high / step) * step)
+    return number if Fraction(number) >= high else float(np.nextafter(number, math.inf))

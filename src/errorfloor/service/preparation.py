@@ -1,27 +1,32 @@
 """Everything about a question that follows from public facts: bounds, noises, labels and charges."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from errorfloor import catalogue as declared
+import pyarrow as pa
+
 from errorfloor.catalogue import Catalogue, Table
+from errorfloor.charging.standing import allowances_of
+from errorfloor.charging.terms import Terms, terms_of
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
 from errorfloor.identity import Label
 from errorfloor.identity.labels import Encoded
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, OutputBounds, bounds, charges
-from errorfloor.service.constants import Constant, constant_of, empty
+from errorfloor.random import SAMPLER
 from errorfloor.service.cost import public_cost
-from errorfloor.service.noises import Added, Wish, bound_for, within
-from errorfloor.service.sticky import function_of, label_of
-from errorfloor.service.terms import Terms, terms_of
+from errorfloor.service.noises import Added, AnswerWish, PublicNumbers, bound_for, constant_of, empty, within
 from errorfloor.sql import needed, parse, scan
-from errorfloor.sql.plan import Condition, Output, Question, is_private
+from errorfloor.sql.layout import Layout
+from errorfloor.sql.plan import Call, Condition, Output, Question, is_private, walk
 from errorfloor.sql.polynomial import Monomial
 from errorfloor.vault import Snapshot, snapshot
 
+ARITHMETIC = 2  # the version of how values are computed and rounded; a change of it is a change of every answer
 LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs
+MOST_KEPT = 2_000_000  # released numbers that are kept to be given again
+Released = tuple[pa.Table, tuple[int, ...]]  # the released table, and which group each of its rows is
 
 
 @dataclass(frozen=True)
@@ -36,49 +41,11 @@ class PreparedOutput:
     added: Added | None
     label: Label | None
     charges: Mapping[Account, Charge]
-    constant: Constant | None = None
+    constant: PublicNumbers | None = None
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A question, ready to be charged and answered; nothing private has been read.
-
-    ``statement`` is what the engine will be asked for once the charge is made: the exact ``sums`` of each group.
-    """
-
-    question: Question
-    table: Table
-    snapshots: tuple[Snapshot, ...]
-    bounds: Bounds
-    outputs: tuple[PreparedOutput, ...]
-    allowances: Mapping[Account, Charge]
-    sums: tuple[tuple[Monomial, Condition], ...]
-    statement: str
-    engine: str
-
-    @property
-    def looked_up(self) -> tuple[PreparedOutput, ...]:
-        """The outputs whose values are read once the charge is made: all but constants."""
-        return tuple(one for one in self.outputs if one.constant is None)
-
-    def bounds_of(self, one: PreparedOutput) -> OutputBounds:
-        """Give the bounds of one of the outputs."""
-        return next(bounds for bounds, other in zip(self.bounds.outputs, self.outputs, strict=True) if other is one)
-
-    @cached_property
-    def cost(self) -> float:
-        """A bound on the seconds between the charge and the answer, from public facts."""
-        return public_cost(self, self.engine)
-
-    @property
-    def terms(self) -> Terms:
-        """What the accounts of the table and of its columns mean, which must never change."""
-        accounts = [account for one in self.outputs for account in one.charges]
-        return terms_of(self.question.table, self.table, accounts, self.snapshots)
-
-
-@dataclass(frozen=True)
-class Plan:
+class PlannedQuestion:
     """What follows from a question alone, whatever noise is wanted: its rows, bounds and scan."""
 
     question: Question
@@ -100,6 +67,55 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Prepared:
+    """A question, ready to be charged and answered; nothing private has been read.
+
+    ``statement`` is what the engine will be asked for once the charge is made: the exact ``sums`` of each group.
+    """
+
+    plan: PlannedQuestion
+    outputs: tuple[PreparedOutput, ...]
+    sums: tuple[tuple[Monomial, Condition], ...]
+    statement: str
+    engine: str
+
+    @property
+    def question(self) -> Question:
+        """What is asked."""
+        return self.plan.question
+
+    @property
+    def table(self) -> Table:
+        """The table that it is asked of, as declared."""
+        return self.plan.table
+
+    @property
+    def bounds(self) -> Bounds:
+        """How far private values move each output."""
+        return self.plan.bounds
+
+    @property
+    def looked_up(self) -> tuple[PreparedOutput, ...]:
+        """The outputs whose values are read once the charge is made: all but constants."""
+        return tuple(one for one in self.outputs if one.constant is None)
+
+    def bounds_of(self, one: PreparedOutput) -> OutputBounds:
+        """Give the bounds of one of the outputs."""
+        return next(bounds for bounds, other in zip(self.bounds.outputs, self.outputs, strict=True) if other is one)
+
+    @cached_property
+    def cost(self) -> float:
+        """A bound on the seconds between the charge and the answer, from public facts."""
+        return public_cost(self)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """What the accounts of the table and of its columns mean, which must never change."""
+        accounts = [account for one in self.outputs for account in one.charges]
+        return terms_of(self.question.table, self.table, accounts, self.plan.snapshots)
+
+
+@dataclass(frozen=True)
 class Known:
     """What stays true while a database is open, found once: snapshots never change, nor do facts about them.
 
@@ -109,6 +125,8 @@ class Known:
     snapshots: dict[str, Snapshot] = field(default_factory=dict)
     facts: FactsCache = field(default_factory=FactsCache)
     plans: FactsCache = field(default_factory=FactsCache)
+    prepared: FactsCache = field(default_factory=FactsCache)
+    answers: FactsCache = field(default_factory=lambda: FactsCache(most=MOST_KEPT))
 
     def snapshot(self, catalogue: Catalogue, name: str, engine: Engine) -> Snapshot:
         """Give the snapshot of a declared table."""
@@ -116,16 +134,34 @@ class Known:
             self.snapshots[name] = snapshot(catalogue, name, engine)
         return self.snapshots[name]
 
-    def plan(self, text: str, catalogue: Catalogue, engine: Engine) -> Plan:
+    def plan(self, text: str, catalogue: Catalogue, engine: Engine) -> PlannedQuestion:
         """Give the plan of a question."""
-        found: Plan | None = self.plans.find((text,)) if isinstance(text, str) else None
+        found: PlannedQuestion | None = self.plans.find((text,)) if isinstance(text, str) else None
         if found is None or any(one.table_name not in catalogue.tables for one in found.snapshots):
             found = _plan(text, catalogue, engine, self)
             self.plans.keep((text,), found, found.size + len(text))
         return found
 
+    def prepare(self, text: str, wish: AnswerWish, catalogue: Catalogue, engine: Engine) -> Prepared:
+        """Parse, bound, choose noises, and price; public columns only are read."""
+        plan = self.plan(text, catalogue, engine)
+        found: Prepared | None = self.prepared.find((id(plan), *wish.key))
+        if found is None or found.plan is not plan:
+            found = _prepared(plan, wish, engine)
+            self.prepared.keep((id(plan), *wish.key), found, len(found.statement) + len(found.outputs))
+        return found
 
-def _plan(text: str, catalogue: Catalogue, engine: Engine, known: Known) -> Plan:
+    def answer(self, prepared: Prepared, look: Callable[[Released | None], Released]) -> Released:
+        """Give what is released for a prepared question; ``look`` is told what was before, and need not look again."""
+        found: tuple[Prepared, Released] | None = self.answers.find((id(prepared),))
+        kept = found[1] if found is not None and found[0] is prepared else None
+        table, places = look(kept)
+        if kept is None:
+            self.answers.keep((id(prepared),), (prepared, (table, places)), table.num_rows * table.num_columns)
+        return table, places
+
+
+def _plan(text: str, catalogue: Catalogue, engine: Engine, known: Known) -> PlannedQuestion:
     question = parse(text, catalogue)
     _check_names(question)
     names = (question.table, *(join.table for join in question.joins))
@@ -139,23 +175,19 @@ def _plan(text: str, catalogue: Catalogue, engine: Engine, known: Known) -> Plan
     charged = [account for index in private for account in _unit_charges(bounded, index)]
     owners = [Account(question.table, "", "")] if table.owner is not None else []
     limits = allowances_of(table, charged + owners)
-    return Plan(question, table, snapshots, bounded, sums, statement, functions, private, limits)
+    return PlannedQuestion(question, table, snapshots, bounded, sums, statement, functions, private, limits)
 
 
-def prepare(text: str, wish: Wish, catalogue: Catalogue, engine: Engine, known: Known) -> Prepared:
-    """Parse, bound, choose noises, and price; public columns only are read."""
-    plan = known.plan(text, catalogue, engine)
+def _prepared(plan: PlannedQuestion, wish: AnswerWish, engine: Engine) -> Prepared:
     outputs = tuple(_prepared_output(index, wish, plan) for index in range(len(plan.question.outputs)))
     sums, statement = plan.sums, plan.statement
     if any(one.constant is not None for one in outputs):
         sums = _sums(one.output for one in outputs if one.constant is None)
         statement = scan(plan.question, plan.snapshots, sums, plan.bounds.layout, engine.dialect)
-    return Prepared(
-        plan.question, plan.table, plan.snapshots, plan.bounds, outputs, plan.allowances, sums, statement, engine.name
-    )
+    return Prepared(plan, outputs, sums, statement, engine.name)
 
 
-def _prepared_output(index: int, wish: Wish, plan: Plan) -> PreparedOutput:
+def _prepared_output(index: int, wish: AnswerWish, plan: PlannedQuestion) -> PreparedOutput:
     output, bounded = plan.question.outputs[index], plan.bounds
     if index not in plan.private:
         return PreparedOutput(output, None, None, {})
@@ -203,18 +235,6 @@ def _check_names(question: Question) -> None:
                 )
 
 
-def allowances_of(table: Table, accounts: Sequence[Account] | Mapping[Account, Charge]) -> dict[Account, Charge]:
-    """Give the whole allowance of each account, from the floors that the custodian declared."""
-    found = {}
-    for account in accounts:
-        if account.column:
-            found[account] = Charge(*declared.allowance(table.private[account.column]))
-        else:
-            assert table.owner is not None
-            found[account] = Charge(*declared.owner_allowance(table.owner))
-    return found
-
-
 def _affordable(unit: Mapping[Account, Charge], limits: Mapping[Account, Charge], share: float) -> float:
     """Give the information of a noise whose charge is this share of the scarcest allowance."""
     ratios = [limits[a].information / c.information for a, c in unit.items() if c.information > 0]
@@ -229,3 +249,21 @@ def _affordable(unit: Mapping[Account, Charge], limits: Mapping[Account, Charge]
 def _evaluation_error(bounded: Bounds, index: int) -> float:
     output = bounded.outputs[index]
     return float(output.error[output.defined].max())
+
+
+def function_of(question: Question, output: Output, layout: Layout, snapshots: Sequence[Snapshot]) -> Encoded:
+    """Give what decides the exact value of one output, as parts of a label.
+
+    How the columns are named, ordered and cut off afterwards is no part of it. Nor are the other outputs, except that
+    they may decide with how many bits a function of a row is stored, which is. The identity of every snapshot that is
+    read is a part of it: other rows under the same names are another function.
+    """
+    calls = {node.encoded: layout.bits[node] for node in walk(output.formula) if isinstance(node, Call)}
+    bits = tuple(bits for _, bits in sorted(calls.items()))
+    read = tuple(one.whose for one in snapshots)
+    return Encoded.of((("arithmetic", ARITHMETIC, "sampler", SAMPLER), read, *question.function_of(output), bits))
+
+
+def label_of(function: Encoded, added: Added) -> Label:
+    """Give the label of one output: equal labels are the same function of the same snapshots, with the same noise."""
+    return Label("answer", (function, added.law))

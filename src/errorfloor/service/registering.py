@@ -8,10 +8,10 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 
 from errorfloor.catalogue import Catalogue
+from errorfloor.charging.terms import column_terms, table_terms
 from errorfloor.engines import open_engine
 from errorfloor.errors import CatalogueError
 from errorfloor.ledger import Ledger, open_ledger
-from errorfloor.service.terms import column_terms, table_terms
 from errorfloor.vault import Registration, copy, register
 from errorfloor.vault.snapshot import notes
 

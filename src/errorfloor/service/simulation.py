@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from errorfloor.accounts import NOTHING, Account, Charge, percent, share
+from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.floors.words import rounded_up
-from errorfloor.pricing import Account, Charge
 from errorfloor.service.noises import bound_for
 from errorfloor.service.preparation import Prepared, PreparedOutput
-from errorfloor.service.quota import QuotaStanding
-from errorfloor.service.standing import Standing, percent, share
 
-NOTHING = Charge(0.0, 0.0)
 MARGIN = 1e-9  # relative: what is called affordable is so after every rounding
 
 

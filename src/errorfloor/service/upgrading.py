@@ -13,13 +13,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from errorfloor.catalogue import Catalogue, PrivateColumn, allowance
+from errorfloor.charging.terms import Terms, meaning
 from errorfloor.engines import Engine, open_engine
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.entry import JSON
 from errorfloor.ledger.opening import open_anchor, place_of
 from errorfloor.ledger.upgrade import OldLedger, upgrade
-from errorfloor.service.terms import Terms, meaning
-from errorfloor.vault.declaration import settled
+from errorfloor.vault.snapshot import settled
 from errorfloor.vault.upgrade import raw_notes, upgrade_notes
 
 ENTITIES = [["entity", "name"]]  # how an older ledger marks the accounts of a stream

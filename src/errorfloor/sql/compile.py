@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from errorfloor.engines.dialects import Dialect
 from errorfloor.sql import fixed_width
-from errorfloor.sql.layout import Layout, completed
+from errorfloor.sql.layout import Layout, completed, denominator, largest
 from errorfloor.sql.plan import Always, Column, Compare, Condition, Literal, Question, Scalar
 from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
 from errorfloor.sql.row_sql import Row
-from errorfloor.sql.scaled import denominator, largest
 
 if TYPE_CHECKING:
     from errorfloor.vault import Snapshot

@@ -11,7 +11,7 @@ from operator import add, mul
 
 from errorfloor.sql.double_functions import applied
 from errorfloor.sql.double_words import DoubleWord
-from errorfloor.sql.layout import Layout
+from errorfloor.sql.layout import Layout, scaled
 from errorfloor.sql.plan import (
     Apply,
     Condition,
@@ -27,7 +27,6 @@ from errorfloor.sql.plan import (
     WeightedMean,
 )
 from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
-from errorfloor.sql.scaled import scaled
 
 Wanted = tuple[Monomial, Condition]
 Sums = Mapping[Wanted, DoubleWord]

@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import TypeVar
 
 from errorfloor.errors import RefusedError
-from errorfloor.sql.canonical import Node
 from errorfloor.sql.plan import (
     Always,
     AsDate,
@@ -25,7 +24,7 @@ from errorfloor.sql.plan import (
     all_of,
     is_private,
 )
-from errorfloor.sql.polynomial import MOST_DEGREE, Polynomial
+from errorfloor.sql.polynomial import MOST_DEGREE, Node, Polynomial
 
 LARGEST = 10**60  # of a coefficient's numerator and denominator
 MOST_CALLS = 4  # functions within functions

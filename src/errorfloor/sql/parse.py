@@ -21,8 +21,7 @@ from errorfloor.catalogue.model import Catalogue
 from errorfloor.errors import RefusedError
 from errorfloor.sql.aggregates import Formulas, is_formula
 from errorfloor.sql.conditions import Rows
-from errorfloor.sql.names import Relation, name_of, same
-from errorfloor.sql.naming import generated, unique
+from errorfloor.sql.names import Relation, generated, name_of, same, unique
 from errorfloor.sql.numbers import Number
 from errorfloor.sql.plan import Column, Key, Literal, Ordering, Output, Question, Scalar, walk
 from errorfloor.sql.polynomial import Polynomial

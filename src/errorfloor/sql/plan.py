@@ -21,8 +21,7 @@ from typing import ClassVar
 from typing import Literal as OneOf
 
 from errorfloor.identity import Part
-from errorfloor.sql.canonical import Node, order_of
-from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.polynomial import Node, Polynomial, order_of
 
 ScalarType = OneOf["text", "number", "date", "moment", "flag"]
 

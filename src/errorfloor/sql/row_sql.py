@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from errorfloor.engines.dialects import Dialect
 from errorfloor.errors import RefusedError
 from errorfloor.sql.call_sql import call_sql, prepared
-from errorfloor.sql.canonical import Node
-from errorfloor.sql.layout import Layout
+from errorfloor.sql.layout import Layout, denominator, largest, scaled
 from errorfloor.sql.plan import (
     Always,
     Among,
@@ -32,8 +31,7 @@ from errorfloor.sql.plan import (
     Truncated,
     all_of,
 )
-from errorfloor.sql.polynomial import Monomial, Polynomial
-from errorfloor.sql.scaled import denominator, largest, scaled
+from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 
 if TYPE_CHECKING:
     from errorfloor.vault import Snapshot

@@ -7,7 +7,6 @@ of different units, has no clear one. A constant takes the unit of what it is ad
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
-from errorfloor.sql.canonical import Node
 from errorfloor.sql.plan import (
     Apply,
     Call,
@@ -24,7 +23,7 @@ from errorfloor.sql.plan import (
     Times,
     WeightedMean,
 )
-from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.polynomial import Node, Polynomial
 
 Unit = Mapping[str, Fraction] | None  # None: not clear
 PURE: Unit = {}

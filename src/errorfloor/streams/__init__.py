@@ -5,7 +5,6 @@
 ``Trip``, ``Fleet``   trips under way, alone or together
 ``Journal``         a stream whose answers are written down: each step is answered once
 ``Streams``         all that a catalogue declares
-``open``            tables and streams together, as ``errorfloor.open`` gives them
 ==================  =======================================================================================
 """
 
@@ -16,7 +15,6 @@ require("sql", "duckdb", "pyarrow", "pydantic", "sqlalchemy", "sqlglot")
 from errorfloor.streams.declared import Streams
 from errorfloor.streams.fleet import Fleet, Trip
 from errorfloor.streams.journal import Journal, StepAnswer
-from errorfloor.streams.opening import StreamingDatabase, open
 from errorfloor.streams.stream import Stream
 
-__all__ = ["Fleet", "Journal", "StepAnswer", "Stream", "StreamingDatabase", "Streams", "Trip", "open"]
+__all__ = ["Fleet", "Journal", "StepAnswer", "Stream", "Streams", "Trip"]

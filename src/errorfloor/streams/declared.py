@@ -12,10 +12,9 @@ from errorfloor.catalogue import Catalogue, PrivateColumn, Trajectories, entry_p
 from errorfloor.catalogue.systems import LONGEST, mistakes_in_states
 from errorfloor.dynamics import LinearSystem, Plan, Robust, plan_from_dict
 from errorfloor.errors import CatalogueError, InputError
+from errorfloor.floors.words import rounded_up
 from errorfloor.identity import Key
 from errorfloor.ledger import Ledger
-from errorfloor.service import Database
-from errorfloor.service.noises import rounded_up
 from errorfloor.streams.journal import Journal, StepAnswer
 from errorfloor.streams.stream import Stream
 
@@ -32,7 +31,7 @@ class Streams:
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as database:
-    ...     streams = Streams.of(database)
+    ...     streams = database.declared_streams
     ...     first = streams.answer("cars", entity="car 7", trip="monday", step=0, measurement=[120.0])
     ...     streams.answers("cars", entity="car 7", trip="monday")[0].answer == first.answer
     True
@@ -46,13 +45,6 @@ class Streams:
             name: Journal(_stream(name, declared, catalogue.folder, ledger, keys, identity))
             for name, declared in catalogue.streams.items()
         }
-
-    @classmethod
-    def of(cls, database: Database) -> "Streams":
-        """Give the streams of an open database; a dry one has none, for the noise of dummy rows hides nothing."""
-        if database.is_dry:
-            return cls(database.catalogue.model_copy(update={"streams": {}}), ledger=database.ledger, keys=())
-        return cls(database.catalogue, ledger=database.ledger, keys=database.keys)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -102,7 +94,7 @@ def _stream(
     state, share = max(stream.share.items(), key=lambda pair: pair[1])
     if share > 1:
         raise CatalogueError(
-            f"streams.{name}: one trip would tell {rounded_up(share):g} times what the floor declared for {state} "
+            f"streams.{name}: one trip would tell {rounded_up(share)} times what the floor declared for {state} "
             f"allows: give its noise that many times the variance (max_loss), or declare a smaller floor",
             stream=name,
             state=state,

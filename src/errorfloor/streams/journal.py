@@ -11,13 +11,13 @@ from typing import Any, final
 
 import numpy as np
 
+from errorfloor.charging import NO_LIMITS, Grant, look
 from errorfloor.checks import whole
-from errorfloor.errors import AnswerFailedError, InputError, RefusedError
+from errorfloor.errors import InputError, RefusedError
 from errorfloor.identity import Label
 from errorfloor.ledger import Entry, Record
 from errorfloor.ledger.entry import JSON
 from errorfloor.noise.lattice import MOST
-from errorfloor.service.grant import NO_LIMITS, Grant
 from errorfloor.streams.fleet import Trip
 from errorfloor.streams.stream import Stream
 
@@ -86,7 +86,7 @@ class Journal:
         names, number = (self._name("entity", entity), self._name("trip", trip)), self._step(step)
         given = self._measured(number, measurement)
         begun, under_way = self._begin(names, number, grant)
-        released = _released(under_way, number, given)
+        released = look(lambda: _stepped(under_way, number, given))
         self._keep(names, begun, under_way)
         label = _label(begun, number)
         note: dict[str, JSON] = {"stream": self.stream.name, "entity": names[0], "trip": names[1], "step": number}
@@ -191,14 +191,7 @@ def _kept(record: Record) -> tuple[float, ...]:
     return tuple(float(value) for value in answer)
 
 
-def _released(under_way: Trip, step: int, given: list[float]) -> list[float]:
-    """Draw and round; one fixed error if that fails, for what is said of it could depend on the measurement."""
-    released = None
-    try:
-        under_way.seek(step)
-        released = [float(value) for value in under_way.answer(given)]
-    except Exception:  # leaving the block drops it, so that nothing of it stays in the error below
-        released = None
-    if released is None:
-        raise AnswerFailedError
-    return released
+def _stepped(under_way: Trip, step: int, given: list[float]) -> list[float]:
+    """Draw and round."""
+    under_way.seek(step)
+    return [float(value) for value in under_way.answer(given)]

@@ -41,11 +41,6 @@ def trip_label(stream: str, law: str, entity: Name, trip: Name) -> Label:
     return Label("trip", (VERSIONS, stream, law, entity, trip))
 
 
-def release_id(key: Key, label: Label) -> str:
-    """Give the name under which the ledger knows a trip; it changes with the key, as the noise does."""
-    return hashlib.sha256(Label("release", (key.id, label.encoded)).encoded).hexdigest()
-
-
 def trip_tags(key: Key, stream: str, law: str, trips: Sequence[tuple[Name, Name]]) -> Array:
     """Give two words for each trip, which follow from the key, the stream and the trip."""
     tagging = key.derive(Label("trips", (VERSIONS, stream, law)))

@@ -3,26 +3,37 @@
 import math
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from errorfloor.accounts import Account, Charge, cell_text
 from errorfloor.catalogue import PrivateColumn
 from errorfloor.catalogue.allowance import allowance
+from errorfloor.charging.refusal import refusal
+from errorfloor.charging.settling import NO_LIMITS, Charging, Grant
+from errorfloor.charging.terms import Terms, column_terms
 from errorfloor.dynamics import Plan, Robust
 from errorfloor.dynamics.words import explain
-from errorfloor.errors import AllowanceError, CatalogueError, InputError
+from errorfloor.errors import CatalogueError, InputError
+from errorfloor.floors.words import rounded_up
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Entry, Ledger
 from errorfloor.noise.lattice import Lattice
-from errorfloor.pricing import Account, Charge, cell_text
 from errorfloor.pricing.charging import SLACK
-from errorfloor.service.grant import NO_LIMITS, Grant
-from errorfloor.service.noises import rounded_up
-from errorfloor.service.terms import Terms, column_terms
-from errorfloor.streams.fleet import Drawing, Fleet, Trip
-from errorfloor.streams.naming import Name, check_name, law_digest, release_id, trip_label
-from errorfloor.streams.ranges import Ranges
+from errorfloor.streams.fleet import Drawing, Fleet, Ranges, Trip
+from errorfloor.streams.naming import Name, check_name, law_digest, trip_label
+
+AGAIN = "trips that were begun can be gone on with"
+
+
+@dataclass(frozen=True)
+class ProtectedStates:
+    """What a stream protects: the states of its entities' starts, each an account of its own."""
+
+    private: Mapping[str, PrivateColumn]
+    owner: None = None
 
 
 class Stream:
@@ -96,7 +107,8 @@ class Stream:
         self.name = name
         self._check(beyond)
         self.floor = plan.floor
-        self.states = self._protected(states)
+        self.states = self._checked(states)
+        self._protected = ProtectedStates(self.states)
         self.ranges = Ranges(self.plan.system, self.states)
         self._keys = [keys] if isinstance(keys, Key) else list(keys.keys if isinstance(keys, KeyRing) else keys)
         self._ledger = ledger
@@ -135,7 +147,7 @@ class Stream:
         promised = explain(self.plan, unit=units, carried_alone=self._deviations is None)
         return (
             f"{promised} {self.ranges.explain()} "
-            f"Each trip takes {rounded_up(100 * worst):g} % of its entity's allowance, so that the declared floors "
+            f"Each trip takes {rounded_up(100 * worst)} % of its entity's allowance, so that the declared floors "
             f"allow {trips} trip{'' if trips == 1 else 's'} of an entity; repeating one is free."
         )
 
@@ -166,7 +178,7 @@ class Stream:
         """Give the names under which the ledger may know a trip, by the id of each key, the oldest first."""
         names = check_name("entity", entity), check_name("trip", trip)
         label = trip_label(self.name, self._drawn_by(self._identity()), *names)
-        return {key.id: release_id(key, label) for key in self._keys}
+        return {key.id: key.release_id(label) for key in self._keys}
 
     def _identity(self) -> str:
         """Give the random name of what this stream measures, which the ledger keeps with the first trip.
@@ -196,7 +208,7 @@ class Stream:
     def _charge(self, pairs: Sequence[tuple[Name, Name]], grant: Grant, identity: str) -> list[Key]:
         """Charge the trips that were not charged before; give for each the key that its noise follows from."""
         labels = [trip_label(self.name, self._drawn_by(identity), *pair) for pair in pairs]
-        ids = {key.id: [release_id(key, label) for label in labels] for key in self._keys}
+        ids = {key.id: [key.release_id(label) for label in labels] for key in self._keys}
         older = self._keys[:-1]
         known = self._ledger.known([one for key in older for one in ids[key.id]]) if older else set()
         keys = [
@@ -211,46 +223,19 @@ class Stream:
             note = {"stream": self.name, "entity": entity, "trip": trip, "key": key.id}
             entries.append(Entry(ids[key.id][place], charges, note))
             allowances |= {accounts[state]: Charge(*allowance(column)) for state, column in self.states.items()}
-        self._check_granted(entries, grant)
-        try:
-            self._ledger.charge(entries, allowances, self._terms(identity), grant.quotas({}, None))
-        except AllowanceError as problem:
-            if all(line["holder"] for line in problem.fields["accounts"]):  # type: ignore[attr-defined]
-                raise  # the floor is not in danger
-            raise AllowanceError(self._advice(entries, allowances), **problem.fields) from None
-        return keys
-
-    def _check_granted(self, entries: Sequence[Entry], grant: Grant) -> None:
-        """Refuse a trip that would take more of an allowance than what is granted for one question."""
-        worst = max(self.share.values())
-        if grant.question is None or worst <= grant.question:
-            return
-        if len(self._ledger.known([entry.label for entry in entries])) < len(entries):
-            raise AllowanceError(
-                f"a trip takes {100 * worst:.3g} % of its entity's allowance, and this token may take "
-                f"{100 * grant.question:.3g} % with one question: use one with a larger share. Nothing was charged",
-                share=worst,
-                question=grant.question,
-            )
-
-    def _advice(self, entries: Sequence[Entry], allowances: Mapping[Account, Charge]) -> str:
-        """Say whose floor another trip would break, and what would keep it, from public facts alone."""
-        spent = self._ledger.spent(allowances)
-        known = self._ledger.known([entry.label for entry in entries])
-        left = {
-            (account, entry.note["entity"]): (allowances[account].information - spent[account].information)
-            / charge.information
-            for entry in entries
-            if entry.label not in known
-            for account, charge in entry.charges.items()
-        }
-        account, entity = min(left, key=lambda pair: left[pair])
-        share = left[account, entity]
-        more = f"; a plan whose noise has {rounded_up(1 / share):g} times its variance could" if share > 1e-6 else ""
-        return (
-            f"another trip of {entity} would break a floor declared for {account.column} of {self.name}: no trip of "
-            f"this plan can be begun with what is left{more}. Trips that were begun stay free; nothing was charged"
+        charging = Charging(
+            self._ledger,
+            self._protected,
+            entries,
+            allowances,
+            self._terms(identity),
+            lambda stand, _: refusal("trip", *stand, again=AGAIN, instead=_wider),
+            grant.quotas({}, None),
+            grant,
         )
+        charging.check_question()
+        charging.settle()
+        return keys
 
     def _terms(self, identity: str) -> Terms:
         own: Terms = {
@@ -278,7 +263,7 @@ class Stream:
     def _bounded(self) -> bool:
         return self.plan.noise.support.is_bounded
 
-    def _protected(self, states: Mapping[str, PrivateColumn]) -> dict[str, PrivateColumn]:
+    def _checked(self, states: Mapping[str, PrivateColumn]) -> dict[str, PrivateColumn]:
         names = self.plan.system.states
         if not names:
             raise InputError("a stream needs names for the states: LinearSystem(…, states=(…))")
@@ -311,3 +296,10 @@ class Stream:
         spread = self.plan.system.carry(self.plan.covariance_root.T)
         deviation = np.sqrt((spread**2).sum(axis=0))
         return Lattice.for_width(4 * float(deviation[deviation > 0].min()))
+
+
+def _wider(factor: float) -> str:
+    return (
+        f"a plan whose noise has {rounded_up(1 / factor)} times the variance could be begun with what is left; trips "
+        f"that were begun stay free"
+    )

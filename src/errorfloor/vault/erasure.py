@@ -15,9 +15,8 @@ from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError, InputError
 from errorfloor.vault.conversion import conversion_sql, physical_names
-from errorfloor.vault.declaration import check_settled
 from errorfloor.vault.registration import facts_of
-from errorfloor.vault.snapshot import declared, name_of, notes
+from errorfloor.vault.snapshot import check_settled, declared, name_of, notes
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError
 from errorfloor.vault.continuity import check_cells_stay, check_names_stay
 from errorfloor.vault.conversion import conversion_sql, physical_names
-from errorfloor.vault.declaration import check_settled, settled
-from errorfloor.vault.snapshot import FORMAT, Snapshot, declared, name_of, notes, snapshot
+from errorfloor.vault.snapshot import FORMAT, Snapshot, check_settled, declared, name_of, notes, settled, snapshot
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the work is behind
 

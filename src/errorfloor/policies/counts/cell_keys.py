@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from errorfloor.checks import whole
 from errorfloor.errors import InputError
 from errorfloor.policies.counts.drawing import as_counts, as_keys
-from errorfloor.random.cipher import BlockCipher
+from errorfloor.random.sticky import BlockCipher
 
 
 def record_keys(secret: bytes, identifiers: Any) -> NDArray[np.uint64]:

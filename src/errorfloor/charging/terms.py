@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
+from errorfloor.accounts import Account
 from errorfloor.catalogue import PrivateColumn, Table
 from errorfloor.catalogue.model import PublicColumn
 from errorfloor.ledger.entry import JSON
-from errorfloor.pricing import Account
 from errorfloor.vault import Snapshot
 
 Terms = dict[str | tuple[str, ...], object]

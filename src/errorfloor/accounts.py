@@ -1,4 +1,4 @@
-"""Accounts and charges: what a price is written in, and what the ledger keeps."""
+"""Accounts, charges and balances: what a price is written in, what the ledger keeps, and what a client reads."""
 
 import datetime
 import json
@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from errorfloor.errors import InputError
-from errorfloor.identity import Part
 
 
 @dataclass(frozen=True, order=True)
@@ -58,7 +58,62 @@ class Charge:
         )
 
 
-def cell_text(values: Sequence[Part]) -> str:
+NOTHING = Charge(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """An account after a charge: what this charge takes, what all have taken with it, and what they may take.
+
+    >>> balance = Balance(Account("meters", "kwh", ""), Charge(0.5, 0.0), Charge(1.5, 0.0), Charge(2.0, 1e-6))
+    >>> balance.used, balance.used_by_this
+    (0.75, 0.25)
+    """
+
+    account: Account
+    charge: Charge
+    spent: Charge
+    allowance: Charge
+
+    @property
+    def used(self) -> float:
+        """The share of the allowance that is used, this charge included."""
+        return share(self.spent, self.allowance)
+
+    @property
+    def used_by_this(self) -> float:
+        """The share of the allowance that this charge takes."""
+        return share(self.charge, self.allowance)
+
+    def amounts(self) -> dict[str, Any]:
+        """Give the numbers as plain JSON types."""
+        return {
+            "charge": [self.charge.information, self.charge.evaluation],
+            "spent": [self.spent.information, self.spent.evaluation],
+            "allowance": [self.allowance.information, self.allowance.evaluation],
+            "used": self.used,
+            "used_by_this": self.used_by_this,
+        }
+
+
+def share(part: Charge, whole: Charge) -> float:
+    """Give the larger of the shares of information and of evaluation error."""
+    evaluation = part.evaluation / whole.evaluation if whole.evaluation > 0 else 0.0
+    return max(part.information / whole.information, evaluation)
+
+
+def percent(fraction: float) -> str:
+    """Write a share, never below it.
+
+    >>> percent(0.03001), percent(0.00001), percent(0.0)
+    ('3.1 %', 'less than 0.1 %', '0 %')
+    """
+    if 0 < fraction < 0.001:
+        return "less than 0.1 %"
+    return f"{math.ceil(fraction * 1000 - 1e-9) / 10:g} %"
+
+
+def cell_text(values: Sequence[object]) -> str:
     """Give the text that names a cell of the partition of accounts; the partition's columns fix the types.
 
     >>> cell_text(()), cell_text(("north", 3, datetime.date(2024, 1, 31), Decimal("1.50"), None))
@@ -67,7 +122,7 @@ def cell_text(values: Sequence[Part]) -> str:
     return json.dumps([_plain(value) for value in values], ensure_ascii=False) if values else ""
 
 
-def _plain(value: Part) -> bool | int | str | None:
+def _plain(value: object) -> bool | int | str | None:
     match value:
         case None | bool() | int() | str():
             return value

@@ -1,25 +1,29 @@
-"""How an account stands: what has been spent of it, and what that means in words."""
+"""How accounts and quotas stand: what has been spent of them, and what that means in words."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from errorfloor.catalogue import PrivateColumn, Promise, Table, believed, promise, stored_distance
+from errorfloor.accounts import NOTHING, Account, Balance, Charge, percent
+from errorfloor.catalogue import PrivateColumn, allowance, believed, owner_allowance, promise, stored_distance
+from errorfloor.catalogue.promise import Protected
 from errorfloor.floors.prior import ziv_zakai_under
+from errorfloor.floors.promise import Promise
 from errorfloor.floors.two_point import angle, success
 from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.floors.worst_case import minimax
-from errorfloor.ledger import Entry, Ledger
-from errorfloor.pricing import Account, Charge
+from errorfloor.ledger import Entry, Quotas, Settlement
+from errorfloor.ledger.entry import account_name
+from errorfloor.ledger.quotas import holder_parts
 
 SO_FAR = "If the questions so far had been fixed in advance"
 
 
 @dataclass(frozen=True)
-class Standing:
+class Standing(Balance):
     """An account before and after a charge, with what follows for the entries or owners that it stands for.
 
     Guarantee: ``promised`` bounds, whatever is asked, the success of any test, at even odds, that sees every answer
@@ -34,11 +38,7 @@ class Standing:
     ('meters.kwh', True, True)
     """
 
-    account: Account
-    table: Table
-    charge: Charge
-    spent: Charge
-    allowance: Charge
+    table: Protected
 
     @property
     def column(self) -> PrivateColumn | None:
@@ -52,16 +52,6 @@ class Standing:
             max(self.allowance.information, self.spent.information),
             max(self.allowance.evaluation, self.spent.evaluation),
         )
-
-    @property
-    def used(self) -> float:
-        """The share of the allowance that is used, this charge included."""
-        return share(self.spent, self.allowance)
-
-    @property
-    def used_by_this(self) -> float:
-        """The share of the allowance that this charge takes."""
-        return share(self.charge, self.allowance)
 
     @cached_property
     def promised(self) -> Promise:
@@ -136,11 +126,7 @@ class Standing:
             if column is None and self.table.owner
             else column and column.floor,
             "against_prior": None if self.against_prior is None else list(self.against_prior),
-            "charge": [self.charge.information, self.charge.evaluation],
-            "spent": [self.spent.information, self.spent.evaluation],
-            "allowance": [self.allowance.information, self.allowance.evaluation],
-            "used": self.used,
-            "used_by_this": self.used_by_this,
+            **self.amounts(),
         }
 
     def explain(self) -> str:
@@ -182,48 +168,103 @@ class Standing:
         )
 
 
-def standings(
-    ledger: Ledger,
-    table: Table,
-    entries: Sequence[Entry],
-    allowances: Mapping[Account, Charge],
-    *,
-    fresh: Sequence[bool],
-    charged: bool,
-) -> tuple[Standing, ...]:
-    """Say how the accounts of some entries stand once they are charged.
+@dataclass(frozen=True)
+class QuotaStanding(Balance):
+    """A quota before and after a charge; ``part`` is its declared share of the allowance.
 
-    ``fresh`` says which of them are charged now, the others being free; ``charged`` whether that has happened already.
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database(quota={"analyst": 0.25}) as db:
+    ...     answer = db.ask("SELECT avg(kwh) FROM meters", spend=0.05, analyst="ada")
+    ...     [quota.name for quota in db.quotas("ada")], [0.19 < quota.used <= 0.2 for quota in answer.quotas]
+    (['the quota of analyst ada of meters.kwh'], [True])
     """
-    spent = ledger.spent({account for entry in entries for account in entry.charges})
-    return standings_from(spent, table, entries, allowances, fresh=fresh, charged=charged)
+
+    part: float
+
+    @property
+    def name(self) -> str:
+        """The quota in words."""
+        return account_name(self.account)
+
+    def explain(self) -> str:
+        """Say it in a sentence."""
+        return (
+            f"Used of {self.name} ({percent(self.part)} of the allowance): {percent(self.used)} in all, "
+            f"{percent(self.used_by_this)} by this answer."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        kind, whose, period = holder_parts(self.account.holder)
+        return {
+            "kind": kind,
+            "analyst": whose if kind.startswith("analyst") else None,
+            "token": whose if kind.startswith("token") else None,
+            "period": period,
+            "table": self.account.table,
+            "column": self.account.column or None,
+            "cell": self.account.cell or None,
+            "share": self.part,
+            **self.amounts(),
+        }
 
 
-def standings_from(
-    spent: Mapping[Account, Charge],
-    table: Table,
+def standings(
+    table: Protected,
     entries: Sequence[Entry],
     allowances: Mapping[Account, Charge],
+    settled: Settlement,
     *,
-    fresh: Sequence[bool],
     charged: bool,
 ) -> tuple[Standing, ...]:
-    """Say the same where it is known already what the accounts have spent."""
-    total = asked(entries, fresh)
+    """Say how the accounts of some entries stand once they are charged; ``charged`` says whether that has happened."""
     return tuple(
-        Standing(account, table, charge, spent[account] if charged else spent[account] + charge, allowances[account])
-        for account, charge in sorted(total.items())
+        Standing(account, charge, _after(settled.spent[account], charge, charged), allowances[account], table)
+        for account, charge in sorted(asked(entries, settled.fresh).items())
     )
+
+
+def quota_standings(
+    quotas: Quotas,
+    entries: Sequence[Entry],
+    allowances: Mapping[Account, Charge],
+    settled: Settlement,
+    *,
+    charged: bool,
+) -> tuple[QuotaStanding, ...]:
+    """Say the same of the quotas that count."""
+    limits = quotas.limits(allowances, settled.time)
+    found = []
+    for holder, part in quotas.holders(settled.time).items():
+        for account, charge in sorted(asked(entries, settled.fresh).items()):
+            one = replace(account, holder=holder)
+            found.append(QuotaStanding(one, charge, _after(settled.spent[one], charge, charged), limits[one], part))
+    return tuple(found)
+
+
+def _after(spent: Charge, charge: Charge, charged: bool) -> Charge:
+    return spent if charged else spent + charge
 
 
 def asked(entries: Sequence[Entry], fresh: Sequence[bool]) -> dict[Account, Charge]:
     """Give what is asked of each account: the sum of the charges of the entries that are not free, rounded up."""
-    nothing = Charge(0.0, 0.0)
     total: dict[Account, Charge] = {}
     for entry, new in zip(entries, fresh, strict=True):
         for account, charge in entry.charges.items():
-            total[account] = total.get(account, nothing) + (charge if new else nothing)
+            total[account] = total.get(account, NOTHING) + (charge if new else NOTHING)
     return total
+
+
+def allowances_of(table: Protected, accounts: Iterable[Account]) -> dict[Account, Charge]:
+    """Give the whole allowance of each account, from the floors that the custodian declared."""
+    found = {}
+    for account in accounts:
+        if account.column:
+            found[account] = Charge(*allowance(table.private[account.column]))
+        else:
+            assert table.owner is not None
+            found[account] = Charge(*owner_allowance(table.owner))
+    return found
 
 
 def entry_floor(column: PrivateColumn, charged: Charge) -> float:
@@ -236,20 +277,3 @@ def _entry_floor(ends: tuple[Fraction, Fraction], resolution: Fraction, floor: f
     step = float(resolution)
     spacing = step if step > floor / 10 else None
     return math.sqrt(minimax(charged.information, float(ends[1] - ends[0]), charged.evaluation, spacing))
-
-
-def share(part: Charge, whole: Charge) -> float:
-    """Give the larger of the shares of information and of evaluation error."""
-    evaluation = part.evaluation / whole.evaluation if whole.evaluation > 0 else 0.0
-    return max(part.information / whole.information, evaluation)
-
-
-def percent(fraction: float) -> str:
-    """Write a share, never below it.
-
-    >>> percent(0.03001), percent(0.00001), percent(0.0)
-    ('3.1 %', 'less than 0.1 %', '0 %')
-    """
-    if 0 < fraction < 0.001:
-        return "less than 0.1 %"
-    return f"{math.ceil(fraction * 1000 - 1e-9) / 10:g} %"

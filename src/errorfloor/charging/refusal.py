@@ -1,0 +1,82 @@
+"""What to say when a charge would break a floor or a quota: which one, by how much, and what would keep it.
+
+Answers, releases and trips are refused in these words; each adds what the one who asks can do.
+"""
+
+from collections.abc import Callable, Sequence
+
+from errorfloor.accounts import Balance, percent
+from errorfloor.charging.standing import QuotaStanding, Standing, entry_floor
+from errorfloor.errors import AllowanceError
+from errorfloor.floors.words import rounded_down, rounded_up
+
+USED_UP = 1e-9  # of an allowance: what is left below this pays for nothing
+
+
+def refusal(
+    what: str,
+    standings: Sequence[Standing],
+    quotas: Sequence[QuotaStanding] = (),
+    *,
+    again: str,
+    instead: Callable[[float], str],
+) -> str:
+    """Say which floor or quota ``what`` (an answer, a release, a trip) would break; all follows from public facts.
+
+    ``instead`` says what to do where a part of the charge is affordable, and is told which part; ``again`` says what
+    stays free.
+    """
+    scarcest = max(standings, key=lambda standing: standing.used)
+    if scarcest.used > 1 or not quotas:
+        text, of_what = consequence(scarcest, what), "allowance"
+    else:
+        text, of_what = exceeded(max(quotas, key=lambda quota: quota.used), what), "quota"
+    charged: list[Balance] = [one for one in (*standings, *quotas) if one.used_by_this > 0]
+    if max((one.used - one.used_by_this for one in charged), default=1.0) >= 1 - USED_UP:
+        return f"{text}: the {of_what} is used up; {again}, free of charge"
+    return f"{text}: {instead(min((1 - (one.used - one.used_by_this)) / one.used_by_this for one in charged))}"
+
+
+def consequence(broken: Standing, what: str) -> str:
+    """Say which floor ``what`` would break, and by how much."""
+    column = broken.column
+    if column is None:
+        assert broken.table.owner is not None
+        return (
+            f"this {what} would let two histories of one {broken.table.owner.column} be told apart more often than the "
+            f"declared {100 * (1 - broken.table.owner.floor):g} times in 100"
+        )
+    unit = f" {column.unit}" if column.unit else ""
+    estimate = entry_floor(column, broken.spent)
+    if estimate >= column.floor:  # only questions that follow from answers could break it
+        return (
+            f"with this {what}, {rounded_up(100 * broken.used)} % would be used of the allowance that keeps the floor "
+            f"of {column.floor:g}{unit} declared for {broken.name}"
+        )
+    return (
+        f"this {what} would let an entry of {broken.name} be estimated to {rounded_down(estimate)}{unit}, and its "
+        f"declared floor is {column.floor:g}{unit}"
+    )
+
+
+def exceeded(broken: QuotaStanding, what: str) -> str:
+    """Say which quota ``what`` would exceed, what it asks for and what is left."""
+    remaining = max(0.0, 1 - (broken.used - broken.used_by_this))
+    return (
+        f"this {what} would exceed {broken.name}: requested {rounded_up(100 * broken.used_by_this)} % of it, "
+        f"remaining {rounded_down(100 * remaining)} %; the floor is not in danger"
+    )
+
+
+def check_share(standings: Sequence[Standing], limit: float) -> None:
+    """Refuse a question that takes more than this share of an allowance, though the allowance would cover it."""
+    worst = max(standings, key=lambda one: one.used_by_this, default=None)
+    if worst is not None and worst.used_by_this > limit:
+        raise AllowanceError(
+            f"this question takes {percent(worst.used_by_this)} of the allowance of {worst.name}, and one question may "
+            f"take {percent(limit)} ([limit] question); nothing was charged: ask with a larger max_error or with spend "
+            f"{limit:g}, or as an owner say that it may be over the limit",
+            reason="question",
+            limit=limit,
+            share=worst.used_by_this,
+        )

@@ -1,0 +1,189 @@
+"""The one way to a private number: charge, durably; then look; one fixed failure for whatever goes wrong after that.
+
+Answers, releases and trips all take it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
+
+from errorfloor.accounts import Account, Charge, share
+from errorfloor.catalogue import Catalogue
+from errorfloor.catalogue.promise import Protected
+from errorfloor.charging.refusal import check_share
+from errorfloor.charging.standing import QuotaStanding, Standing, asked, quota_standings, standings
+from errorfloor.charging.terms import Terms
+from errorfloor.errors import AllowanceError, AnswerFailedError
+from errorfloor.ledger import Entry, Ledger, Quotas, Settlement
+from errorfloor.ledger.quotas import holder_of, part
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Some tables and streams, and shares of every allowance for one question and for one day; None is no limit.
+
+    ``token`` is what the day's share is counted by. A table that is not named does not exist for who has the grant;
+    public tables that are joined have to be named, too.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     narrow = db.within(Grant("3f2a", question=0.01))
+    ...     price = narrow.price("SELECT avg(kwh) FROM meters", spend=0.05)
+    >>> price.affordable, price.quotas[0].name
+    (False, 'the quota of token 3f2a in one question of meters.kwh')
+    """
+
+    token: str = ""
+    tables: tuple[str, ...] = ()
+    question: float | None = None
+    day: float | None = None
+
+    def covers(self, name: str) -> bool:
+        """Whether a table or stream is named, or all are."""
+        return not self.tables or name in self.tables
+
+    def part_of(self, catalogue: Catalogue) -> Catalogue:
+        """Give the part of a catalogue that it covers."""
+        if not self.tables:
+            return catalogue
+        tables = {name: table for name, table in catalogue.tables.items() if self.covers(name)}
+        streams = {name: stream for name, stream in catalogue.streams.items() if self.covers(name)}
+        return catalogue.model_copy(update={"tables": tables, "streams": streams})
+
+    def quotas(self, shares: Mapping[str, float], analyst: str | None) -> Quotas:
+        """Give quotas together with the share of a day."""
+        own = {} if self.day is None else {"token_day": self.day}
+        return Quotas({**shares, **own}, analyst, self.token if own else None)
+
+    def of_question(
+        self, asked: Mapping[Account, Charge], allowances: Mapping[Account, Charge]
+    ) -> tuple[QuotaStanding, ...]:
+        """Say how the share for one question stands: it is whole again for each."""
+        if self.question is None:
+            return ()
+        holder = holder_of("token_question", self.token)
+        return tuple(
+            QuotaStanding(
+                replace(account, holder=holder), charge, charge, part(allowances[account], self.question), self.question
+            )
+            for account, charge in sorted(asked.items())
+        )
+
+
+NO_LIMITS = Grant()
+
+
+Result = TypeVar("Result")
+
+
+class Stand(NamedTuple):
+    """How the accounts and the quotas of a charge stand once it is made."""
+
+    accounts: tuple[Standing, ...]
+    quotas: tuple[QuotaStanding, ...]
+
+    @property
+    def affordable(self) -> bool:
+        """Whether every allowance and every quota suffices."""
+        return all(one.used <= 1 for one in (*self.accounts, *self.quotas))
+
+
+@dataclass(frozen=True)
+class Charging:
+    """A charge to be made: its entries in the ledger, under which terms, within which allowances, quotas and grant.
+
+    ``words`` says what to do instead where it is refused, from how everything would stand and which entries are not
+    free. All of it follows from public facts.
+
+    Guarantee: what is not free is charged all or not at all, and is durable before ``settle`` returns or the block of
+    ``settling`` begins; a refusal charges nothing.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     _ = db.ask("SELECT avg(kwh) FROM meters", max_error=0.001)
+    Traceback (most recent call last):
+    errorfloor.errors.AllowanceError: this answer would let an entry of meters.kwh be estimated to ...
+    """
+
+    ledger: Ledger
+    table: Protected
+    entries: Sequence[Entry]
+    allowances: Mapping[Account, Charge]
+    terms: Terms
+    words: Callable[[Stand, Sequence[bool]], str] = field(repr=False)
+    quotas: Quotas = field(default_factory=Quotas)
+    grant: Grant = NO_LIMITS
+
+    def preview(self) -> Settlement:
+        """Say what is not free, and how the accounts stand now; nothing is written."""
+        return self.ledger.preview(self.entries, self.quotas)
+
+    def stand(self, settled: Settlement, *, charged: bool) -> Stand:
+        """Say how accounts and quotas stand after the charge; ``charged`` says whether that has been made."""
+        found = standings(self.table, self.entries, self.allowances, settled, charged=charged)
+        of_quotas = quota_standings(self.quotas, self.entries, self.allowances, settled, charged=charged)
+        return Stand(found, (*of_quotas, *self._of_question(settled.fresh)))
+
+    def check_question(self, limit: float | None = None) -> None:
+        """Refuse a question that takes more than is granted for one, or than ``limit``, before it is charged."""
+        most = asked(self.entries, [True] * len(self.entries))
+        is_large = limit is not None and any(
+            share(one, self.allowances[account]) > limit for account, one in most.items()
+        )
+        if self.grant.question is None and not is_large:
+            return
+        now = self.preview()  # what is free now stays so: the charge can only be smaller
+        broken = [one for one in self._of_question(now.fresh) if one.used > 1]
+        found = self.stand(now, charged=False)
+        if broken:
+            raise AllowanceError(self.words(found, now.fresh), accounts=[one.to_dict() for one in broken])
+        if limit is not None and is_large and found.affordable:  # what cannot be afforded has other advice
+            check_share(found.accounts, limit)
+
+    @contextmanager
+    def settling(self, *, spend: bool = True) -> Iterator[Settlement]:
+        """Charge what is not free, durably, before the block; it is anchored after it.
+
+        Private columns may be read in the block, and what was read may leave only after it.
+        """
+        with ExitStack() as stack:
+            charging = self.ledger.settling(self.entries, self.allowances, self.terms, self.quotas, spend=spend)
+            try:
+                settled = stack.enter_context(charging)
+            except AllowanceError as problem:
+                if not spend:
+                    raise
+                now = self.preview()
+                raise AllowanceError(self.words(self.stand(now, charged=False), now.fresh), **problem.fields) from None
+            yield settled
+
+    def settle(self) -> Settlement:
+        """Charge what is not free; it is durable and anchored on return."""
+        with self.settling() as settled:
+            return settled
+
+    def _of_question(self, fresh: Sequence[bool]) -> tuple[QuotaStanding, ...]:
+        return self.grant.of_question(asked(self.entries, fresh), self.allowances)
+
+
+def look(work: Callable[[], Result | None], *, said: tuple[type[Exception], ...] = ()) -> Result:
+    """Do what reads private numbers, once it is charged.
+
+    Raises AnswerFailedError, always the same, if anything fails or nothing is given: what is said of it could depend on
+    private values. What is ``said`` passes: errors in words that are fixed beforehand.
+
+    >>> look(lambda: 1 / 0)
+    Traceback (most recent call last):
+    errorfloor.errors.AnswerFailedError: ...
+    """
+    result = None
+    try:
+        result = work()
+    except said:
+        raise
+    except Exception:  # leaving the block drops it, so that nothing of it stays in the error below
+        result = None
+    if result is None:
+        raise AnswerFailedError
+    return result
