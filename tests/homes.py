@@ -14,7 +14,18 @@ from errorfloor.catalogue.model import Table
 from errorfloor.engines import Engine, open_engine
 from errorfloor.sql import Layout, denominator, needed, scan, stored_layout
 from errorfloor.sql.fixed_width import RAISED
-from errorfloor.sql.plan import Always, Column, Compare, Key, Literal, Missing, Not, Output, Question, all_of
+from errorfloor.sql.plan import (
+    Always,
+    Compare,
+    GroupKey,
+    Literal,
+    Missing,
+    Not,
+    Question,
+    QuestionOutput,
+    TableColumn,
+    all_of,
+)
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.vault import Snapshot
 from exact_formulas import exact_value
@@ -23,20 +34,20 @@ from plan_values import FUNCTIONS, number, real, scalar, truth
 ALWAYS = Always()
 NEVER = Compare("=", Polynomial.constant(1), Polynomial.constant(2))
 
-ID = Column(0, "id", "number", step=Fraction(1))
-TOWN = Column(0, "town", "text", nullable=True)
-ROOMS = Column(0, "rooms", "number", step=Fraction(1), nullable=True)
-AREA = Column(0, "area", "number", step=Fraction(3, 8), nullable=True)
-DAY = Column(0, "day", "date", nullable=True)
-READ = Column(0, "read", "moment", nullable=True)
-SOLAR = Column(0, "solar", "flag", nullable=True)
-KWH = Column(0, "kwh", "number", private=True, step=Fraction(1, 1000))
-PEAK = Column(0, "peak", "number", private=True, step=Fraction(1, 7), nullable=True)
+ID = TableColumn(0, "id", "number", step=Fraction(1))
+TOWN = TableColumn(0, "town", "text", nullable=True)
+ROOMS = TableColumn(0, "rooms", "number", step=Fraction(1), nullable=True)
+AREA = TableColumn(0, "area", "number", step=Fraction(3, 8), nullable=True)
+DAY = TableColumn(0, "day", "date", nullable=True)
+READ = TableColumn(0, "read", "moment", nullable=True)
+SOLAR = TableColumn(0, "solar", "flag", nullable=True)
+KWH = TableColumn(0, "kwh", "number", private=True, step=Fraction(1, 1000))
+PEAK = TableColumn(0, "peak", "number", private=True, step=Fraction(1, 7), nullable=True)
 HOMES = [ID, TOWN, ROOMS, AREA, DAY, READ, SOLAR, KWH, PEAK]
 
-SIZE = Column(1, "size", "number", step=Fraction(3, 4))
-CLASS = Column(1, "class", "text", nullable=True)
-PRICE = Column(1, "price", "number", step=Fraction(1, 100), nullable=True)
+SIZE = TableColumn(1, "size", "number", step=Fraction(3, 4))
+CLASS = TableColumn(1, "class", "text", nullable=True)
+PRICE = TableColumn(1, "price", "number", step=Fraction(1, 100), nullable=True)
 CLASSES = [SIZE, CLASS, PRICE]
 
 TYPES = {"text": "text_type", "date": "date_type", "moment": "moment_type", "flag": "flag_type"}
@@ -203,7 +214,7 @@ class Town:
 
 
 def value_of(raw, scalar_or_column, layout):
-    polynomial = Polynomial.atom(scalar_or_column) if isinstance(scalar_or_column, Column) else scalar_or_column
+    polynomial = Polynomial.atom(scalar_or_column) if isinstance(scalar_or_column, TableColumn) else scalar_or_column
     if raw is None or scalar_or_column_type(scalar_or_column) != "number":
         return raw
     return Fraction(int(raw), denominator(polynomial, layout))
@@ -228,8 +239,8 @@ def question(outputs=(), keys=(), where=ALWAYS, joins=()):
         "1",
         tuple(joins),
         where,
-        tuple(Key(f"key{j}", value) for j, value in enumerate(keys)),
-        tuple(Output(f"out{j}", formula, "") for j, formula in enumerate(outputs)),
+        tuple(GroupKey(f"key{j}", value) for j, value in enumerate(keys)),
+        tuple(QuestionOutput(f"out{j}", formula, "") for j, formula in enumerate(outputs)),
         (),
         (),
         None,

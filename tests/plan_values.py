@@ -52,11 +52,11 @@ def number(polynomial: Polynomial, row: Row):
 
 def atom_value(atom, row: Row):
     match atom:
-        case plan.Column():
+        case plan.TableColumn():
             return row[atom.place, atom.name]
         case plan.Indicator():
             return Fraction(int(truth(atom.of, row) is True))
-        case plan.Floor():
+        case plan.RoundedDown():
             inner = number(atom.of, row)
             return None if inner is None else Fraction(floor(inner))
         case plan.DatePart():
@@ -98,7 +98,7 @@ def scalar(value, row: Row):
     match value:
         case Polynomial():
             return number(value, row)
-        case plan.Column():
+        case plan.TableColumn():
             return row[value.place, value.name]
         case plan.Literal():
             return value.value

@@ -7,15 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 import errorfloor.noise
-from errorfloor.cli.app import _register, app
+from errorfloor.cli.app import app
 from errorfloor.errors import IllPosedError, InputError
 
 runner = CliRunner()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def commands():
-    _register()
 
 
 def run(*arguments):

@@ -206,7 +206,7 @@ def test_a_transaction_that_another_came_between_is_done_again(postgresql_ledger
 
 
 def test_a_transaction_that_never_gets_through_is_given_up(postgresql_ledger_place, monkeypatch):
-    from errorfloor.ledger import database
+    from errorfloor.ledger import sql_ledger as database
 
     monkeypatch.setattr(database, "ATTEMPTS", 3)
     with postgresql_ledger_place.open() as ledger:

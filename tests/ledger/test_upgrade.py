@@ -9,7 +9,7 @@ from sqlalchemy import text
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import Account, Charge, Entry, FileAnchor, tables
 from errorfloor.ledger.entry import Head
-from errorfloor.ledger.sql_ledger import Database
+from errorfloor.ledger.sql_ledger import LedgerStore
 from errorfloor.ledger.upgrade import upgrade
 
 KWH, OWNERS = Account("meters", "kwh", '["north"]'), Account("meters", "", "")
@@ -49,7 +49,7 @@ ACCOUNTS = [
 
 def write_first(place):
     """Make a ledger of version 1, as that version did."""
-    database = Database(place.place, patience=5)
+    database = LedgerStore(place.place, patience=5)
     postgresql = database.path is None
     try:
         with database.engine.connect() as connection, connection.execution_options(mode="read").begin():
@@ -164,7 +164,7 @@ def test_a_damaged_older_or_unanchored_ledger_is_not_upgraded(sqlite_place):
     with pytest.raises(LedgerError, match="another record 2 than its anchor"):
         upgraded(sqlite_place)
     sqlite_place.anchor.write_bytes(kept)
-    database = Database(sqlite_place.place, patience=5)
+    database = LedgerStore(sqlite_place.place, patience=5)
     with database.engine.connect() as connection, connection.execution_options(mode="write").begin():
         connection.execute(text("UPDATE ledger_entries SET charges = replace(charges, '0.25', '0.125')"))
     database.close()

@@ -25,25 +25,25 @@ from errorfloor.sql.plan import (
     And,
     Apply,
     Call,
-    Column,
     Compare,
     Condition,
     Constant,
     Count,
     Covariance,
-    Floor,
     Formula,
+    GroupKey,
     Indicator,
-    Key,
     Missing,
     Not,
     Or,
-    Output,
     Plus,
     Power,
     Question,
+    QuestionOutput,
     Quotient,
+    RoundedDown,
     Sum,
+    TableColumn,
     Times,
     WeightedMean,
     walk,
@@ -51,12 +51,12 @@ from errorfloor.sql.plan import (
 from errorfloor.sql.polynomial import Node, Polynomial
 
 STEP = Fraction(1, 1000)
-X = Column(0, "x", "number", private=True, step=STEP)
-Y = Column(0, "y", "number", private=True, step=STEP)
-P = Column(0, "p", "number", step=Fraction(1, 4))
-Q = Column(0, "q", "number", step=Fraction(1))
-GROUP = Column(0, "place", "text")
-CELL = Column(0, "region", "text")
+X = TableColumn(0, "x", "number", private=True, step=STEP)
+Y = TableColumn(0, "y", "number", private=True, step=STEP)
+P = TableColumn(0, "p", "number", step=Fraction(1, 4))
+Q = TableColumn(0, "q", "number", step=Fraction(1))
+GROUP = TableColumn(0, "place", "text")
+CELL = TableColumn(0, "region", "text")
 PROMISED = {
     "argument": ARGUMENT_ERROR,
     "function": FUNCTION_ERROR,
@@ -102,8 +102,8 @@ class World:
     )
 
     def question(self, *formulas: Formula) -> Question:
-        outputs = tuple(Output(f"o{i}", formula, "") for i, formula in enumerate(formulas))
-        return Question("t", "1", (), ALWAYS, (Key("place", GROUP),), outputs, ("place",), (), None)
+        outputs = tuple(QuestionOutput(f"o{i}", formula, "") for i, formula in enumerate(formulas))
+        return Question("t", "1", (), ALWAYS, (GroupKey("place", GROUP),), outputs, ("place",), (), None)
 
     def facts(self, question: Question) -> Facts:
         """Count, add and compare in exact arithmetic, row by row."""
@@ -124,7 +124,7 @@ class World:
     def bounds(self, *formulas: Formula) -> Bounds:
         question = self.question(*formulas)
         facts = self.facts(question)
-        floors = {node: 10**7 for node in walk(question) if isinstance(node, Floor)}
+        floors = {node: 10**7 for node in walk(question) if isinstance(node, RoundedDown)}
         stored = Layout({X: 10**6, Y: 10**6, P: 10**6, Q: 10**6, **floors}, {}, rows=len(self.rows))
         counts: dict[tuple[int, int], int] = {}
         for row in self.rows:
@@ -194,11 +194,11 @@ def of_row(polynomial: Polynomial, row: Row, entries: Mapping[str, Any], kind: K
 
 def _atom(atom: Node, row: Row, entries: Mapping[str, Any], kind: Kind) -> Any:
     match atom:
-        case Column():
+        case TableColumn():
             return entries[atom.name] if atom.private else kind.number(row.public(atom.name))
         case Indicator():
             return kind.number(Fraction(holds(atom.of, row)))
-        case Floor():
+        case RoundedDown():
             return kind.number(Fraction(math.floor(of_row(atom.of, row, {}, EXACT))))
         case Call():
             argument = atom.argument

@@ -8,7 +8,7 @@ import pytest
 from pricing_reference import ALWAYS, PROMISED, Row, World, _mp_function, call, exactly, x
 
 from errorfloor.pricing import rows as walk
-from errorfloor.pricing.rows import Rows
+from errorfloor.pricing.rows import PricedRows
 from errorfloor.sql.plan import Call, Sum
 from errorfloor.sql.polynomial import Polynomial
 
@@ -48,7 +48,7 @@ def worst(polynomial: Polynomial) -> tuple[Any, float]:
                     computed = _mp_function(node.function, node.parameters, moved) * (1 + way * share)
                     found = max(found, abs(computed - exact))
     facts = WORLD.facts(WORLD.question(Sum(polynomial, ALWAYS)))
-    bound = Rows(polynomial, ALWAYS, facts, WORLD.ranges, {})._computed(node).error
+    bound = PricedRows(polynomial, ALWAYS, facts, WORLD.ranges, {})._computed(node).error
     return found, float(bound.max())
 
 

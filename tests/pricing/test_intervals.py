@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pricing_reference import _mp_function, exactly
 
 from errorfloor.pricing.functions import FUNCTIONS
-from errorfloor.pricing.interval import Interval, grouped_hull, grouped_sum
+from errorfloor.pricing.interval import Enclosure, grouped_hull, grouped_sum
 
 numbers = st.floats(-1e6, 1e6) | st.floats(-1e-300, 1e-300) | st.sampled_from([0.0, 1.0, -1.0, 1e300, -1e300])
 ends = st.tuples(numbers, numbers).map(sorted)
@@ -22,13 +22,13 @@ def inside(pair: list[float], share: float) -> float:
     return min(max(pair[0] + share * (pair[1] - pair[0]), pair[0]), pair[1])
 
 
-def holds(interval: Interval, value: Any) -> bool:
+def holds(interval: Enclosure, value: Any) -> bool:
     return bool(mpmath.mpf(float(interval.low)) <= value <= mpmath.mpf(float(interval.high)))
 
 
 @given(ends, ends, shares, shares)
 def test_arithmetic_contains_every_result(one: list[float], two: list[float], s: float, t: float) -> None:
-    a, b = Interval.of(*one), Interval.of(*two)
+    a, b = Enclosure.of(*one), Enclosure.of(*two)
     with mpmath.workdps(700):
         u, v = mpmath.mpf(inside(one, s)), mpmath.mpf(inside(two, t))
         assert holds(a + b, u + v)
@@ -41,7 +41,7 @@ def test_arithmetic_contains_every_result(one: list[float], two: list[float], s:
 
 @given(ends, shares, st.integers(0, 12))
 def test_powers_contain_every_result(pair: list[float], share: float, exponent: int) -> None:
-    result = Interval.of(*pair) ** exponent
+    result = Enclosure.of(*pair) ** exponent
     with mpmath.workdps(4000):
         assert holds(result, mpmath.mpf(inside(pair, share)) ** exponent)
     if exponent and exponent % 2 == 0:
@@ -51,7 +51,7 @@ def test_powers_contain_every_result(pair: list[float], share: float, exponent: 
 @given(st.fractions(), st.integers(1, 10**40))
 def test_fractions_lie_inside_and_tightly(value: Fraction, factor: int) -> None:
     for number in (value, value * factor, value / factor, Fraction(factor)):
-        found = Interval.exact(number)
+        found = Enclosure.exact(number)
         assert Fraction(float(found.low)) <= number <= Fraction(float(found.high))
         assert float(found.high) <= np.nextafter(np.nextafter(float(found.low), np.inf), np.inf)
 
@@ -69,7 +69,7 @@ def test_functions_contain_every_value_and_derivative(name: str, pair: list[floa
     if name in ("ln", "sqrt", "power", "reciprocal"):
         pair = sorted(map(abs, pair))
         assume(pair[0] > 1e-6)
-    argument = Interval.of(*pair)
+    argument = Enclosure.of(*pair)
     assert function.domain(argument, parameters).all()
     with mpmath.workdps(60):
         at = mpmath.mpf(inside(pair, share))
@@ -91,33 +91,33 @@ def test_functions_contain_every_value_and_derivative(name: str, pair: list[floa
 @pytest.mark.parametrize("name", ["ln", "sqrt", "reciprocal", "power"])
 def test_functions_know_where_they_have_no_derivative(name: str) -> None:
     function, parameters = FUNCTIONS[name], (Fraction(1, 2),) if name == "power" else ()
-    assert not function.domain(Interval.of(0.0, 1.0), parameters)
-    assert not function.domain(Interval.of(-1.0, 1.0), parameters)
-    assert function.domain(Interval.of(0.1, 1.0), parameters)
+    assert not function.domain(Enclosure.of(0.0, 1.0), parameters)
+    assert not function.domain(Enclosure.of(-1.0, 1.0), parameters)
+    assert function.domain(Enclosure.of(0.1, 1.0), parameters)
 
 
 def test_infinite_ends_stand_for_unknown_finite_numbers() -> None:
-    unknown = Interval.of(-np.inf, np.inf)
-    assert (Interval.of(0.0, 1.0) * Interval.of(0.0, np.inf)).low == 0
+    unknown = Enclosure.of(-np.inf, np.inf)
+    assert (Enclosure.of(0.0, 1.0) * Enclosure.of(0.0, np.inf)).low == 0
     assert (unknown + unknown).low == -np.inf
-    assert (unknown * Interval.of(1.0, 2.0)).high == np.inf
-    assert np.isinf((Interval.of(1.0, 1.0) / Interval.of(-1.0, 1.0)).low)
-    assert (Interval.of(1e308, 1e308) + Interval.of(1e308, 1e308)).high == np.inf
-    assert (Interval.of(1e308, 1e308) + Interval.of(1e308, 1e308)).low < np.inf
+    assert (unknown * Enclosure.of(1.0, 2.0)).high == np.inf
+    assert np.isinf((Enclosure.of(1.0, 1.0) / Enclosure.of(-1.0, 1.0)).low)
+    assert (Enclosure.of(1e308, 1e308) + Enclosure.of(1e308, 1e308)).high == np.inf
+    assert (Enclosure.of(1e308, 1e308) + Enclosure.of(1e308, 1e308)).low < np.inf
 
 
 def test_nan_is_never_taken_for_a_number() -> None:
-    for broken in (Interval.of(np.nan, 1.0), Interval.of(0.0, np.nan)):
-        assert (broken * Interval.of(2.0, 3.0)).low == -np.inf
-        assert (broken * Interval.of(2.0, 3.0)).high == np.inf
+    for broken in (Enclosure.of(np.nan, 1.0), Enclosure.of(0.0, np.nan)):
+        assert (broken * Enclosure.of(2.0, 3.0)).low == -np.inf
+        assert (broken * Enclosure.of(2.0, 3.0)).high == np.inf
 
 
 @given(st.lists(st.tuples(st.floats(-1e9, 1e9), st.integers(0, 3)), min_size=1, max_size=40))
 def test_sums_and_hulls_of_groups_contain_the_exact_ones(items: list[tuple[float, int]]) -> None:
     values = np.array([value for value, _ in items])
     group = np.array([place for _, place in items])
-    total = grouped_sum(Interval(values, values), group, 4)
-    hull = grouped_hull(Interval(values, values), group, 4)
+    total = grouped_sum(Enclosure(values, values), group, 4)
+    hull = grouped_hull(Enclosure(values, values), group, 4)
     for place in set(group.tolist()):
         members = [Fraction(value) for value, mine in items if mine == place]
         assert Fraction(float(total.low[place])) <= sum(members) <= Fraction(float(total.high[place]))

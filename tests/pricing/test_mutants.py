@@ -21,12 +21,12 @@ from errorfloor.pricing import (
     weighted_mean,
 )
 from errorfloor.pricing.forms import Form
-from errorfloor.pricing.interval import UNIT, ZERO, Interval
-from errorfloor.pricing.rows import Rows
-from errorfloor.pricing.scene import Bound, Scene, Storage
+from errorfloor.pricing.interval import UNIT, ZERO, Enclosure
+from errorfloor.pricing.rows import PricedRows
+from errorfloor.pricing.scene import FormulaBound, Scene, Storage
 
 Patch = Callable[[pytest.MonkeyPatch], None]
-HALF = Interval.of(0.5, 0.5)
+HALF = Enclosure.of(0.5, 0.5)
 
 
 def _put(place: Any, name: str, wrong: Any) -> Patch:
@@ -45,7 +45,7 @@ def _half_slope(name: str) -> Patch:
 
 def _only_low(name: str) -> Patch:
     value = functions.FUNCTIONS[name].value
-    return _function(name, value=lambda x, parameters: Interval(value(x, parameters).low, value(x, parameters).low))
+    return _function(name, value=lambda x, parameters: Enclosure(value(x, parameters).low, value(x, parameters).low))
 
 
 def _changed(place: Any, name: str, change: Callable[[Any], Any]) -> Patch:
@@ -60,14 +60,14 @@ def _derivative_without_exponent(self: Form, by: Any) -> Form:
 
 
 RIGHT_DERIVATIVE = Form.derivative
-RIGHT_DIVIDED = Rows._divided
+RIGHT_DIVIDED = PricedRows._divided
 
 
-def _slope_without_functions(self: Rows, form: Form, column: Any) -> Interval:
+def _slope_without_functions(self: PricedRows, form: Form, column: Any) -> Enclosure:
     return self._enclosure(form.derivative(column))
 
 
-def _slope_without_function(self: Rows, form: Form, column: Any) -> Interval:
+def _slope_without_function(self: PricedRows, form: Form, column: Any) -> Enclosure:
     """Forget f′ in the chain rule."""
     total = self._enclosure(form.derivative(column))
     for call in form.variables:
@@ -77,20 +77,20 @@ def _slope_without_function(self: Rows, form: Form, column: Any) -> Interval:
     return total
 
 
-def _without_last_box(self: Rows, ranges: Any, most: int) -> Any:
+def _without_last_box(self: PricedRows, ranges: Any, most: int) -> Any:
     boxes = RIGHT_DIVIDED(self, ranges, most)
     return {column: box[:, :-1] if box.low.size > 1 else box for column, box in boxes.items()}
 
 
-def _middle_only(self: Form, public: Any, value: Any) -> Interval:
+def _middle_only(self: Form, public: Any, value: Any) -> Enclosure:
     return self._natural(public, lambda atom: value(atom).middle)
 
 
-def _plus_of_one(one: Bound, two: Bound, scene: Scene) -> Bound:
+def _plus_of_one(one: FormulaBound, two: FormulaBound, scene: Scene) -> FormulaBound:
     return replace(one, value=one.value + two.value, defined=one.defined & two.defined)
 
 
-def _times_of_one(one: Bound, two: Bound, scene: Scene) -> Bound:
+def _times_of_one(one: FormulaBound, two: FormulaBound, scene: Scene) -> FormulaBound:
     there = two.value[scene.facts.group]
     slopes = {name: slope * there for name, slope in one.slopes.items()}
     return replace(RIGHT_TIMES(one, two, scene), slopes=slopes)
@@ -104,46 +104,48 @@ RIGHT_TIMES, RIGHT_QUOTIENT, RIGHT_POWER, RIGHT_APPLY = (
 )
 
 
-def _without_error(bound: Bound) -> Bound:
+def _without_error(bound: FormulaBound) -> FormulaBound:
     return replace(bound, error=bound.error * 1e-3)
 
 
-def _half_move(bound: Bound) -> Bound:
+def _half_move(bound: FormulaBound) -> FormulaBound:
     return replace(bound, move=bound.move * 0.5)
 
 
-def _move_of_one(rule: Callable[[Bound, Bound, Scene], Bound]) -> Callable[[Bound, Bound, Scene], Bound]:
+def _move_of_one(
+    rule: Callable[[FormulaBound, FormulaBound, Scene], FormulaBound],
+) -> Callable[[FormulaBound, FormulaBound, Scene], FormulaBound]:
     return lambda one, two, scene: replace(
         rule(one, two, scene), move=rule(one, replace(two, move=0 * two.move), scene).move
     )
 
 
-def _quotient_of_numerator(node: Any, scene: Scene) -> Bound:
+def _quotient_of_numerator(node: Any, scene: Scene) -> FormulaBound:
     right = RIGHT_QUOTIENT(node, scene)
     above, below = (formulas.formula_bound(part, scene) for part in (node.numerator, node.denominator))
     under = below.value[scene.facts.group]
     return replace(right, slopes={name: slope / under for name, slope in above.slopes.items()})
 
 
-def _power_without_exponent(node: Any, scene: Scene) -> Bound:
+def _power_without_exponent(node: Any, scene: Scene) -> FormulaBound:
     right = RIGHT_POWER(node, scene)
-    share = Interval.exact(Fraction(1, node.exponent))
+    share = Enclosure.exact(Fraction(1, node.exponent))
     return replace(right, slopes={name: slope * share for name, slope in right.slopes.items()})
 
 
-def _apply_without_chain(node: Any, scene: Scene) -> Bound:
+def _apply_without_chain(node: Any, scene: Scene) -> FormulaBound:
     inner = formulas.formula_bound(node.argument, scene)
     return replace(RIGHT_APPLY(node, scene), slopes=inner.slopes)
 
 
-def _all_rows_count(self: Scene, found_rows: Rows, found: Interval, where: Any) -> Interval:
+def _all_rows_count(self: Scene, found_rows: PricedRows, found: Enclosure, where: Any) -> Enclosure:
     low, high = np.zeros(len(self.facts.rows)), np.zeros(len(self.facts.rows))
     low[found_rows.active], high[found_rows.active] = found.low, found.high
-    return Interval(low, high)
+    return Enclosure(low, high)
 
 
-def _rounded_to_nearest(results: list[Any], *_: Any) -> Interval:
-    return Interval(np.minimum.reduce(results), np.maximum.reduce(results))
+def _rounded_to_nearest(results: list[Any], *_: Any) -> Enclosure:
+    return Enclosure(np.minimum.reduce(results), np.maximum.reduce(results))
 
 
 def _mean_charge(values: Any, place: Any, count: int) -> Any:
@@ -162,7 +164,7 @@ MUTANTS: dict[str, tuple[Patch, str]] = {
     "quotients rounded to nearest": (_put(interval, "_outwards", _rounded_to_nearest), "thirds"),
     "constants rounded to nearest": (_put(interval, "_below", lambda double, value: double), "weighted thirds"),
     "even powers without a turn": (
-        _put(Interval, "__pow__", lambda self, k: Interval(self.low**k, self.high**k)),
+        _put(Enclosure, "__pow__", lambda self, k: Enclosure(self.low**k, self.high**k)),
         "squares",
     ),
     "groups add one part": (
@@ -171,12 +173,12 @@ MUTANTS: dict[str, tuple[Patch, str]] = {
     ),
     # the walk over a row
     "derivative without exponent": (_put(Form, "derivative", _derivative_without_exponent), "squares"),
-    "chain rule without functions": (_put(Rows, "_slope", _slope_without_functions), "exp"),
-    "chain rule without f′": (_put(Rows, "_slope", _slope_without_function), "exp"),
-    "boxes leave a gap": (_put(Rows, "_divided", _without_last_box), "exp"),
+    "chain rule without functions": (_put(PricedRows, "_slope", _slope_without_functions), "exp"),
+    "chain rule without f′": (_put(PricedRows, "_slope", _slope_without_function), "exp"),
+    "boxes leave a gap": (_put(PricedRows, "_divided", _without_last_box), "exp"),
     "enclosure at the middle": (_put(Form, "enclosure", _middle_only), "cancelling"),
     "public factor at its least": (
-        _changed(Rows, "_coefficient", lambda found: Interval(found.low, found.low)),
+        _changed(PricedRows, "_coefficient", lambda found: Enclosure(found.low, found.low)),
         "sum with public factors",
     ),
     "every row counts": (_put(Scene, "at_parts", _all_rows_count), "sum of some rows"),
@@ -194,11 +196,11 @@ MUTANTS: dict[str, tuple[Patch, str]] = {
         )
     },
     "waves without a crest": (
-        _put(functions, "_wave", lambda a, b, x, crest: Interval(np.minimum(a, b), np.maximum(a, b))),
+        _put(functions, "_wave", lambda a, b, x, crest: Enclosure(np.minimum(a, b), np.maximum(a, b))),
         "crest",
     ),
     "greatest never undecided": (
-        _function("greatest", slope=lambda x, c: functions._greatest_slope(Interval(x.low, x.low), c)),
+        _function("greatest", slope=lambda x, c: functions._greatest_slope(Enclosure(x.low, x.low), c)),
         "deviation",
     ),
     # aggregates
@@ -224,7 +226,7 @@ MUTANTS: dict[str, tuple[Patch, str]] = {
         "weighted mean",
     ),
     "pull is forgotten for light rows": (
-        _put(weighted_mean, "_pulled", lambda w, r: Interval(r, r) / Interval(w + 2 * r, w + 2 * r) ** 2),
+        _put(weighted_mean, "_pulled", lambda w, r: Enclosure(r, r) / Enclosure(w + 2 * r, w + 2 * r) ** 2),
         "weighted mean",
     ),
     # formulas
@@ -234,7 +236,7 @@ MUTANTS: dict[str, tuple[Patch, str]] = {
     "power rule without exponent": (_put(formulas, "_power", _power_without_exponent), "power of a mean"),
     "formula without chain rule": (_put(formulas, "_apply", _apply_without_chain), "exp of a mean"),
     # how far a row moves it
-    "rows move half as far": (_changed(Rows, "move", lambda move: move * 0.5), "above"),
+    "rows move half as far": (_changed(PricedRows, "move", lambda move: move * 0.5), "above"),
     "variance moves half as far": (_changed(covariance, "_moved", lambda move: move * 0.5), "variance"),
     "weighted mean moves half as far": (_changed(formulas, "weighted_mean_bound", _half_move), "weighted mean"),
     "move of one summand": (_put(formulas, "_plus", _move_of_one(formulas._plus)), "two columns"),
@@ -246,10 +248,10 @@ MUTANTS: dict[str, tuple[Patch, str]] = {
     "no rounding to the grid": (_put(rows, "ROUNDING_ERROR", 0.0), "exp"),
     "no error of arguments": (_put(rows, "ARGUMENT_ERROR", 0.0), "fast wave"),
     "errors of rows do not add": (
-        _changed(Rows, "error", lambda error: error / 12),
+        _changed(PricedRows, "error", lambda error: error / 12),
         "many rows",
     ),
-    "inner errors vanish": (_put(Rows, "_error", lambda self, form: np.zeros(())), "nested roots"),
+    "inner errors vanish": (_put(PricedRows, "_error", lambda self, form: np.zeros(())), "nested roots"),
     "covariance without error": (
         _changed(formulas, "covariance_bound", _without_error),
         "covariance of functions",

@@ -25,12 +25,12 @@ from errorfloor.sql.plan import (
     Condition,
     Count,
     Covariance,
-    Floor,
     Formula,
     Indicator,
     Plus,
     Power,
     Quotient,
+    RoundedDown,
     Sum,
     Times,
     WeightedMean,
@@ -46,7 +46,16 @@ conditions: st.SearchStrategy[Condition] = st.sampled_from(
     [ALWAYS, ALWAYS, Compare("<=", Polynomial.constant(1), q), Compare("<", p, Polynomial.constant(2))]
 )
 leaves = st.sampled_from(
-    [x, x, y, y, p, q, Polynomial.atom(Indicator(Compare("<", q, Polynomial.constant(2)))), Polynomial.atom(Floor(p))]
+    [
+        x,
+        x,
+        y,
+        y,
+        p,
+        q,
+        Polynomial.atom(Indicator(Compare("<", q, Polynomial.constant(2)))),
+        Polynomial.atom(RoundedDown(p)),
+    ]
 )
 
 

@@ -62,8 +62,10 @@ def subclasses(kind):
 def test_command_line_reference_is_current():
     module = script("write_cli_reference")
     assert module.TARGET.read_text() == module.reference(), "run scripts/write_cli_reference.py"
-    from errorfloor.cli.app import app
+    from errorfloor.cli.app import COMMANDS, app, loaded
 
+    for name, (_, words) in COMMANDS.items():
+        assert loaded(name).help.partition("\n\n")[0].replace("\n", " ") == words, "app.py lists what help says of it"
     named = {(command.callback.__name__,) for command in app.registered_commands}
     for group in app.registered_groups:
         named.add((group.name,))

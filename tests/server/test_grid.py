@@ -14,7 +14,7 @@ from errorfloor.errors import AnswerFailedError, InputError
 from errorfloor.server import questions
 from errorfloor.server.course import Course
 from errorfloor.server.failures import DoorError
-from errorfloor.server.grid import COARSE, Grid
+from errorfloor.server.grid import COARSE, TimeGrid
 from errorfloor.server.threads import Threads
 from errorfloor.service.preparation import Prepared
 from serving import served
@@ -59,13 +59,13 @@ def test_times_on_the_grid_are_the_first_powers_that_are_not_too_early(ratio):
     chance = random.Random(5)
     for _ in range(2000):
         cost, passed = 10 ** chance.uniform(-3, 2), 10 ** chance.uniform(-5, 4)
-        time = Grid(ratio).after(passed, cost=cost)
+        time = TimeGrid(ratio).after(passed, cost=cost)
         steps = math.log(time / cost) / math.log(ratio)
         assert time >= passed
         assert abs(steps - round(steps)) < 1e-6
         assert time == cost or time < passed * ratio * (1 + 1e-8)
     with pytest.raises(InputError, match="must be above 1"):
-        Grid(1.0)
+        TimeGrid(1.0)
 
 
 def on_the_grid(course, cost):

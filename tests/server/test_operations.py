@@ -14,7 +14,7 @@ import pytest
 
 from errorfloor.errors import LedgerError
 from errorfloor.server import audit as auditing
-from errorfloor.server.audit import MOST_LINES, Audit
+from errorfloor.server.audit import MOST_LINES, AuditLog
 from errorfloor.server.visit import Visit
 from errorfloor.service import open_database
 from serving import served, start_server, write_pay
@@ -111,7 +111,7 @@ def test_log_says_from_where_and_joins_the_ledger(server, analyst, database):
 
 
 def test_log_is_opened_anew_when_told(tmp_path):
-    path, audit = tmp_path / "audit.log", Audit(tmp_path / "audit.log")
+    path, audit = tmp_path / "audit.log", AuditLog(tmp_path / "audit.log")
     write(audit, "first")
     wait_for(path.read_text)
     path.rename(tmp_path / "old.log")
@@ -125,7 +125,7 @@ def test_full_disk_tears_no_line_and_loses_none(tmp_path, monkeypatch):
     path, honest = tmp_path / "audit.log", os.write
     path.write_text('{"request": "cut')  # by a crash before
     path.chmod(0o600)
-    audit = Audit(path)
+    audit = AuditLog(path)
 
     tried = []
 
@@ -149,7 +149,7 @@ def test_full_disk_tears_no_line_and_loses_none(tmp_path, monkeypatch):
 def test_pipe_that_nobody_reads_stops_nobody(monkeypatch):
     reading, writing = os.pipe()
     monkeypatch.setattr(auditing, "sys", SimpleNamespace(stderr=SimpleNamespace(fileno=lambda: writing)))
-    audit = Audit(None)
+    audit = AuditLog(None)
     for number in range(MOST_LINES + 3000):
         write(audit, str(number))
     assert audit.lost > 0

@@ -152,7 +152,7 @@ def test_request_under_way_is_finished_before_the_server_stops(tmp_path):
 EARLY = """
 import os, signal, sys
 from pathlib import Path
-from errorfloor.server.running import Plan, listen, serve
+from errorfloor.server.running import ServingPlan, listen, serve
 from errorfloor.server.settings import Settings
 
 def ready():
@@ -161,7 +161,7 @@ def ready():
 if __name__ == "__main__":
     taken, settings = listen(Settings(port=0, workers=int(sys.argv[3])))
     catalogue = Path(sys.argv[1])
-    serve(Plan(catalogue, settings, catalogue.parent / "tokens.json"), taken, ready)
+    serve(ServingPlan(catalogue, settings, catalogue.parent / "tokens.json"), taken, ready)
     print("stopped")
 """
 
@@ -180,13 +180,14 @@ def test_a_signal_that_comes_as_soon_as_the_server_is_ready_stops_it(catalogue, 
 ORPHANS = """
 import sys
 from pathlib import Path
-from errorfloor.server.running import Plan, listen, serve
+from errorfloor.server.running import ServingPlan, listen, serve
 from errorfloor.server.settings import Settings
 
 if __name__ == "__main__":
     taken, settings = listen(Settings(port=0, workers=2))
     catalogue = Path(sys.argv[1])
-    serve(Plan(catalogue, settings, catalogue.parent / "tokens.json"), taken, lambda: print(settings.port, flush=True))
+    plan = ServingPlan(catalogue, settings, catalogue.parent / "tokens.json")
+    serve(plan, taken, lambda: print(settings.port, flush=True))
 """
 
 

@@ -7,12 +7,12 @@ import pytest
 
 import errorfloor as ef
 from errorfloor.errors import IllPosedError
-from errorfloor.server.designing import Wanted
+from errorfloor.server.designing import WantedDesign
 from errorfloor.server.failures import DoorError
 from errorfloor.server.workshop import Workshop
 
-INTERVAL = Wanted.model_validate({"support": {"kind": "Interval", "low": -0.5, "high": 0.5}})
-LINE = Wanted.model_validate({"support": {"kind": "Reals", "dimension": 1}})
+INTERVAL = WantedDesign.model_validate({"support": {"kind": "Interval", "low": -0.5, "high": 0.5}})
+LINE = WantedDesign.model_validate({"support": {"kind": "Reals", "dimension": 1}})
 
 
 def test_process_is_made_when_needed_and_anew_when_it_died():

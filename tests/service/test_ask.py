@@ -12,7 +12,7 @@ import pytest
 import errorfloor as ef
 from errorfloor.errors import AllowanceError, CatalogueError, EngineError, InputError, RefusedError
 from errorfloor.ledger import MemoryLedger
-from errorfloor.pricing.rows import MOST_NUMBERS, Rows
+from errorfloor.pricing.rows import MOST_NUMBERS, PricedRows
 from town import DAYS, HOUSEHOLDS, open_town, private_columns, public_columns, write_town
 
 AVERAGE = "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff"
@@ -402,14 +402,14 @@ def test_the_vault_is_for_its_owner_only(town):
 def test_the_work_of_pricing_is_shared_among_the_outputs_of_a_question(town, monkeypatch):
     """So that a long question takes as long as a short one; coarser boxes only cost tightness."""
     largest = []
-    divided = Rows._divided
+    divided = PricedRows._divided
 
     def watched(self, ranges, most):
         boxes = divided(self, ranges, most)
         largest.append(self.active.size * max(box.low.size for box in boxes.values()))
         return boxes
 
-    monkeypatch.setattr(Rows, "_divided", watched)
+    monkeypatch.setattr(PricedRows, "_divided", watched)
     many = ", ".join(f"avg(tanh(kwh * area / 1000 + peak * {i})) AS a{i}" for i in range(1, 9))
     town.price(f"SELECT household, day, {many} FROM meters GROUP BY household, day", max_error=1e12)
     assert len(largest) == 8

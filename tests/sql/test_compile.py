@@ -15,32 +15,32 @@ from errorfloor.sql import Layout, denominator, facts, needed, owners, scan, sto
 from errorfloor.sql.plan import (
     Always,
     Call,
-    Column,
     Compare,
     Count,
     Covariance,
     DatePart,
-    Floor,
+    GroupKey,
     Indicator,
-    Key,
     Literal,
     Matches,
-    Output,
     Question,
+    QuestionOutput,
     Quotient,
+    RoundedDown,
     Sum,
+    TableColumn,
 )
 from errorfloor.sql.polynomial import ONE, Polynomial
 from errorfloor.vault import Snapshot
 
 ALWAYS = Always()
 DIALECTS = [DuckDBDialect(), PostgreSQLDialect(), SparkDialect()]
-TARIFF = Column(0, "tariff", "text", nullable=True)
-DAY = Column(0, "day", "date", nullable=True)
-ROOMS = Column(0, "rooms", "number", step=Fraction(1), nullable=True)
-EMPTY = Column(0, "empty", "number", step=Fraction(1), nullable=True)
-KWH = Column(0, "kwh", "number", private=True, step=Fraction(1, 1000))
-FINE = Column(0, "fine", "number", private=True, step=Fraction(1, 2**20))
+TARIFF = TableColumn(0, "tariff", "text", nullable=True)
+DAY = TableColumn(0, "day", "date", nullable=True)
+ROOMS = TableColumn(0, "rooms", "number", step=Fraction(1), nullable=True)
+EMPTY = TableColumn(0, "empty", "number", step=Fraction(1), nullable=True)
+KWH = TableColumn(0, "kwh", "number", private=True, step=Fraction(1, 1000))
+FINE = TableColumn(0, "fine", "number", private=True, step=Fraction(1, 2**20))
 kwh, fine, rooms = Polynomial.atom(KWH), Polynomial.atom(FINE), Polynomial.atom(ROOMS)
 
 TABLE = Table.model_validate(
@@ -68,8 +68,8 @@ def question(*formulas, keys=(), where=ALWAYS):
         "1",
         (),
         where,
-        tuple(Key(f"key{j}", key) for j, key in enumerate(keys)),
-        tuple(Output(f"out{j}", formula, "") for j, formula in enumerate(formulas)),
+        tuple(GroupKey(f"key{j}", key) for j, key in enumerate(keys)),
+        tuple(QuestionOutput(f"out{j}", formula, "") for j, formula in enumerate(formulas)),
         (),
         (),
         None,
@@ -207,7 +207,7 @@ def test_denominator_is_the_least_that_makes_integers():
 
 
 def test_stored_layout_bounds_follow_from_declarations_and_extents():
-    week, floor = DatePart("week", DAY), Floor(rooms * Fraction(-7, 2) + Fraction(1, 3))
+    week, floor = DatePart("week", DAY), RoundedDown(rooms * Fraction(-7, 2) + Fraction(1, 3))
     asked = question(
         Sum(kwh * fine, ALWAYS),
         Count(Compare("<", Polynomial.atom(floor), Polynomial.atom(week))),

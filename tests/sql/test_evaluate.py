@@ -15,7 +15,6 @@ from errorfloor.sql.plan import (
     Always,
     Apply,
     Call,
-    Column,
     Compare,
     Constant,
     Count,
@@ -24,6 +23,7 @@ from errorfloor.sql.plan import (
     Power,
     Quotient,
     Sum,
+    TableColumn,
     Times,
     WeightedMean,
 )
@@ -32,8 +32,8 @@ from exact_formulas import exact_value
 
 ALWAYS = Always()
 OTHER = Compare("<", Polynomial.constant(1), Polynomial.constant(2))
-X = Column(0, "x", "number", private=True, step=Fraction(1, 1000))
-Y = Column(0, "y", "number", private=True, step=Fraction(3, 7))
+X = TableColumn(0, "x", "number", private=True, step=Fraction(1, 1000))
+Y = TableColumn(0, "y", "number", private=True, step=Fraction(3, 7))
 E = Call("exp", (), Polynomial.atom(X))
 x, y, e = Polynomial.atom(X), Polynomial.atom(Y), Polynomial.atom(E)
 LAYOUT = Layout({X: 10**6, Y: 10**6, E: 2**40}, {E: 12}, rows=1000)

@@ -16,7 +16,6 @@ from errorfloor.sql.plan import (
     Count,
     Covariance,
     DatePart,
-    Floor,
     Indicator,
     Join,
     Literal,
@@ -27,6 +26,7 @@ from errorfloor.sql.plan import (
     Plus,
     Power,
     Quotient,
+    RoundedDown,
     Sum,
     Times,
     Truncated,
@@ -128,8 +128,8 @@ KEYS = {
     "text": [TOWN],
     "number": [area],
     "polynomial": [area * Fraction(2, 3) - rooms * rooms + Fraction(1, 6)],
-    "floor": [of(Floor(area * Fraction(1, 10) - Fraction(1, 3)))],
-    "floor of whole numbers": [of(Floor(rooms * 3 - 1))],
+    "floor": [of(RoundedDown(area * Fraction(1, 10) - Fraction(1, 3)))],
+    "floor of whole numbers": [of(RoundedDown(rooms * 3 - 1))],
     "parts": [of(DatePart(part, DAY)) for part in ("year", "quarter", "isodow")],
     "more parts": [of(DatePart("week", READ)) + of(DatePart("dayofyear", DAY)) * 100, of(DatePart("month", READ))],
     "hours": [of(DatePart("hour", READ)) * 60 + of(DatePart("minute", READ)), of(DatePart("day", READ))],
@@ -187,7 +187,7 @@ FORMULAS = {
     "polynomial": Sum((kwh - 10) ** 3 + peak * kwh * 7 - rooms * area * kwh, HAS_ALL),
     "large products": Sum(peak * peak * peak - peak * peak * kwh, HAS_PEAK),
     "indicators": Sum(of(Indicator(CONDITIONS["or"])) * peak + of(Indicator(CONDITIONS["pattern"])), HAS_PEAK),
-    "parts": Sum(kwh * of(DatePart("isodow", DAY)) - of(Floor(area * Fraction(-1, 7))) * kwh, HAS_ALL),
+    "parts": Sum(kwh * of(DatePart("isodow", DAY)) - of(RoundedDown(area * Fraction(-1, 7))) * kwh, HAS_ALL),
     "population covariance": Covariance(kwh, peak, HAS_PEAK, False),
     "sample covariance": Covariance(kwh * rooms, kwh - area, HAS_ALL, True),
     "variance": Covariance(kwh, kwh, ALWAYS, True),
@@ -279,7 +279,7 @@ def test_facts_are_those_of_the_public_columns(town):
 
 @pytest.mark.parametrize("owner", [TOWN, ROOMS, AREA], ids=["text", "whole number", "number"])
 def test_owners_are_counted_in_each_group(town, owner):
-    asked = question(keys=[SOLAR, of(Floor(area * Fraction(1, 50)))], where=CONDITIONS["not"])
+    asked = question(keys=[SOLAR, of(RoundedDown(area * Fraction(1, 50)))], where=CONDITIONS["not"])
     table = town.engine.query(owners(asked, town.snapshots, owner, town.engine.dialect))
     layout = town.layout(asked)
     found = {

@@ -12,16 +12,14 @@ from errorfloor.sql.plan import (
     AsDate,
     Call,
     Choice,
-    Column,
     Compare,
     Constant,
     Count,
     Covariance,
     DatePart,
-    Floor,
+    GroupKey,
     Indicator,
     Join,
-    Key,
     Literal,
     Matches,
     Missing,
@@ -29,7 +27,9 @@ from errorfloor.sql.plan import (
     Ordering,
     Power,
     Quotient,
+    RoundedDown,
     Sum,
+    TableColumn,
     Truncated,
     WeightedMean,
     all_of,
@@ -40,15 +40,15 @@ from errorfloor.sql.plan import (
 from errorfloor.sql.polynomial import Polynomial
 from meters import ask, formula
 
-KWH = Column(0, "kwh", "number", private=True, step=Fraction(1, 1000))
-PEAK = Column(0, "peak", "number", private=True, step=Fraction(1, 100), nullable=True)
-INCOME = Column(0, "income", "number", private=True, step=Fraction(1))
-ROOMS = Column(0, "rooms", "number", step=Fraction(1), nullable=True)
-HOUSEHOLD = Column(0, "household", "number", step=Fraction(1))
-DAY = Column(0, "day", "date")
-READ_AT = Column(0, "read_at", "moment", nullable=True)
-TARIFF = Column(0, "tariff", "text", nullable=True)
-HEATED = Column(0, "heated", "flag", nullable=True)
+KWH = TableColumn(0, "kwh", "number", private=True, step=Fraction(1, 1000))
+PEAK = TableColumn(0, "peak", "number", private=True, step=Fraction(1, 100), nullable=True)
+INCOME = TableColumn(0, "income", "number", private=True, step=Fraction(1))
+ROOMS = TableColumn(0, "rooms", "number", step=Fraction(1), nullable=True)
+HOUSEHOLD = TableColumn(0, "household", "number", step=Fraction(1))
+DAY = TableColumn(0, "day", "date")
+READ_AT = TableColumn(0, "read_at", "moment", nullable=True)
+TARIFF = TableColumn(0, "tariff", "text", nullable=True)
+HEATED = TableColumn(0, "heated", "flag", nullable=True)
 ALWAYS = Always()
 
 x, y, z, r = (Polynomial.atom(column) for column in (KWH, PEAK, INCOME, ROOMS))
@@ -176,7 +176,7 @@ def test_other_quotients_of_sums_stay_quotients() -> None:
         ("kwh::double precision", x),
         ("rooms::int", r),
         ("CAST(heated AS INTEGER)", Polynomial.atom(Indicator(is_heated))),
-        ("floor(household / 10)", Polynomial.atom(Floor(Polynomial.atom(HOUSEHOLD) * Fraction(1, 10)))),
+        ("floor(household / 10)", Polynomial.atom(RoundedDown(Polynomial.atom(HOUSEHOLD) * Fraction(1, 10)))),
         ("floor(5.5) * kwh", x * 5),
         ("month(day)", Polynomial.atom(DatePart("month", DAY))),
     ],
@@ -288,7 +288,7 @@ def test_group_key_becomes(text: str, expected) -> None:
 
 
 def test_keys_can_be_named_by_alias_position_or_expression() -> None:
-    wanted = (Key("y", Polynomial.atom(DatePart("year", DAY))),)
+    wanted = (GroupKey("y", Polynomial.atom(DatePart("year", DAY))),)
     for group in ("y", "1", "year(day)", "Y", '"y"', "year(meters.day)"):
         assert ask(f"SELECT year(day) AS y, count(*) FROM meters GROUP BY {group}").keys == wanted
 
@@ -346,8 +346,8 @@ def test_comments_and_a_last_semicolon_are_fine() -> None:
 
 def test_join_compares_the_whole_row_key() -> None:
     question = ask("SELECT avg(kwh) FROM meters m LEFT JOIN weather w ON w.day = m.day AND m.region = w.region")
-    region = Column(0, "region", "text", nullable=True)
-    right = [Column(1, "day", "date", nullable=True), Column(1, "region", "text", nullable=True)]
+    region = TableColumn(0, "region", "text", nullable=True)
+    right = [TableColumn(1, "day", "date", nullable=True), TableColumn(1, "region", "text", nullable=True)]
     pairs = sorted(zip([DAY, region], right, strict=True), key=lambda pair: pair[1].encoded)
     assert question.joins == (Join("weather", "1", tuple(pairs), keep_unmatched=True),)
 
@@ -355,12 +355,12 @@ def test_join_compares_the_whole_row_key() -> None:
 def test_columns_of_a_left_joined_table_may_be_null_and_keys_of_an_inner_one_are_not() -> None:
     for kind, nullable in (("JOIN", False), ("LEFT JOIN", True)):
         question = ask(f"SELECT z.zone, count(*) FROM meters {kind} zones z USING (zone) GROUP BY z.zone")
-        assert question.keys[0].value == Column(1, "zone", "text", nullable=nullable)
+        assert question.keys[0].value == TableColumn(1, "zone", "text", nullable=nullable)
 
 
 def test_merged_column_is_the_left_one() -> None:
     question = ask("SELECT zone, count(*) FROM meters JOIN zones USING (zone) GROUP BY zone")
-    assert question.keys[0].value == Column(0, "zone", "text", nullable=True)
+    assert question.keys[0].value == TableColumn(0, "zone", "text", nullable=True)
 
 
 def test_tables_that_filter_and_rename_are_read_as_if_written_out() -> None:

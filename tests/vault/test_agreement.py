@@ -13,7 +13,7 @@ import pytest
 from errorfloor import vault
 from errorfloor.catalogue.model import Catalogue
 from errorfloor.engines import open_engine
-from errorfloor.vault.fixed_point import Grid
+from errorfloor.vault.fixed_point import StoredGrid
 
 NASTY = [
     0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -1.5, -2.5, 0.0005, 0.0015, 0.0025, -0.0005, 0.49999999999999994, 1.005, 0.285,
@@ -49,7 +49,7 @@ COLUMNS = {
 
 def expected(name, nulls, impute):
     values, _, (low, high), step = COLUMNS[name]
-    grid = Grid(step, int(low / step), int(high / step))
+    grid = StoredGrid(step, int(low / step), int(high / step))
     missing = None if nulls == "public" else int(impute / step)
     return [missing if x is None or math.isnan(x) else grid.steps(float(x)) for x in values]
 

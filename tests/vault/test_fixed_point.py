@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from errorfloor.catalogue import PrivateColumn, stored_distance
 from errorfloor.errors import CatalogueError
-from errorfloor.vault.fixed_point import Grid
+from errorfloor.vault.fixed_point import StoredGrid
 
 MOST = 2**40
 STEPS = st.one_of(
@@ -23,7 +23,7 @@ STEPS = st.one_of(
 @st.composite
 def grids(draw):
     low = draw(st.integers(-MOST, MOST - 1))
-    return Grid(draw(STEPS), low, draw(st.integers(low + 1, MOST)))
+    return StoredGrid(draw(STEPS), low, draw(st.integers(low + 1, MOST)))
 
 
 @st.composite
@@ -85,7 +85,7 @@ def test_estimate_of_the_source_is_one_of_the_stored_number(pair, estimate):
 def test_source_values_are_stored_no_farther_apart_than_is_stated(resolution, distance):
     """Every multiple of half a hundredth of a step in a range, in decimals: rounding ties are among them."""
     column = PrivateColumn(range=(0, 6), resolution=resolution, floor=1.0, distance=distance)
-    grid, unit = Grid(column.resolution, *column.steps), column.resolution / 200
+    grid, unit = StoredGrid(column.resolution, *column.steps), column.resolution / 200
     moved = round(Fraction(str(distance)) / unit)
     stored = [grid.steps(float(k * unit)) for k in range(int(6 / unit) + 1)]
     apart = max(one - two for one, two in zip(stored[moved:], stored, strict=False))
@@ -93,7 +93,7 @@ def test_source_values_are_stored_no_farther_apart_than_is_stated(resolution, di
 
 
 def test_ties_are_stored_one_step_farther_apart_than_they_are():
-    grid = Grid(Fraction(1, 100), 0, 5000)
+    grid = StoredGrid(Fraction(1, 100), 0, 5000)
     assert grid.steps(1.285) - grid.steps(1.275) == 2
     assert stored_distance(PrivateColumn(range=(0, 50), resolution="0.01", floor=2.0, distance=0.01)) == 0.02
 
@@ -105,4 +105,4 @@ def test_a_stored_distance_is_no_wider_than_the_range():
 @pytest.mark.parametrize("step", [Fraction(10**101), Fraction(1, 10**101)])
 def test_step_beyond_the_reach_of_doubles_is_refused(step):
     with pytest.raises(CatalogueError, match="at most 100 digits"):
-        Grid(step, 0, 10)
+        StoredGrid(step, 0, 10)

@@ -11,13 +11,87 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand, TyperGroup
 
 from errorfloor.cli.terminal import shows_unicode
 from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.version import __version__
 
+COMMANDS = {  # each with its module and what help says of it: nothing is loaded to list them
+    "audit": (
+        "audit",
+        "Let adversaries try to beat every declared floor, on generated rows; nothing of yours is touched or spent.",
+    ),
+    "counts": (
+        "counts",
+        "Design a noise table for counts: whole numbers, never below 0, never off by more than a bound.",
+    ),
+    "demo": ("demo", "Generate a year of meter readings, register it, and answer five questions with bounded noise."),
+    "design": (
+        "design",
+        "Find the noise that reveals least, and say what nobody can learn from an answer that carries it.",
+    ),
+    "price": (
+        "questions",
+        "Say what an answer would state and cost; nothing is charged, and no private column is read.",
+    ),
+    "ask": (
+        "questions",
+        "Answer a question: the table on standard output, what is certain and what it costs on standard error.",
+    ),
+    "erase": (
+        "erase",
+        "Erase a person: make the declared version without their rows, then destroy every snapshot that has them.",
+    ),
+    "init": ("init", "Write a commented catalogue from the names and types of a table's columns, and make a key file."),
+    "paper": (
+        "paper",
+        "Recompute every theorem, example and figure of the source paper, with a verdict on each; needs a clone.",
+    ),
+    "register": (
+        "register",
+        "Make a snapshot of each declared table in the vault: private values clamped, in fixed point; row "
+        "keys checked.",
+    ),
+    "release": (
+        "release",
+        "Write a copy of a table whose chosen columns carry bounded noise, and say what nobody can learn from it.",
+    ),
+    "serve": ("serve", "Serve questions and pages over HTTP until Ctrl+C; it finishes requests in progress first."),
+    "upgrade": (
+        "upgrade",
+        "Bring the ledger and the vault to this version: exported first, balances kept. Stop every server first.",
+    ),
+    "keys": ("keys", "Make, rotate and list keys; secrets are never shown."),
+    "ledger": ("ledger", "Show, check, export and restore the ledger of what has been spent."),
+    "tokens": ("tokens", "Make, list and revoke the tokens of a server; only hashes are kept."),
+}
+
+
+class Commands(TyperGroup):
+    """The commands; each is loaded, with all that it needs, when it is run."""
+
+    def __init__(self, *, commands: Any = None, **options: Any) -> None:
+        listed = {name: TyperCommand(name, help=words) for name, (_, words) in COMMANDS.items()}
+        super().__init__(commands={**listed, **(commands or {})}, **options)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Give the command itself, where only its words were there."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, loaded(name) if name in COMMANDS else found, rest
+
+
+def loaded(name: str) -> Any:
+    """Give a command; its module adds it to ``app``."""
+    import_module(f"errorfloor.cli.{COMMANDS[name][0]}")
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group.commands[name]
+
+
 app = typer.Typer(
     name="errorfloor",
+    cls=Commands,
     help="Answer questions about private numbers with bounded noise, and state what nobody can learn from the answers.",
     no_args_is_help=True,
     add_completion=False,
@@ -90,28 +164,3 @@ def _options(
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     """Answer questions about private numbers with bounded noise, and state what nobody can learn from the answers."""
-
-
-def _register() -> None:
-    """Load every command; each module adds its own to ``app``."""
-    for name in (
-        "audit",
-        "counts",
-        "demo",
-        "design",
-        "erase",
-        "init",
-        "keys",
-        "ledger",
-        "paper",
-        "questions",
-        "register",
-        "release",
-        "serve",
-        "tokens",
-        "upgrade",
-    ):
-        import_module(f"errorfloor.cli.{name}")
-
-
-_register()

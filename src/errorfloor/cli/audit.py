@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from errorfloor.attacks import audit as run_audit
+from errorfloor.attacks import audit_server
+from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, app, messages, print_json
 from errorfloor.errors import InputError
 
@@ -58,8 +61,6 @@ def audit(
             raise InputError("--url takes --token and --json alone: a catalogue, --serve, --attack, --plot are without")
         _running(url, token, as_json)
         return
-    from errorfloor.attacks import audit as run_audit
-    from errorfloor.catalogue import load
 
     declared = load(catalogue or Path("errorfloor.toml"))
     with _progress() as progress:
@@ -85,7 +86,6 @@ def audit(
 
 def _running(url: str, token: str | None, as_json: bool) -> None:
     """Audit a server that already runs."""
-    from errorfloor.attacks import audit_server
     from errorfloor.client import connect
 
     if token is None:

@@ -12,8 +12,13 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
+from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, Output, app, command, messages, print_json
 from errorfloor.errors import ErrorFloorError, MissingExtraError
+from errorfloor.identity import KeyRing
+from errorfloor.service import open_database
+from errorfloor.service.demo_table import demo_catalogue, make_demo_tables
+from errorfloor.service.registering import registering
 
 if TYPE_CHECKING:
     from errorfloor.service import Answer, Database
@@ -79,8 +84,6 @@ def demo(
     Shows each answer with the interval in which the truth certainly lies, what nobody can learn from it, what it costs,
     what is refused and why, and what can still be asked. A second run finds the same answers, free of charge.
     """
-    from errorfloor.service import open_database
-
     catalogue = prepare_demo(output)
     console = Console(quiet=as_json)
     report: dict[str, Any] = {"catalogue": str(catalogue), "answers": [], "refusals": []}
@@ -124,11 +127,6 @@ def demo(
 
 def prepare_demo(output: Path) -> Path:
     """Generate, declare and register, where this has not been done before."""
-    from errorfloor.catalogue import load
-    from errorfloor.identity import KeyRing
-    from errorfloor.service.demo_table import demo_catalogue, make_demo_tables
-    from errorfloor.service.registering import registering
-
     output.mkdir(parents=True, exist_ok=True)
     catalogue = output / "errorfloor.toml"
     if not catalogue.exists():

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+import errorfloor as ef
 from errorfloor.cli.app import AsJson, app, messages, parse_json, print_json
 from errorfloor.cli.supports import GRAMMAR, parse_range, parse_support
 from errorfloor.designer.progress import ProgressBar
@@ -42,8 +43,6 @@ def design(
 
     Example: errorfloor design --support=-0.5..0.5 --jacobian "[[0.01, 0.01]]" --range 0..50 --unit kWh
     """
-    import errorfloor as ef
-
     if plot is not None and plot.suffix.lower() not in ef.plots.FORMATS:
         raise InputError(f"--plot must end in {', '.join(ef.plots.FORMATS)}, got {plot}")
     chosen = parse_support(support)

@@ -5,8 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
+from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, app, counted, print_json
 from errorfloor.cli.questions import CatalogueFile
+from errorfloor.engines import open_engine
+from errorfloor.errors import InputError
+from errorfloor.ledger import open_ledger
+from errorfloor.service.description import answers_from
+from errorfloor.vault import erase as erase_person
+from errorfloor.vault import plan_erasure
 
 
 @app.command()
@@ -32,13 +39,6 @@ def erase(
 
     Example: errorfloor erase --table meters --where household=H0042 --yes
     """
-    from errorfloor.catalogue import load
-    from errorfloor.engines import open_engine
-    from errorfloor.ledger import open_ledger
-    from errorfloor.service.description import answers_from
-    from errorfloor.vault import erase as erase_person
-    from errorfloor.vault import plan_erasure
-
     declared, person = load(catalogue), _person(where)
     with open_ledger(declared.place, declared.folder) as ledger:
         with open_engine(declared.place, declared.folder, read_only=False) as engine:
@@ -68,8 +68,6 @@ def _person(where: list[str]) -> dict[str, str]:
     >>> _person(["household=H0042", "day=2013-01-01"])
     {'household': 'H0042', 'day': '2013-01-01'}
     """
-    from errorfloor.errors import InputError
-
     found = {}
     for text in where:
         column, mark, value = text.partition("=")

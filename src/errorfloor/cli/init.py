@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from errorfloor.catalogue import Place, Schema, draft
 from errorfloor.cli.app import AsJson, app, command, messages, print_json
+from errorfloor.engines import open_engine
+from errorfloor.engines.sources import kind_of
 from errorfloor.errors import InputError
+from errorfloor.identity import KeyRing
+from errorfloor.identity.keys import missing, used_with
 
 if TYPE_CHECKING:
     from errorfloor.catalogue import Place, Schema
@@ -41,8 +46,6 @@ def init(
 
     Example: errorfloor init --source meters.parquet --source households.parquet
     """
-    from errorfloor.catalogue import draft
-
     place = _place(engine, snapshots)
     replace = force or (bool(source) and _is_bare(output))
     if output.exists() and not replace:
@@ -70,8 +73,6 @@ def init(
 
 def _is_bare(output: Path) -> bool:
     """Tell whether a catalogue is one that was written without a table, and left as it was."""
-    from errorfloor.catalogue import draft
-
     try:
         text = output.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -80,8 +81,6 @@ def _is_bare(output: Path) -> bool:
 
 
 def _place(engine: str, snapshots: str | None) -> "Place":
-    from errorfloor.catalogue import Place
-
     if engine not in ENGINES:
         raise InputError(f"--engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     where = snapshots or ENGINES[engine]
@@ -94,9 +93,6 @@ def _place(engine: str, snapshots: str | None) -> "Place":
 
 def _schema(given: str, folder: Path, place: "Place") -> "Schema":
     """Read the names and types of a source's columns, by the engine that will read it where that costs nothing."""
-    from errorfloor.catalogue import Place, Schema
-    from errorfloor.engines import open_engine
-
     is_file = "::" in given or Path(given).suffix.lower() in FILES or Path(given).is_dir()
     if place.engine == "postgresql" and not is_file:
         with open_engine(place, folder) as engine, engine.reading(given) as opened:
@@ -118,8 +114,6 @@ def _from(folder: Path, given: str) -> str:
 
 
 def _guessed(engine: Any, path: Path) -> Mapping[str, str]:
-    from errorfloor.engines.sources import kind_of
-
     location = engine.dialect.literal(str(path.resolve()))
     guess = f"SELECT * FROM read_csv({location}, header = true, delim = ',', quote = '\"', escape = '\"') LIMIT 0"
     schema = engine.query(guess).schema
@@ -150,9 +144,6 @@ def _write(output: Path, text: str, mode: int, force: bool) -> None:
 
 def _make_key(path: Path) -> str | None:
     """Make the key file if there is none, and give the id of a key that was made."""
-    from errorfloor.identity import KeyRing
-    from errorfloor.identity.keys import missing, used_with
-
     if path.exists():
         messages.print(f"using the key file {path}, which is there already", highlight=False, soft_wrap=True)
         return None

@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.identity import KeyRing
+from errorfloor.identity.keys import used_with
 
 keys = typer.Typer(help="Make, rotate and list keys; secrets are never shown.", no_args_is_help=True)
 app.add_typer(keys, name="keys")
@@ -16,9 +18,6 @@ File = Annotated[Path, typer.Option("--file", help="The key file; only its owner
 @keys.command()
 def create(file: File, as_json: AsJson = False) -> None:
     """Make a key file with one fresh key; an existing file is never overwritten."""
-    from errorfloor.identity import KeyRing
-    from errorfloor.identity.keys import used_with
-
     used = used_with(file)
     ring = KeyRing.create(file)
     _show(ring.current.id, f"made {file} with key {ring.current.id}; back it up, and keep it from others", as_json)
@@ -35,8 +34,6 @@ def create(file: File, as_json: AsJson = False) -> None:
 @keys.command()
 def rotate(file: File, as_json: AsJson = False) -> None:
     """Add a fresh key and use it from now on; what older keys drew can still be drawn again."""
-    from errorfloor.identity import KeyRing
-
     fresh = KeyRing(file).rotate()
     _show(fresh.id, f"{file} now uses key {fresh.id}: new draws are new noise, and count as new answers", as_json)
 
@@ -44,8 +41,6 @@ def rotate(file: File, as_json: AsJson = False) -> None:
 @keys.command("list")
 def list_keys(file: File, as_json: AsJson = False) -> None:
     """List the ids of the keys in a file and when they were made; the last one is in use."""
-    from errorfloor.identity import KeyRing
-
     ring = KeyRing(file)
     if as_json:
         print_json([{"id": key.id, "created": key.created, "in_use": key is ring.current} for key in ring.keys])

@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from errorfloor.accounts import percent
+from errorfloor.catalogue import allowance, load, owner_allowance
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.errors import LedgerError
+from errorfloor.ledger import Charge, FileAnchor, Quotas, Record, open_ledger
+from errorfloor.ledger.entry import account_name
+from errorfloor.ledger.quotas import holder_parts, part
 
 if TYPE_CHECKING:
     from errorfloor.catalogue import Catalogue
@@ -25,8 +30,6 @@ FILE = Path("errorfloor.toml")
 @ledger.command()
 def show(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
     """Show what each account has spent, and which share of its allowance that is; then the quotas that apply now."""
-    from errorfloor.ledger.entry import account_name
-
     declared, book = _open(catalogue, read_only=True)
     with book:
         head, time, spent = book.head(), book.time(), book.accounts(holder=None)
@@ -63,8 +66,6 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Replay every record; compare the chain, the sums, the terms, the anchor and a checkpoint."""
-    from errorfloor.ledger import FileAnchor
-
     earlier = None
     if checkpoint is not None:
         earlier = FileAnchor(checkpoint).read()
@@ -91,8 +92,6 @@ def make_checkpoint(
     as_json: AsJson = False,
 ) -> None:
     """Print where the ledger stands: one line that fixes its whole history. Keep it apart from the ledger."""
-    from errorfloor.ledger import FileAnchor
-
     with _open(catalogue, accept=accept, read_only=not accept)[1] as book:
         head = book.head()
     if output is not None:
@@ -117,9 +116,6 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Fill a new ledger with the records of an export; an export older than the anchor is refused."""
-    from errorfloor.catalogue import load
-    from errorfloor.ledger import open_ledger
-
     declared = load(catalogue)
     with open_ledger(declared.place, declared.folder, accept=accept, restore=_records(source)) as book:
         head = book.head()
@@ -132,9 +128,6 @@ def restore(
 @ledger.command()
 def create(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
     """Make an empty ledger and its anchor if neither exists; errorfloor register does this by itself."""
-    from errorfloor.catalogue import load
-    from errorfloor.ledger import open_ledger
-
     declared = load(catalogue)
     with open_ledger(declared.place, declared.folder, create=True) as book:
         head = book.head()
@@ -165,16 +158,11 @@ def clock(
 
 
 def _open(catalogue: Path, accept: bool = False, read_only: bool = False) -> "tuple[Catalogue, SqlLedger]":
-    from errorfloor.catalogue import load
-    from errorfloor.ledger import open_ledger
-
     declared = load(catalogue)
     return declared, open_ledger(declared.place, declared.folder, accept=accept, read_only=read_only)
 
 
 def _records(source: Path) -> "Iterator[Record]":
-    from errorfloor.ledger import Record
-
     with source.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
@@ -188,10 +176,6 @@ def _records(source: Path) -> "Iterator[Record]":
 
 def _allowance(declared: "Catalogue", account: "Account") -> "Charge | None":
     """Give what the catalogue allows an account; None if it no longer declares it."""
-    from errorfloor.catalogue import allowance, owner_allowance
-    from errorfloor.ledger import Charge
-    from errorfloor.ledger.quotas import holder_parts, part
-
     if account.holder:
         whole = _allowance(declared, replace(account, holder=""))
         share = declared.quota.shares.get(holder_parts(account.holder)[0])
@@ -209,9 +193,6 @@ def _allowance(declared: "Catalogue", account: "Account") -> "Charge | None":
 
 def _applies(declared: "Catalogue", account: "Account", time: str) -> bool:
     """Say whether a quota is declared, and its period, if it has one, is the present one."""
-    from errorfloor.ledger import Quotas
-    from errorfloor.ledger.quotas import holder_parts
-
     _, analyst, _ = holder_parts(account.holder)
     return account.holder in Quotas(declared.quota.shares, analyst).holders(time)
 
@@ -229,8 +210,6 @@ def _row(account: "Account", charge: "Charge", allowed: "Charge | None") -> dict
 
 
 def _words(charge: "Charge", allowed: "Charge | None") -> str:
-    from errorfloor.accounts import percent
-
     words = []
     for name in ("information", "evaluation"):
         spent, limit = getattr(charge, name), getattr(allowed, name, None)

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.cli.supports import parse_side
 from errorfloor.errors import InputError
+from errorfloor.service import open_database
+from errorfloor.service.asking import Attendant, attended_by
+from errorfloor.service.releasing import without_formulas
+from errorfloor.support import HalfLine, Interval
 
 if TYPE_CHECKING:
     from errorfloor.service import Answer
@@ -65,8 +70,6 @@ def price(
     as_json: AsJson = False,
 ) -> None:
     """Say what an answer would state and cost; nothing is charged, and no private column is read."""
-    from errorfloor.service import open_database
-
     with open_database(catalogue, dry=dry, key=key) as database, _in_options():
         say = database.simulate if left else database.price
         said = say(_text(question), analyst=analyst, **_wish(max_error, spend, noise, max_loss))
@@ -104,9 +107,6 @@ def ask(
     The charge is made first, durably; the same question again gets the same answer and is free. Exit code 3 means that
     the answer would break a declared floor or exceed a quota: nothing was charged.
     """
-    from errorfloor.service import open_database
-    from errorfloor.service.asking import Attendant, attended_by
-
     if output is not None:
         _writer(output, overwrite)  # a wrong name is refused before anything is charged
     with open_database(catalogue, dry=dry, key=key) as database, _in_options():
@@ -170,9 +170,6 @@ def _wish(
 
 def _noise(text: str | None, max_loss: float | None) -> "Interval | HalfLine | None":
     """Read where released minus true may lie: an interval, or the half-line from 0 with a quality."""
-    from errorfloor.cli.supports import parse_side
-    from errorfloor.support import HalfLine, Interval
-
     side = None if text is None else parse_side(text)
     if text is not None and not isinstance(side, Interval) and side != HalfLine(0.0):
         raise InputError(
@@ -210,8 +207,6 @@ def _writer(path: Path, overwrite: bool) -> str:
 def _write(answer: "Answer", path: Path) -> None:
     import pyarrow as pa
     from pyarrow import csv, parquet
-
-    from errorfloor.service.releasing import without_formulas
 
     table = answer.to_arrow()
     match path.suffix:

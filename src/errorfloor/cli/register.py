@@ -5,8 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
+from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.cli.questions import CatalogueFile
+from errorfloor.errors import CatalogueError
+from errorfloor.service.registering import registering
 
 
 @app.command()
@@ -26,10 +29,6 @@ def register(
     A version is registered once. When the source has changed, declare a new version in the catalogue first. The first
     registration of a vault also makes the ledger; later ones need it to exist.
     """
-    from errorfloor.catalogue import load
-    from errorfloor.errors import CatalogueError
-    from errorfloor.service.registering import registering
-
     declared = load(catalogue)
     names = table or list(declared.tables)
     unknown = [name for name in names if name not in declared.tables]

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from errorfloor.bulk import Column, Release
+from errorfloor.bulk import release as perform
 from errorfloor.cli.app import AsJson, app, messages, print_json
 from errorfloor.cli.supports import parse_range, parse_side
 from errorfloor.errors import InputError
+from errorfloor.policies import from_dict
 from errorfloor.support import Interval
 
 if TYPE_CHECKING:
@@ -77,8 +80,6 @@ def release(
 
     Example: errorfloor release errorfloor.toml out.parquet --table meters --column kwh --noise=-20..20 --batch 2013-q1
     """
-    from errorfloor.bulk import Column, Release
-    from errorfloor.bulk import release as perform
     from errorfloor.service import open_database
 
     if engine not in ("duckdb", "spark"):
@@ -186,8 +187,6 @@ def _each(option: str, columns: Sequence[str], values: Sequence[str] | None) -> 
 
 
 def _policy(text: str) -> "tuple[str, Policy]":
-    from errorfloor.policies import from_dict
-
     name, separator, file = text.partition("=")
     if not (name and separator and file):
         raise InputError(f"--policy takes a column and a file, such as kwh=policy.json; got {text!r}")

@@ -12,6 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from errorfloor.cli.app import AsJson, app, command, messages, print_json
+from errorfloor.cli.demo import prepare_demo
+from errorfloor.server import create_app as _needs_the_extra  # noqa: F401  (said before anything is made)
+from errorfloor.server.running import ServingPlan, listen
+from errorfloor.server.running import serve as run
 from errorfloor.server.settings import Settings
 from errorfloor.server.tokens import Role, TokenFile
 
@@ -50,20 +54,16 @@ def serve(catalogue: Catalogue = None, output: Folder = None, as_json: AsJson = 
 
     Example: errorfloor serve errorfloor.toml --host 0.0.0.0 --cert host.pem --key host.key
     """
-    from errorfloor.server import create_app as _needs_the_extra  # noqa: F401  (said before anything is made)
-    from errorfloor.server.running import Plan, listen
-    from errorfloor.server.running import serve as run
-
     settings = Settings(**chosen)
     with _tables(catalogue, output) as file:
         settings = replace(settings, tokens=settings.tokens or file.parent / "tokens.json")
         assert settings.tokens is not None
-        Plan(file, settings, settings.tokens).check()
+        ServingPlan(file, settings, settings.tokens).check()
         known = TokenFile(settings.tokens)
         temporary, text = ((), None) if known.all() else _owner(known)
         taken, settings = listen(settings)
         assert settings.tokens is not None
-        plan = Plan(file, settings, settings.tokens, temporary)
+        plan = ServingPlan(file, settings, settings.tokens, temporary)
         has_owner = text is not None or any(one.role is Role.OWNER for one in known.all())
         run(plan, taken, lambda: _announce(file, settings, text, has_owner, as_json))
     messages.print("stopped", highlight=False)
@@ -77,8 +77,6 @@ def _owner(known: TokenFile) -> tuple[tuple[Any, ...], str]:
 @contextmanager
 def _tables(catalogue: Path | None, output: Path | None) -> Iterator[Path]:
     """Give the catalogue, or that of the demo, made if need be."""
-    from errorfloor.cli.demo import prepare_demo
-
     if catalogue is not None:
         yield catalogue
     elif output is not None:

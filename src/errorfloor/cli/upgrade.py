@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
+from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, app, print_json
 from errorfloor.cli.questions import CatalogueFile
+from errorfloor.service.upgrading import upgrade_all
 
 
 @app.command()
@@ -27,9 +29,6 @@ def upgrade(
     Earlier answers are not repeated: from now on the same question gets new noise, and is charged. Running it a second
     time changes nothing.
     """
-    from errorfloor.catalogue import load
-    from errorfloor.service.upgrading import upgrade_all
-
     done = upgrade_all(load(catalogue), accept=accept)
     if as_json:
         print_json({name: None if value is None else str(value) if name == "export" else value

@@ -15,19 +15,19 @@ from errorfloor.identity import Part
 from errorfloor.pricing.facts import Facts, aggregates, polynomials, requested
 from errorfloor.pricing.fetch import FactsCache, fetch, keys_of
 from errorfloor.pricing.formulas import final_error, formula_bound
-from errorfloor.pricing.interval import Interval, quiet, up
+from errorfloor.pricing.interval import Enclosure, quiet, up
 from errorfloor.pricing.owners import OwnerCounts, owner_counts
 from errorfloor.pricing.refusals import no_number
 from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
 from errorfloor.pricing.scene import Scene, Storage, crowded
 from errorfloor.sql.evaluate import needed
 from errorfloor.sql.layout import Layout, stored_layout
-from errorfloor.sql.plan import Call, Column, DatePart, Floor, Output, Question
+from errorfloor.sql.plan import Call, DatePart, Question, QuestionOutput, RoundedDown, TableColumn
 from errorfloor.vault import Snapshot
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes:
+class RowSlopes:
     """sup|∂f/∂x| of one entry, for each part.
 
     ``slopes[group]`` are those of the parts of one group, 0 if it has none.
@@ -65,7 +65,7 @@ class OutputBounds:
     array([50.])
     """
 
-    slopes: Mapping[str, Slopes]
+    slopes: Mapping[str, RowSlopes]
     owner: Array
     error: Array
     low: Array
@@ -185,13 +185,13 @@ def _scene(question: Question, facts: Facts, ranges: Ranges, fewer: Mapping[Call
 
 
 @quiet
-def _output(output: Output, scene: Scene) -> OutputBounds:
+def _output(output: QuestionOutput, scene: Scene) -> OutputBounds:
     allotment().check()
     bound = formula_bound(output.formula, scene)
     group, shape = scene.facts.group, (scene.groups, len(scene.facts.cells))
     live = bound.defined[group]
     slopes = {
-        name: Slopes(np.where(live, slope.magnitude, 0.0), group, scene.facts.cell, shape)
+        name: RowSlopes(np.where(live, slope.magnitude, 0.0), group, scene.facts.cell, shape)
         for name, slope in bound.slopes.items()
     }
     owner = np.zeros(scene.groups)
@@ -204,21 +204,21 @@ def _output(output: Output, scene: Scene) -> OutputBounds:
     return OutputBounds(slopes, owner, error, low, high, bound.defined)
 
 
-def _moved_by_row(slopes: Mapping[str, Slopes], scene: Scene) -> Array:
+def _moved_by_row(slopes: Mapping[str, RowSlopes], scene: Scene) -> Array:
     """Bound, for each part, how far one row moves the output when all its private entries change: Σ slope·width."""
     moved = np.zeros(len(scene.facts.rows))
     for name, slope in slopes.items():
         low, high = scene.ranges[name]
-        moved = up(moved + up(slope.values * Interval.exact(high - low).high))
+        moved = up(moved + up(slope.values * Enclosure.exact(high - low).high))
     return moved
 
 
-def _column(type: str, name: str, step: Fraction | None) -> Column:
-    return Column(0, name, "number" if step is not None else type, step=step)  # type: ignore[arg-type]
+def _column(type: str, name: str, step: Fraction | None) -> TableColumn:
+    return TableColumn(0, name, "number" if step is not None else type, step=step)  # type: ignore[arg-type]
 
 
-def _with_columns(stored: Layout, columns: Sequence[Column], snapshot: Snapshot) -> Layout:
-    found: dict[Column | DatePart | Floor | Call, int] = {
+def _with_columns(stored: Layout, columns: Sequence[TableColumn], snapshot: Snapshot) -> Layout:
+    found: dict[TableColumn | DatePart | RoundedDown | Call, int] = {
         column: max(map(abs, snapshot.extent.get(column.name, (0, 0)))) for column in columns if column.step is not None
     }
     return Layout({**stored.largest, **found}, stored.bits, stored.rows)
@@ -227,7 +227,7 @@ def _with_columns(stored: Layout, columns: Sequence[Column], snapshot: Snapshot)
 def example() -> Bounds:
     """Bounds of an average of two readings between 0 and 50, for documentation."""
     group = np.zeros(1, dtype=np.int64)
-    half = Slopes(np.array([0.5]), group, group, (1, 1))
+    half = RowSlopes(np.array([0.5]), group, group, (1, 1))
     ends = np.array([0.0]), np.array([50.0])
     output = OutputBounds({"kwh": half}, np.array([25.0]), np.array([1e-14]), *ends, np.array([True]))
     return Bounds("meters", [()], [()], group, group, Layout({}, {}, rows=2), (output,))

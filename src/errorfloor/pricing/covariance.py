@@ -10,23 +10,23 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.pricing.forms import form_of
 from errorfloor.pricing.functions import FUNCTIONS
-from errorfloor.pricing.interval import UNIT, ZERO, Interval, quiet, up
-from errorfloor.pricing.rows import Rows
-from errorfloor.pricing.scene import Bound, Scene, where_defined
+from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, quiet, up
+from errorfloor.pricing.rows import PricedRows
+from errorfloor.pricing.scene import FormulaBound, Scene, where_defined
 from errorfloor.pricing.totals import covariance_rounding, exact_total, public_total
 from errorfloor.sql.plan import Condition, Covariance
 from errorfloor.sql.polynomial import Polynomial
 
-HALF = Interval.of(0.5, 0.5)
+HALF = Enclosure.of(0.5, 0.5)
 
 
-def covariance_bound(node: Covariance, scene: Scene) -> Bound:
+def covariance_bound(node: Covariance, scene: Scene) -> FormulaBound:
     """Enclose a covariance: ∂cov/∂x = (1/n)·(∂g_i·(h_i − mean h) + ∂h_i·(g_i − mean g)) for an entry x of row i."""
     first, second = (scene.rows(polynomial, node.where) for polynomial in (node.first, node.second))
     count = scene.count(node.where)
     defined = count >= (2 if node.sample else 1)
     safe = np.maximum(count, 2.0)
-    n, fewer = Interval(safe, safe), Interval(safe - 1, safe - 1)
+    n, fewer = Enclosure(safe, safe), Enclosure(safe - 1, safe - 1)
     stretch = n / fewer if node.sample else UNIT
     ranges = [rows.value() for rows in (first, second)]
     hulls = [scene.over_groups(rows, found) for rows, found in zip((first, second), ranges, strict=True)]
@@ -40,7 +40,7 @@ def covariance_bound(node: Covariance, scene: Scene) -> Bound:
         moved = moved + _pull(node.first, first, ranges[0], hulls[0], node, scene) * second.slope(name)
         slopes[name] = scene.at_parts(first, moved, node.where)
     return where_defined(
-        Bound(
+        FormulaBound(
             value=ZERO.where(single, _spread(node, scene, hulls) * stretch),
             slopes=slopes,
             move=scene.moves(first, _moved(node, first, second, hulls, scene)),
@@ -54,7 +54,7 @@ def covariance_bound(node: Covariance, scene: Scene) -> Bound:
 
 
 @quiet
-def _moved(node: Covariance, first: Rows, second: Rows, hulls: list[Interval], scene: Scene) -> Array:
+def _moved(node: Covariance, first: PricedRows, second: PricedRows, hulls: list[Enclosure], scene: Scene) -> Array:
     """Bound how far one row moves it: (n − 1)/n²·(W_h·|Δg| + W_g·|Δh|), at most (n − 1)/n²·W² for a variance."""
     group = scene.facts.group[first.active]
     widths = [hull[group].width for hull in hulls]
@@ -63,14 +63,14 @@ def _moved(node: Covariance, first: Rows, second: Rows, hulls: list[Interval], s
         far = np.minimum(far, up(widths[0] ** 2))
     count = scene.count(node.where)[group]
     safe = np.maximum(count, 2.0)
-    n, fewer = Interval(safe, safe), Interval(safe - 1, safe - 1)
+    n, fewer = Enclosure(safe, safe), Enclosure(safe - 1, safe - 1)
     share = UNIT / n if node.sample else fewer / (n * n)
     return np.where(count <= 1, 0.0, up(far * share.high))
 
 
 def _pull(
-    polynomial: Polynomial, rows: Rows, own: Interval, hull: Interval, node: Covariance, scene: Scene
-) -> Interval:
+    polynomial: Polynomial, rows: PricedRows, own: Enclosure, hull: Enclosure, node: Covariance, scene: Scene
+) -> Enclosure:
     """Enclose (h_i − mean of h)/n for a row of each active part; over n − 1 for a sample.
 
     h_i − mean = (n − 1)/n · (h_i − mean of the others), and the others lie in the hull; a public mean is known.
@@ -78,7 +78,7 @@ def _pull(
     group = scene.facts.group[rows.active]
     count = scene.count(node.where)[group]
     safe = np.maximum(count, 2.0)
-    n, fewer = Interval(safe, safe), Interval(safe - 1, safe - 1)
+    n, fewer = Enclosure(safe, safe), Enclosure(safe - 1, safe - 1)
     away = (own - hull[group]) * (UNIT / n if node.sample else fewer / (n * n))
     if form_of(polynomial).is_public:
         mean = public_total(polynomial, node.where, scene)[group] / n
@@ -86,24 +86,24 @@ def _pull(
     return ZERO.where(count <= 1, away)
 
 
-def _spread(node: Covariance, scene: Scene, hulls: list[Interval]) -> Interval:
+def _spread(node: Covariance, scene: Scene, hulls: list[Enclosure]) -> Enclosure:
     """Enclose the population covariance: exactly if both are public, else by the product of deviations."""
     if form_of(node.first).is_public and form_of(node.second).is_public:
         return _public_covariance(node.first, node.second, node.where, scene)
     most = _deviation(node.first, node.where, scene, hulls[0]) * _deviation(node.second, node.where, scene, hulls[1])
-    return Interval(np.zeros(scene.groups) if node.first == node.second else -most.high, most.high)
+    return Enclosure(np.zeros(scene.groups) if node.first == node.second else -most.high, most.high)
 
 
-def _deviation(polynomial: Polynomial, where: Condition, scene: Scene, hull: Interval) -> Interval:
+def _deviation(polynomial: Polynomial, where: Condition, scene: Scene, hull: Enclosure) -> Enclosure:
     """Bound the standard deviation: half the width, or its exact value if it is public."""
-    half = HALF * Interval(hull.width, hull.width)
+    half = HALF * Enclosure(hull.width, hull.width)
     if not form_of(polynomial).is_public:
         return half
     exact = _public_covariance(polynomial, polynomial, where, scene)
-    return FUNCTIONS["sqrt"].value(Interval(np.maximum(exact.low, 0.0), np.maximum(exact.high, 0.0)), ())
+    return FUNCTIONS["sqrt"].value(Enclosure(np.maximum(exact.low, 0.0), np.maximum(exact.high, 0.0)), ())
 
 
-def _public_covariance(first: Polynomial, second: Polynomial, where: Condition, scene: Scene) -> Interval:
+def _public_covariance(first: Polynomial, second: Polynomial, where: Condition, scene: Scene) -> Enclosure:
     """Give (n Σgh − Σg Σh)/n² from exact sums."""
     one, two, both = (exact_total(polynomial, where, scene) for polynomial in (first, second, first * second))
     counts = scene.facts.by_group(scene.facts.count(where))
@@ -111,4 +111,4 @@ def _public_covariance(first: Polynomial, second: Polynomial, where: Condition, 
     for n, g, h, gh in zip(counts, one[0], two[0], both[0], strict=True):
         total = n * Fraction(gh, both[1]) - Fraction(g, one[1]) * Fraction(h, two[1])
         exact.append(total / n**2 if n else Fraction(0))
-    return Interval.around(exact)
+    return Enclosure.around(exact)

@@ -14,7 +14,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.identity import Part
 from errorfloor.pricing.forms import calls_of, form_of
-from errorfloor.pricing.interval import EXACT_INTEGER, Interval, quiet
+from errorfloor.pricing.interval import EXACT_INTEGER, Enclosure, quiet
 from errorfloor.sql.plan import (
     Aggregate,
     Apply,
@@ -52,18 +52,18 @@ class Fact:
     denominator: int
 
     @cached_property
-    def range(self) -> Interval:
+    def range(self) -> Enclosure:
         """Its values on the rows of each part."""
         least, greatest = integer_intervals(self.low, self.denominator), integer_intervals(self.high, self.denominator)
-        return Interval(least.low, greatest.high)
+        return Enclosure(least.low, greatest.high)
 
     @cached_property
-    def positive(self) -> Interval:
+    def positive(self) -> Enclosure:
         """The sum of its positive values on each part."""
         return integer_intervals(self.above, self.denominator)
 
     @cached_property
-    def negative(self) -> Interval:
+    def negative(self) -> Enclosure:
         """The sum of its negative values on each part."""
         return integer_intervals(self.below, self.denominator)
 
@@ -100,7 +100,7 @@ class Facts:
 
 
 @quiet
-def integer_intervals(integers: Sequence[int], denominator: int) -> Interval:
+def integer_intervals(integers: Sequence[int], denominator: int) -> Enclosure:
     """Enclose integers over a denominator in doubles.
 
     >>> around = integer_intervals([1, 3], 3)
@@ -109,11 +109,11 @@ def integer_intervals(integers: Sequence[int], denominator: int) -> Interval:
     """
     nearest = np.array(integers, dtype=float)
     exact = np.abs(nearest) < EXACT_INTEGER
-    around = Interval(
+    around = Enclosure(
         np.where(exact, nearest, np.nextafter(nearest, -np.inf)),
         np.where(exact, nearest, np.nextafter(nearest, np.inf)),
     )
-    return around if denominator == 1 else around / Interval.exact(denominator)
+    return around if denominator == 1 else around / Enclosure.exact(denominator)
 
 
 def _plain(integers: Sequence[int] | Array) -> list[int]:

@@ -20,7 +20,7 @@ from errorfloor.pricing.facts import Fact, Facts, Request
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.compile import denominator
 from errorfloor.sql.layout import Layout
-from errorfloor.sql.plan import Column, Question, Scalar
+from errorfloor.sql.plan import Question, Scalar, TableColumn
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.vault import Snapshot
 
@@ -40,7 +40,9 @@ def canonical_groups(result: Any, question: Question, layout: Layout) -> tuple[l
     return _canonical(result, [(f"k{j}", key.value) for j, key in enumerate(question.keys)], layout)
 
 
-def canonical_cells(result: Any, columns: Sequence[Column], layout: Layout) -> tuple[list[tuple[Part, ...]], Array]:
+def canonical_cells(
+    result: Any, columns: Sequence[TableColumn], layout: Layout
+) -> tuple[list[tuple[Part, ...]], Array]:
     """Give the different cells of accounts of a result, from columns a0, a1 and so on, and the number of each row's."""
     scalars = [Polynomial.atom(column) if column.type == "number" else column for column in columns]
     return _canonical(result, [(f"a{j}", scalar) for j, scalar in enumerate(scalars)], layout)
@@ -135,7 +137,7 @@ class FactsCache:
 
 def fetch(
     question: Question,
-    by: Sequence[Column],
+    by: Sequence[TableColumn],
     requests: Sequence[Request],
     snapshots: Sequence[Snapshot],
     engine: Engine,
@@ -188,7 +190,7 @@ def rows_of(question: Question, snapshots: Sequence[Snapshot]) -> tuple[Part, ..
 
 
 def read_facts(
-    result: Any, question: Question, by: Sequence[Column], requests: Sequence[Request], layout: Layout
+    result: Any, question: Question, by: Sequence[TableColumn], requests: Sequence[Request], layout: Layout
 ) -> Facts:
     """Turn the engine's Arrow table into facts; a group without keys is there even when no row is."""
     if result.num_rows > MOST_PARTS:

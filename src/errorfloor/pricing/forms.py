@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from errorfloor.pricing.interval import ZERO, Interval
-from errorfloor.sql.plan import Call, Column
+from errorfloor.pricing.interval import ZERO, Enclosure
+from errorfloor.sql.plan import Call, TableColumn
 from errorfloor.sql.polynomial import ONE, Monomial, Node, Polynomial, order_of
 
 
@@ -54,7 +54,7 @@ class Form:
         """Give the partial derivative by one private column or function, the others held fixed."""
         return _derivative(self, by)
 
-    def enclosure(self, public: Callable[[Term], Interval], value: Callable[[Node], Interval]) -> Interval:
+    def enclosure(self, public: Callable[[Term], Enclosure], value: Callable[[Node], Enclosure]) -> Enclosure:
         """Enclose it: term by term, and where terms may cancel also by the mean-value form.
 
         The mean-value form is p(c) + Σ ∂p/∂v(box)·(v − c_v) with c inside the box of the variables. ``public`` encloses
@@ -69,7 +69,7 @@ class Form:
             result = result + self.derivative(atom)._natural(public, value) * (box - box.middle)
         return natural.meet(result)
 
-    def _natural(self, public: Callable[[Term], Interval], value: Callable[[Node], Interval]) -> Interval:
+    def _natural(self, public: Callable[[Term], Enclosure], value: Callable[[Node], Enclosure]) -> Enclosure:
         total = ZERO
         for term in self.terms:
             product = public(term)
@@ -80,16 +80,18 @@ class Form:
         return total
 
 
-UNITY = Interval.of(1.0, 1.0)  # compared by identity: a factor that changes nothing is left out, which keeps ends exact
+UNITY = Enclosure.of(
+    1.0, 1.0
+)  # compared by identity: a factor that changes nothing is left out, which keeps ends exact
 
 
 @lru_cache(maxsize=4096)
 def form_of(polynomial: Polynomial) -> Form:
     """Split a polynomial; the public part of each term is multiplied out.
 
-    >>> from errorfloor.sql.plan import Column
-    >>> x = Polynomial.atom(Column(0, "kwh", "number", private=True, step=Fraction(1)))
-    >>> p = Polynomial.atom(Column(0, "rooms", "number", step=Fraction(1)))
+    >>> from errorfloor.sql.plan import TableColumn
+    >>> x = Polynomial.atom(TableColumn(0, "kwh", "number", private=True, step=Fraction(1)))
+    >>> p = Polynomial.atom(TableColumn(0, "rooms", "number", step=Fraction(1)))
     >>> [str(term.factor) for term in form_of(x * p + x * 2 + 1).terms], form_of(p * p).is_public
     (['1', '1'], True)
     """
@@ -103,7 +105,7 @@ def form_of(polynomial: Polynomial) -> Form:
 
 def is_variable(atom: Node) -> bool:
     """Tell whether an atom is a private column or a function, not an exact public number."""
-    return isinstance(atom, Call) or (isinstance(atom, Column) and atom.private)
+    return isinstance(atom, Call) or (isinstance(atom, TableColumn) and atom.private)
 
 
 @lru_cache(maxsize=4096)
@@ -131,9 +133,9 @@ def calls_of(polynomial: Polynomial) -> tuple[Call, ...]:
     return tuple(found)
 
 
-def private_columns(polynomial: Polynomial) -> tuple[Column, ...]:
+def private_columns(polynomial: Polynomial) -> tuple[TableColumn, ...]:
     """Give the private columns in a polynomial and inside its functions, in canonical order."""
-    found = {atom for atom in polynomial.atoms if isinstance(atom, Column) and atom.private}
+    found = {atom for atom in polynomial.atoms if isinstance(atom, TableColumn) and atom.private}
     for call in calls_of(polynomial):
-        found.update(atom for atom in call.argument.atoms if isinstance(atom, Column) and atom.private)
+        found.update(atom for atom in call.argument.atoms if isinstance(atom, TableColumn) and atom.private)
     return tuple(sorted(found, key=order_of))

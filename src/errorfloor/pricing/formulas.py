@@ -7,9 +7,9 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.pricing.covariance import covariance_bound
 from errorfloor.pricing.functions import FUNCTIONS
-from errorfloor.pricing.interval import ZERO, Interval, quiet, up
+from errorfloor.pricing.interval import ZERO, Enclosure, quiet, up
 from errorfloor.pricing.refusals import no_derivative, no_quotient
-from errorfloor.pricing.scene import Bound, Scene, where_defined
+from errorfloor.pricing.scene import FormulaBound, Scene, where_defined
 from errorfloor.pricing.totals import computed, rounded, sum_bound
 from errorfloor.pricing.weighted_mean import weighted_mean_bound
 from errorfloor.sql.double_functions import FUNCTION_ERROR
@@ -34,7 +34,7 @@ POSITIVE = ("ln", "sqrt")  # functions of numbers above 0
 LEAST_ERROR = 2.0**-400  # its square is still a double: no result is called exact
 
 
-def formula_bound(node: Formula, scene: Scene) -> Bound:
+def formula_bound(node: Formula, scene: Scene) -> FormulaBound:
     """Enclose a formula on every group.
 
     *Guarantee*: moving one private entry by h within its range moves the computed value by at most h·sup|slope| +
@@ -47,13 +47,13 @@ def formula_bound(node: Formula, scene: Scene) -> Bound:
     return scene.known[node]
 
 
-def _bound(node: Formula, scene: Scene) -> Bound:
+def _bound(node: Formula, scene: Scene) -> FormulaBound:
     match node:
         case Constant():
-            constant = Interval.exact(node.value).broadcast((scene.groups,))
+            constant = Enclosure.exact(node.value).broadcast((scene.groups,))
             return _public(constant, rounded(constant, np.zeros(scene.groups)), scene)
         case Count():
-            return _public(Interval(scene.count(node.where), scene.count(node.where)), np.zeros(scene.groups), scene)
+            return _public(Enclosure(scene.count(node.where), scene.count(node.where)), np.zeros(scene.groups), scene)
         case Sum():
             return sum_bound(node, scene)
         case Covariance():
@@ -73,39 +73,41 @@ def _bound(node: Formula, scene: Scene) -> Bound:
 
 
 @quiet
-def final_error(bound: Bound) -> Array:
+def final_error(bound: FormulaBound) -> Array:
     """Bound what the released number is off by before noise: the formula's error and its conversion to a double."""
     return up(up(bound.error + up(AS_A_DOUBLE * computed(bound).magnitude)) + LEAST_ERROR)
 
 
-def _public(value: Interval, error: Array, scene: Scene) -> Bound:
+def _public(value: Enclosure, error: Array, scene: Scene) -> FormulaBound:
     still = np.zeros(len(scene.facts.rows))
-    return Bound(value, {}, still, error, np.ones(scene.groups, dtype=bool))
+    return FormulaBound(value, {}, still, error, np.ones(scene.groups, dtype=bool))
 
 
-def _folded(parts: tuple[Formula, ...], scene: Scene, rule: Callable[[Bound, Bound, Scene], Bound]) -> Bound:
+def _folded(
+    parts: tuple[Formula, ...], scene: Scene, rule: Callable[[FormulaBound, FormulaBound, Scene], FormulaBound]
+) -> FormulaBound:
     result = formula_bound(parts[0], scene)
     for part in parts[1:]:
         result = where_defined(rule(result, formula_bound(part, scene), scene))
     return result
 
 
-def _names(*bounds: Bound) -> list[str]:
+def _names(*bounds: FormulaBound) -> list[str]:
     return sorted({name for bound in bounds for name in bound.slopes})
 
 
-def _slope(bound: Bound, name: str) -> Interval:
+def _slope(bound: FormulaBound, name: str) -> Enclosure:
     return bound.slopes.get(name, ZERO)
 
 
-def _plus(one: Bound, two: Bound, scene: Scene) -> Bound:
+def _plus(one: FormulaBound, two: FormulaBound, scene: Scene) -> FormulaBound:
     slopes = {name: _slope(one, name) + _slope(two, name) for name in _names(one, two)}
     total = one.value + two.value
     error = rounded(total, up(one.error + two.error))
-    return Bound(total, slopes, up(one.move + two.move), error, one.defined & two.defined)
+    return FormulaBound(total, slopes, up(one.move + two.move), error, one.defined & two.defined)
 
 
-def _times(one: Bound, two: Bound, scene: Scene) -> Bound:
+def _times(one: FormulaBound, two: FormulaBound, scene: Scene) -> FormulaBound:
     """(fg)′ = f′g + fg′."""
     here, there = one.value[scene.facts.group], two.value[scene.facts.group]
     slopes = {name: _slope(one, name) * there + _slope(two, name) * here for name in _names(one, two)}
@@ -113,10 +115,10 @@ def _times(one: Bound, two: Bound, scene: Scene) -> Bound:
     product = one.value * two.value
     carried = up(up(one.error * computed(two).magnitude) + up(two.error * one.value.magnitude))
     error = rounded(product, up(carried + UNDERFLOW))
-    return Bound(product, slopes, move, error, one.defined & two.defined)
+    return FormulaBound(product, slopes, move, error, one.defined & two.defined)
 
 
-def _quotient(node: Quotient, scene: Scene) -> Bound:
+def _quotient(node: Quotient, scene: Scene) -> FormulaBound:
     """(f/g)′ = (f′ − (f/g)·g′)/g; NULL where g is zero by public facts, refused where it merely may be."""
     above, below = formula_bound(node.numerator, scene), formula_bound(node.denominator, scene)
     zero = (below.value.low == 0) & (below.value.high == 0)
@@ -124,7 +126,7 @@ def _quotient(node: Quotient, scene: Scene) -> Bound:
     divisor = computed(below)
     if (divisor.has_zero & defined).any():
         raise no_quotient(node.numerator, node.denominator, below.value[divisor.has_zero & defined])
-    one = Interval.of(1.0, 1.0)
+    one = Enclosure.of(1.0, 1.0)
     top, bottom, divisor = (each.where(defined, one) for each in (above.value, below.value, divisor))
     ratio = top / bottom
     here, under = ratio[scene.facts.group], bottom[scene.facts.group]
@@ -132,21 +134,21 @@ def _quotient(node: Quotient, scene: Scene) -> Bound:
     move = ZERO.widened(up(above.move + up(below.move * here.magnitude))) / under
     off = ZERO.widened(up(up(above.error + up(below.error * ratio.magnitude)) + UNDERFLOW)) / divisor
     error = np.where(_far_from_zero(divisor), rounded(ratio, off.high), np.inf)
-    return where_defined(Bound(ratio, slopes, move.high, error, defined))
+    return where_defined(FormulaBound(ratio, slopes, move.high, error, defined))
 
 
-def _power(node: Power, scene: Scene) -> Bound:
+def _power(node: Power, scene: Scene) -> FormulaBound:
     """(f^k)′ = k·f^(k−1)·f′."""
     base = formula_bound(node.base, scene)
     steep, widely = (
-        Interval.exact(node.exponent) * value ** (node.exponent - 1) for value in (base.value, computed(base))
+        Enclosure.exact(node.exponent) * value ** (node.exponent - 1) for value in (base.value, computed(base))
     )
     value = base.value**node.exponent
     error = rounded(value, up(widely.magnitude * base.error + node.exponent * UNDERFLOW), 2 * node.exponent)
     return _chained(base, value, steep, error, scene)
 
 
-def _apply(node: Apply, scene: Scene) -> Bound:
+def _apply(node: Apply, scene: Scene) -> FormulaBound:
     """f(g)′ = f′(g)·g′; the function itself is off by ``FUNCTION_ERROR``, of its value or absolutely."""
     inner = formula_bound(node.argument, scene)
     function = FUNCTIONS[node.function]
@@ -163,11 +165,11 @@ def _apply(node: Apply, scene: Scene) -> Bound:
     return _chained(inner, value, steep, error, scene)
 
 
-def _chained(inner: Bound, value: Interval, steep: Interval, error: Array, scene: Scene) -> Bound:
+def _chained(inner: FormulaBound, value: Enclosure, steep: Enclosure, error: Array, scene: Scene) -> FormulaBound:
     at_parts = steep[scene.facts.group]
     slopes = {name: at_parts * slope for name, slope in inner.slopes.items()}
-    return where_defined(Bound(value, slopes, up(at_parts.magnitude * inner.move), error, inner.defined))
+    return where_defined(FormulaBound(value, slopes, up(at_parts.magnitude * inner.move), error, inner.defined))
 
 
-def _far_from_zero(value: Interval) -> Array:
+def _far_from_zero(value: Enclosure) -> Array:
     return (value.low >= LEAST) | (value.high <= -LEAST)

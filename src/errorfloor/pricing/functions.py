@@ -12,15 +12,15 @@ from fractions import Fraction
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.pricing.interval import UNIT, Interval, down, quiet, up
+from errorfloor.pricing.interval import UNIT, Enclosure, down, quiet, up
 
 TRUST = 2.0**-46  # relative error granted to the C library
 TINY = 2.0**-1000  # keeps what is never zero from rounding to it
 TURNS = 2.0**30  # beyond it, sin and cos are only known to lie between −1 and 1
 
 Parameters = tuple[Fraction, ...]
-Rule = Callable[[Interval, Parameters], Interval]
-Domain = Callable[[Interval, Parameters], Array]
+Rule = Callable[[Enclosure, Parameters], Enclosure]
+Domain = Callable[[Enclosure, Parameters], Array]
 
 
 @dataclass(frozen=True)
@@ -37,43 +37,43 @@ class Function:
 
 
 @quiet
-def trusted(low: Array, high: Array) -> Interval:
+def trusted(low: Array, high: Array) -> Enclosure:
     """Give the interval between numbers from the C library, wider by what they may be off by."""
     below, above = low - np.abs(low) * TRUST - TINY, high + np.abs(high) * TRUST + TINY
-    return Interval(np.where(np.isnan(below), -np.inf, below), np.where(np.isnan(above), np.inf, above))
+    return Enclosure(np.where(np.isnan(below), -np.inf, below), np.where(np.isnan(above), np.inf, above))
 
 
 @quiet
-def _exp(x: Interval, _: Parameters) -> Interval:
+def _exp(x: Enclosure, _: Parameters) -> Enclosure:
     result = trusted(np.exp(x.low), np.exp(x.high))
-    return Interval(np.maximum(result.low, 0.0), result.high)
+    return Enclosure(np.maximum(result.low, 0.0), result.high)
 
 
 @quiet
-def _ln(x: Interval, _: Parameters) -> Interval:
+def _ln(x: Enclosure, _: Parameters) -> Enclosure:
     return trusted(np.log(x.low), np.log(x.high))
 
 
 @quiet
-def _sqrt(x: Interval, _: Parameters) -> Interval:
+def _sqrt(x: Enclosure, _: Parameters) -> Enclosure:
     low, high = np.sqrt(x.low), np.sqrt(x.high)
-    return Interval(np.where(low == 0, 0.0, down(low)), np.where(high == 0, 0.0, up(high)))
+    return Enclosure(np.where(low == 0, 0.0, down(low)), np.where(high == 0, 0.0, up(high)))
 
 
-def _sqrt_slope(x: Interval, _: Parameters) -> Interval:
-    return Interval.of(0.5, 0.5) / _sqrt(x, ())
+def _sqrt_slope(x: Enclosure, _: Parameters) -> Enclosure:
+    return Enclosure.of(0.5, 0.5) / _sqrt(x, ())
 
 
-def _reciprocal(x: Interval, _: Parameters) -> Interval:
+def _reciprocal(x: Enclosure, _: Parameters) -> Enclosure:
     return UNIT / x
 
 
-def _reciprocal_slope(x: Interval, _: Parameters) -> Interval:
+def _reciprocal_slope(x: Enclosure, _: Parameters) -> Enclosure:
     return -(UNIT / x**2)
 
 
 @quiet
-def _power(x: Interval, parameters: Parameters) -> Interval:
+def _power(x: Enclosure, parameters: Parameters) -> Enclosure:
     """x^p for x ≥ 0, the exponent a double p̂ with |p − p̂| ≤ 2^-53|p|: x^p = x^p̂·exp((p − p̂) ln x)."""
     exponent = float(parameters[0])
     ends = np.power(x.low, exponent), np.power(x.high, exponent)
@@ -84,28 +84,28 @@ def _power(x: Interval, parameters: Parameters) -> Interval:
         np.abs(exponent) * 2.0**-50 * np.abs(end * np.where(at > 0, np.log(at), 0.0))
         for end, at in ((low, where_low), (high, where_high))
     ]
-    return Interval(np.maximum(result.low - spare[0], 0.0), result.high + spare[1])
+    return Enclosure(np.maximum(result.low - spare[0], 0.0), result.high + spare[1])
 
 
-def _power_slope(x: Interval, parameters: Parameters) -> Interval:
-    return Interval.exact(parameters[0]) * _power(x, (parameters[0] - 1,))
+def _power_slope(x: Enclosure, parameters: Parameters) -> Enclosure:
+    return Enclosure.exact(parameters[0]) * _power(x, (parameters[0] - 1,))
 
 
 @quiet
-def _sin(x: Interval, _: Parameters) -> Interval:
+def _sin(x: Enclosure, _: Parameters) -> Enclosure:
     return _wave(np.sin(x.low), np.sin(x.high), x, 0.25)
 
 
 @quiet
-def _cos(x: Interval, _: Parameters) -> Interval:
+def _cos(x: Enclosure, _: Parameters) -> Enclosure:
     return _wave(np.cos(x.low), np.cos(x.high), x, 0.0)
 
 
-def _cos_slope(x: Interval, _: Parameters) -> Interval:
+def _cos_slope(x: Enclosure, _: Parameters) -> Enclosure:
     return -_sin(x, ())
 
 
-def _wave(first: Array, second: Array, x: Interval, crest: float) -> Interval:
+def _wave(first: Array, second: Array, x: Enclosure, crest: float) -> Enclosure:
     """Enclose a wave of period 2π with a crest at that share of its period, from its values at both ends."""
     ends = trusted(np.minimum(first, second), np.maximum(first, second))
     begin, end = x.low / (2 * np.pi) - crest, x.high / (2 * np.pi) - crest
@@ -113,77 +113,77 @@ def _wave(first: Array, second: Array, x: Interval, crest: float) -> Interval:
     top = np.floor(end + slack) >= np.ceil(begin - slack)
     bottom = np.floor(end + slack - 0.5) >= np.ceil(begin - slack - 0.5)
     far = ~(x.magnitude < TURNS)
-    return Interval(
+    return Enclosure(
         np.where(bottom | far, -1.0, np.maximum(ends.low, -1.0)), np.where(top | far, 1.0, np.minimum(ends.high, 1.0))
     )
 
 
 @quiet
-def _tanh(x: Interval, _: Parameters) -> Interval:
+def _tanh(x: Enclosure, _: Parameters) -> Enclosure:
     ends = trusted(np.tanh(x.low), np.tanh(x.high))
-    return Interval(np.maximum(ends.low, -1.0), np.minimum(ends.high, 1.0))
+    return Enclosure(np.maximum(ends.low, -1.0), np.minimum(ends.high, 1.0))
 
 
-def _tanh_slope(x: Interval, _: Parameters) -> Interval:
+def _tanh_slope(x: Enclosure, _: Parameters) -> Enclosure:
     slope = UNIT - _tanh(x, ()) ** 2
-    return Interval(np.maximum(slope.low, 0.0), np.minimum(slope.high, 1.0))
+    return Enclosure(np.maximum(slope.low, 0.0), np.minimum(slope.high, 1.0))
 
 
-def _share(x: Interval, parameters: Parameters) -> Interval:
+def _share(x: Enclosure, parameters: Parameters) -> Enclosure:
     """Enclose s = (x − threshold)/width + ½, cut to 0 … 1."""
-    threshold, width = (Interval.exact(parameter) for parameter in parameters)
-    share = (x - threshold) / width + Interval.of(0.5, 0.5)
-    return Interval(np.clip(share.low, 0.0, 1.0), np.clip(share.high, 0.0, 1.0))
+    threshold, width = (Enclosure.exact(parameter) for parameter in parameters)
+    share = (x - threshold) / width + Enclosure.of(0.5, 0.5)
+    return Enclosure(np.clip(share.low, 0.0, 1.0), np.clip(share.high, 0.0, 1.0))
 
 
-def _above(x: Interval, parameters: Parameters) -> Interval:
+def _above(x: Enclosure, parameters: Parameters) -> Enclosure:
     share = _share(x, parameters)
     low, high = (end**2 * (3 - 2 * end) for end in (share.low, share.high))
     result = trusted(low, high)
-    return Interval(np.clip(result.low, 0.0, 1.0), np.clip(result.high, 0.0, 1.0))
+    return Enclosure(np.clip(result.low, 0.0, 1.0), np.clip(result.high, 0.0, 1.0))
 
 
-def _above_slope(x: Interval, parameters: Parameters) -> Interval:
+def _above_slope(x: Enclosure, parameters: Parameters) -> Enclosure:
     """6s(1 − s)/width: it rises to s = ½ and falls from there."""
     share = _share(x, parameters)
     low, high = (6 * end * (1 - end) for end in (share.low, share.high))
     steepest = np.where((share.low <= 0.5) & (share.high >= 0.5), 1.5, np.maximum(low, high))
     bump = trusted(np.minimum(low, high), steepest)
-    return Interval(np.maximum(bump.low, 0.0), np.minimum(bump.high, 1.5)) / Interval.exact(parameters[1])
+    return Enclosure(np.maximum(bump.low, 0.0), np.minimum(bump.high, 1.5)) / Enclosure.exact(parameters[1])
 
 
-def _greatest(x: Interval, parameters: Parameters) -> Interval:
-    bound = Interval.exact(parameters[0])
-    return Interval(np.maximum(x.low, bound.low), np.maximum(x.high, bound.high))
+def _greatest(x: Enclosure, parameters: Parameters) -> Enclosure:
+    bound = Enclosure.exact(parameters[0])
+    return Enclosure(np.maximum(x.low, bound.low), np.maximum(x.high, bound.high))
 
 
-def _greatest_slope(x: Interval, parameters: Parameters) -> Interval:
+def _greatest_slope(x: Enclosure, parameters: Parameters) -> Enclosure:
     """1 where the argument is known to be the greater, 0 where the constant is, and anything between elsewhere."""
-    bound = Interval.exact(parameters[0])
-    return Interval(np.where(x.low >= bound.high, 1.0, 0.0), np.where(x.high <= bound.low, 0.0, 1.0))
+    bound = Enclosure.exact(parameters[0])
+    return Enclosure(np.where(x.low >= bound.high, 1.0, 0.0), np.where(x.high <= bound.low, 0.0, 1.0))
 
 
-def _least(x: Interval, parameters: Parameters) -> Interval:
+def _least(x: Enclosure, parameters: Parameters) -> Enclosure:
     return -_greatest(-x, (-parameters[0],))
 
 
-def _least_slope(x: Interval, parameters: Parameters) -> Interval:
+def _least_slope(x: Enclosure, parameters: Parameters) -> Enclosure:
     return _greatest_slope(-x, (-parameters[0],))
 
 
-def _everywhere(x: Interval, _: Parameters) -> Array:
+def _everywhere(x: Enclosure, _: Parameters) -> Array:
     return np.isfinite(x.low) & np.isfinite(x.high)
 
 
-def _positive(x: Interval, _: Parameters) -> Array:
+def _positive(x: Enclosure, _: Parameters) -> Array:
     return (x.low > 0) & np.isfinite(x.high)
 
 
-def _apart_from_zero(x: Interval, _: Parameters) -> Array:
+def _apart_from_zero(x: Enclosure, _: Parameters) -> Array:
     return ~x.has_zero & _everywhere(x, ())
 
 
-def _power_domain(x: Interval, parameters: Parameters) -> Array:
+def _power_domain(x: Enclosure, parameters: Parameters) -> Array:
     return (x.low >= 0) & np.isfinite(x.high) if parameters[0] > 1 else _positive(x, ())
 
 

@@ -18,12 +18,12 @@ EXACT_INTEGER = 2**53  # every integer up to it is a double
 
 
 @dataclass(frozen=True, eq=False)
-class Interval:
+class Enclosure:
     """Ends of intervals, as arrays that are broadcast against each other.
 
     *Guarantee*: the result of an operation contains the results for all numbers in its operands.
 
-    >>> both = Interval.of(1.0, 2.0) * Interval.of(-3.0, 4.0)
+    >>> both = Enclosure.of(1.0, 2.0) * Enclosure.of(-3.0, 4.0)
     >>> float(both.low) < -6.0 < 8.0 < float(both.high)
     True
     """
@@ -32,17 +32,17 @@ class Interval:
     high: Array
 
     @classmethod
-    def of(cls, low: Any, high: Any) -> "Interval":
+    def of(cls, low: Any, high: Any) -> "Enclosure":
         """Give the interval with these ends."""
         return cls(np.asarray(low, dtype=float), np.asarray(high, dtype=float))
 
     @classmethod
-    def exact(cls, value: Fraction | int) -> "Interval":
+    def exact(cls, value: Fraction | int) -> "Enclosure":
         """Give the narrowest interval of doubles around a rational number."""
         return cls.around([value]).reshape(())
 
     @classmethod
-    def around(cls, values: Sequence[Fraction | int]) -> "Interval":
+    def around(cls, values: Sequence[Fraction | int]) -> "Enclosure":
         """Give the narrowest intervals of doubles around rational numbers."""
         nearest = [_nearest(value) for value in values]
         low = [_below(double, value) for double, value in zip(nearest, values, strict=True)]
@@ -65,82 +65,82 @@ class Interval:
         return (self - self).high
 
     @property
-    def middle(self) -> "Interval":
+    def middle(self) -> "Enclosure":
         """A point inside; it need not be the exact middle."""
         point = np.clip(self.low / 2 + self.high / 2, self.low, self.high)
-        return Interval(point, point)
+        return Enclosure(point, point)
 
-    def __getitem__(self, index: Any) -> "Interval":
-        return Interval(self.low[index], self.high[index])
+    def __getitem__(self, index: Any) -> "Enclosure":
+        return Enclosure(self.low[index], self.high[index])
 
-    def reshape(self, *shape: Any) -> "Interval":
+    def reshape(self, *shape: Any) -> "Enclosure":
         """Give both ends another shape."""
-        return Interval(self.low.reshape(*shape), self.high.reshape(*shape))
+        return Enclosure(self.low.reshape(*shape), self.high.reshape(*shape))
 
-    def broadcast(self, shape: tuple[int, ...]) -> "Interval":
+    def broadcast(self, shape: tuple[int, ...]) -> "Enclosure":
         """Repeat both ends to a shape."""
-        return Interval(np.broadcast_to(self.low, shape), np.broadcast_to(self.high, shape))
+        return Enclosure(np.broadcast_to(self.low, shape), np.broadcast_to(self.high, shape))
 
-    def __neg__(self) -> "Interval":
-        return Interval(-self.high, -self.low)
+    def __neg__(self) -> "Enclosure":
+        return Enclosure(-self.high, -self.low)
 
     @quiet
-    def __add__(self, other: "Interval") -> "Interval":
-        return Interval(sum_down(self.low, other.low), -sum_down(-self.high, -other.high))
+    def __add__(self, other: "Enclosure") -> "Enclosure":
+        return Enclosure(sum_down(self.low, other.low), -sum_down(-self.high, -other.high))
 
-    def __sub__(self, other: "Interval") -> "Interval":
+    def __sub__(self, other: "Enclosure") -> "Enclosure":
         return self + -other
 
     @quiet
-    def __mul__(self, other: "Interval") -> "Interval":
+    def __mul__(self, other: "Enclosure") -> "Enclosure":
         products = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
         nothing = ((self.low == 0) & (self.high == 0)) | ((other.low == 0) & (other.high == 0))
         return _outwards(products, self, other, nothing)
 
     @quiet
-    def __truediv__(self, other: "Interval") -> "Interval":
+    def __truediv__(self, other: "Enclosure") -> "Enclosure":
         """Divide by an interval without 0; nothing is known of the quotient where 0 is inside."""
         quotients = [a / b for a in (self.low, self.high) for b in (other.low, other.high)]
         result = _outwards(quotients, self, other, (self.low == 0) & (self.high == 0))
         unknown = other.has_zero
-        return Interval(np.where(unknown, -np.inf, result.low), np.where(unknown, np.inf, result.high))
+        return Enclosure(np.where(unknown, -np.inf, result.low), np.where(unknown, np.inf, result.high))
 
-    def __pow__(self, exponent: int) -> "Interval":
+    def __pow__(self, exponent: int) -> "Enclosure":
         """Give a whole power of at least 0; even powers know their sign."""
         if exponent == 0:
-            return Interval.of(np.ones_like(self.low), np.ones_like(self.low))
+            return Enclosure.of(np.ones_like(self.low), np.ones_like(self.low))
         least = np.where(self.has_zero, 0.0, np.minimum(np.abs(self.low), np.abs(self.high)))
         if exponent % 2 == 0:
-            return Interval(_power(least, exponent).low, _power(self.magnitude, exponent).high)
+            return Enclosure(_power(least, exponent).low, _power(self.magnitude, exponent).high)
         low, high = _power(np.abs(self.low), exponent), _power(np.abs(self.high), exponent)
-        return Interval(
+        return Enclosure(
             np.where(self.low < 0, -low.high, low.low),
             np.where(self.high < 0, -high.low, high.high),
         )
 
-    def hull(self, other: "Interval") -> "Interval":
+    def hull(self, other: "Enclosure") -> "Enclosure":
         """Give the smallest interval around both."""
-        return Interval(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+        return Enclosure(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
-    def meet(self, other: "Interval") -> "Interval":
+    def meet(self, other: "Enclosure") -> "Enclosure":
         """Give what is common to two enclosures of the same numbers."""
-        return Interval(np.maximum(self.low, other.low), np.minimum(self.high, other.high))
+        return Enclosure(np.maximum(self.low, other.low), np.minimum(self.high, other.high))
 
-    def widened(self, by: Array | float) -> "Interval":
+    def widened(self, by: Array | float) -> "Enclosure":
         """Move both ends outwards by a number of at least 0."""
-        return self + Interval(-np.asarray(by, dtype=float), np.asarray(by, dtype=float))
+        return self + Enclosure(-np.asarray(by, dtype=float), np.asarray(by, dtype=float))
 
-    def where(self, condition: Array, other: "Interval") -> "Interval":
+    def where(self, condition: Array, other: "Enclosure") -> "Enclosure":
         """Keep the ends where a condition holds, and take the other's elsewhere."""
-        return Interval(np.where(condition, self.low, other.low), np.where(condition, self.high, other.high))
+        return Enclosure(np.where(condition, self.low, other.low), np.where(condition, self.high, other.high))
 
-    def over_last_axis(self) -> "Interval":
+    def over_last_axis(self) -> "Enclosure":
         """Give the hull along the last axis."""
-        return Interval(self.low.min(axis=-1), self.high.max(axis=-1))
+        return Enclosure(self.low.min(axis=-1), self.high.max(axis=-1))
 
 
-ZERO = Interval.of(0.0, 0.0)
-UNIT = Interval.of(1.0, 1.0)
+ZERO = Enclosure.of(0.0, 0.0)
+UNIT = Enclosure.of(1.0, 1.0)
 
 
 def sum_down(a: Array, b: Array) -> Array:
@@ -165,7 +165,7 @@ def down(value: Any) -> Array:
 
 
 @quiet
-def grouped_sum(value: Interval, group: Array, groups: int) -> Interval:
+def grouped_sum(value: Enclosure, group: Array, groups: int) -> Enclosure:
     """Give the sum of the intervals of each group.
 
     Doubles are added one after another, in the order given: k of them are off by at most (k − 1)·2^-53·Σ|x| to first
@@ -178,18 +178,18 @@ def grouped_sum(value: Interval, group: Array, groups: int) -> Interval:
         slack = count * 2.0**-52 * np.bincount(group, weights=np.abs(end), minlength=groups)
         ends.append(np.where((count <= 1) | (slack == 0), total, np.nextafter(total + sign * slack, sign * np.inf)))
     low, high = (np.where(np.isnan(end), sign * np.inf, end) for end, sign in zip(ends, (-1.0, 1.0), strict=True))
-    return Interval(low, high)
+    return Enclosure(low, high)
 
 
-def grouped_hull(value: Interval, group: Array, groups: int) -> Interval:
+def grouped_hull(value: Enclosure, group: Array, groups: int) -> Enclosure:
     """Give the hull of the intervals of each group; 1 … 1 for a group without any."""
     low, high = np.full(groups, np.inf), np.full(groups, -np.inf)
     np.minimum.at(low, group, value.low)
     np.maximum.at(high, group, value.high)
-    return Interval(np.where(low > high, 1.0, low), np.where(low > high, 1.0, high))
+    return Enclosure(np.where(low > high, 1.0, low), np.where(low > high, 1.0, high))
 
 
-def _outwards(results: list[Array], one: Interval, two: Interval, nothing: Array) -> Interval:
+def _outwards(results: list[Array], one: Enclosure, two: Enclosure, nothing: Array) -> Enclosure:
     """Give the hull of rounded products or quotients, one double wider; where signs are known they are kept."""
     filled = [np.where(np.isnan(result), 0.0, result) for result in results]  # 0·∞
     low = np.nextafter(np.minimum(np.minimum(filled[0], filled[1]), np.minimum(filled[2], filled[3])), -np.inf)
@@ -200,12 +200,12 @@ def _outwards(results: list[Array], one: Interval, two: Interval, nothing: Array
     high = np.where(negative, np.minimum(high, 0.0), high)
     unknown = np.isnan(one.low + one.high + two.low + two.high)  # also where both ends are infinite
     low, high = np.where(nothing, 0.0, low), np.where(nothing, 0.0, high)
-    return Interval(np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high))
+    return Enclosure(np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high))
 
 
-def _power(base: Array, exponent: int) -> Interval:
+def _power(base: Array, exponent: int) -> Enclosure:
     """Give a power of numbers of at least 0, by squaring."""
-    square, result = Interval(base, base), None
+    square, result = Enclosure(base, base), None
     while exponent:
         if exponent % 2:
             result = square if result is None else result * square

@@ -11,7 +11,7 @@ from errorfloor.identity import Part
 from errorfloor.pricing.fetch import FactsCache, canonical_groups, rows_of
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.layout import Layout
-from errorfloor.sql.plan import Column, Question
+from errorfloor.sql.plan import Question, TableColumn
 from errorfloor.vault import Snapshot
 
 MOST_PAIRS = 20_000_000
@@ -40,7 +40,7 @@ class OwnerCounts:
 
 def owner_counts(
     question: Question,
-    owner: Column,
+    owner: TableColumn,
     groups: Sequence[tuple[Part, ...]],
     snapshots: Sequence[Snapshot],
     engine: Engine,
@@ -59,7 +59,7 @@ def owner_counts(
 
 def _fetched(
     question: Question,
-    owner: Column,
+    owner: TableColumn,
     groups: Sequence[tuple[Part, ...]],
     snapshots: Sequence[Snapshot],
     engine: Engine,

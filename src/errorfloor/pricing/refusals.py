@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from errorfloor.errors import RefusedError
-from errorfloor.pricing.interval import Interval
+from errorfloor.pricing.interval import Enclosure
 from errorfloor.pricing.words import call_words, words
 from errorfloor.sql.polynomial import Node
 
@@ -13,7 +13,7 @@ NEEDS = {"ln": "above 0", "sqrt": "above 0", "power": "above 0", "reciprocal": "
 HALF_FREE = "at least 0"  # what a power above one needs
 
 
-def no_derivative(function: str, parameters: tuple[Fraction, ...], argument: Node, reach: Interval) -> RefusedError:
+def no_derivative(function: str, parameters: tuple[Fraction, ...], argument: Node, reach: Enclosure) -> RefusedError:
     """A function whose derivative has no bound where its argument may be."""
     inside, low, high = words(argument), _least(reach), _greatest(reach)
     whole = call_words(function, parameters, inside)
@@ -27,7 +27,7 @@ def no_derivative(function: str, parameters: tuple[Fraction, ...], argument: Nod
     )
 
 
-def no_quotient(numerator: Node, denominator: Node, reach: Interval) -> RefusedError:
+def no_quotient(numerator: Node, denominator: Node, reach: Enclosure) -> RefusedError:
     """A quotient whose denominator may be zero."""
     below, low, high = words(denominator), _least(reach), _greatest(reach)
     cut = f"least({below}, -{_cut(-low)})" if abs(low) > high else f"greatest({below}, {_cut(high)})"
@@ -39,7 +39,7 @@ def no_quotient(numerator: Node, denominator: Node, reach: Interval) -> RefusedE
     )
 
 
-def no_weight(weight: Node, reach: Interval) -> RefusedError:
+def no_weight(weight: Node, reach: Enclosure) -> RefusedError:
     """Weights that may all be zero, or of both signs."""
     inside, low, high = words(weight), _least(reach), _greatest(reach)
     return RefusedError(
@@ -66,11 +66,11 @@ def no_number(node: Node) -> RefusedError:
     )
 
 
-def _least(reach: Interval) -> float:
+def _least(reach: Enclosure) -> float:
     return float(np.min(reach.low))
 
 
-def _greatest(reach: Interval) -> float:
+def _greatest(reach: Enclosure) -> float:
     return float(np.max(reach.high))
 
 

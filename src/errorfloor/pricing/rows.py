@@ -15,15 +15,15 @@ from errorfloor.checks import Array
 from errorfloor.pricing.facts import Facts
 from errorfloor.pricing.forms import UNITY, Form, Term, calls_of, form_of, private_columns
 from errorfloor.pricing.functions import FUNCTIONS, TINY
-from errorfloor.pricing.interval import ZERO, Interval, quiet, up
+from errorfloor.pricing.interval import ZERO, Enclosure, quiet, up
 from errorfloor.pricing.refusals import no_derivative
 from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, ROUNDING_ERROR
-from errorfloor.sql.plan import Call, Column, Condition
+from errorfloor.sql.plan import Call, Condition, TableColumn
 from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 
 PIECES = {1: 256, 2: 24, 3: 8, 4: 4}  # of each private column's range, by the number of private columns
 MOST_NUMBERS = 2**18  # parts × boxes of all polynomials of a question together, at most
-AS_A_DOUBLE = Interval.of(1 - ARGUMENT_ERROR, 1 + ARGUMENT_ERROR)
+AS_A_DOUBLE = Enclosure.of(1 - ARGUMENT_ERROR, 1 + ARGUMENT_ERROR)
 
 Ranges = Mapping[str, tuple[Fraction, Fraction]]
 
@@ -32,12 +32,12 @@ Ranges = Mapping[str, tuple[Fraction, Fraction]]
 class Enclosed:
     """A function on the boxes: its value with all errors inside, its derivative there, and the error."""
 
-    value: Interval
-    slope: Interval
+    value: Enclosure
+    slope: Enclosure
     error: Array
 
 
-class Rows:
+class PricedRows:
     """One polynomial on the rows of each part for which a condition holds.
 
     ``active`` are the parts that have such rows; the arrays of a result run over them. ``bits`` may still be filled in
@@ -59,21 +59,21 @@ class Rows:
         self.active = np.flatnonzero(facts.count(where) > 0)
         self._facts, self._where, self._bits, self._ranges = facts, where, bits, ranges
         self._boxes = self._divided(ranges, most)
-        self._public: dict[tuple[Fraction, Polynomial], Interval] = {}
-        self._value: Interval | None = None
-        self._slopes: dict[str, Interval] = {}
+        self._public: dict[tuple[Fraction, Polynomial], Enclosure] = {}
+        self._value: Enclosure | None = None
+        self._slopes: dict[str, Enclosure] = {}
         self._unrounded: dict[Call, Enclosed] = {}
         self._stored: dict[Call, Enclosed] = {}
 
     # -- results, one for each active part
 
-    def value(self) -> Interval:
+    def value(self) -> Enclosure:
         """Enclose the polynomial on a row."""
         if self._value is None:
             self._value = self._joined(self._enclosure(self.form))
         return self._value
 
-    def slope(self, column: str) -> Interval:
+    def slope(self, column: str) -> Enclosure:
         """Enclose the derivative by the row's own entry of a private column."""
         if column not in self._slopes:
             found = [mine for mine in self.columns if mine.name == column]
@@ -92,7 +92,7 @@ class Rows:
             by_terms = up(by_terms + up(self._joined(self._coefficient(term)).magnitude * self.rest(term.rest).width))
         for column in self.columns:
             low, high = self._ranges[column.name]
-            by_slopes = up(by_slopes + up(self.slope(column.name).magnitude * Interval.exact(high - low).high))
+            by_slopes = up(by_slopes + up(self.slope(column.name).magnitude * Enclosure.exact(high - low).high))
         least: Array = np.minimum(np.minimum(self.value().width, by_terms), by_slopes)
         return least
 
@@ -100,7 +100,7 @@ class Rows:
         """Bound what evaluating the polynomial on a row is off by."""
         return self._joined(ZERO.widened(self._error(self.form))).high
 
-    def rest(self, monomial: Monomial) -> Interval:
+    def rest(self, monomial: Monomial) -> Enclosure:
         """Enclose a product of private columns and functions."""
         return self._joined(self._enclosure(Form((Term(Fraction(1), Polynomial.constant(1), monomial),))))
 
@@ -110,10 +110,10 @@ class Rows:
 
     # -- the walk
 
-    def _enclosure(self, form: Form) -> Interval:
+    def _enclosure(self, form: Form) -> Enclosure:
         return form.enclosure(self._coefficient, self._variable)
 
-    def _slope(self, form: Form, column: Column) -> Interval:
+    def _slope(self, form: Form, column: TableColumn) -> Enclosure:
         """∂g/∂x = ∂g/∂x with functions held fixed + Σ ∂g/∂function · function′(argument) · ∂argument/∂x."""
         total = self._enclosure(form.derivative(column))
         for call in form.variables:
@@ -131,18 +131,18 @@ class Rows:
                 total = up(total + up(self._enclosure(form.derivative(call)).magnitude * self._call(call).error))
         return total
 
-    def _coefficient(self, term: Term) -> Interval:
+    def _coefficient(self, term: Term) -> Enclosure:
         """Enclose factor · C on the rows of each part."""
         constant = term.public.value
         if constant is not None:
-            return UNITY if constant * term.factor == 1 else Interval.exact(constant * term.factor)
+            return UNITY if constant * term.factor == 1 else Enclosure.exact(constant * term.factor)
         key = term.factor, term.public
         if key not in self._public:
             found = self._facts.fact(term.public, self._where).range[self.active].reshape(-1, 1)
-            self._public[key] = found if term.factor == 1 else Interval.exact(term.factor) * found
+            self._public[key] = found if term.factor == 1 else Enclosure.exact(term.factor) * found
         return self._public[key]
 
-    def _variable(self, atom: Node) -> Interval:
+    def _variable(self, atom: Node) -> Enclosure:
         return self._call(atom).value if isinstance(atom, Call) else self._boxes[atom]
 
     def _call(self, call: Call) -> Enclosed:
@@ -175,7 +175,7 @@ class Rows:
 
     # -- boxes
 
-    def _divided(self, ranges: Ranges, most: int) -> dict[Node, Interval]:
+    def _divided(self, ranges: Ranges, most: int) -> dict[Node, Enclosure]:
         """Cover the ranges with boxes: one if every enclosure on it is exact, else a grid, no finer than affordable."""
         count = len(self.columns)
         curved = self.form.repeats or any(private_columns(call.argument) for call in self.calls)
@@ -185,29 +185,29 @@ class Rows:
         while pieces > 1 and pieces**count * (self.active.size if varied else 1) > most:
             pieces -= 1
         grid = np.indices((pieces,) * count).reshape(count, pieces**count)
-        boxes: dict[Node, Interval] = {}
+        boxes: dict[Node, Enclosure] = {}
         for column, index in zip(self.columns, grid, strict=True):
-            low, high = (Interval.exact(end) for end in ranges[column.name])
+            low, high = (Enclosure.exact(end) for end in ranges[column.name])
             edges = np.linspace(low.low, high.high, pieces + 1)
-            boxes[column] = Interval(edges[:-1][index].reshape(1, -1), edges[1:][index].reshape(1, -1))
+            boxes[column] = Enclosure(edges[:-1][index].reshape(1, -1), edges[1:][index].reshape(1, -1))
         return boxes
 
-    def _joined(self, found: Interval) -> Interval:
+    def _joined(self, found: Enclosure) -> Enclosure:
         """Give the hull over all boxes, for each active part."""
         hull = found.over_last_axis() if found.low.ndim == 2 else found
         return hull.broadcast(self.active.shape)
 
 
-def _sign_kept(before: Interval, after: Interval) -> Interval:
+def _sign_kept(before: Enclosure, after: Enclosure) -> Enclosure:
     """Keep zero where it was an end: errors of functions are relative, and rounding to a grid through 0 keeps signs."""
-    return Interval(
+    return Enclosure(
         np.where(before.low >= 0, np.maximum(after.low, 0.0), after.low),
         np.where(before.high <= 0, np.minimum(after.high, 0.0), after.high),
     )
 
 
 @quiet
-def _own_error(call: Call, argument: Interval, value: Interval, slope: Interval) -> Array:
+def _own_error(call: Call, argument: Enclosure, value: Enclosure, slope: Enclosure) -> Array:
     """Bound what the engine's function is off by: its argument becomes a double, then the function is computed.
 
     For ``above`` the promise for the function includes its argument.

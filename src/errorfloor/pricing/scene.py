@@ -8,11 +8,11 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.pricing.facts import Facts
-from errorfloor.pricing.interval import UNIT, Interval, grouped_hull
+from errorfloor.pricing.interval import UNIT, Enclosure, grouped_hull
 from errorfloor.pricing.refusals import too_large
-from errorfloor.pricing.rows import MOST_NUMBERS, Ranges, Rows
+from errorfloor.pricing.rows import MOST_NUMBERS, PricedRows, Ranges
 from errorfloor.sql.layout import MOST_CALL, Layout
-from errorfloor.sql.plan import Call, Column, Condition, DatePart, Floor, Formula
+from errorfloor.sql.plan import Call, Condition, DatePart, Formula, RoundedDown, TableColumn
 from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 
 MOST_SUM_BITS = 122  # a little less than 10^37
@@ -29,7 +29,7 @@ class Storage:
 
     fewer: Mapping[Call, int] = field(default_factory=dict)
     bits: dict[Call, int] = field(default_factory=dict)
-    largest: dict[Column | DatePart | Floor | Call, int] = field(default_factory=dict)
+    largest: dict[TableColumn | DatePart | RoundedDown | Call, int] = field(default_factory=dict)
 
     @staticmethod
     def bits_for(reach: float) -> int:
@@ -37,7 +37,7 @@ class Storage:
         exponent = frexp(reach)[1] if reach else -MOST_BITS  # reach < 2^exponent
         return min(MOST_CALL.bit_length() - 1 - exponent, MOST_BITS)
 
-    def fill(self, rows: Sequence[Rows]) -> None:
+    def fill(self, rows: Sequence[PricedRows]) -> None:
         """Decide the bits of every function of the polynomials, inner ones first.
 
         One function has the same bits wherever it occurs: they follow from the largest of its values on all rows.
@@ -77,7 +77,7 @@ def crowded(sums: Iterable[Monomial], layout: Layout) -> dict[Call, int]:
 
 
 def _largest(atom: Node, layout: Layout) -> int:
-    return layout.largest.get(atom, 1) if isinstance(atom, Column | DatePart | Floor | Call) else 1
+    return layout.largest.get(atom, 1) if isinstance(atom, TableColumn | DatePart | RoundedDown | Call) else 1
 
 
 def _depth(call: Call) -> int:
@@ -85,7 +85,7 @@ def _depth(call: Call) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Bound:
+class FormulaBound:
     """What is known of a formula.
 
     ``value`` encloses, for each group, the exact value and the computed one; ``slopes`` encloses, for each part and by
@@ -94,8 +94,8 @@ class Bound:
     bounds |computed − exact|; ``defined`` is False where public facts make the formula NULL, and there the value is 1.
     """
 
-    value: Interval
-    slopes: Mapping[str, Interval]
+    value: Enclosure
+    slopes: Mapping[str, Enclosure]
     move: Array
     error: Array
     defined: Array
@@ -110,19 +110,19 @@ class Scene:
     storage: Storage
     most: int = MOST_NUMBERS
     layout: Layout = field(default_factory=lambda: Layout({}, {}, rows=1))
-    walked: dict[tuple[Polynomial, Condition], Rows] = field(default_factory=dict)
-    known: dict[Formula, Bound] = field(default_factory=dict)
+    walked: dict[tuple[Polynomial, Condition], PricedRows] = field(default_factory=dict)
+    known: dict[Formula, FormulaBound] = field(default_factory=dict)
 
     @property
     def groups(self) -> int:
         """The number of groups."""
         return len(self.facts.groups)
 
-    def rows(self, polynomial: Polynomial, where: Condition) -> Rows:
+    def rows(self, polynomial: Polynomial, where: Condition) -> PricedRows:
         """Give the walk over the rows of an aggregate, made once."""
         key = polynomial, where
         if key not in self.walked:
-            self.walked[key] = Rows(polynomial, where, self.facts, self.ranges, self.storage.bits, self.most)
+            self.walked[key] = PricedRows(polynomial, where, self.facts, self.ranges, self.storage.bits, self.most)
         return self.walked[key]
 
     def count(self, where: Condition) -> Array:
@@ -130,35 +130,35 @@ class Scene:
         counts = np.bincount(self.facts.group, weights=self.facts.count(where), minlength=self.groups)
         return counts.astype(float)
 
-    def at_parts(self, rows: Rows, found: Interval, where: Condition) -> Interval:
+    def at_parts(self, rows: PricedRows, found: Enclosure, where: Condition) -> Enclosure:
         """Spread what holds for a row that counts over all parts; 0 joins in where some rows do not count."""
         low, high = np.zeros(len(self.facts.rows)), np.zeros(len(self.facts.rows))
         low[rows.active], high[rows.active] = found.low, found.high
         some_do_not = self.facts.count(where) < self.facts.rows
-        return Interval(
+        return Enclosure(
             np.where(some_do_not, np.minimum(low, 0.0), low), np.where(some_do_not, np.maximum(high, 0.0), high)
         )
 
-    def moves(self, rows: Rows, found: Array) -> Array:
+    def moves(self, rows: PricedRows, found: Array) -> Array:
         """Spread how far a row that counts moves something over all parts."""
         moved = np.zeros(len(self.facts.rows))
         moved[rows.active] = found
         return moved
 
-    def over_groups(self, rows: Rows, found: Interval) -> Interval:
+    def over_groups(self, rows: PricedRows, found: Enclosure) -> Enclosure:
         """Give the hull over the active parts of each group."""
         return grouped_hull(found, self.facts.group[rows.active], self.groups)
 
-    def worst_error(self, rows: Rows) -> Array:
+    def worst_error(self, rows: PricedRows) -> Array:
         """Give the largest error of one row in each group."""
         worst = np.zeros(self.groups)
         np.maximum.at(worst, self.facts.group[rows.active], rows.error())
         return worst
 
 
-def where_defined(bound: Bound) -> Bound:
+def where_defined(bound: FormulaBound) -> FormulaBound:
     """Put 1 where a formula is NULL, so that whatever is computed from it there does no harm."""
     if bound.defined.all():
         return bound
     error = np.where(bound.defined, bound.error, 0.0)
-    return Bound(bound.value.where(bound.defined, UNIT), bound.slopes, bound.move, error, bound.defined)
+    return FormulaBound(bound.value.where(bound.defined, UNIT), bound.slopes, bound.move, error, bound.defined)

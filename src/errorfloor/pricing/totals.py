@@ -6,8 +6,8 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.pricing.facts import integer_intervals
-from errorfloor.pricing.interval import ZERO, Interval, grouped_sum, quiet, up
-from errorfloor.pricing.scene import Bound, Scene, where_defined
+from errorfloor.pricing.interval import ZERO, Enclosure, grouped_sum, quiet, up
+from errorfloor.pricing.scene import FormulaBound, Scene, where_defined
 from errorfloor.sql.double_words import LARGEST, ROUNDING
 from errorfloor.sql.layout import largest, scaled
 from errorfloor.sql.plan import Condition, Sum
@@ -23,7 +23,7 @@ def size(polynomial: Polynomial, scene: Scene) -> tuple[float, int]:
     """
     terms = scaled(polynomial, scene.layout)
     total = sum((abs(factor) * largest(monomial, scene.layout) for monomial, factor in terms), Fraction(0))
-    return float(Interval.exact(total).high), len(terms)
+    return float(Enclosure.exact(total).high), len(terms)
 
 
 @quiet
@@ -42,13 +42,13 @@ def covariance_rounding(first: Polynomial, second: Polynomial, scene: Scene) -> 
 
 
 @quiet
-def computed(bound: Bound) -> Interval:
+def computed(bound: FormulaBound) -> Enclosure:
     """Enclose what is computed for a formula, beside its exact value."""
     return bound.value.widened(bound.error)
 
 
 @quiet
-def rounded(value: Interval, error: Array, steps: int = 1) -> Array:
+def rounded(value: Enclosure, error: Array, steps: int = 1) -> Array:
     """Add what some steps of arithmetic are off by to an error; it is infinite where a number is too large for them."""
     reach = up(value.magnitude + error)
     return up(error + up(_if_small(reach, 2 * steps * ROUNDING)))
@@ -59,15 +59,15 @@ def _if_small(reach: Array, share: float) -> Array:
     return np.where(reach < LARGEST, up(up(reach * share) + UNDERFLOW), np.inf)
 
 
-def sum_bound(node: Sum, scene: Scene) -> Bound:
+def sum_bound(node: Sum, scene: Scene) -> FormulaBound:
     """Enclose a sum; its derivative by an entry is that of the entry's own row, and errors of rows and steps add up."""
     rows = scene.rows(node.of, node.where)
     group = scene.facts.group[rows.active]
     many = scene.facts.count(node.where)[rows.active].astype(float)
-    errors = Interval(many, many) * ZERO.widened(rows.error())
+    errors = Enclosure(many, many) * ZERO.widened(rows.error())
     slopes = {column.name: scene.at_parts(rows, rows.slope(column.name), node.where) for column in rows.columns}
     return where_defined(
-        Bound(
+        FormulaBound(
             value=total(node.of, node.where, scene),
             slopes=slopes,
             move=scene.moves(rows, rows.move()),
@@ -77,25 +77,25 @@ def sum_bound(node: Sum, scene: Scene) -> Bound:
     )
 
 
-def total(polynomial: Polynomial, where: Condition, scene: Scene) -> Interval:
+def total(polynomial: Polynomial, where: Condition, scene: Scene) -> Enclosure:
     """Enclose Σ g over each group: exactly if g is public, else by Σ of each part's terms and by n·range(g)."""
     rows = scene.rows(polynomial, where)
     if rows.form.is_public:
         return public_total(polynomial, where, scene)
     active = rows.active
-    many = Interval.of(*[scene.facts.count(where)[active].astype(float)] * 2)
+    many = Enclosure.of(*[scene.facts.count(where)[active].astype(float)] * 2)
     by_terms = ZERO.broadcast(active.shape)
     for term in rows.form.terms:
         constant = term.public.value
         if constant is not None:
-            by_terms = by_terms + many * Interval.exact(constant) * rows.rest(term.rest)
+            by_terms = by_terms + many * Enclosure.exact(constant) * rows.rest(term.rest)
             continue
         fact, rest = scene.facts.fact(term.public, where), rows.rest(term.rest)
         by_terms = by_terms + fact.positive[active] * rest + fact.negative[active] * rest
     return grouped_sum(by_terms.meet(many * rows.value()), scene.facts.group[active], scene.groups)
 
 
-def public_total(polynomial: Polynomial, where: Condition, scene: Scene) -> Interval:
+def public_total(polynomial: Polynomial, where: Condition, scene: Scene) -> Enclosure:
     """Enclose Σ of a public polynomial over each group as tightly as doubles can."""
     totals, denominator = exact_total(polynomial, where, scene)
     return integer_intervals(totals, denominator)

@@ -6,18 +6,18 @@ The rules are derived in ``weighted_mean.proof.md``.
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.pricing.interval import UNIT, ZERO, Interval, up
+from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, up
 from errorfloor.pricing.refusals import no_weight
-from errorfloor.pricing.scene import Bound, Scene, where_defined
+from errorfloor.pricing.scene import FormulaBound, Scene, where_defined
 from errorfloor.pricing.totals import rounded, sum_rounding
 from errorfloor.pricing.totals import total as total_of
 from errorfloor.sql.double_words import LEAST, UNDERFLOW
 from errorfloor.sql.plan import WeightedMean
 
-SHARE = Interval.of(0.0, 1.0)
+SHARE = Enclosure.of(0.0, 1.0)
 
 
-def weighted_mean_bound(node: WeightedMean, scene: Scene) -> Bound:
+def weighted_mean_bound(node: WeightedMean, scene: Scene) -> FormulaBound:
     """Enclose Σaw/Σw, w ≥ 0: the derivative by an entry of row i is ∂a_i·w_i/Σw + ∂w_i·(a_i − mean)/Σw.
 
     Raises ``RefusedError`` for weights that may be of both signs, or all zero.
@@ -39,7 +39,7 @@ def weighted_mean_bound(node: WeightedMean, scene: Scene) -> Bound:
         tilt = -weight.slope(name) if flipped else weight.slope(name)
         moved = value.slope(name) * share + tilt * (own - hull[group]) * pull
         slopes[name] = scene.at_parts(value, moved, node.where)
-    many = Interval(count, count)
+    many = Enclosure(count, count)
     tilted = many * ZERO.widened(up(scene.worst_error(weight) * hull.width)) / total
     off = up(sum_rounding(node.value * node.weight, node.where, scene))
     spun = up(sum_rounding(node.weight, node.where, scene) * hull.magnitude)
@@ -48,31 +48,31 @@ def weighted_mean_bound(node: WeightedMean, scene: Scene) -> Bound:
     error = np.where(total.low > 2 * LEAST, error, np.inf)
     width = hull[group].width
     far = up(up(share.high * value.move()) + up(up(pull.high * width) * weight.move()))
-    return where_defined(Bound(hull, slopes, scene.moves(value, np.minimum(far, width)), error, defined))
+    return where_defined(FormulaBound(hull, slopes, scene.moves(value, np.minimum(far, width)), error, defined))
 
 
-def _shares(own: Interval, total: Interval, hull: Interval, count: Array) -> tuple[Interval, Interval]:
+def _shares(own: Enclosure, total: Enclosure, hull: Enclosure, count: Array) -> tuple[Enclosure, Enclosure]:
     """Enclose w/(w + r) and r/(w + r)² for a weight w of each part and the sum r of the other weights of its group.
 
     The first rises with w and falls with r; the second falls with w, and rises with r up to r = w and falls from there.
     """
-    others = (Interval(count - 1, count - 1) * hull).meet(total - own)
-    others = Interval(np.maximum(others.low, 0.0), np.maximum(others.high, 0.0))
-    share = Interval(
+    others = (Enclosure(count - 1, count - 1) * hull).meet(total - own)
+    others = Enclosure(np.maximum(others.low, 0.0), np.maximum(others.high, 0.0))
+    share = Enclosure(
         _share(own.low, others.high).low,
         _share(own.high, others.low).high,
     )
     peak = np.clip(own.low, others.low, others.high)
-    most = np.minimum(_pulled(own.low, peak).high, (UNIT / Interval(total.low, total.low)).high)
+    most = np.minimum(_pulled(own.low, peak).high, (UNIT / Enclosure(total.low, total.low)).high)
     least = np.minimum(_pulled(own.high, others.low).low, _pulled(own.high, others.high).low)
-    return share.meet(SHARE), Interval(np.maximum(least, 0.0), most)
+    return share.meet(SHARE), Enclosure(np.maximum(least, 0.0), most)
 
 
-def _share(weight: Array, others: Array) -> Interval:
-    w, r = Interval(weight, weight), Interval(others, others)
+def _share(weight: Array, others: Array) -> Enclosure:
+    w, r = Enclosure(weight, weight), Enclosure(others, others)
     return w / (w + r)
 
 
-def _pulled(weight: Array, others: Array) -> Interval:
-    w, r = Interval(weight, weight), Interval(others, others)
+def _pulled(weight: Array, others: Array) -> Enclosure:
+    w, r = Enclosure(weight, weight), Enclosure(others, others)
     return r / (w + r) ** 2

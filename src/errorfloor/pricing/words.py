@@ -11,14 +11,12 @@ from errorfloor.sql.plan import (
     AsDate,
     Call,
     Choice,
-    Column,
     Compare,
     Condition,
     Constant,
     Count,
     Covariance,
     DatePart,
-    Floor,
     Indicator,
     Literal,
     Matches,
@@ -28,7 +26,9 @@ from errorfloor.sql.plan import (
     Plus,
     Power,
     Quotient,
+    RoundedDown,
     Sum,
+    TableColumn,
     Times,
     Truncated,
     WeightedMean,
@@ -39,7 +39,7 @@ from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 def words(node: Node) -> str:
     """Write a part of a plan as SQL; a polynomial is written multiplied out.
 
-    >>> x = Polynomial.atom(Column(0, "kwh", "number", private=True, step=Fraction(1)))
+    >>> x = Polynomial.atom(TableColumn(0, "kwh", "number", private=True, step=Fraction(1)))
     >>> words(Apply("sqrt", (), Covariance(x, x, Always(), sample=False)))
     'sqrt(var_pop(kwh))'
     >>> words(Sum((x - 3) ** 2, Always()))
@@ -48,7 +48,7 @@ def words(node: Node) -> str:
     match node:
         case Polynomial():
             return _signed(_term(monomial, coefficient) for monomial, coefficient in node.terms)
-        case Column():
+        case TableColumn():
             return node.name
         case Literal():
             return f"'{node.value}'"
@@ -60,7 +60,7 @@ def words(node: Node) -> str:
             return "CASE … END"
         case DatePart():
             return f"extract({node.part} FROM {words(node.of)})"
-        case Floor():
+        case RoundedDown():
             return f"floor({words(node.of)})"
         case Indicator():
             return f"CASE WHEN {words(node.of)} THEN 1 ELSE 0 END"

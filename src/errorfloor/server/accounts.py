@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from errorfloor.server.door import Door, Dry, failures
+from errorfloor.server.door import Dry, ServerDoor, failures
 from errorfloor.server.models import EntriesReply, LedgerReply
 from errorfloor.server.questions import analyst_of
 from errorfloor.server.replies import as_json
@@ -14,7 +14,7 @@ from errorfloor.server.tokens import Role, Token
 OWNERS_ONLY = ("label", "hash", "analyst", "charges")
 
 
-def accounts(door: Door) -> APIRouter:
+def accounts(door: ServerDoor) -> APIRouter:
     """Give the routes."""
     routes = APIRouter(prefix="/v1/ledger", tags=["ledger"])
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]

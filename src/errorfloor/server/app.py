@@ -10,11 +10,11 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from errorfloor.server.accounts import accounts
-from errorfloor.server.audit import Audit
+from errorfloor.server.audit import AuditLog
 from errorfloor.server.auth import Authentication
 from errorfloor.server.current import Current
 from errorfloor.server.designs import designs
-from errorfloor.server.door import Door
+from errorfloor.server.door import ServerDoor
 from errorfloor.server.failures import install
 from errorfloor.server.gate import Gate
 from errorfloor.server.health import health
@@ -85,7 +85,7 @@ def create_app(
     )
     metrics = Metrics()
     current = Current(database, catalogue)
-    door = Door(
+    door = ServerDoor(
         current,
         authentication,
         settings,
@@ -98,7 +98,7 @@ def create_app(
         UnderWay(database.catalogue.limit.running_per_token),
         Threads(1, waiting=8, time_limit=PROBE, name="probes"),
     )
-    audit = Audit(settings.audit_log)
+    audit = AuditLog(settings.audit_log)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:

@@ -26,14 +26,14 @@ AT_ONCE = 1000
 PATIENCE = 2.0  # seconds that the last lines have when the server stops
 
 
-class Audit:
+class AuditLog:
     """Writes lines to a file that only its owner can read, or to the standard error if there is none.
 
     Guarantee: ``write`` never waits; lines are never torn, whatever other processes write to the same file.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     audit = Audit(Path(folder) / "audit.log")
+    ...     audit = AuditLog(Path(folder) / "audit.log")
     ...     audit.write(Visit("8f3a", who="anna"), "/v1/ask", "POST", 200, datetime.datetime.now(datetime.UTC))
     ...     audit.close()
     ...     line = json.loads((Path(folder) / "audit.log").read_text())

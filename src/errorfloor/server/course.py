@@ -14,7 +14,7 @@ from errorfloor.engines.allotment import Allotment
 from errorfloor.errors import AnswerFailedError, LedgerError, RefusedError
 from errorfloor.pricing.fetch import too_many
 from errorfloor.server.failures import DoorError
-from errorfloor.server.grid import Grid
+from errorfloor.server.grid import TimeGrid
 from errorfloor.server.size import reply_bytes
 from errorfloor.service import Price
 from errorfloor.service.asking import Attendant
@@ -46,7 +46,7 @@ class Course(Attendant):
     said
         Failures that depend on nothing private wherever they occur; for others there is one fixed reply.
 
-    >>> course = Course(Grid(1.25), time_limit=30.0)
+    >>> course = Course(TimeGrid(1.25), time_limit=30.0)
     >>> course.give_up()
     True
     >>> course.charging()
@@ -56,7 +56,7 @@ class Course(Attendant):
 
     def __init__(
         self,
-        grid: Grid,
+        grid: TimeGrid,
         *,
         time_limit: float,
         limit: Limit | None = None,

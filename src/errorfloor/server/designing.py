@@ -19,7 +19,7 @@ POINTS = 241  # along the axis of a density on a line
 GRID = 41  # and along each of the two axes of one in the plane
 
 
-class Wanted(BaseModel):
+class WantedDesign(BaseModel):
     """A support, a quality, and what a record does to the answer."""
 
     model_config = ConfigDict(
@@ -53,7 +53,7 @@ class Wanted(BaseModel):
     ] = None
 
 
-def attempted(wanted: Wanted) -> dict[str, Any]:
+def attempted(wanted: WantedDesign) -> dict[str, Any]:
     """Design a noise; numbers that no method can cope with are said to be so."""
     try:
         return designed(wanted)
@@ -61,7 +61,7 @@ def attempted(wanted: Wanted) -> dict[str, Any]:
         raise ConvergenceError("no method here can cope with these numbers: rescale them, or ask for less") from None
 
 
-def designed(wanted: Wanted) -> dict[str, Any]:
+def designed(wanted: WantedDesign) -> dict[str, Any]:
     """Design a noise and say everything about it."""
     support = wanted.support.support()
     if support.dimension > 2:

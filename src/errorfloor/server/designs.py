@@ -5,14 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, Field
 
-from errorfloor.server.designing import Wanted
-from errorfloor.server.door import Door, failures
+from errorfloor.server.designing import WantedDesign
+from errorfloor.server.door import ServerDoor, failures
 from errorfloor.server.models import Open
 from errorfloor.server.replies import as_json
 from errorfloor.server.tokens import Role, Token
 
 
-class Curve(BaseModel):
+class DeltaCurve(BaseModel):
     """The smallest δ for each ε."""
 
     epsilon: list[float]
@@ -36,11 +36,11 @@ class DesignReply(Open):
     floors: list[Told]
     density: dict[str, Any]
     certificate: dict[str, Any] | None
-    delta_curve: Annotated[Curve | None, Field(description="null where no formula is known")]
+    delta_curve: Annotated[DeltaCurve | None, Field(description="null where no formula is known")]
     compare: list[dict[str, Any]]
 
 
-def designs(door: Door) -> APIRouter:
+def designs(door: ServerDoor) -> APIRouter:
     """Give the route."""
     routes = APIRouter(prefix="/v1", tags=["designs"])
     Reader = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
@@ -48,7 +48,7 @@ def designs(door: Door) -> APIRouter:
     @routes.post(
         "/designs", responses={200: {"model": DesignReply}, **failures(400, 413, 415, 422)}, summary="The best noise"
     )
-    async def best(_: Reader, wanted: Wanted) -> Response:
+    async def best(_: Reader, wanted: WantedDesign) -> Response:
         """Find the noise that reveals least. It touches no table, and nothing is charged."""
         return await door.designing.run(lambda: as_json(door.workshop.design(wanted)))
 

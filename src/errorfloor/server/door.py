@@ -43,7 +43,7 @@ MEANING = {
 
 
 @dataclass(frozen=True)
-class Door:
+class ServerDoor:
     """One server's parts."""
 
     current: Current

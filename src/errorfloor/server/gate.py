@@ -14,7 +14,7 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from errorfloor.server.audit import Audit
+from errorfloor.server.audit import AuditLog
 from errorfloor.server.failures import failure, unexpected
 from errorfloor.server.metrics import Metrics
 from errorfloor.server.protocol import is_ambiguous
@@ -40,7 +40,7 @@ WITHOUT_BODY = ("GET", "HEAD", "OPTIONS", "TRACE")
 class Gate:
     """Wraps an app; see the module's words."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, audit: Audit) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, audit: AuditLog) -> None:
         self._app, self._settings, self._metrics, self._audit = app, settings, metrics, audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -7,7 +7,7 @@ from errorfloor.errors import InputError
 
 
 @dataclass(frozen=True)
-class Grid:
+class TimeGrid:
     r"""The times cost·ratioᵏ, k = 0, 1, 2, …, after private columns were first read.
 
     Guarantee: if the work takes at most ``cost``, which follows from public facts, the reply leaves after exactly
@@ -15,7 +15,7 @@ class Grid:
 
     Raises InputError unless the ratio is above 1.
 
-    >>> Grid(1.25).after(0.003, cost=0.02), Grid(1.25).after(0.021, cost=0.02)
+    >>> TimeGrid(1.25).after(0.003, cost=0.02), TimeGrid(1.25).after(0.021, cost=0.02)
     (0.02, 0.025)
     """
 
@@ -32,4 +32,4 @@ class Grid:
         return time if time >= passed else time * self.ratio
 
 
-COARSE = Grid(1.25)
+COARSE = TimeGrid(1.25)

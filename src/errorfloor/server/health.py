@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from errorfloor.server.door import Door, failures
+from errorfloor.server.door import ServerDoor, failures
 from errorfloor.server.models import HealthReply, ReadyReply
 from errorfloor.server.replies import as_json
 from errorfloor.server.tokens import Role, Token
@@ -14,7 +14,7 @@ from errorfloor.service.opening import PARTS, readiness
 from errorfloor.version import __version__
 
 
-def health(door: Door) -> APIRouter:
+def health(door: ServerDoor) -> APIRouter:
     """Give the routes."""
     routes = APIRouter(tags=["running"])
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
@@ -50,7 +50,7 @@ def health(door: Door) -> APIRouter:
     return routes
 
 
-def _used(door: Door) -> dict[str, float]:
+def _used(door: ServerDoor) -> dict[str, float]:
     """Give the largest share used among the accounts of each column and of each table's owners."""
     used: dict[str, float] = {}
     for standing in door.database.left():

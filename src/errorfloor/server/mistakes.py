@@ -93,7 +93,7 @@ def _unknown(name: str, word: str, names: list[str]) -> str:
 
 def _names(location: Place, model: type[BaseModel] | None) -> list[str]:
     """Name the fields that can stand beside a misspelt one: those of the body, or those of a kind of support."""
-    kinds = {kind.__name__: kind for kind in supports.Shape.__subclasses__()}
+    kinds = {kind.__name__.removesuffix("Shape"): kind for kind in supports.Shape.__subclasses__()}
     found = next((kinds[str(part)] for part in location[1:-1] if str(part) in kinds), model)
     return [] if found is None else list(found.model_fields)
 

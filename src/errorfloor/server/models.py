@@ -14,7 +14,7 @@ SQL = "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff"
 Bound = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]  # neither true nor "50" is a bound
 
 
-class Wanted(BaseModel):
+class WantedAnswer(BaseModel):
     """A question, and how exact its answer should be: one of ``max_error``, ``spend`` and ``support``."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"sql": SQL, "max_error": 0.5}]})
@@ -44,7 +44,7 @@ class Wanted(BaseModel):
         }
 
 
-class Asked(Wanted):
+class Asked(WantedAnswer):
     """A question to be answered."""
 
     charge: Annotated[bool, Field(description="False: answer only if it was charged before, as for a reader.")] = True
@@ -59,7 +59,7 @@ class Open(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Problem(BaseModel):
+class FailureModel(BaseModel):
     """What went wrong."""
 
     code: Annotated[str, Field(description="A stable word.")]
@@ -84,7 +84,7 @@ class Failure(BaseModel):
         }
     )
 
-    error: Problem
+    error: FailureModel
 
 
 class Output(Open):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Request, Response
 
 from errorfloor.errors import InputError
-from errorfloor.server.door import Door, Dry, failures
+from errorfloor.server.door import Dry, ServerDoor, failures
 from errorfloor.server.failures import DoorError
 from errorfloor.server.models import (
     AnswerReply,
@@ -15,7 +15,7 @@ from errorfloor.server.models import (
     SimulationReply,
     TablesReply,
     TableState,
-    Wanted,
+    WantedAnswer,
 )
 from errorfloor.server.replies import ARROW, as_arrow, as_json, in_parts, wants_arrow
 from errorfloor.server.statements import AT_ONCE, facts_json, json_parts, stated
@@ -24,7 +24,7 @@ from errorfloor.server.visit import visit_of
 from errorfloor.service import Price
 
 
-def questions(door: Door) -> APIRouter:
+def questions(door: ServerDoor) -> APIRouter:
     """Give the routes."""
     routes = APIRouter(prefix="/v1", tags=["questions"])
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
@@ -90,7 +90,7 @@ def questions(door: Door) -> APIRouter:
         responses={200: {"model": PriceReply}, **failures(400, 403, 413, 415, 422)},
         summary="What it would cost",
     )
-    async def price(request: Request, token: Poster, wanted: Wanted) -> Response:
+    async def price(request: Request, token: Poster, wanted: WantedAnswer) -> Response:
         """What an answer would state and cost. Nothing is charged, and no private column is read."""
         _check_length(door, wanted.sql)
         wish, analyst = wanted.wish(), analyst_of(token)
@@ -105,7 +105,7 @@ def questions(door: Door) -> APIRouter:
         responses={200: {"model": SimulationReply}, **failures(400, 403, 413, 415, 422)},
         summary="What can still be asked",
     )
-    async def simulate(request: Request, token: Poster, wanted: Wanted) -> Response:
+    async def simulate(request: Request, token: Poster, wanted: WantedAnswer) -> Response:
         """How many more answers of this price fit, and how exact one can still be. Nothing is charged."""
         _check_length(door, wanted.sql)
         wish, analyst = wanted.wish(), analyst_of(token)
@@ -134,7 +134,7 @@ def charged_facts(price: Price, fresh: Sequence[bool], labels: Sequence[str]) ->
     }
 
 
-def _check_length(door: Door, sql: str) -> None:
+def _check_length(door: ServerDoor, sql: str) -> None:
     if len(sql) > door.settings.max_sql:
         raise InputError(
             f"the question has {len(sql)} characters, and {door.settings.max_sql} are allowed: ask in parts",

@@ -34,7 +34,7 @@ PATIENCE = 30  # seconds within which a process must show that it lives
 
 
 @dataclass(frozen=True)
-class Plan:
+class ServingPlan:
     """What to serve, and how; called, it gives the app, in whichever process that happens.
 
     ``temporary`` are tokens that count for this run only.
@@ -111,7 +111,7 @@ def listen(settings: Settings) -> tuple[socket.socket, Settings]:
     return taken, replace(settings, port=taken.getsockname()[1])
 
 
-def serve(plan: Plan, taken: socket.socket, ready: Callable[[], None] = lambda: None) -> None:
+def serve(plan: ServingPlan, taken: socket.socket, ready: Callable[[], None] = lambda: None) -> None:
     """Serve until a signal says stop; requests under way are finished first. ``ready`` is called once all is open.
 
     Raises InputError if the certificate cannot be used, and whatever is wrong with the tables, ledger or keys.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from errorfloor.errors import InputError
-from errorfloor.server.grid import COARSE, Grid
+from errorfloor.server.grid import COARSE, TimeGrid
 
 
 def _about(text: str, *, least: float | None = None, most: float | None = None) -> dict[str, Any]:
@@ -127,9 +127,9 @@ class Settings:
             )
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> TimeGrid:
         """The times at which answers leave."""
-        return Grid(self.grid_ratio)
+        return TimeGrid(self.grid_ratio)
 
     @property
     def tls(self) -> bool:

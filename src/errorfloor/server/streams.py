@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from errorfloor.errors import RefusedError
-from errorfloor.server.door import Door, failures, grant_of
+from errorfloor.server.door import ServerDoor, failures, grant_of
 from errorfloor.server.failures import DoorError, failure, failure_of
 from errorfloor.server.models import Measured, StepReply, StepsReply, StreamsReply, StreamState
 from errorfloor.server.replies import as_json
@@ -22,7 +22,7 @@ PUSH = 0.01  # seconds that an answer to a measurement takes: two durable record
 OF_THE_MEASUREMENT = ("corrected", "measurement")  # reasons that depend on it
 
 
-def streams(door: Door) -> APIRouter:
+def streams(door: ServerDoor) -> APIRouter:
     """Give the routes."""
     routes = APIRouter(prefix="/v1/streams", tags=["streams"])
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]

@@ -27,7 +27,7 @@ class Shape(BaseModel):
         return built
 
 
-class Interval(Shape):
+class IntervalShape(Shape):
     """Noise between two ends."""
 
     kind: Literal["Interval"]
@@ -35,7 +35,7 @@ class Interval(Shape):
     high: Number
 
 
-class HalfLine(Shape):
+class HalfLineShape(Shape):
     """Noise above ``low``, or below ``high``."""
 
     kind: Literal["HalfLine"]
@@ -43,7 +43,7 @@ class HalfLine(Shape):
     high: Number | None = None
 
 
-class Box(Shape):
+class BoxShape(Shape):
     """Noise in a box along the axes."""
 
     kind: Literal["Box"]
@@ -51,7 +51,7 @@ class Box(Shape):
     high: Point
 
 
-class Ball(Shape):
+class BallShape(Shape):
     """Noise in a ball."""
 
     kind: Literal["Ball"]
@@ -60,7 +60,7 @@ class Ball(Shape):
     center: Point | None = None
 
 
-class Ellipsoid(Shape):
+class EllipsoidShape(Shape):
     """Noise w with wᵀ·shape⁻¹·w at most 1."""
 
     kind: Literal["Ellipsoid"]
@@ -68,21 +68,21 @@ class Ellipsoid(Shape):
     center: Point | None = None
 
 
-class Orthant(Shape):
+class OrthantShape(Shape):
     """Noise that is nowhere negative."""
 
     kind: Literal["Orthant"]
     dimension: Dimension
 
 
-class Reals(Shape):
+class RealsShape(Shape):
     """Noise without bounds."""
 
     kind: Literal["Reals"]
     dimension: Dimension
 
 
-class Polygon(Shape):
+class PolygonShape(Shape):
     """Noise in a polygon, convex or not."""
 
     kind: Literal["Polygon"]
@@ -90,9 +90,10 @@ class Polygon(Shape):
 
 
 AnyShape = Annotated[
-    Interval | HalfLine | Box | Ball | Ellipsoid | Orthant | Reals | Polygon, Field(discriminator="kind")
+    IntervalShape | HalfLineShape | BoxShape | BallShape | EllipsoidShape | OrthantShape | RealsShape | PolygonShape,
+    Field(discriminator="kind"),
 ]
-AnswerShape = Annotated[Interval | HalfLine, Field(discriminator="kind")]
+AnswerShape = Annotated[IntervalShape | HalfLineShape, Field(discriminator="kind")]
 
 
 def plain_of(chosen: Support) -> dict[str, Any]:

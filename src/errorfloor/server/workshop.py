@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from errorfloor.errors import ConvergenceError, ErrorFloorError
-from errorfloor.server.designing import Wanted, attempted
+from errorfloor.server.designing import WantedDesign, attempted
 from errorfloor.server.failures import DoorError
 
 MEMORY = 2 * 2**30  # bytes that a design may take
@@ -32,7 +32,7 @@ class Workshop:
         self._line: Connection | None = None
         self._alone = threading.Lock()
 
-    def design(self, wanted: Wanted) -> dict[str, Any]:
+    def design(self, wanted: WantedDesign) -> dict[str, Any]:
         """Design a noise; raises DoorError (503) if it takes too long, ConvergenceError if it takes too much."""
         with self._alone:
             line = self._open()

@@ -19,7 +19,7 @@ from errorfloor.service.cost import public_cost
 from errorfloor.service.noises import Added, AnswerWish, PublicNumbers, bound_for, constant_of, empty, within
 from errorfloor.sql import needed, parse, scan
 from errorfloor.sql.layout import Layout
-from errorfloor.sql.plan import Call, Condition, Output, Question, is_private, walk
+from errorfloor.sql.plan import Call, Condition, Question, QuestionOutput, is_private, walk
 from errorfloor.sql.polynomial import Monomial
 from errorfloor.vault import Snapshot, snapshot
 
@@ -37,7 +37,7 @@ class PreparedOutput:
     public facts and never looked up.
     """
 
-    output: Output
+    output: QuestionOutput
     added: Added | None
     label: Label | None
     charges: Mapping[Account, Charge]
@@ -213,7 +213,7 @@ def _at_least(charge: Charge, allowance: Charge) -> Charge:
     return Charge(max(charge.information, LEAST_SHARE * allowance.information), charge.evaluation)
 
 
-def _sums(outputs: Iterable[Output]) -> tuple[tuple[Monomial, Condition], ...]:
+def _sums(outputs: Iterable[QuestionOutput]) -> tuple[tuple[Monomial, Condition], ...]:
     return tuple(dict.fromkeys(pair for output in outputs for pair in needed(output.formula)))
 
 
@@ -251,7 +251,7 @@ def _evaluation_error(bounded: Bounds, index: int) -> float:
     return float(output.error[output.defined].max())
 
 
-def function_of(question: Question, output: Output, layout: Layout, snapshots: Sequence[Snapshot]) -> Encoded:
+def function_of(question: Question, output: QuestionOutput, layout: Layout, snapshots: Sequence[Snapshot]) -> Encoded:
     """Give what decides the exact value of one output, as parts of a label.
 
     How the columns are named, ordered and cut off afterwards is no part of it. Nor are the other outputs, except that

@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 from sqlglot import exp
 
 from errorfloor.errors import RefusedError
-from errorfloor.sql.conditions import Rows
+from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.formulas import bounded, negative, power, quotient, root
 from errorfloor.sql.numbers import Number, number_of
 from errorfloor.sql.plan import (
     Apply,
-    Column,
     Condition,
     Constant,
     Count,
@@ -25,6 +24,7 @@ from errorfloor.sql.plan import (
     Literal,
     Missing,
     Sum,
+    TableColumn,
     plus,
     times,
 )
@@ -52,7 +52,7 @@ def is_formula(node: exp.Expression) -> bool:
 class Formulas:
     """Reads formulas over the rows of a relation."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: RowConditions) -> None:
         self.rows = rows
         self.words = rows.words
 
@@ -189,7 +189,7 @@ class Formulas:
         value = self.rows.value(node.this)
         if isinstance(value, Number):
             return Count(self._counted(node, where, value.present))
-        if isinstance(value, Literal) or (isinstance(value, Column) and not value.nullable):
+        if isinstance(value, Literal) or (isinstance(value, TableColumn) and not value.nullable):
             return Count(where)
         return Count(both([where, opposite(Missing(value))]))
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from errorfloor.errors import RefusedError
 from errorfloor.sql.dates import Value
 from errorfloor.sql.numbers import Number, checked, small
-from errorfloor.sql.plan import AsDate, Choice, Column, Condition, Indicator, Literal, Truncated
+from errorfloor.sql.plan import AsDate, Choice, Condition, Indicator, Literal, TableColumn, Truncated
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.truth import ALWAYS, NEVER, both, either
 
@@ -54,7 +54,7 @@ def chosen_scalar(branches: Branches, otherwise: Value | None) -> Value:
     return Choice(pairs, None if last is None else _scalar(last), pairs[0][1].type)
 
 
-def _scalar(value: Value) -> Column | Literal | Truncated | AsDate | Choice:
+def _scalar(value: Value) -> TableColumn | Literal | Truncated | AsDate | Choice:
     assert not isinstance(value, Number)
     return value
 

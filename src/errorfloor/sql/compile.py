@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from errorfloor.engines.dialects import Dialect
 from errorfloor.sql import fixed_width
 from errorfloor.sql.layout import Layout, completed, denominator, largest
-from errorfloor.sql.plan import Always, Column, Compare, Condition, Literal, Question, Scalar
+from errorfloor.sql.plan import Always, Compare, Condition, Literal, Question, Scalar, TableColumn
 from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
 from errorfloor.sql.row_sql import Row
 
@@ -58,7 +58,7 @@ def scan(
 def facts(
     question: Question,
     snapshots: "Sequence[Snapshot]",
-    by: Sequence[Column],
+    by: Sequence[TableColumn],
     requests: Sequence[tuple[Polynomial, Condition]],
     layout: Layout,
     dialect: Dialect,
@@ -102,7 +102,7 @@ def facts(
 def owners(
     question: Question,
     snapshots: "Sequence[Snapshot]",
-    owner: Column,
+    owner: TableColumn,
     dialect: Dialect,
     layout: Layout | None = None,
 ) -> str:
@@ -116,7 +116,7 @@ def owners(
     >>> homes = Table(source="homes.parquet", version="1", row_key=("id",), public={"id": "whole"})
     >>> snapshot = Snapshot("homes", "1", homes, "homes", 3, {"id": "p0"}, {"id": (1, 3)})
     >>> from fractions import Fraction
-    >>> owner = Column(0, "id", "number", step=Fraction(1))
+    >>> owner = TableColumn(0, "id", "number", step=Fraction(1))
     >>> asked = Question("homes", "1", (), Always(), (), (), (), (), None)
     >>> print(owners(asked, [snapshot], owner, DuckDBDialect()))
     SELECT CAST(t0.p0 AS VARCHAR) AS o, count(*) AS n
@@ -166,7 +166,7 @@ def _key(row: Row, value: Scalar) -> str:
     return sql
 
 
-def _scalar(column: Column) -> Scalar:
+def _scalar(column: TableColumn) -> Scalar:
     return Polynomial.atom(column) if column.type == "number" else column
 
 

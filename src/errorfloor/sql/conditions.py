@@ -15,7 +15,6 @@ from errorfloor.sql.dates import Value, literal_like
 from errorfloor.sql.numbers import Number, small
 from errorfloor.sql.plan import (
     Among,
-    Column,
     Compare,
     Condition,
     Indicator,
@@ -23,6 +22,7 @@ from errorfloor.sql.plan import (
     Matches,
     Missing,
     Scalar,
+    TableColumn,
     is_private,
     walk,
 )
@@ -44,7 +44,7 @@ COMPARISONS: dict[type[exp.Expression], tuple[bool, Operator]] = {
 
 
 @final
-class Rows(RowExpressions):
+class RowConditions(RowExpressions):
     """Reads values and conditions over the rows of a relation."""
 
     def condition(self, node: exp.Expression) -> Condition:
@@ -78,7 +78,7 @@ class Rows(RowExpressions):
 
     def _check_public(self, node: exp.Expression, value: Value) -> None:
         if isinstance(value, Number) and is_private(value.polynomial):
-            name = next(part.name for part in walk(value.polynomial) if isinstance(part, Column) and part.private)
+            name = next(part.name for part in walk(value.polynomial) if isinstance(part, TableColumn) and part.private)
             raise self.words.refusal(
                 node,
                 "private-filter",
@@ -123,7 +123,7 @@ class Rows(RowExpressions):
 
     def _flag(self, node: exp.Expression) -> Condition:
         value = self.value(node)
-        if isinstance(value, Column) and value.type == "flag":
+        if isinstance(value, TableColumn) and value.type == "flag":
             return flagged(value)
         self._check_public(node, value)
         raise self.words.refusal(node, "type", "is not a condition: compare it with something")
@@ -228,17 +228,17 @@ class Rows(RowExpressions):
         if isinstance(value, Number):
             terms = value.polynomial.terms
             column = terms[0][0][0][0] if len(terms) == 1 and len(terms[0][0]) == 1 else None
-            if not isinstance(column, Column) or value.polynomial != Polynomial.atom(column):
+            if not isinstance(column, TableColumn) or value.polynomial != Polynomial.atom(column):
                 raise self.words.refusal(node, "type", "asks for nulls of an expression: ask for those of its columns")
         elif isinstance(value, Literal):
             raise self.words.refusal(node, "constant", "names no column: leave it out")
-        elif not isinstance(value, Column):
+        elif not isinstance(value, TableColumn):
             return Missing(value)
         else:
             column = value
         return Missing(column) if column.nullable else NEVER
 
-    _condition_readers: ClassVar[dict[type[exp.Expression], Callable[["Rows", Any], Condition]]] = {
+    _condition_readers: ClassVar[dict[type[exp.Expression], Callable[["RowConditions", Any], Condition]]] = {
         exp.Paren: _enclosed,
         exp.And: _both,
         exp.Or: _either,

@@ -10,17 +10,17 @@ from errorfloor.sql.plan import (
     DATE_UNITS,
     AsDate,
     Choice,
-    Column,
     DatePart,
     Literal,
     ScalarType,
+    TableColumn,
     Truncated,
 )
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.reading import shown
 
-Dated = Column | Truncated | AsDate
-Value = Number | Column | Literal | Truncated | AsDate | Choice
+Dated = TableColumn | Truncated | AsDate
+Value = Number | TableColumn | Literal | Truncated | AsDate | Choice
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from errorfloor.sql.plan import Call, Column, DatePart, Floor, Question, walk
+from errorfloor.sql.plan import Call, DatePart, Question, RoundedDown, TableColumn, walk
 from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Layout:
     10
     """
 
-    largest: Mapping[Column | DatePart | Floor | Call, int]
+    largest: Mapping[TableColumn | DatePart | RoundedDown | Call, int]
     bits: Mapping[Call, int]
     rows: int
 
@@ -62,20 +62,20 @@ def stored_layout(question: Question, snapshots: "Sequence[Snapshot]") -> Layout
     >>> stored_layout(Question("t", "1", (), Always(), (), (), (), (), None), [Snapshot()]).rows
     12
     """
-    largest: dict[Column | DatePart | Floor | Call, int] = {}
+    largest: dict[TableColumn | DatePart | RoundedDown | Call, int] = {}
     for atom in _upwards(question):
         match atom:
-            case Column(type="number"):
+            case TableColumn(type="number"):
                 largest[atom] = _of_column(atom, snapshots[atom.place])
             case DatePart():
                 largest[atom] = LARGEST_PART[atom.part]
-            case Floor() if not any(isinstance(part, Call) for part in walk(atom.of)):
+            case RoundedDown() if not any(isinstance(part, Call) for part in walk(atom.of)):
                 largest[atom] = _of_floor(atom, largest)
     return Layout(largest, {}, snapshots[0].rows)
 
 
 def completed(
-    layout: Layout, question: Question, snapshots: "Sequence[Snapshot]", also: Sequence[Column] = ()
+    layout: Layout, question: Question, snapshots: "Sequence[Snapshot]", also: Sequence[TableColumn] = ()
 ) -> Layout:
     """Add bounds on the stored integers that a layout leaves out, and on further columns."""
     largest = dict(stored_layout(question, snapshots).largest)
@@ -83,19 +83,19 @@ def completed(
     return Layout({**largest, **layout.largest}, layout.bits, layout.rows)
 
 
-def _of_column(column: Column, snapshot: "Snapshot") -> int:
+def _of_column(column: TableColumn, snapshot: "Snapshot") -> int:
     if column.private:
         return max(map(abs, snapshot.table.private[column.name].steps))
     return max(map(abs, snapshot.extent.get(column.name, (0, 0))))
 
 
-def _of_floor(floor: Floor, largest: Mapping[Column | DatePart | Floor | Call, int]) -> int:
+def _of_floor(floor: RoundedDown, largest: Mapping[TableColumn | DatePart | RoundedDown | Call, int]) -> int:
     total = Fraction(0)
     for monomial, coefficient in floor.of.terms:
         term = abs(coefficient)
         for atom, power in monomial:
-            if isinstance(atom, Column | DatePart | Floor):
-                step = atom.step if isinstance(atom, Column) and atom.step is not None else 1
+            if isinstance(atom, TableColumn | DatePart | RoundedDown):
+                step = atom.step if isinstance(atom, TableColumn) and atom.step is not None else 1
                 term *= (largest[atom] * step) ** power
         total += term
     return math.ceil(total)
@@ -109,7 +109,7 @@ def _upwards(node: Node) -> Iterator[Node]:
 def scale(monomial: Monomial, layout: Layout) -> Fraction:
     """Give what the product of a monomial's stored integers is to be multiplied by.
 
-    >>> column = Column(0, "kwh", "number", private=True, step=Fraction(1, 1000))
+    >>> column = TableColumn(0, "kwh", "number", private=True, step=Fraction(1, 1000))
     >>> scale(((column, 2),), Layout({column: 50_000}, {}, rows=10))
     Fraction(1, 1000000)
     """
@@ -137,19 +137,19 @@ def scaled(polynomial: Polynomial, layout: Layout) -> list[tuple[Monomial, Fract
 def largest(monomial: Monomial, layout: Layout) -> int:
     """Bound the absolute value of the product of a monomial's stored integers, and of every part of that product.
 
-    >>> column = Column(0, "kwh", "number", private=True, step=Fraction(1, 1000))
+    >>> column = TableColumn(0, "kwh", "number", private=True, step=Fraction(1, 1000))
     >>> largest(((column, 2),), Layout({column: 50_000}, {}, rows=10))
     2500000000
     """
     return math.prod(
         max(1, layout.largest[atom]) ** power
         for atom, power in monomial
-        if isinstance(atom, Column | DatePart | Floor | Call)
+        if isinstance(atom, TableColumn | DatePart | RoundedDown | Call)
     )
 
 
 def _scale(atom: Node, layout: Layout) -> Fraction:
-    if isinstance(atom, Column):
+    if isinstance(atom, TableColumn):
         assert atom.step is not None, "only numbers are atoms"
         return atom.step
     return Fraction(2) ** -layout.bits[atom] if isinstance(atom, Call) else Fraction(1)

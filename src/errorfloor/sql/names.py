@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from errorfloor.catalogue.model import Table
-from errorfloor.sql.plan import Column, Condition, Join, ScalarType
+from errorfloor.sql.plan import Condition, Join, ScalarType, TableColumn
 from errorfloor.sql.refusals import Wording, near
 
 ROW_NUMBERS = ("rowid", "rownum", "_rowid_", "ctid", "rownumber")
@@ -18,7 +18,7 @@ class Visible:
 
     qualifier: str
     name: str
-    column: Column
+    column: TableColumn
     unit: str
     merged: bool = False
 
@@ -76,7 +76,7 @@ def columns_of(table: Table, qualifier: str, place: int, *, left_joined: bool = 
         Visible(
             qualifier,
             name,
-            Column(place, name, "number", True, private.resolution, private.nulls == "public" or left_joined),
+            TableColumn(place, name, "number", True, private.resolution, private.nulls == "public" or left_joined),
             private.unit,
         )
         for name, private in table.private.items()
@@ -84,7 +84,9 @@ def columns_of(table: Table, qualifier: str, place: int, *, left_joined: bool = 
     for name, public in table.public.items():
         kind: ScalarType = "number" if public.type in ("whole", "number") else public.type  # type: ignore[assignment]
         nullable = left_joined or name not in table.row_key
-        visible.append(Visible(qualifier, name, Column(place, name, kind, False, public.step, nullable), public.unit))
+        visible.append(
+            Visible(qualifier, name, TableColumn(place, name, kind, False, public.step, nullable), public.unit)
+        )
     return tuple(visible)
 
 

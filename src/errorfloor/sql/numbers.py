@@ -14,12 +14,12 @@ from errorfloor.sql.plan import (
     Always,
     AsDate,
     Call,
-    Column,
     Condition,
     DatePart,
-    Floor,
     Missing,
     Not,
+    RoundedDown,
+    TableColumn,
     Truncated,
     all_of,
     is_private,
@@ -132,25 +132,25 @@ def presence(polynomial: Polynomial) -> Condition:
     """Give the condition under which a polynomial itself is not NULL: its nullable columns are there."""
     parts: list[Condition] = []
     for atom in polynomial.atoms:
-        if isinstance(atom, Column):
+        if isinstance(atom, TableColumn):
             parts.append(column_presence(atom))
         elif isinstance(atom, DatePart):
             parts.append(scalar_presence(atom.of))
-        elif isinstance(atom, Floor):
+        elif isinstance(atom, RoundedDown):
             parts.append(presence(atom.of))
         elif isinstance(atom, Call):
             parts.append(presence(atom.argument))
     return all_of(parts)
 
 
-def column_presence(column: Column) -> Condition:
+def column_presence(column: TableColumn) -> Condition:
     """Give the condition under which a column is not NULL."""
     return Not(Missing(column)) if column.nullable else Always()
 
 
-def scalar_presence(scalar: Column | Truncated | AsDate) -> Condition:
+def scalar_presence(scalar: TableColumn | Truncated | AsDate) -> Condition:
     """Give the condition under which a date or moment is not NULL."""
-    while not isinstance(scalar, Column):
+    while not isinstance(scalar, TableColumn):
         scalar = scalar.of
     return column_presence(scalar)
 
@@ -175,7 +175,7 @@ def is_whole(polynomial: Polynomial) -> bool:
     return all(
         coefficient.denominator == 1
         and all(
-            not isinstance(atom, Column) or (atom.step is not None and atom.step.denominator == 1)
+            not isinstance(atom, TableColumn) or (atom.step is not None and atom.step.denominator == 1)
             for atom, _ in monomial
         )
         for monomial, coefficient in polynomial.terms

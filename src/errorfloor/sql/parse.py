@@ -20,14 +20,14 @@ from sqlglot import exp
 from errorfloor.catalogue.model import Catalogue
 from errorfloor.errors import RefusedError
 from errorfloor.sql.aggregates import Formulas, is_formula
-from errorfloor.sql.conditions import Rows
+from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.names import Relation, generated, name_of, same, unique
 from errorfloor.sql.numbers import Number
-from errorfloor.sql.plan import Column, Key, Literal, Ordering, Output, Question, Scalar, walk
+from errorfloor.sql.plan import GroupKey, Literal, Ordering, Question, QuestionOutput, Scalar, TableColumn, walk
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.reading import check_all_read, read
 from errorfloor.sql.refusals import Wording
-from errorfloor.sql.tables import Tables
+from errorfloor.sql.tables import TablesInView
 from errorfloor.sql.units import display_unit
 
 GREATEST_LIMIT = 10**9
@@ -78,7 +78,7 @@ def _question(text: str, catalogue: Catalogue) -> Question:
             raise refusal
         raise words.refusal(tree, "not-select", "is not answered: a question begins with SELECT or WITH")
     _check_clauses(tree, words)
-    relation = Tables(words, catalogue, {}).with_named(tree.args.get("with_")).relation(tree)
+    relation = TablesInView(words, catalogue, {}).with_named(tree.args.get("with_")).relation(tree)
     question = _Asked(tree, relation).question()
     check_all_read(text, tree)
     return question
@@ -112,19 +112,19 @@ class _Asked:
         self.select = select
         self.relation = relation
         self.words = relation.words
-        self.rows = Rows(relation)
+        self.rows = RowConditions(relation)
         self.formulas = Formulas(self.rows)
         self.items = self._items()
 
     def question(self) -> Question:
         """Put the parts together; keys are sorted, because the order in which GROUP BY names them has no meaning."""
         names = dict(self._groups())
-        outputs: list[Output] = []
+        outputs: list[QuestionOutput] = []
         shown_keys: dict[Scalar, str] = {}
         for item in self.items:
             if is_formula(item.node):
                 formula = self.formulas.formula(item.node)
-                outputs.append(Output(item.name, formula, display_unit(formula, self._unit)))
+                outputs.append(QuestionOutput(item.name, formula, display_unit(formula, self._unit)))
                 continue
             value = self._scalar(item.node)
             if value not in names:
@@ -139,11 +139,11 @@ class _Asked:
                 self.select, "aggregate", "asks for no aggregate: ask for avg(x), sum(x) or count(*) of groups"
             )
         taken = [item.name for item in self.items]
-        keys: list[Key] = []
+        keys: list[GroupKey] = []
         for value in sorted(names, key=lambda value: value.encoded):
             if value not in shown_keys:
                 taken.append(unique(names[value], taken))
-            keys.append(Key(shown_keys.get(value, taken[-1]), value))
+            keys.append(GroupKey(shown_keys.get(value, taken[-1]), value))
         return Question(
             self.relation.table,
             self.relation.version,
@@ -184,7 +184,7 @@ class _Asked:
         """Read a group key."""
         value = self.rows.value(node)
         for atom in walk(value.polynomial) if isinstance(value, Number) else ():
-            if isinstance(atom, Column) and atom.private:
+            if isinstance(atom, TableColumn) and atom.private:
                 raise self.words.refusal(
                     node,
                     "private-key",
@@ -238,7 +238,7 @@ class _Asked:
             )
         return int(text) - 1
 
-    def _order(self, keys: Sequence[Key], outputs: Sequence[Output]) -> tuple[Ordering, ...]:
+    def _order(self, keys: Sequence[GroupKey], outputs: Sequence[QuestionOutput]) -> tuple[Ordering, ...]:
         order = self.select.args.get("order")
         if order is None:
             return ()
@@ -254,7 +254,7 @@ class _Asked:
             orderings.append(Ordering(self._ordered_name(node.this, keys, outputs), descending))
         return tuple(orderings)
 
-    def _ordered_name(self, node: exp.Expression, keys: Sequence[Key], outputs: Sequence[Output]) -> str:
+    def _ordered_name(self, node: exp.Expression, keys: Sequence[GroupKey], outputs: Sequence[QuestionOutput]) -> str:
         if type(node) is exp.Literal and not node.args.get("is_string"):
             return self.items[self._position(node, "order")].name
         if type(node) is exp.Column and not node.args.get("table"):
@@ -287,5 +287,5 @@ class _Asked:
             raise self.words.refusal(limit, "order", f"needs a whole number up to {GREATEST_LIMIT}: LIMIT 10")
         return int(text)
 
-    def _unit(self, column: Column) -> str:
+    def _unit(self, column: TableColumn) -> str:
         return next(visible.unit for visible in self.relation.columns if visible.column == column)

@@ -7,7 +7,7 @@
       keys ..................... scalars of public columns: the groups
       outputs .................. formulas: arithmetic of aggregates
         Sum, Count, Covariance, WeightedMean over the rows of a group for which ``where`` holds
-          Polynomial ........... of atoms: Column, Indicator, DatePart, Floor, Call
+          Polynomial ........... of atoms: TableColumn, Indicator, DatePart, RoundedDown, Call
 
 A row's numbers are polynomials with exact coefficients. Nodes are compared by their canonical encoding; sums, products,
 "and" and "or" are kept in canonical order.
@@ -35,12 +35,13 @@ DATE_UNITS = ("year", "quarter", "month", "week", "day", "hour")
 
 
 @dataclass(frozen=True, eq=False)
-class Column(Node):
+class TableColumn(Node):
     """A column of the table (place 0) or of the joined public table number ``place``.
 
     A number is stored as an integer multiple of ``step``; a private column always is one.
     """
 
+    label: ClassVar[str] = "Column"
     place: int
     name: str
     type: ScalarType
@@ -62,7 +63,7 @@ class Truncated(Node):
     """The beginning of the year, quarter, month, week (Monday), day or hour of a public date or moment."""
 
     unit: str
-    of: "Column | Truncated | AsDate"
+    of: "TableColumn | Truncated | AsDate"
 
     @property
     def type(self) -> ScalarType:
@@ -74,7 +75,7 @@ class Truncated(Node):
 class AsDate(Node):
     """The day of a public moment."""
 
-    of: "Column | Truncated"
+    of: "TableColumn | Truncated"
     type: ClassVar[ScalarType] = "date"
 
 
@@ -92,13 +93,14 @@ class DatePart(Node):
     """A whole number from a public date or moment: its month, its ISO day of the week, and so on."""
 
     part: str
-    of: Column | Truncated | AsDate
+    of: TableColumn | Truncated | AsDate
 
 
 @dataclass(frozen=True, eq=False)
-class Floor(Node):
+class RoundedDown(Node):
     """The greatest whole number not above a polynomial of public columns."""
 
+    label: ClassVar[str] = "Floor"
     of: Polynomial
 
 
@@ -123,7 +125,7 @@ class Call(Node):
     argument: Polynomial
 
 
-Scalar = Column | Literal | Truncated | AsDate | Choice | Polynomial
+Scalar = TableColumn | Literal | Truncated | AsDate | Choice | Polynomial
 
 
 # -- conditions on public columns; three-valued as in SQL
@@ -317,22 +319,24 @@ class Join(Node):
 
     table: str
     version: str
-    on: tuple[tuple[Column, Column], ...]
+    on: tuple[tuple[TableColumn, TableColumn], ...]
     keep_unmatched: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Key(Node):
+class GroupKey(Node):
     """A named group key."""
 
+    label: ClassVar[str] = "Key"
     name: str
     value: Scalar
 
 
 @dataclass(frozen=True, eq=False)
-class Output(Node):
+class QuestionOutput(Node):
     """A named cell of each group. ``unit`` is for display only, and no part of what is computed."""
 
+    label: ClassVar[str] = "Output"
     name: str
     formula: Formula
     unit: str
@@ -357,13 +361,13 @@ class Question(Node):
     version: str
     joins: tuple[Join, ...]
     where: Condition
-    keys: tuple[Key, ...]
-    outputs: tuple[Output, ...]
+    keys: tuple[GroupKey, ...]
+    outputs: tuple[QuestionOutput, ...]
     selected: tuple[str, ...]
     order: tuple[Ordering, ...]
     limit: int | None
 
-    def function_of(self, output: Output) -> tuple[Part, ...]:
+    def function_of(self, output: QuestionOutput) -> tuple[Part, ...]:
         """Give what decides one output as a function of the snapshots: names and layout do not.
 
         It is a tuple of label parts: rows, groups and formula.
@@ -400,7 +404,7 @@ def is_private(node: Node) -> bool:
     >>> is_private(Polynomial.constant(2))
     False
     """
-    return any(isinstance(part, Column) and part.private for part in walk(node, stop=Missing))
+    return any(isinstance(part, TableColumn) and part.private for part in walk(node, stop=Missing))
 
 
 def plus(parts: Iterable[Formula]) -> Formula:

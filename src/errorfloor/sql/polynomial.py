@@ -19,11 +19,15 @@ class Node:
     """A part of a plan: frozen, compared by content, with one encoding."""
 
     idempotent: ClassVar[bool] = False
+    label: ClassVar[str]  # what a label calls the node: it stays when the class is renamed
+
+    def __init_subclass__(cls) -> None:
+        cls.label = cls.__dict__.get("label", cls.__name__)
 
     @cached_property
     def canonical(self) -> Part:
         """The node's kind and fields as parts of a label; different nodes have different ones."""
-        return (type(self).__name__, *(_part(getattr(self, field.name)) for field in fields(self)))
+        return (self.label, *(_part(getattr(self, field.name)) for field in fields(self)))
 
     @cached_property
     def encoded(self) -> bytes:
@@ -68,8 +72,8 @@ ONE: Monomial = ()
 class Polynomial(Node):
     """Σ coefficient · Π atom^exponent, in canonical order and without zero terms.
 
-    >>> from errorfloor.sql.plan import Column
-    >>> x = Polynomial.atom(Column(0, "kwh", "number", private=True, step=Fraction(1, 1000)))
+    >>> from errorfloor.sql.plan import TableColumn
+    >>> x = Polynomial.atom(TableColumn(0, "kwh", "number", private=True, step=Fraction(1, 1000)))
     >>> (x + 1) * (x - 1) == x * x - 1
     True
     """

@@ -20,14 +20,14 @@ from errorfloor.sql.names import Relation
 from errorfloor.sql.numbers import Number, column_presence, has_calls, is_whole, number_of, presence, small
 from errorfloor.sql.plan import (
     Choice,
-    Column,
     Compare,
     Condition,
-    Floor,
     Indicator,
     Literal,
     Missing,
+    RoundedDown,
     Scalar,
+    TableColumn,
     is_private,
 )
 from errorfloor.sql.polynomial import Polynomial
@@ -203,7 +203,7 @@ class RowExpressions(ABC):
         constant = number.polynomial.value
         if constant is not None:
             return Number(Polynomial.constant(constant.numerator // constant.denominator), number.present)
-        return Number(Polynomial.atom(small(Floor(number.polynomial))), number.present)
+        return Number(Polynomial.atom(small(RoundedDown(number.polynomial))), number.present)
 
     def _case(self, node: exp.Expression) -> Value:
         self.words.only(node, "this", "ifs", "default")
@@ -255,7 +255,7 @@ class RowExpressions(ABC):
         if isinstance(value, Number):
             if to.this == exp.DataType.Type.DOUBLE or (to.this in WHOLE_TYPES and is_whole(value.polynomial)):
                 return value
-        elif isinstance(value, Column) and value.type == "flag" and to.this in WHOLE_TYPES:
+        elif isinstance(value, TableColumn) and value.type == "flag" and to.this in WHOLE_TYPES:
             return Number(Polynomial.atom(Indicator(flagged(value))), column_presence(value))
         elif to.this in (exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR) and value.type == "text":
             return value
@@ -350,7 +350,7 @@ def check_power(node: exp.Expression, words: Wording) -> None:
             raise words.refusal(node, "syntax", "is read differently by different systems: add parentheses")
 
 
-def flagged(column: Column) -> Condition:
+def flagged(column: TableColumn) -> Condition:
     """Give the condition that a public flag is true."""
     sides: tuple[Scalar, Scalar] = (column, Literal(True, "flag"))
     return Compare("=", *sorted(sides, key=lambda side: side.encoded))

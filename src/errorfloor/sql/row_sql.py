@@ -16,18 +16,18 @@ from errorfloor.sql.plan import (
     AsDate,
     Call,
     Choice,
-    Column,
     Compare,
     Condition,
     DatePart,
-    Floor,
     Indicator,
     Literal,
     Matches,
     Missing,
     Not,
     Or,
+    RoundedDown,
     Scalar,
+    TableColumn,
     Truncated,
     all_of,
 )
@@ -57,20 +57,20 @@ class Row:
 
     # -- integers
 
-    def column(self, column: Column) -> str:
+    def column(self, column: TableColumn) -> str:
         """Name a column as it is stored."""
         return f"t{column.place}.{self.names[column.place][column.name]}"
 
     def atom(self, atom: Node) -> str:
         """Write the integer of an atom."""
         match atom:
-            case Column():
+            case TableColumn():
                 return self.column(atom)
             case DatePart(part=part, of=of):
                 return self.dialect.part(part, self.scalar(of))
             case Indicator(of=of):
                 return f"CASE WHEN {self.condition(of)} THEN 1 ELSE 0 END"
-            case Floor(of=of):
+            case RoundedDown(of=of):
                 sql, bound, divisor = self.polynomial(of)
                 return f"({sql})" if divisor == 1 else self.dialect.floor_divide(sql, divisor, bound)
             case Call():
@@ -117,7 +117,7 @@ class Row:
         match scalar:
             case Polynomial():
                 return self.polynomial(scalar)[0]
-            case Column():
+            case TableColumn():
                 return self.column(scalar)
             case Literal(value=value):
                 return self.dialect.literal(value)

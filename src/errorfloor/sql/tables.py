@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from errorfloor.catalogue.model import Catalogue, Table
-from errorfloor.sql.conditions import Rows
+from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.names import Relation, Visible, columns_of, name_of, same
-from errorfloor.sql.plan import Column, Join
+from errorfloor.sql.plan import Join, TableColumn
 from errorfloor.sql.refusals import Wording, near
 from errorfloor.sql.truth import ALWAYS, both
 
@@ -23,14 +23,14 @@ UNDERSTOOD = ("with_", "expressions", "from_", "joins", "where")
 
 
 @dataclass(frozen=True)
-class Tables:
+class TablesInView:
     """The declared tables, and those that WITH has named so far."""
 
     words: Wording
     catalogue: Catalogue
     named: Mapping[str, Relation]
 
-    def with_named(self, node: exp.Expression | None) -> "Tables":
+    def with_named(self, node: exp.Expression | None) -> "TablesInView":
         """Give what can be seen after WITH."""
         if node is None:
             return self
@@ -59,7 +59,7 @@ class Tables:
         if where is None:
             return relation
         self.words.only(where, "this")
-        condition = both([relation.where, Rows(relation).filter(where.this)])
+        condition = both([relation.where, RowConditions(relation).filter(where.this)])
         return replace(relation, where=condition)
 
     def nested(self, node: exp.Expression, name: str) -> Relation:
@@ -180,10 +180,10 @@ class Tables:
 
     def _pairs(
         self, left: Relation, added: tuple[Visible, ...], node: exp.Expression
-    ) -> tuple[list[tuple[Column, Column]], set[str]]:
+    ) -> tuple[list[tuple[TableColumn, TableColumn]], set[str]]:
         """Give the pairs of columns that a join compares, and the names that USING merges."""
         right = replace(left, columns=added)
-        pairs: list[tuple[Column, Column]] = []
+        pairs: list[tuple[TableColumn, TableColumn]] = []
         merged: set[str] = set()
         for part in node.args.get("using") or []:
             identifier = part.this if type(part) is exp.Column and not part.args.get("table") else part
@@ -218,7 +218,7 @@ class Tables:
         else:
             yield node
 
-    def _pair(self, node: exp.Expression, one: Column, two: Column) -> tuple[Column, Column]:
+    def _pair(self, node: exp.Expression, one: TableColumn, two: TableColumn) -> tuple[TableColumn, TableColumn]:
         if one.private:
             raise self.words.refusal(node, "private-key", "joins on a private column: only public columns are compared")
         if one.type != two.type or one.step != two.step:

@@ -10,7 +10,6 @@ from fractions import Fraction
 from errorfloor.sql.plan import (
     Apply,
     Call,
-    Column,
     Constant,
     Count,
     Covariance,
@@ -20,6 +19,7 @@ from errorfloor.sql.plan import (
     Power,
     Quotient,
     Sum,
+    TableColumn,
     Times,
     WeightedMean,
 )
@@ -31,7 +31,7 @@ SAME = ("greatest", "least")
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def display_unit(formula: Formula, unit_of: Callable[[Column], str]) -> str:
+def display_unit(formula: Formula, unit_of: Callable[[TableColumn], str]) -> str:
     """Give the unit of a formula as it is shown; an empty text where there is none or it is not clear.
 
     Parameters
@@ -41,7 +41,7 @@ def display_unit(formula: Formula, unit_of: Callable[[Column], str]) -> str:
     unit_of
         The declared unit of a column, or an empty text.
 
-    >>> x = Polynomial.atom(Column(0, "kwh", "number", private=True, step=Fraction(1)))
+    >>> x = Polynomial.atom(TableColumn(0, "kwh", "number", private=True, step=Fraction(1)))
     >>> from errorfloor.sql.plan import Always
     >>> display_unit(Covariance(x, x, Always(), sample=False), lambda column: "kWh")
     'kWh²'
@@ -50,7 +50,7 @@ def display_unit(formula: Formula, unit_of: Callable[[Column], str]) -> str:
     return "" if unit is None else _written(unit)
 
 
-def _of_formula(formula: Formula, unit_of: Callable[[Column], str]) -> Unit:
+def _of_formula(formula: Formula, unit_of: Callable[[TableColumn], str]) -> Unit:
     match formula:
         case Constant() | Count():
             return PURE
@@ -73,7 +73,7 @@ def _of_formula(formula: Formula, unit_of: Callable[[Column], str]) -> Unit:
             return _of_function(function, (), _of_formula(argument, unit_of))
 
 
-def _of_polynomial(polynomial: Polynomial, unit_of: Callable[[Column], str]) -> Unit:
+def _of_polynomial(polynomial: Polynomial, unit_of: Callable[[TableColumn], str]) -> Unit:
     terms = [monomial for monomial, _ in polynomial.terms if monomial]
     return _common(
         _product(_power(_of_atom(atom, unit_of), Fraction(exponent)) for atom, exponent in monomial)
@@ -81,9 +81,9 @@ def _of_polynomial(polynomial: Polynomial, unit_of: Callable[[Column], str]) -> 
     )
 
 
-def _of_atom(atom: Node, unit_of: Callable[[Column], str]) -> Unit:
+def _of_atom(atom: Node, unit_of: Callable[[TableColumn], str]) -> Unit:
     match atom:
-        case Column():
+        case TableColumn():
             unit = unit_of(atom)
             return {unit: Fraction(1)} if unit else None
         case Indicator():

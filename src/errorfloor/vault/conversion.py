@@ -3,7 +3,7 @@
 from errorfloor.catalogue.model import PrivateColumn, PublicColumn, Table
 from errorfloor.engines import Engine, Source
 from errorfloor.errors import CatalogueError
-from errorfloor.vault.fixed_point import Grid, public_grid, whole_from_double_sql, whole_sql
+from errorfloor.vault.fixed_point import StoredGrid, public_grid, whole_from_double_sql, whole_sql
 from errorfloor.vault.near import nearest
 
 NUMBERS = ("whole", "number", "decimal")
@@ -93,7 +93,7 @@ def _stored(physical: str, name: str, column: PrivateColumn | PublicColumn, sour
     """Give a read column as it is stored."""
     if isinstance(column, PrivateColumn):
         missing = None if column.impute is None else int(column.impute / column.resolution)
-        return Grid(column.resolution, *column.steps).sql(physical, missing, engine.dialect)
+        return StoredGrid(column.resolution, *column.steps).sql(physical, missing, engine.dialect)
     if _is_integer(name, column, source):
         return whole_sql(physical, engine.dialect)
     if column.type == "whole":

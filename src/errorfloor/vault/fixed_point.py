@@ -19,15 +19,15 @@ MOST_DIGITS = Fraction(10) ** 100
 
 
 @dataclass(frozen=True)
-class Grid:
+class StoredGrid:
     """The whole multiples of a step from ``low`` to ``high`` steps.
 
     *Guarantee*: what the SQL stores for a source number is ``steps`` of it, bit for bit, on every engine that has IEEE
     doubles.
 
-    >>> Grid(Fraction(1, 1000), 0, 50_000).steps(1.2345)
+    >>> StoredGrid(Fraction(1, 1000), 0, 50_000).steps(1.2345)
     1235
-    >>> Grid(Fraction(1, 1000), 0, 50_000).steps(float("inf"))
+    >>> StoredGrid(Fraction(1, 1000), 0, 50_000).steps(float("inf"))
     50000
 
     Raises
@@ -83,13 +83,13 @@ class Grid:
         return dialect.whole(f"CASE {' '.join(cases)} ELSE {dialect.to_whole(scaled)} END", largest)
 
 
-def public_grid(step: Fraction) -> Grid:
+def public_grid(step: Fraction) -> StoredGrid:
     """Give the grid of a public number; its two ends mean that the number is too large.
 
     >>> public_grid(Fraction(1)).steps(1e300) == OUTSIDE
     True
     """
-    return Grid(step, -OUTSIDE, OUTSIDE)
+    return StoredGrid(step, -OUTSIDE, OUTSIDE)
 
 
 def whole_sql(x: str, dialect: Dialect) -> str:
