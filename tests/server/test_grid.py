@@ -136,7 +136,7 @@ def test_next_in_the_queue_begins_when_the_reply_leaves_and_not_when_the_work_is
 
 def test_given_up_before_the_charge_charges_nothing_later(database, tmp_path, monkeypatch):
     asked, release = question(1), threading.Event()
-    honest = database._prepared
+    honest = database._asking
 
     def slow(*given):
         release.wait(20)
@@ -145,7 +145,7 @@ def test_given_up_before_the_charge_charges_nothing_later(database, tmp_path, mo
     with served(database, tmp_path, time_limit=0.3) as server:
         analyst = server.client("analyst")
         with monkeypatch.context() as patched:
-            patched.setattr(database, "_prepared", slow)
+            patched.setattr(database, "_asking", slow)
             reply = analyst.post("/v1/ask", json=asked)
         assert code_of(reply) == (503, "time")
         assert "nothing was charged" in reply.json()["error"]["message"]

@@ -75,7 +75,7 @@ def test_figures_have_busy_threads_and_those_who_wait(database, tmp_path, monkey
             seen.append(server.client("reader").get("/metrics").text)
             return honest
 
-        monkeypatch.setattr(database, "_prepared", price)
+        monkeypatch.setattr(database, "_asking", price)
         server.client("analyst").post("/v1/price", json={"sql": "SELECT avg(wage) FROM pay", "max_error": 1e6})
         assert "errorfloor_threads_busy 1.0" in seen[0]
         assert "errorfloor_questions_waiting 0.0" in seen[0]

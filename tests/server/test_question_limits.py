@@ -108,7 +108,7 @@ def test_large_answers_are_written_part_by_part_and_are_the_same(database, tmp_p
 def test_questions_under_way_are_limited_by_token(tmp_path, monkeypatch):
     with open_database(limited(tmp_path, running_per_token=1)) as database, served(database, tmp_path) as server:
         analyst, others = server.client("analyst"), []
-        honest = database._prepared
+        honest = database._asking
 
         def nested(*given):
             if not others:
@@ -117,7 +117,7 @@ def test_questions_under_way_are_limited_by_token(tmp_path, monkeypatch):
                 others.append(server.client("reader").post("/v1/price", json=PEOPLE))
             return honest(*given)
 
-        monkeypatch.setattr(database, "_prepared", nested)
+        monkeypatch.setattr(database, "_asking", nested)
         assert analyst.post("/v1/price", json=PEOPLE).status_code == 200
         problem = problem_of(others[1], 429)
         assert (problem["code"], problem["fields"]["running_per_token"]) == ("running", 1)

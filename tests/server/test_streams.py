@@ -211,7 +211,7 @@ def test_allowance_is_never_exceeded_and_begun_trips_go_on(cars):
     refused = push(owner, 0, 120.0, trip="one more")
     assert refused.status_code == 403 and refused.json()["error"]["code"] == "allowance"
     message = refused.json()["error"]["message"]
-    assert 'would be used of the allowance that keeps the floor of 20 m declared for cars.position ["car 7"]' in message
+    assert '% of the allowance of cars.position ["car 7"] would be used, and its declared floor is 20 m' in message
     assert "times the variance could be begun with what is left; trips that were begun stay free" in message
     assert push(owner, 1, 120.0, trip="trip 0").status_code == 200
     assert push(owner, 0, 120.0, entity="car 8", trip="one more").status_code == 200
@@ -429,5 +429,5 @@ def test_allowance_error_reaches_the_client_as_one(cars):
     with connect(server.url, token=server.tokens["owner"]) as remote:
         for number in range(allowed):
             remote.answer("cars", entity="car 9", trip=str(number), step=0, measurement=[0.0])
-        with pytest.raises(AllowanceError, match=r"the floor of 20 m declared for cars.position .*car 9"):
+        with pytest.raises(AllowanceError, match=r"of the allowance of cars.position .*car 9.* would be used"):
             remote.answer("cars", entity="car 9", trip="last", step=0, measurement=[0.0])

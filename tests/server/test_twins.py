@@ -58,7 +58,9 @@ def test_status_size_order_log_and_metrics_are_the_same_for_twins(catalogue, tmp
 
 
 def test_a_status_that_follows_private_numbers_would_be_seen(catalogue, tmp_path):
-    with Telling._of(catalogue, dry=False, key=None) as database, served(database, tmp_path) as here:
-        first, second = (outside(here, table) for table in TWINS)
+    with open_database(catalogue) as opened:
+        database = Telling(opened.catalogue, engine=opened._engine, ledger=opened.ledger, keys=opened.keys[-1])
+        with served(database, tmp_path) as here:
+            first, second = (outside(here, table) for table in TWINS)
     assert first[0] != second[0]
     assert first[1] != second[1]

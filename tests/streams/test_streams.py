@@ -138,7 +138,7 @@ def test_trips_beyond_the_allowance_are_refused_and_those_made_stay_free():
     assert 1 <= affordable < 100
     for number in range(affordable):
         stream.trip("car 7", number)
-    words = r"keeps the floor of 15 m declared for cars.east .*car 7.*: a plan whose .* were begun stay free"
+    words = r"of the allowance of cars.east .*car 7.* would be used, .* 15 m: a plan whose .* were begun stay free"
     with pytest.raises(AllowanceError, match=words):
         stream.trip("car 7", "one more")
     stream.trip("car 7", 0).answer([0.0, 0.0])

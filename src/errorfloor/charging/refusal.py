@@ -50,8 +50,8 @@ def consequence(broken: Standing, what: str) -> str:
     estimate = entry_floor(column, broken.spent)
     if estimate >= column.floor:  # only questions that follow from answers could break it
         return (
-            f"with this {what}, {rounded_up(100 * broken.used)} % would be used of the allowance that keeps the floor "
-            f"of {column.floor:g}{unit} declared for {broken.name}"
+            f"with this {what}, {rounded_up(100 * broken.used)} % of the allowance of {broken.name} would be used, and "
+            f"its declared floor is {column.floor:g}{unit}"
         )
     return (
         f"this {what} would let an entry of {broken.name} be estimated to {rounded_down(estimate)}{unit}, and its "
