@@ -5,13 +5,14 @@ result is an upper bound: ``accountant.proof.md``.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from errorfloor.checks import Array, points, positive, real, whole
-from errorfloor.dp.curve import least_level
+from errorfloor.checks import Array, positive, whole
+from errorfloor.dp.curve import delta_on, epsilon_on
 from errorfloor.dp.hockey_stick import curve
 from errorfloor.dp.shifts import Part, independent_parts, largest_loss, shift_rows
 from errorfloor.errors import InputError, MissingExtraError, NoClosedFormError
@@ -48,11 +49,7 @@ class Composition:
         >>> compose((Laplace(10.0), 1.0, 4)).delta([0.1, 0.4]).round(4)
         array([0.044, 0.   ])
         """
-        level = points("epsilon", epsilon, 1)[..., 0]
-        if not (level >= 0).all():
-            raise InputError(f"epsilon must be at least 0, and may be infinite, got {epsilon!r}")
-        value = np.array([self._delta(float(e)) for e in level.flat]).reshape(level.shape)
-        return float(value) if value.ndim == 0 else value
+        return delta_on(lambda at: np.array([self._delta(float(e)) for e in at.flat]).reshape(at.shape), epsilon)
 
     def epsilon(self, delta: Any) -> float:
         """An upper bound on the smallest ε at δ: ``composition.delta(composition.epsilon(d)) <= d``.
@@ -61,12 +58,7 @@ class Composition:
         >>> round(compose((Gaussian(100.0), 1.0, 25)).epsilon(1e-5), 3)  # one answer of deviation 2
         1.993
         """
-        target = real("delta", delta)
-        if not 0 <= target <= 1:
-            raise InputError(f"delta must lie between 0 and 1, got {delta!r}")
-        if target == 0 or self._delta(math.inf) > target:
-            return self.largest_loss
-        return min(least_level(self._delta, target), self.largest_loss)
+        return epsilon_on(self._delta, delta, self.largest_loss)
 
     def _delta(self, level: float) -> float:
         if self.largest_loss < math.inf and level >= self.largest_loss:
@@ -150,35 +142,32 @@ def _profile(part: Part, epsilon: Array) -> Array:
 
 def _above(part: Part, step: float) -> Any:
     """A privacy-loss distribution that dominates a part shifted either way."""
-    from dp_accounting.pld import pld_pmf, privacy_loss_distribution
+    from dp_accounting.pld import privacy_loss_distribution as known
 
     if isinstance(part.noise, Gaussian):
-        return privacy_loss_distribution.from_gaussian_mechanism(
-            1.0, sensitivity=part.shift, value_discretization_interval=step
-        )
+        return known.from_gaussian_mechanism(1.0, sensitivity=part.shift, value_discretization_interval=step)
     if isinstance(part.noise, Laplace):
-        return privacy_loss_distribution.from_laplace_mechanism(
-            1.0, sensitivity=part.shift, value_discretization_interval=step
-        )
-    count = math.ceil(_reach(part) / step)
-    profile = _profile(part, step * np.arange(-count, count + 1))
-    return privacy_loss_distribution.PrivacyLossDistribution(
-        pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, -count, count, _decreasing(profile))
-    )
+        return known.from_laplace_mechanism(1.0, sensitivity=part.shift, value_discretization_interval=step)
+    return _by_chords(lambda grid: _profile(part, grid), _reach(part), step)
 
 
 def _above_all(rows: list[tuple[Part, ...]], step: float) -> Any:
     """One that dominates every row: the envelope of their curves is again the curve of some pair of laws."""
-    from dp_accounting.pld import pld_pmf, privacy_loss_distribution
-
     each = [_together([_above(part, step) for part in row]) for row in rows]
     if len(each) == 1:
         return each[0]
-    count = math.ceil(max(sum(_reach(part) for part in row) for row in rows) / step)
-    grid = step * np.arange(-count, count + 1)
-    envelope = np.max([distribution.get_delta_for_epsilon(grid) for distribution in each], axis=0)
+    reach = max(sum(_reach(part) for part in row) for row in rows)
+    return _by_chords(lambda grid: np.max([one.get_delta_for_epsilon(grid) for one in each], axis=0), reach, step)
+
+
+def _by_chords(profile: Callable[[Array], Array], reach: float, step: float) -> Any:
+    """The distribution whose curve joins a profile's points on a grid; rounding is taken out of it upwards."""
+    from dp_accounting.pld import pld_pmf, privacy_loss_distribution
+
+    count = math.ceil(reach / step)
+    deltas = np.maximum.accumulate(profile(step * np.arange(-count, count + 1))[::-1])[::-1]
     return privacy_loss_distribution.PrivacyLossDistribution(
-        pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, -count, count, _decreasing(envelope))
+        pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, -count, count, np.clip(deltas, 0.0, 1.0))
     )
 
 
@@ -195,8 +184,3 @@ def _together(distributions: list[Any]) -> Any:
 def _is_certain(distribution: Any) -> bool:
     """Whether the loss is infinite for certain; the accountant cannot convolve an empty grid, and need not."""
     return bool(distribution.get_delta_for_epsilon(math.inf) >= 1)
-
-
-def _decreasing(deltas: Array) -> Array:
-    """Take rounding out of a decreasing curve, upwards."""
-    return np.clip(np.maximum.accumulate(deltas[::-1])[::-1], 0.0, 1.0)

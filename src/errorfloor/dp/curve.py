@@ -46,13 +46,8 @@ def delta(noise: Noise, sensitivity: Any, epsilon: Any) -> Any:
     >>> round(delta(Gaussian([[4.0, 0.0], [0.0, 1.0]]), [[2.0, 0.0], [0.0, 1.0]], 1.0), 6)
     0.126937
     """
-    level = points("epsilon", epsilon, 1)[..., 0]
-    if not (level >= 0).all():
-        raise InputError(f"epsilon must be at least 0, and may be infinite, got {epsilon!r}")
-    value = np.zeros_like(level)
-    for parts in moves(noise, sensitivity):
-        value = np.maximum(value, _curve(parts, level))
-    return float(value) if value.ndim == 0 else value
+    several = moves(noise, sensitivity)
+    return delta_on(lambda level: np.max([_curve(parts, level) for parts in several], axis=0), epsilon)
 
 
 def epsilon(noise: Noise, sensitivity: Any, delta: float) -> float:
@@ -75,20 +70,31 @@ def epsilon(noise: Noise, sensitivity: Any, delta: float) -> float:
     >>> epsilon(RaisedCosine(-0.5, 0.5), 0.1, 0.006)
     inf
     """
-    target = real("delta", delta)
-    if not 0 <= target <= 1:
-        raise InputError(f"delta must lie between 0 and 1, got {delta!r}")
     several = moves(noise, sensitivity)
-    largest = max(largest_loss(parts) for parts in several)
-    if target == 0:
-        return largest
 
     def reached(level: float) -> float:
         return max(float(_curve(parts, np.array(level))) for parts in several)
 
-    if reached(math.inf) > target:
-        return math.inf
-    return min(least_level(reached, target), largest)
+    return epsilon_on(reached, delta, max(largest_loss(parts) for parts in several))
+
+
+def delta_on(curve: Callable[[Array], Array], epsilon: Any) -> Any:
+    """Read a privacy curve at ε, a number or an array."""
+    level = points("epsilon", epsilon, 1)[..., 0]
+    if not (level >= 0).all():
+        raise InputError(f"epsilon must be at least 0, and may be infinite, got {epsilon!r}")
+    value = curve(level)
+    return float(value) if value.ndim == 0 else value
+
+
+def epsilon_on(curve: Callable[[float], float], delta: Any, largest: float) -> float:
+    """Read it backwards; ``largest`` is the ε from which on it is zero."""
+    target = real("delta", delta)
+    if not 0 <= target <= 1:
+        raise InputError(f"delta must lie between 0 and 1, got {delta!r}")
+    if target == 0 or curve(math.inf) > target:
+        return largest
+    return min(least_level(curve, target), largest)
 
 
 def moves(noise: Noise, sensitivity: Any) -> list[tuple[Part, ...]]:
@@ -108,7 +114,7 @@ def _curve(parts: tuple[Part, ...], epsilon: Array) -> Array:
     return accurate_curve(part, epsilon)
 
 
-def least_level(curve: Callable[[float], float], target: float) -> float:
+def least_level(curve: Callable[[float], float], target: float, most: float = MOST_EPSILON) -> float:
     """The least ε ≥ 0 at which a decreasing curve is at most ``target``, rounded up by at most one part in 10¹².
 
     >>> least_level(lambda e: math.exp(-e), 0.5) - math.log(2) < 1e-12
@@ -121,7 +127,7 @@ def least_level(curve: Callable[[float], float], target: float) -> float:
     high = 1.0
     while curve(high) > target:
         high *= 2
-        if high > MOST_EPSILON:
+        if high > most:
             return math.inf
 
     def excess(level: float) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 
 from errorfloor.checks import positive, real
 from errorfloor.dp.closed_forms import gaussian as gaussian_curve
+from errorfloor.dp.curve import least_level
 from errorfloor.errors import InputError
 from errorfloor.noise import Gaussian, Laplace
 
@@ -57,7 +58,8 @@ def gaussian(
     if level < 0:
         raise InputError(f"epsilon must be at least 0, got {epsilon!r}")
     if method == "exact":
-        deviation = s * _least_deviation(level, target)
+        # the least σ for s = 1: without noise everything is told
+        deviation = s * least_level(lambda size: _reached(1 / size, level) if size else 1.0, target, math.inf)
     elif method == "classical":
         if target > 0.5 or level == 0:
             raise InputError(
@@ -75,19 +77,3 @@ def gaussian(
 
 def _reached(shift: float, level: float) -> float:
     return float(gaussian_curve(shift, np.array(level)))
-
-
-def _least_deviation(level: float, target: float) -> float:
-    """The least σ for s = 1."""
-    from scipy.optimize import brentq
-
-    low = high = 1.0
-    while _reached(1 / high, level) > target:
-        high *= 2
-    while _reached(1 / low, level) <= target:
-        low /= 2
-
-    def excess(deviation: float) -> float:
-        return math.log(max(_reached(1 / deviation, level), 1e-320) / target)
-
-    return float(brentq(excess, low, high, xtol=1e-300, rtol=1e-14))

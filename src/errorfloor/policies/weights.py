@@ -97,11 +97,6 @@ class Weights:
         return cls(values, table=(places, np.concatenate([[0.0], q, q[-1:]]), np.concatenate([[0.0], of_p, of_p[-1:]])))
 
     @property
-    def is_uniform(self) -> bool:
-        """Whether all values matter alike."""
-        return self.density is None and self.table is None
-
-    @property
     def bounds_steps(self) -> bool:
         """Whether the harmonic mean of q over a step is known, so that what happens between nodes can be bounded."""
         return self.table is None
