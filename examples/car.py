@@ -23,6 +23,7 @@ ROAD = 3.0  # metres: how far a car may be from the map's line of its road
 ZOOMS = 4
 PRIOR = 1000.0  # metres: how well the smoother knows the start beforehand
 MANY = 20_000
+MATCHED = 20  # paths that are slid over the map
 
 
 @dataclass(frozen=True)
@@ -149,20 +150,21 @@ def report(drive: Drive, deviation: float, step_deviation: float, seed: int, out
     print(f"  least squares, inputs known       {rms(errors[:, [0, 2]] - start):7.1f} m   ({MANY:,} draws)")
     found = smoothed(plan, drive.path + noise[:2000], 1e-2) - start
     print(f"  smoother, inputs unknown          {rms(found):7.1f} m   (2,000 draws)")
-    matched = np.array([on_the_map(drive.path + one, drive.road, deviation) for one in noise[:20]])
-    print(f"  somebody with a map of the road   {rms(matched - start):7.1f} m   (20 draws), {across(drive, matched)}")
+    matched = np.array([on_the_map(drive.path + one, drive.road, deviation) for one in noise[:MATCHED]])
+    error = rms(matched - start)
+    print(f"  somebody with a map of the road   {error:7.1f} m   ({MATCHED} draws), {across(drive, matched)}")
     print("  one known position later          ", f"{0.0:6.1f} m   always: the whole path is moved by one vector")
 
     robust = Robust(plan, step_deviation)
     anywhere = float(robust.any_path().worst_entry)
     print(f"\nWith independent noise of {step_deviation:g} m added to every answer:")
     print(f"  floor of the start, any path at all {anywhere:5.1f} m along any direction (the price of no model)")
-    rough = np.array([drive.path + robust.draw(rng=seed + k) for k in range(20)])
+    rough = np.array([drive.path + robust.draw(rng=seed + k) for k in range(MATCHED)])
     matched_rough = np.array([on_the_map(one, drive.road, deviation, step_deviation) for one in rough])
     error = rms(matched_rough - start)
-    print(f"  somebody with a map of the road   {error:7.1f} m   (20 draws), {across(drive, matched_rough)}")
+    print(f"  somebody with a map of the road   {error:7.1f} m   ({MATCHED} draws), {across(drive, matched_rough)}")
     found = smoothed(plan, rough, step_deviation**2) - start
-    print(f"  smoother, inputs unknown          {rms(found):7.1f} m   (20 draws)")
+    print(f"  smoother, inputs unknown          {rms(found):7.1f} m   ({MATCHED} draws)")
 
     released = drive.path + noise[0]
     marks = {
