@@ -3,8 +3,11 @@
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -133,3 +136,12 @@ def test_every_public_object_has_a_docstring_with_an_example(value):
     if inspect.isclass(value) and inspect.isabstract(value):
         return  # an abstract class has no instance to show
     assert ">>> " in text
+
+
+def test_no_two_public_classes_have_one_name():
+    named = Counter(
+        found
+        for file in Path(ef.__file__).parent.rglob("*.py")
+        for found in re.findall(r"^class ([A-Z]\w*)", file.read_text(encoding="utf-8"), re.M)
+    )
+    assert [name for name, count in named.items() if count > 1] == []

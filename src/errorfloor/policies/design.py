@@ -14,7 +14,7 @@ from errorfloor.policies.designing import (
     design_on,
 )
 from errorfloor.policies.policy import Policy
-from errorfloor.policies.wish import AnswerWish
+from errorfloor.policies.wish import PolicyWish
 from errorfloor.support import Interval
 
 
@@ -83,7 +83,7 @@ def design_answer(
     errorfloor.errors.IllPosedError: without a quality term the best answer is the same for every value and tells
     nothing (J = 0): set max_loss, average_loss or loss_weight
     """
-    wish = AnswerWish.parse(outputs, values, max_loss, average_loss, loss_weight, weight, loss, noise, objective)
+    wish = PolicyWish.parse(outputs, values, max_loss, average_loss, loss_weight, weight, loss, noise, objective)
     tolerance = positive("tolerance", tolerance)
     steps = max(FEWEST_NODES, round(NODES_A_LENGTH * wish.values.width / wish.length))
     count = max(2 * FEWEST_NODES, round(CELLS_A_LENGTH * (wish.high - wish.low) / wish.length))

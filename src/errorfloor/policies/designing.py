@@ -13,7 +13,7 @@ from errorfloor.policies.certificate import PolicyCertificate
 from errorfloor.policies.chain import Chain, ChainSolution, Dual, LawBounds
 from errorfloor.policies.continuation import solve
 from errorfloor.policies.policy import Policy
-from errorfloor.policies.wish import AnswerWish
+from errorfloor.policies.wish import PolicyWish
 
 UNUSED = 1e-6  # a cell that no value gives more than this is left out
 NODES_A_LENGTH, CELLS_A_LENGTH = 5, 10
@@ -30,14 +30,14 @@ class PolicyGrid:
     cells: Cells
 
     @classmethod
-    def of(cls, wish: AnswerWish, nodes: int, cells: int) -> "PolicyGrid":
+    def of(cls, wish: PolicyWish, nodes: int, cells: int) -> "PolicyGrid":
         """Equal steps."""
         values = wish.values.low + wish.values.width * (np.arange(nodes + 1) / nodes)
         values[-1] = wish.values.high
         return cls(values, wish.cells(cells))
 
 
-def design_on(wish: AnswerWish, grid: PolicyGrid) -> Policy:
+def design_on(wish: PolicyWish, grid: PolicyGrid) -> Policy:
     """Give the best policy on a grid, with a certificate.
 
     The chain is solved a few times. Its couplings are turned towards the angles θ of the great circles, for which
@@ -90,7 +90,7 @@ def design_on(wish: AnswerWish, grid: PolicyGrid) -> Policy:
     return best
 
 
-def _rows(wish: AnswerWish, loss: Array, share: Array, tight: float) -> tuple[LawBounds, ...]:
+def _rows(wish: PolicyWish, loss: Array, share: Array, tight: float) -> tuple[LawBounds, ...]:
     if wish.max_loss is not None:
         return (LawBounds(loss, np.full(len(loss), wish.max_loss * tight)),)
     if wish.average_loss is not None:
@@ -98,7 +98,7 @@ def _rows(wish: AnswerWish, loss: Array, share: Array, tight: float) -> tuple[La
     return ()
 
 
-def _policy(wish: AnswerWish, grid: PolicyGrid, found: ChainSolution) -> Policy:
+def _policy(wish: PolicyWish, grid: PolicyGrid, found: ChainSolution) -> Policy:
     """Leave out the cells that are hardly used; what is sampled is what is left."""
     used = found.laws.max(axis=0) > UNUSED
     laws = found.laws[:, used]
@@ -106,7 +106,7 @@ def _policy(wish: AnswerWish, grid: PolicyGrid, found: ChainSolution) -> Policy:
     return Policy(grid.nodes, grid.cells.chosen(used), laws, wish.named_loss, wish.weights.nodes(grid.nodes))
 
 
-def _reached(wish: AnswerWish, policy: Policy) -> float:
+def _reached(wish: PolicyWish, policy: Policy) -> float:
     """The loss that is bounded: at every value, or on average."""
     if wish.max_loss is not None:
         return policy.largest_loss
@@ -114,7 +114,7 @@ def _reached(wish: AnswerWish, policy: Policy) -> float:
 
 
 def _certificate(
-    wish: AnswerWish, grid: PolicyGrid, policy: Policy, chain: Chain, found: ChainSolution, aim: Array
+    wish: PolicyWish, grid: PolicyGrid, policy: Policy, chain: Chain, found: ChainSolution, aim: Array
 ) -> PolicyCertificate:
     mean, _ = wish.weights.steps(grid.nodes)
     average = float(mean * np.diff(grid.nodes) @ policy.information(grid.nodes[:-1] + np.diff(grid.nodes) / 2))
@@ -135,7 +135,7 @@ def _certificate(
     )
 
 
-def _proved(wish: AnswerWish, grid: PolicyGrid, chain: Chain, found: ChainSolution, aim: Array) -> tuple[float, str]:
+def _proved(wish: PolicyWish, grid: PolicyGrid, chain: Chain, found: ChainSolution, aim: Array) -> tuple[float, str]:
     """The bound for the wish itself: losses as asked for, angles for chords, answers anywhere."""
     scope = "every policy with these answers"
     dual = found.dual
@@ -165,12 +165,12 @@ def _proved(wish: AnswerWish, grid: PolicyGrid, chain: Chain, found: ChainSoluti
     return bound + float((plain * aim**2 - chain.couplings * chord).sum()), scope
 
 
-def _loosened(wish: AnswerWish, chain: Chain) -> tuple[LawBounds, ...]:
+def _loosened(wish: PolicyWish, chain: Chain) -> tuple[LawBounds, ...]:
     bound = wish.max_loss if wish.max_loss is not None else wish.average_loss
     return tuple(replace(rows, bounds=np.full_like(rows.bounds, bound)) for rows in chain.rows)
 
 
-def _anywhere(wish: AnswerWish, grid: PolicyGrid, chain: Chain, dual: Dual) -> tuple[Chain, Dual, float]:
+def _anywhere(wish: PolicyWish, grid: PolicyGrid, chain: Chain, dual: Dual) -> tuple[Chain, Dual, float]:
     """The chain on single points, multipliers to try on it, and what answers between two of the points may save.
 
     A cell's mean squared loss is g²/12 above its middle's, g the width; between middles, and between the first and last

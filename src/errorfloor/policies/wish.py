@@ -17,7 +17,7 @@ MOST_POINTS = 4096
 
 
 @dataclass(frozen=True)
-class AnswerWish:
+class PolicyWish:
     """Outputs, values and quality of a policy.
 
     ``points`` are the answers where they are a finite set, else None; ``low`` and ``high`` the stretch that an optimal
@@ -49,7 +49,7 @@ class AnswerWish:
         loss: Any,
         noise: Any,
         objective: Any,
-    ) -> "AnswerWish":
+    ) -> "PolicyWish":
         """Check every argument of ``design_answer``."""
         if not isinstance(values, Interval):
             raise InputError(f"values must be an Interval of true values, got {type(values).__name__}")
