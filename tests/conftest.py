@@ -58,7 +58,7 @@ LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on
         *("server/test_live_registration.py", "server/test_processes.py"),
     ),
     "long": (
-        *("designer", "finite_elements", "noise", "policies", "counts", "paper"),
+        *("designer", "finite_elements", "noise", "policies", "counts", "dp", "dynamics", "paper"),
         *("attacks", "documentation", "examples", "performance"),
         *("bulk/test_order.py", "pricing/test_soundness.py", "repo/test_extras.py", "repo/test_packages.py"),
         *("server/test_identity_provider.py", "server/test_openapi.py", "server/test_twins.py"),

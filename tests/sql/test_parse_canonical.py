@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from errorfloor.errors import RefusedError
 from errorfloor.sql.plan import Sum
@@ -154,7 +154,6 @@ def grown(inner):
     )
 
 
-@settings(max_examples=200)
 @given(st.recursive(leaf(), grown, max_leaves=8), rows)
 def test_polynomial_has_the_value_of_the_text(expression, row) -> None:
     text, meant = expression
@@ -167,7 +166,6 @@ def test_polynomial_has_the_value_of_the_text(expression, row) -> None:
     assert number(found.of, row) == meant(row)
 
 
-@settings(max_examples=100)
 @given(st.recursive(leaf(), grown, max_leaves=5), st.recursive(leaf(), grown, max_leaves=5), rows)
 def test_one_plan_means_one_value(one, two, row) -> None:
     """Equal plans have equal values on every row; here on a random one, for random pairs and a pair made equal."""

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import errorfloor as ef
@@ -79,7 +79,6 @@ def test_bounding_box_holds_every_member_and_touches_the_set(support):
 
 
 @pytest.mark.parametrize("support", EVERY, ids=name)
-@settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_affine_image_has_exactly_the_images_of_members(support, seed):
     generator = np.random.default_rng(seed)
