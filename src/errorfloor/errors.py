@@ -131,13 +131,13 @@ class AnswerFailedError(ErrorFloorError):
     """The engine failed after the charge. The message is always the same, whatever the reason.
 
     >>> str(AnswerFailedError())
-    'the answer could not be computed; it stays charged, and asking the same again is free'
+    'the answer could not be computed; it stays charged, and asking again is free'
     """
 
     code = "answer-failed"
 
     def __init__(self) -> None:
-        super().__init__("the answer could not be computed; it stays charged, and asking the same again is free")
+        super().__init__("the answer could not be computed; it stays charged, and asking again is free")
 
 
 class EngineError(ErrorFloorError):

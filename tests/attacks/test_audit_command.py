@@ -77,7 +77,7 @@ def test_a_seed_is_drawn_and_said_if_none_is_given(folder):
     seeds = {json.loads(run("--runs", "1", "--attack", "prior alone", "--json").stdout)["seed"] for _ in range(3)}
     assert len(seeds) > 1
     shown = run("--runs", "1", "--attack", "prior alone", "--seed", "77")
-    assert "The same again: --seed 77." in " ".join(shown.stdout.split())
+    assert "Repeat it with --seed 77." in " ".join(shown.stdout.split())
 
 
 def test_too_few_runs_to_show_anything_are_named(folder):
@@ -175,7 +175,7 @@ def test_a_wrong_token_and_a_server_that_is_not_there_are_said(server):
 
 def test_options_that_do_not_go_together_are_refused(folder):
     assert "--url needs --token" in str(run("--url", "http://127.0.0.1:9").exception)
-    assert "--url takes --token and --json alone" in str(run("--url", "http://127.0.0.1:9", "--serve").exception)
+    assert "--url takes only --token and --json" in str(run("--url", "http://127.0.0.1:9", "--serve").exception)
 
 
 def test_a_broken_promise_of_a_running_server_is_a_failure_in_words(server, monkeypatch):

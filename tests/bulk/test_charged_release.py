@@ -153,7 +153,7 @@ def test_a_floor_that_was_raised_leaves_only_what_was_released_before(town):
     publish(town)
     file = town / "errorfloor.toml"
     file.write_text(file.read_text().replace("floor = 0.5", "floor = 5"))
-    with pytest.raises(AllowanceError, match="used up; what was released before can be released again"):
+    with pytest.raises(AllowanceError, match="used up; you can repeat earlier releases"):
         publish(town, "more.parquet", batch="q2")
     assert publish(town, "same.parquet").fresh == (False,)
 

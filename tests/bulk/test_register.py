@@ -88,7 +88,7 @@ def test_one_row_that_was_released_is_enough_for_a_refusal(meters, ring, tmp_pat
 def test_a_corrected_table_is_released_by_the_rows_that_changed(meters, ring, tmp_path):
     first = publish(tmp_path, meters, ring, "first.parquet")
     changed = corrected(meters)
-    with pytest.raises(InputError, match=r"batch q1 names other data.*release only the rows that changed"):
+    with pytest.raises(InputError, match=r"batch q1 names other data.*release only the changed rows"):
         publish(tmp_path, changed, ring, "second.parquet")
     part = publish(tmp_path, changed.slice(0, 6), ring, "part.parquet", batch="q1 corrected")
     moved = part["kwh"].to_numpy() - first["kwh"].to_numpy()[:6]

@@ -191,7 +191,7 @@ def test_undeclared_columns_and_the_sources_metadata_stay_behind(meters, ring, t
     assert table.column_names == ["household", "day", "tariff", "kwh"]
     assert report.left_out == ("wage",)
     assert set(table.schema.metadata) == {b"errorfloor"}
-    assert "left out, as nobody declared them public: wage" in report.explain()
+    assert "left out, because they are not declared public: wage" in report.explain()
 
 
 def test_released_numbers_are_pinned(meters, ring, tmp_path):

@@ -195,7 +195,7 @@ def broken(houses, what):
     ("what", "options", "message"),
     [
         ("repeated", {}, "the row key street, house is not unique: some keys name several rows"),
-        ("no key", {}, "key column street has nulls: every row needs a key of its own"),
+        ("no key", {}, "key column street has nulls: every row needs its own key"),
         ("outside", {}, "column kwh has a value outside its declared range 0 … 50, which its rule refuses"),
         ("infinite", {}, "column kwh has a value that is not a finite number"),
         ("too exact", {"ranges": {}}, "column kwh has an integer that double precision cannot hold exactly"),

@@ -82,7 +82,7 @@ def test_every_word_that_can_be_declared_is_explained():
         assert re.search(rf"^# {model} +[A-Z\"]", text, re.M), model
     for word in Place.model_fields:
         assert re.search(rf"^{word} = .*# \w", text, re.M), word
-    assert "never from these data" in text
+    assert "never from the data" in text
 
 
 def test_without_a_source_the_draft_loads_and_declares_nothing(tmp_path):

@@ -108,7 +108,7 @@ def change(old, new):
         (
             change("range = [0, 50]", "range = [0]"),
             "tables.meters.private.kwh.range",
-            r"two numbers, the low and the high one, got \[0\]",
+            r"two numbers, low and high, got \[0\]",
         ),
         (
             change("range = [0, 50]", "range = 50"),

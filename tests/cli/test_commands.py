@@ -115,7 +115,7 @@ def test_demo_answers_charges_refuses_and_draws(tmp_path):
     text = run("demo", "--output", str(out))  # again: the same answers, free
     assert text.returncode == 0, text.stderr
     assert "to the last digit" in text.stdout
-    assert "Refused, since a private value must not choose rows" in text.stdout
+    assert "Refused, since a private value must not select rows" in text.stdout
     for cell in report["answers"][0]["cells"]:
         assert f"{cell['outputs']['mean']['answer']:.3f} ± 0.5 kWh" in text.stdout
     assert text.stdout.count(" in all, 0 % by this answer") >= 5
@@ -164,8 +164,8 @@ def test_a_lost_key_file_is_to_be_restored_and_not_made_anew(tmp_path, beside):
     assert "there is no key file keys.json: make one with errorfloor keys create" in first.stderr
     (tmp_path / beside).touch()
     lost = run("keys", "list", "--file", "keys.json", cwd=tmp_path)
-    assert f"{beside} shows that there was one: put the backup of the key file back" in lost.stderr
-    assert "drawn, and charged, once more" in lost.stderr
+    assert f"{beside} shows that there was one: restore the backup of the key file" in lost.stderr
+    assert "drawn, and charged, again" in lost.stderr
     again = run("init", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert "no key was made" in again.stderr

@@ -101,7 +101,7 @@ def test_erasing_that_was_killed_is_finished_by_doing_it_again(homes, monkeypatc
     with writing(declared) as engine:
         done = erase(declared, "meters", PERSON, engine=engine)
         assert (done.made, done.holding) == (False, {"1": 5})
-        with pytest.raises(InputError, match="nothing is to be erased"):
+        with pytest.raises(InputError, match="there is nothing to erase"):
             plan_erasure(declared, "meters", PERSON, engine=engine)
 
 
@@ -132,7 +132,7 @@ def test_half_done_work_is_refused_and_changes_nothing(homes):
             ({"kwh": "3"}, "named by the owner's column or by the row key"),
             ({}, "name a person by"),
             ({"day": "monday"}, "is no value of day"),
-            ({"household": "H99"}, "nothing is to be erased"),
+            ({"household": "H99"}, "there is nothing to erase"),
         ):
             with pytest.raises(InputError, match=reason):
                 erase(declare(homes, "2"), "meters", person, engine=engine)

@@ -102,7 +102,7 @@ def test_an_existing_key_file_is_kept(here):
     shown = init("--json")
     assert json.loads(shown.stdout) == {"catalogue": "errorfloor.toml", "tables": {}, "to_choose": 0, "key": None}
     assert KeyRing(here / "keys.json").current.id == before
-    assert "which is there already" in shown.stderr
+    assert "which already exists" in shown.stderr
 
 
 def test_no_key_is_made_where_none_is_wanted(here):

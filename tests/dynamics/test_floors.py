@@ -212,7 +212,7 @@ def test_every_state_is_stated_in_a_unit_of_its_own():
         InputError, match=r"unit 'm' cannot be that of all 2 states: give each its own, \{'position': …, 'speed': …\}"
     ):
         plan.explain(unit="m")
-    with pytest.raises(InputError, match="'height' is no state of the system; states are position, speed"):
+    with pytest.raises(InputError, match="'height' is not a state of the system; its states are position, speed"):
         plan.explain(unit={"height": "m"})
     assert "at least level 1 m;" in LinearSystem([[1.0]], [[1.0]], 3, states=("level",)).protect(max_loss=4.0).explain(
         unit="m"

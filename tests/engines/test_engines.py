@@ -89,7 +89,7 @@ def test_second_writer_is_told_to_wait(engine_place):
         arguments = [engine_place.place.model_dump_json(), str(engine_place.folder)]
         second = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
     assert second.returncode == 1
-    assert re.search(r"EngineError: .*(in use|another registration is under way).*try again", second.stderr)
+    assert re.search(r"EngineError: .*(in use|another registration is in progress).*try again", second.stderr)
     opened(engine_place, read_only=False).close()
 
 
@@ -256,7 +256,7 @@ def test_a_csv_line_that_does_not_fit_is_named_and_not_quoted(engine_place, line
     (engine_place.folder / "pay.csv").write_text(HEAD + "\n".join(lines) + "\n")
     with (
         opened(engine_place, read_only=False) as engine,
-        pytest.raises(CatalogueError, match=rf"pay\.csv: {words}: mend it") as told,
+        pytest.raises(CatalogueError, match=rf"pay\.csv: {words}: correct it") as told,
         engine.reading("pay.csv") as source,
     ):
         engine.query(f"SELECT person, pay FROM {source.relation}")
@@ -268,7 +268,7 @@ def test_a_csv_line_that_does_not_fit_is_named_and_not_quoted(engine_place, line
     [
         (b"", r"pay\.csv is empty: the first line of a CSV names its columns"),
         (b"\n\n", r"pay\.csv has an empty first line"),
-        (b"pay,site,pay\n1,2,3\n", "names columns 1 and 3 alike: rename one"),
+        (b"pay,site,pay\n1,2,3\n", "names columns 1 and 3 with the same name: rename one"),
         (b"person,site\np1,north,3\np2,north,3\n", "line 2 has 3 fields, and the first line names 2 columns"),
         (HEAD.encode() + b'p1,"north,3\n', "line 2 has a quotation mark that is not closed"),
         (b"person,pay\r\n" + b"p1,3\r\n" * 9 + b"p2,3\n", "line 11 ends with LF, and the first one with CR LF"),

@@ -72,7 +72,7 @@ def test_a_secret_never_shows(tmp_path):
     with pytest.raises(KeyFileError) as caught:
         KeyRing(ring.path)
     shown += [str(caught.value), repr(caught.value.__cause__), repr(caught.value.__context__ and caught.value.args)]
-    with pytest.raises(TypeError, match="not to be pickled"):
+    with pytest.raises(TypeError, match="must not be pickled"):
         pickle.dumps(ring.current)
     for text in shown:
         assert secret.hex()[:16] not in text

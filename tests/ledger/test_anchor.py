@@ -48,7 +48,7 @@ def test_an_older_copy_is_refused(sqlite_place):
     with sqlite_place.open() as ledger:
         charge(ledger, 2)
     shutil.copy(backup, sqlite_place.place)
-    with pytest.raises(LedgerError, match=r"has 1 records, its anchor .* says 2: an older copy would forget"):
+    with pytest.raises(LedgerError, match=r"has 1 records, its anchor .* says 2: an older copy does not know"):
         sqlite_place.open()
     with pytest.raises(LedgerError, match="an older copy"):
         sqlite_place.open(accept=True)

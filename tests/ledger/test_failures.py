@@ -151,7 +151,7 @@ def test_threads_that_use_up_the_connections_are_waited_for_and_then_named(sqlit
         engine = ledger._database.engine
         for _ in range(engine.pool.size() + engine.pool._max_overflow):
             held.enter_context(engine.connect())
-        with pytest.raises(LedgerError, match=r"others have been busy with the ledger .* for more than 0\.2 s"):
+        with pytest.raises(LedgerError, match=r"other processes have held the ledger .* for more than 0\.2 s"):
             charge(ledger, 1)
         held.close()
         assert charge(ledger, 1) == [True]
@@ -160,7 +160,7 @@ def test_threads_that_use_up_the_connections_are_waited_for_and_then_named(sqlit
 def test_a_ledger_whose_version_is_lost_is_refused(ledger_place):
     with ledger_place.open() as ledger:
         ledger._database.run(lambda connection: connection.execute(tables.schema_version.delete()), "write")
-    with pytest.raises(LedgerError, match="its version is lost"):
+    with pytest.raises(LedgerError, match="its version is missing"):
         ledger_place.open()
 
 
@@ -216,7 +216,7 @@ def test_a_transaction_that_never_gets_through_is_given_up(postgresql_ledger_pla
             connection.execute(text("DO $$ BEGIN RAISE EXCEPTION SQLSTATE '40001'; END $$"))
 
         attempts = []
-        with pytest.raises(LedgerError, match="other transactions keep coming between"):
+        with pytest.raises(LedgerError, match="other transactions keep interfering"):
             ledger._database.run(always, "write")
         assert len(attempts) == 3
 

@@ -76,7 +76,7 @@ def test_catalogue_that_cannot_be_used_changes_nothing(running):
         for changed, reason in {
             text + "[[[": "is not TOML",
             text.replace("resolution = 0.001", "resolution = 0.01"): "resolution",
-            '[place]\nledger = "other.sqlite"\n' + text: "start the server anew",
+            '[place]\nledger = "other.sqlite"\n' + text: "restart the server",
         }.items():
             before = server.log.read_text().count("not used yet")
             catalogue.write_text(changed)

@@ -76,7 +76,7 @@ def test_failure_behind_the_charge_tells_nothing(fuzzed, monkeypatch, caplog, ca
     assert reply.status_code == 500
     problem = reply.json()["error"]
     assert problem["code"] == "answer-failed"
-    assert "it stays charged, and asking the same again is free" in problem["message"]
+    assert "it stays charged, and asking again is free" in problem["message"]
     everything = reply.text + server.audit.read_text() + caplog.text + "".join(capfd.readouterr())
     assert not holds_canary(everything)
     assert analyst.post("/v1/ask", json=question).json()["fresh"] == [False]

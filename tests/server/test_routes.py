@@ -108,7 +108,7 @@ def test_dry_answers_are_free_and_say_so(reader, database):
     before = database.history(limit=1000)
     dry = reader.post("/v1/ask", json=MEAN | {"dry": True, "max_error": 7e6}).json()
     assert dry["dry"] is True
-    assert dry["explain"].startswith("dry: dummy rows")
+    assert dry["explain"].startswith("dry run: dummy rows")
     assert reader.post("/v1/price", json=MEAN | {"dry": True}).json()["dry"] is True
     assert reader.get("/v1/ledger?dry=true").json()["accounts"][0]["used"] == 0
     assert database.history(limit=1000) == before

@@ -224,7 +224,7 @@ def test_allowance_is_never_exceeded_and_begun_trips_go_on(cars):
         ({"measurement": [1.0, 2.0]}, 422, "measurement must be a list of 1 number"),
         ({"measurement": [1e12]}, 422, "at most 5.36871e+08 in size"),
         ({"measurement": []}, 422, "measurement must be a list of 1 number"),
-        ({"entity": "a\nb"}, 422, "entity must be a text of 1 to 200 printable signs"),
+        ({"entity": "a\nb"}, 422, "entity must be a text of 1 to 200 printable characters"),
         ({"trip": ""}, 422, "trip must be text that is not empty, got"),
         ({"step": -1}, 422, "step must be at least 0, got -1"),
         ({"speed": 1}, 422, "speed is no field that is known here"),
@@ -364,7 +364,9 @@ def test_client_has_the_face_of_the_streams_here(cars):
 def test_plan_that_one_trip_cannot_pay_for_is_refused_at_the_start(tmp_path):
     with (
         open_database(declare(tmp_path, floor=200)) as database,
-        pytest.raises(CatalogueError, match=r"one trip would tell .* times what the floor declared for position") as no,
+        pytest.raises(
+            CatalogueError, match=r"one trip would reveal .* times what the floor declared for position"
+        ) as no,
     ):
         _ = database.declared_streams
     factor = no.value.fields["share"]

@@ -375,7 +375,7 @@ def test_an_offset_keeps_the_digits_of_the_noise(town):
     for row in answer.to_arrow().to_pylist():
         assert 1e5 <= row["mean"] - float(exact[row["tariff"],]) <= 1e5 + 1
     assert answer.prepared.outputs[0].added.noise.support.bounding_box[1][0] < 1
-    with pytest.raises(InputError, match="must lie nearer to 0"):
+    with pytest.raises(InputError, match="must be closer to 0"):
         town.ask(AVERAGE, support=ef.Interval(1e9, 1e9 + 1))
 
 

@@ -218,7 +218,7 @@ def test_an_empty_ledger_without_its_anchor_is_refused(custodian, tmp_path):
     done = custodian.does(folder, *question(1))
     assert done.code == 1
     assert "its anchor" in done.stderr
-    assert custodian.must(folder, "ledger", "create") == "the ledger is there, with 0 records\n"
+    assert custodian.must(folder, "ledger", "create") == "the ledger exists, with 0 records\n"
     assert custodian.asks(folder, 1)[1]
 
 

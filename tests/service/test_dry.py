@@ -31,11 +31,11 @@ def test_questions_are_answered_where_nothing_but_a_catalogue_is(catalogue, ques
     with ef.open(catalogue, dry=True) as database:
         answer = database.ask(question, max_error=0.5, analyst="ada")
         assert answer.to_arrow().num_rows > 1
-        assert answer.explain().startswith("dry: dummy rows")
+        assert answer.explain().startswith("dry run: dummy rows")
         assert answer.to_dict()["dry"] is True
         assert answer.affordable
-        assert database.price(question, max_error=0.5).explain().startswith("dry: dummy rows")
-        assert "dry: dummy rows" in repr(answer)
+        assert database.price(question, max_error=0.5).explain().startswith("dry run: dummy rows")
+        assert "dry run: dummy rows" in repr(answer)
     assert [path.name for path in catalogue.parent.iterdir()] == ["errorfloor.toml"]
 
 

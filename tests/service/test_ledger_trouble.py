@@ -101,7 +101,7 @@ def test_a_ledger_that_another_process_holds(serve):
     served.ask(0)
     other = SqlLedger(served.folder / "ledger.sqlite", FileAnchor(served.folder / "ledger.anchor"))
     with other, other._database.engine.connect() as held, held.execution_options(mode="write").begin():
-        served.refused(1, r"others have been busy with the ledger .*; nothing was charged: try again")
+        served.refused(1, r"other processes have held the ledger .*; nothing was charged: try again")
     assert served.ask(1).fresh == (True,)
 
 
@@ -145,7 +145,7 @@ def test_an_old_backup_put_back_while_questions_are_answered(serve):
     copy(served.folder / "ledger.sqlite", newest)
     put_back(backup, served.folder)
     served.refused(2, "was moved or replaced while it was in use")
-    served.refused(2, r"the ledger has 1 records, its anchor .* says 2: an older copy would forget")
+    served.refused(2, r"the ledger has 1 records, its anchor .* says 2: an older copy does not know")
     put_back(newest, served.folder)
     served.refused(2, "was moved or replaced")
     assert served.ask(2).fresh == (True,)
@@ -176,7 +176,7 @@ def test_a_copy_of_the_ledger_in_use_elsewhere(serve, tmp_path):
     with SqlLedger(tmp_path / "copied.sqlite", FileAnchor(served.folder / "ledger.anchor")) as copied:
         with open_town(served.folder, ledger=copied, make=False) as elsewhere:
             elsewhere.ask(AVERAGE, max_error=7)
-        served.refused(2, "an older copy would forget what has been spent")
+        served.refused(2, "an older copy does not know all that was spent")
     with pytest.raises(LedgerError, match="an older copy"):
         SqlLedger(served.folder / "ledger.sqlite", FileAnchor(served.folder / "ledger.anchor"))
 

@@ -158,7 +158,7 @@ def test_rows_with_new_keys_get_no_second_allowance(place):
     """The same rows under other keys, in other cells: their old cell was charged, and now the new one would be."""
     divided(place, FIRST, "1")
     recoded = [(i + 100, "south" if region == "north" else "north") for i, region in FIRST]
-    with pytest.raises(CatalogueError, match="if the row key was given new values, the same rows would have a second"):
+    with pytest.raises(CatalogueError, match="if the row key has new values, the same rows would have a second"):
         divided(place, recoded, "2")
     with pytest.raises(CatalogueError, match="some row of t has another region than in version '1'"):
         divided(place, [(i, region.upper()) for i, region in FIRST], "2")

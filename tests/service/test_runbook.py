@@ -154,7 +154,7 @@ def test_a_dry_run_needs_nothing_but_the_catalogue(command, tmp_path):
         if path.name != "errorfloor.toml":
             path.unlink() if path.is_file() else shutil.rmtree(path)
     done = command("ask", AVERAGE, "--max-error", "0.1", "--dry")
-    assert "dry: dummy rows" in done.stderr
+    assert "dry run: dummy rows" in done.stderr
     assert "tariff 0" in done.stdout
     assert json.loads(command("ask", AVERAGE, "--max-error", "0.1", "--dry", "--json").stdout)["dry"] is True
     assert [path.name for path in tmp_path.iterdir()] == ["errorfloor.toml"]

@@ -94,7 +94,7 @@ def test_an_upgrade_keeps_every_balance_and_exports_first(old):
     assert kept == wanted
     again = upgrade_all(load(old))
     assert (again.export, again.records, again.snapshots) == (None, 0, 0)
-    assert again.explain().startswith("Everything is of this version already")
+    assert again.explain().startswith("Everything already has this version")
 
 
 def test_the_strictest_of_the_charged_versions_is_pinned(old):

@@ -1,4 +1,4 @@
-"""What is not answered: the reason is stable, and the message names the piece and says what to ask."""
+"""What is not supported: the reason is stable, and the message names the piece and says what to ask."""
 
 import re
 import sys
@@ -80,7 +80,12 @@ REFUSED = [
     ("SELECT avg(mod(rooms, 2)) FROM meters", "function", "rooms", "floor(x / n)"),
     ("SELECT avgg(kwh) FROM meters", "function", "`avgg(kwh)`", "did you mean avg?"),
     ("SELECT avg(sinh(kwh)) FROM meters", "function", "`sinh(kwh)`", "did you mean sin"),
-    ("SELECT count(*) FROM meters GROUP BY upper(tariff)", "function", "`upper(tariff)`", "not answered; did you mean"),
+    (
+        "SELECT count(*) FROM meters GROUP BY upper(tariff)",
+        "function",
+        "`upper(tariff)`",
+        "not supported; did you mean",
+    ),
     ("SELECT count(*) FROM meters GROUP BY dayofweek(day)", "function", "`dayofweek(day)`", "isodow"),
     ("SELECT count(*) FROM meters GROUP BY extract(dow FROM day)", "function", "DOW", "isodow"),
     ("SELECT count(*) FROM meters GROUP BY date_trunc('decade', day)", "function", "DECADE", "year, quarter, month"),
@@ -90,7 +95,7 @@ REFUSED = [
     ("SELECT sum(nullif(kwh, 1)) FROM meters", "function", "`nullif(kwh, 1)`", "FILTER"),
     ("SELECT sum(greatest(kwh, peak)) FROM meters", "function", "`greatest(kwh, peak)`", "greatest(x, 0)"),
     ("SELECT sin(avg(kwh)) FROM meters", "function", "`sin(avg(kwh))`", "not among"),
-    ("SELECT round(avg(kwh)) FROM meters", "function", "`round(avg(kwh))`", "not answered"),
+    ("SELECT round(avg(kwh)) FROM meters", "function", "`round(avg(kwh))`", "not supported"),
     ("SELECT power(avg(kwh), 1.5) FROM meters", "function", "`power(avg(kwh), 1.5)`", "whole exponent"),
     ("SELECT avg(above(kwh, 1)) FROM meters", "function", "`above(kwh, 1)`", "above(x, threshold, width)"),
     ("SELECT sum(exp()) FROM meters", "syntax", "`)`", "parentheses"),
@@ -130,7 +135,7 @@ REFUSED = [
     ("SELECT avg(kwh) FROM zones JOIN zones USING (zone)", "join", "`zones`", "another with AS"),
     # groups and order
     ("SELECT tariff, avg(kwh) FROM meters", "group", "`tariff`", "GROUP BY tariff"),
-    ("SELECT avg(kwh) * rooms FROM meters GROUP BY rooms", "group", "`rooms`", "column of its own"),
+    ("SELECT avg(kwh) * rooms FROM meters GROUP BY rooms", "group", "`rooms`", "separate column"),
     ("SELECT tariff, tariff AS t, avg(kwh) FROM meters GROUP BY tariff", "group", "`tariff`", "twice"),
     ("SELECT avg(kwh) FROM meters GROUP BY 2", "group", "`2`", "1 to 1"),
     ("SELECT avg(kwh) FROM meters GROUP BY 1", "group", "`1`", "public columns"),
@@ -191,8 +196,8 @@ REFUSED = [
     ("SELECT avg(kwh) FROM meters TABLESAMPLE (10 PERCENT)", "syntax", "`TABLESAMPLE`", "ask with SELECT"),
     ("SELECT avg(kwh) FROM meters FOR UPDATE", "syntax", "`FOR UPDATE`", "ask with SELECT"),
     ("SELECT /*+ hint(x) */ avg(kwh) FROM meters", "syntax", "/*+", "no meaning"),
-    ("SELECT avg(kwh ORDER BY day) FROM meters", "aggregate", "`avg(kwh ORDER BY day)`", "order of rows"),
-    ("SELECT avg(kwh) IGNORE NULLS FROM meters", "aggregate", "`avg(kwh)`", "order of rows"),
+    ("SELECT avg(kwh ORDER BY day) FROM meters", "aggregate", "`avg(kwh ORDER BY day)`", "orders rows"),
+    ("SELECT avg(kwh) IGNORE NULLS FROM meters", "aggregate", "`avg(kwh)`", "orders rows"),
     ("SELECT count(tariff, zone) FROM meters", "syntax", "`zone`", "ask with SELECT"),
     ("SELECT count() FROM meters", "aggregate", "`count()`", "count(*)"),
     ("SELECT avg(kwh) INTO other FROM meters", "syntax", "other", "ask with SELECT"),

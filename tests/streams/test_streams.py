@@ -246,7 +246,7 @@ def test_a_floor_of_a_stream_may_rise_and_not_fall():
 def test_mistakes_are_named():
     plan = vehicle(9).protect(max_loss=1e5, protect=["east", "north"])
     cases = [
-        ({"plan": "plan"}, "plan must be what protect gives"),
+        ({"plan": "plan"}, "plan must be a plan made by protect"),
         ({"states": {"height": place()}}, "'height' is no state"),
         ({"states": {"east speed": place()}}, "the plan does not protect it"),
         ({"states": {}}, "states must map names"),
@@ -309,7 +309,7 @@ def test_measurements_that_depend_on_a_state_without_a_range_may_be_anything():
     stream = in_memory(system.protect(max_loss=1e6, protect="position"), states={"position": place()})
     assert [end.tolist() for end in stream.ranges.ends(2)] == [[-np.inf, -10_000.0], [np.inf, 10_000.0]]
     stream.trip("car 7", "monday").answer([1e7, 10_000.0])
-    assert "Measurements that depend on a state without a declared range may be anything." in stream.explain()
+    assert "Measurements that depend on a state without a declared range may take any value." in stream.explain()
 
 
 def test_streams_with_one_key_and_other_ledgers_have_other_noise():

@@ -231,7 +231,7 @@ def test_declaration_changed_without_new_version_is_refused(duckdb_place):
         with pytest.raises(CatalogueError) as refusal, open_engine(duckdb_place.place, duckdb_place.folder) as engine:
             vault.snapshot(changed, "meters", engine)
         assert words in str(refusal.value)
-        with pytest.raises(CatalogueError, match="is declared otherwise"):
+        with pytest.raises(CatalogueError, match="is declared differently"):
             register(duckdb_place, changed)
 
 

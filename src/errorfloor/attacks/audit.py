@@ -135,9 +135,9 @@ class Audit:
                 f"nothing. Play {needed} or more."
             )
         return (
-            f"None of {played} attacks beat a floor. Each played for one entry or one owner, all others known and the "
-            f"whole allowance to spend, on generated rows; were every promise kept, an audit would find otherwise less "
-            f"than once in {1 / FALSE_ALARM:,.0f} times."
+            f"None of {played} attacks beat a floor. Each played for one entry or one owner, with all others known "
+            f"and the whole allowance to spend, on generated rows; if every promise is kept, an audit finds otherwise "
+            f"less than once in {1 / FALSE_ALARM:,.0f} times."
         )
 
 

@@ -48,8 +48,8 @@ class ReleasedColumn(RuledColumn):
             return cls(name, noise, lattice, wanted.low, wanted.high, **rules)
         if not isinstance(wanted, Noise) or wanted.dimension != 1:
             raise InputError(
-                f"column {name} needs an interval or a one-dimensional noise, got {type(wanted).__name__}; for numbers "
-                f"that must stay in a set of their own give a policy"
+                f"column {name} needs an interval or a one-dimensional noise, got {type(wanted).__name__}; for "
+                f"numbers that must stay in a set give a policy"
             )
         if wanted.why_infinite:
             raise InputError(f"column {name} cannot be released with this noise: {wanted.why_infinite}")

@@ -50,7 +50,7 @@ def check_target(outlet: TableFile, sources: Iterable[Path], *, overwrite: bool)
         if source.resolve() == outlet.path.resolve():
             raise InputError(f"source and target are both {source}: a release is a copy")
         if source.is_dir() and source.resolve() in outlet.path.resolve().parents:
-            raise InputError(f"{outlet.path} would lie among the files of {source}, which is a source: choose another")
+            raise InputError(f"{outlet.path} would be among the files of the source {source}: choose another")
     if not outlet.path.parent.is_dir():
         raise InputError(f"there is no folder {outlet.path.parent} to write to")
     if outlet.path.is_dir() or (not overwrite and outlet.exists()):

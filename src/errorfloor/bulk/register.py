@@ -84,7 +84,9 @@ class Register:
         """
         with self._opened() as (file, entries):
             if self._key_id(entries) != secret.id:
-                raise InputError(f"batch {self._request.batch} was released meanwhile with another key: try again")
+                raise InputError(
+                    f"batch {self._request.batch} was released with another key in the meantime: try again"
+                )
             new = {column.name: self._entry(column, held[column.name], secret, known_as) for column in self._columns}
             for name, entry in new.items():
                 self._check(entries, entry, name, held[name])
@@ -133,7 +135,7 @@ class Register:
         if same and not any(names & _names(old) for old in same):  # these all hold the same rows
             raise InputError(
                 f"batch {batch} names other data: its noise would be shared, and differences would be exact; choose a "
-                f"batch name of its own for this table, and of a corrected table release only the rows that changed"
+                f"new batch name for this table, and release only the changed rows of a corrected table"
             )
         if same or self._request.again or not held.words.size:
             return
@@ -141,14 +143,16 @@ class Register:
         for old in earlier:
             if names & _names(old):
                 raise InputError(
-                    f"{name} of this table was released as batch {old['batch']}: a second draw tells more; allow it "
+                    f"{name} of this table was released as batch {old['batch']}: a second draw would reveal more; "
+                    f"allow it "
                     f"with again, and count it as another answer"
                 )
             if "rows" in old:
                 if self._rows.share(old["rows"], old["words"], held.words):
                     raise InputError(
                         f"rows of this table, with the same key and the same {name}, were released as batch "
-                        f"{old['batch']}: a second draw tells more; release only the others, or name in the key what "
+                        f"{old['batch']}: a second draw would reveal more; release only the others, or name in the "
+                        f"key what "
                         f"sets other readings apart (such as their day), or allow it with again, and count it as "
                         f"another answer"
                     )

@@ -47,7 +47,7 @@ class Release:
         if self.unchanged:
             parts.append(f"published as they are: {', '.join(self.unchanged)}")
         if self.left_out:
-            parts.append(f"left out, as nobody declared them public: {', '.join(self.left_out)}")
+            parts.append(f"left out, because they are not declared public: {', '.join(self.left_out)}")
         return "\n".join(parts)
 
 

@@ -31,7 +31,7 @@ class RowKey:
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if column.null_count:
-            raise InputError(f"key column {name} has nulls: every row needs a key of its own")
+            raise InputError(f"key column {name} has nulls: every row needs its own key")
         kind = kind_of(column.type, name)
         if kind == "text":
             flat = column.cast(pa.large_string())

@@ -71,7 +71,7 @@ class SeenTags:
             for start, count in zip(8 * starts[:, part], 8 * counts[:, part], strict=True):
                 filled += os.preadv(self._file.fileno(), [room[filled : filled + count]], start)
             if filled != words.nbytes:
-                raise ErrorFloorError("the tags of the rows were not kept whole: is the disk full?")
+                raise ErrorFloorError("the tags of the rows were not stored completely: is the disk full?")
             return _repeated(words)
 
         with ThreadPoolExecutor(2 if counts.sum() < ONE_AT_A_TIME else 1) as pool:

@@ -33,7 +33,7 @@ class MistakesError(ValueError):
 def printable(text: str) -> str:
     """Accept a text that can stand in a sentence."""
     if not text.isprintable():
-        raise ValueError("must not hold line breaks or other signs that cannot be printed")
+        raise ValueError("must not contain line breaks or other characters that cannot be printed")
     return text
 
 
@@ -127,7 +127,7 @@ class PrivateColumn(Declaration):
                 yield (
                     "range",
                     f"must begin and end on multiples of the resolution {_text(self.resolution)}, "
-                    f"and {_text(end)} is not one",
+                    f"but {_text(end)} is not one",
                 )
         if max(map(abs, self.steps)) > MOST_STEPS:
             yield (
@@ -153,7 +153,7 @@ class PrivateColumn(Declaration):
             yield "nulls", "= 'impute' needs the constant to put in place of a null: impute = …"
         if self.impute is not None:
             if self.nulls != "impute":
-                yield "impute", f"is given but nulls = {self.nulls!r}: leave it out, or declare nulls = 'impute'"
+                yield "impute", f"is given, but nulls = {self.nulls!r}: leave it out, or declare nulls = 'impute'"
             elif not self.low <= self.impute <= self.high or (self.impute / self.resolution).denominator != 1:
                 yield "impute", f"= {_text(self.impute)} must lie in the range, on a multiple of the resolution"
         if self.prior is not None:
@@ -213,10 +213,10 @@ def misnamed(what: str, name: str) -> str:
     """Say what a name looks like.
 
     >>> misnamed("table", "my table")
-    "names a table 'my table'; a name is a letter, then letters, digits and _ (at most 63)"
+    "names a table 'my table'; a name is a letter followed by letters, digits and _ (at most 63)"
     """
     shown = name if len(name) <= 70 else f"{name[:67]}..."
-    return f"names a {what} {shown!r}; a name is a letter, then letters, digits and _ (at most 63)"
+    return f"names a {what} {shown!r}; a name is a letter followed by letters, digits and _ (at most 63)"
 
 
 def _text(value: Fraction) -> str:

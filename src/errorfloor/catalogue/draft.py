@@ -13,24 +13,24 @@ HEAD = """\
 # The catalogue: what errorfloor is told about the data, and what it must never let anybody learn.
 #
 # It was drafted from the names and types of the columns; no value is in it. It is not accepted until every "choose" is
-# replaced. Lines that begin with # explain, or propose something: take the # away to declare it.
+# replaced. Lines that begin with # explain or propose something: remove the # to declare it.
 
 [place]
 engine = {engine}  # duckdb, postgresql or spark: where the snapshots are kept and questions are computed
 snapshots = {snapshots}  # {kind}
 ledger = {ledger}  # what has been spent: a file, or the URL of a PostgreSQL database
-anchor = {anchor}  # the ledger's last line, kept elsewhere if you can: an older ledger is then refused
-keys = {keys}  # secrets that the noise follows from: for its owner's eyes only; keep a backup
+anchor = {anchor}  # where the ledger ends; keep it elsewhere if you can, so that an older ledger is refused
+keys = {keys}  # secrets from which the noise follows: only its owner may read it; keep a backup
 # Paths are relative to this file.
 
 # [quota]
 # analyst = 0.25  # no analyst uses more than a quarter of any allowance
-# month = 0.1  # all together use no more than a tenth in one month; day and week, analyst_day and so on, likewise
+# month = 0.1  # everybody together uses no more than a tenth in one month; also day, week, analyst_day and so on
 
 # [limit]
-# cells = 100000  # groups times outputs of one answer through a network door; bytes and memory, likewise
-# running_per_token = 4  # questions that one token may have under way
-# question = 0.1  # of the whole allowance, for one question; an owner may say --over-limit
+# cells = 100000  # groups times outputs of one answer over the network; also bytes and memory
+# running_per_token = 4  # questions that one token may have in progress
+# question = 0.1  # of the whole allowance, for one question; an owner may give --over-limit
 """
 
 GUIDE = """
@@ -38,38 +38,38 @@ GUIDE = """
 #
 # version     A name for this state of the data; give a new one whenever the data change. What has been spent stays
 #             spent.
-# row_key     Public columns that together name a row, each row once.
-# account_by  By default each private column has one account, and an answer costs what it tells about the row it tells
-#             most about. Public columns named here give each of their values an account of its own: right for groups
-#             that questions keep apart, such as years. It is fixed by the first question.
+# row_key     Public columns that together identify each row.
+# account_by  By default each private column has one account, and an answer costs what it reveals about the row it
+#             reveals most about. With public columns named here, each of their values has a separate account: right for
+#             groups that questions keep apart, such as years. The first question fixes it.
 #
-# public      What everybody may know, the row key among it. Questions filter, group and join by these columns, and what
-#             they hold, row by row, is not protected. Whatever is not declared public is private: a column that stands
-#             nowhere in this file is never read. Declare each one only after a moment's thought.
-# private     Numbers that are only ever seen through noise. A key, a code or a year that everybody may know is no such
-#             number: delete its section and declare it public. A number that nobody needs: delete its section.
+# public      What everybody may know, including the row key. Questions filter, group and join by these columns, and
+#             what they hold, row by row, is not protected. Whatever is not declared public is private: a column that
+#             is nowhere in this file is never read. Think before you declare each one.
+# private     Numbers that are only ever seen through noise. A key, a code or a year that everybody may know is not such
+#             a number: delete its section and declare it public. Delete the section of a number that nobody needs.
 #
-# range       Values outside are clamped to it. Take it from what is known of such data (the size of a fuse, a pay
-#             scale), never from these data: their least and greatest values are facts about two persons, and everybody
-#             may read this range. A wider range needs more noise; a narrower one clamps more.
+# range       Values outside are clamped to it. Take it from what is known about such data (the size of a fuse, a pay
+#             scale), never from the data: the least and greatest values are facts about two persons, and everybody may
+#             read this range. A wider range needs more noise; a narrower one clamps more.
 # resolution  Values are kept as whole multiples of it, and the ends of the range are such multiples: the last digit
 #             that matters.
 # floor       How far off any estimate of one value must be (root-mean-square, worst case over the range), in the
 #             column's own unit, whatever is asked. With the range 0 … 50 kWh, floor = 2.0 promises that nobody pins a
 #             reading down to 2 kWh, even knowing all the others. It must stay below the range over √12 (14.4 there),
-#             which a blind guess is off by. A higher floor allows fewer answers, or wider ones.
-# unit        For words and tables.
-# nulls       "forbidden": a null stops the registration. "public": which rows are null is no secret. "impute": a
-#             constant is put in their place, given as impute = 0.
-# distance    The example in the headline: how often two values that far apart can be told. A tenth of the range if
-#             left out.
-# prior       What everybody believes beforehand, from public sources, as the mean and deviation of a normal law:
-#             answers then also state how far off somebody is who believes that.
+#             the error of a blind guess. A higher floor allows fewer answers, or wider ones.
+# unit        For text and tables.
+# nulls       "forbidden": a null stops the registration. "public": which rows are null is public. "impute": a
+#             constant takes their place, given as impute = 0.
+# distance    The example in the headline: how often two values this far apart can be told apart. A tenth of the range
+#             if left out.
+# prior       What everybody believes in advance, from public sources, as the mean and deviation of a normal
+#             distribution: answers then also state how far off somebody is who believes it.
 #
 # owner       Whose numbers they are, if one person, household or firm has several. Its floor is the share of guesses,
-#             at even odds, in which anybody must be wrong who tells two histories of an owner apart: 0.2 means right at
-#             most 80 times in 100, and 0.5 would be a coin. Without an owner only single values are protected, not the
-#             habits that show in many of them.
+#             at even odds, in which whoever tries to tell two histories of an owner apart must be wrong: 0.2 means
+#             right at most 80 times in 100, and 0.5 would be a coin toss. Without an owner only single values are
+#             protected, not the habits that show in many of them.
 """
 
 TABLE = """

@@ -25,12 +25,14 @@ PLACEHOLDER = "choose"
 WRITE = {  # what a word that is missing, or still to be chosen, may look like
     "source": 'source = "meters.parquet": the file or table to read',
     "version": 'version = "2013": a name for this state of the data, a new one whenever the data change',
-    "row_key": 'row_key = ["household", "day"]: public columns that together name a row',
+    "row_key": 'row_key = ["household", "day"]: public columns that together identify a row',
     "public": 'public = { household = "text" }: the columns that everybody may know, the row key among them',
-    "range": "range = [0, 50]: the values outside are clamped; from what you know of such data, not from these",
+    "range": "range = [0, 50]: values outside are clamped; take it from what you know about such data, not from the "
+    "data",
     "resolution": "resolution = 0.001: values are kept as whole multiples of it",
     "floor": "floor = 2.0: how far off, at least, any estimate of one value must be, in the column's own unit",
-    "owner.floor": "floor = 0.2: how often, at least, anybody must be wrong who tells two histories apart (below 0.5)",
+    "owner.floor": "floor = 0.2: how often, at least, whoever tries to tell two histories apart must be wrong (below "
+    "0.5)",
     "owner.column": 'column = "household": the public column that names the owner',
     "type": f"type = one of {', '.join(get_args(PublicType))}",
     "mean": "mean = 10.0",
@@ -86,7 +88,7 @@ def _in_words(place: tuple[str, ...], error: Mapping[str, Any]) -> list[Found]:
     if isinstance(cause, MistakesError):
         return [(".".join(filter(None, (where, about))), text) for about, text in cause.found]
     if kind == "missing" and isinstance(error["loc"][-1], int):
-        return [(where, f"must have two numbers, the low and the high one, got {_shown(place, given)}")]
+        return [(where, f"must have two numbers, low and high, got {_shown(place, given)}")]
     if kind == "missing":
         return [(where, f"is missing; give it, such as {_example(place)}")]
     if kind == "extra_forbidden":
@@ -119,12 +121,12 @@ def _rule(kind: str, context: Mapping[str, Any], cause: object) -> str:
         "less_than_equal": f"must be at most {context.get('le', 0):g}",
         "string_type": "must be text in quotes",
         "string_too_short": "must not be empty",
-        "string_too_long": f"must have at most {context.get('max_length')} signs",
+        "string_too_long": f"must have at most {context.get('max_length')} characters",
         "tuple_type": "must be a list in brackets",
         "too_short": f"must have at least {context.get('min_length')} of them",
-        "too_long": "must have two numbers, the low and the high one",
-        "dict_type": "must be a table in braces, or a section of its own",
-        "model_type": "must be a table in braces, or a section of its own",
+        "too_long": "must have two numbers, low and high",
+        "dict_type": "must be a table in braces, or a separate section",
+        "model_type": "must be a table in braces, or a separate section",
     }
     return rules.get(kind, f"cannot be used ({kind.replace('_', ' ')})")
 
@@ -158,7 +160,7 @@ def _model(place: Sequence[str]) -> type[Declaration]:
 
 def _unknown(word: str, model: type[Declaration]) -> str:
     allowed = [name for name in model.model_fields if name != "folder"]
-    return f"is no word that can stand here{near(word, allowed)}; allowed are {', '.join(allowed)}".replace("?;", "?")
+    return f"is not a word allowed here{near(word, allowed)}; allowed are {', '.join(allowed)}".replace("?;", "?")
 
 
 def _meant(location: tuple[str | int, ...]) -> tuple[str | int, ...]:

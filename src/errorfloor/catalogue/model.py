@@ -93,7 +93,7 @@ def mistakes_in_names(
             if columns.count(column) > 1:
                 yield word, f"names {column!r} twice"
             if column in private:
-                yield word, f"names {column!r}, which is private; only public columns can stand here"
+                yield word, f"names {column!r}, which is private; only public columns are allowed here"
             elif column not in public:
                 yield word, f"names {column!r}, which is not among the public columns{near(column, public)}"
 

@@ -49,7 +49,7 @@ class SignIn(Declaration):
                     f"must be a URL such as https://{word}.example.org: what people send there must be protected",
                 )
         if self.secret_file is not None and self.secret_variable is not None:
-            yield "secret_variable", "cannot stand beside secret_file: give one of them"
+            yield "secret_variable", "cannot be combined with secret_file: give one of them"
         if "openid" not in self.scopes:
             yield "scopes", 'must have "openid" among them'
         if not (self.owner or self.analyst or self.reader):

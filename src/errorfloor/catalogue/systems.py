@@ -19,7 +19,7 @@ def rows(value: Any) -> Rows:
     >>> rows([[1, 0.5], [0, 1]])
     ((1.0, 0.5), (0.0, 1.0))
     """
-    text = "must be a matrix, a list of rows of equally many numbers such as [[1.0, 1.0], [0.0, 1.0]]"
+    text = "must be a matrix, a list of rows of equal length such as [[1.0, 1.0], [0.0, 1.0]]"
     if not isinstance(value, list | tuple) or not all(isinstance(row, list | tuple) and row for row in value):
         raise ValueError(text)
     if not value or len({len(row) for row in value}) > 1:
@@ -65,12 +65,12 @@ def mistakes_in_shapes(A: Rows, C: Rows, states: Sequence[str]) -> Iterator[tupl
     [('C', 'must have 2 columns, one for each state, and has 1')]
     """
     if len(A) != len(A[0]):
-        yield "A", f"must be square, and is {len(A)}×{len(A[0])}"
+        yield "A", f"must be square, but is {len(A)}×{len(A[0])}"
         return
     if len(C[0]) != len(A):
-        yield "C", f"must have {len(A)} columns, one for each state, and has {len(C[0])}"
+        yield "C", f"must have {len(A)} columns, one for each state, but has {len(C[0])}"
     if len(states) != len(A):
-        yield "states", f"must name the {len(A)} states of A in their order, and names {len(states)}"
+        yield "states", f"must name the {len(A)} states of A in their order, but names {len(states)}"
 
 
 def mistakes_in_states(
@@ -104,7 +104,7 @@ def mistakes_in_quality(
     ['max_loss']
     """
     if max_loss is not None and loss_weight is not None:
-        yield "loss_weight", "is given beside max_loss: the weight decides the loss, so leave one of them out"
+        yield "loss_weight", "is given together with max_loss: the weight decides the loss, so leave one of them out"
     if max_loss is None and loss_weight is None and bound is None:
         yield "max_loss", "is missing: give it, the mean of Σ|noise|² over a trip; or loss_weight; or bound"
     if bound is not None and deviation is not None:

@@ -61,7 +61,7 @@ class Trajectories(Declaration):
     def _beside_a_plan(self) -> Iterator[tuple[str, str]]:
         for word in ("A", "C", "horizon", "states", "max_loss", "loss_weight", "bound", "method"):
             if word in self.model_fields_set:
-                yield word, "is given beside plan, which has it: leave one of them out"
+                yield word, "is given together with plan, which already has it: leave one of them out"
 
     def _without_a_plan(self) -> Iterator[tuple[str, str]]:
         if self.A is None or self.C is None or self.horizon is None:

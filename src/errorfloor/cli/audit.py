@@ -58,7 +58,9 @@ def audit(
     """
     if url is not None:
         if catalogue is not None or serve or attack or plot is not None:
-            raise InputError("--url takes --token and --json alone: a catalogue, --serve, --attack, --plot are without")
+            raise InputError(
+                "--url takes only --token and --json: leave out the catalogue, --serve, --attack and --plot"
+            )
         _running(url, token, as_json)
         return
 
@@ -124,7 +126,7 @@ def _print_findings(found: "Audit") -> None:
         print(f"not played: {name}: {why}")
     print(found.explain())
     if found.seed is not None:
-        print(f"The same again: --seed {found.seed}.")
+        print(f"Repeat it with --seed {found.seed}.")
 
 
 def _print_checks(found: "ServerAudit") -> None:

@@ -58,13 +58,13 @@ EXAMPLES = (
         0.05,
     ),
     Example(
-        "a regression: kWh a day for each further room",
+        "a regression: kWh a day per additional room",
         "SELECT regr_slope(m.kwh, h.rooms) AS kwh_per_room FROM meters m JOIN households h USING (household)",
         0.2,
     ),
 )
 REFUSED = (
-    ("a private value must not choose rows", "SELECT avg(kwh) FROM meters WHERE kwh > 20", 0.5),
+    ("a private value must not select rows", "SELECT avg(kwh) FROM meters WHERE kwh > 20", 0.5),
     ("an extreme is one household's value", "SELECT max(kwh) FROM meters", 0.5),
     (
         "a bound so tight that a declared floor would break",
@@ -179,7 +179,7 @@ def _still(console: Console, database: "Database") -> None:
     for standing in database.left():
         _say(console, f"{standing.name}: {100 * (1 - standing.used):.3g} % of the allowance")
     rest = 0.99 * (1 - max(standing.used for standing in database.left()))
-    _say(console, "all of it would pay for one of these, at the bound given:")
+    _say(console, "all of it would buy one of these, at the given bound:")
     for sql in (
         "SELECT avg(kwh) FROM meters WHERE tariff = 'ToU'",
         "SELECT day, avg(kwh) FROM meters GROUP BY day",

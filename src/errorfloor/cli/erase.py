@@ -21,7 +21,7 @@ def erase(
     table: Annotated[str, typer.Option("--table", help="The table that has the person's rows.")],
     where: Annotated[
         list[str],
-        typer.Option("--where", help="COLUMN=VALUE of the owner, or of the row key; several must all hold."),
+        typer.Option("--where", help="COLUMN=VALUE of the owner, or of the row key; all must hold."),
     ],
     catalogue: CatalogueFile = Path("errorfloor.toml"),
     base: Annotated[
@@ -55,7 +55,7 @@ def erase(
     for version, rows in done.holding.items():
         given = answers[version]
         print(f"version {version!r}: {counted(rows, 'such row')}, {would}destroyed")
-        print(f"  {counted(given, 'answer')} from it stay charged, and can no longer be drawn again")
+        print(f"  {counted(given, 'answer')} from it stay charged, and can no longer be repeated")
     print(f"the source: {done.source}")
     print("not reached: backups of the vault, copies, files that were released, and what people have kept")
     if not yes:

@@ -120,7 +120,7 @@ def _guessed(engine: Any, path: Path) -> Mapping[str, str]:
     if any(not name.strip() or name.strip()[0] in "+-.0123456789" or ";" in name for name in schema.names):
         raise InputError(  # what stands there may be values: it is not repeated
             f"the first line of {path} does not look like names of columns separated by commas, with which a CSV "
-            f"starts: mend it, or use Parquet"
+            f"file starts: correct it, or use Parquet"
         )
     return {field.name: kind_of(field.type) for field in schema}
 
@@ -145,15 +145,15 @@ def _write(output: Path, text: str, mode: int, force: bool) -> None:
 def _make_key(path: Path) -> str | None:
     """Make the key file if there is none, and give the id of a key that was made."""
     if path.exists():
-        messages.print(f"using the key file {path}, which is there already", highlight=False, soft_wrap=True)
+        messages.print(f"using the key file {path}, which already exists", highlight=False, soft_wrap=True)
         return None
     if used_with(path) is not None:
         messages.print(f"no key was made: {missing(path)}", highlight=False, markup=False, soft_wrap=True)
         return None
     ring = KeyRing.create(path)
     messages.print(
-        f"made the key file {path} with key {ring.current.id}: back it up, and keep it from others. Whoever has it can "
-        "take the noise away.",
+        f"made the key file {path} with key {ring.current.id}: back it up, and keep it secret. Whoever has it can "
+        "remove the noise.",
         highlight=False,
         soft_wrap=True,
     )

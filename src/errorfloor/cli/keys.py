@@ -20,11 +20,12 @@ def create(file: File, as_json: AsJson = False) -> None:
     """Make a key file with one fresh key; an existing file is never overwritten."""
     used = used_with(file)
     ring = KeyRing.create(file)
-    _show(ring.current.id, f"made {file} with key {ring.current.id}; back it up, and keep it from others", as_json)
+    _show(ring.current.id, f"made {file} with key {ring.current.id}; back it up, and keep it secret", as_json)
     if used is not None:
         messages.print(
-            f"{used} was used with another key: what was answered with that is now drawn, and charged, once more. If a "
-            f"backup of the other key file turns up, put it back in place of this one",
+            f"{used} was used with another key: what was answered with that one is now drawn, and charged, again. If "
+            f"you "
+            f"find a backup of the other key file, put it back in place of this one",
             highlight=False,
             markup=False,
             soft_wrap=True,

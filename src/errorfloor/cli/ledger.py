@@ -134,7 +134,7 @@ def create(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"records": head.sequence, "hash": head.hash})
     else:
-        print(f"the ledger is there, with {counted(head.sequence, 'record')}")
+        print(f"the ledger exists, with {counted(head.sequence, 'record')}")
 
 
 @ledger.command()

@@ -53,7 +53,8 @@ def _from_clone(clone: Path) -> ModuleType:
     if found is None or found.loader is None or not (clone / "paper" / "order.py").exists():
         raise InputError(
             f"errorfloor paper needs a clone: the recomputation is the folder paper/ of the repository, which an "
-            f"installed package does not carry (there is none in {clone}); get a clone of the repository or its source "
+            f"installed package does not contain (there is none in {clone}); get a clone of the repository or its "
+            f"source "
             f"distribution (errorfloor-*.tar.gz), and run `make paper` there"
         )
     if "paper" not in sys.modules:

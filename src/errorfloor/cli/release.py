@@ -87,11 +87,11 @@ def release(
     declared = source.suffix.lower() == ".toml"
     if declared and engine == "spark":
         raise InputError(
-            "--engine spark reads a Parquet file or folder; a catalogue names its own engine: leave it out"
+            "--engine spark reads a Parquet file or folder; a catalogue names its own engine: leave --engine out"
         )
     missing = [option for option, given in (("--key", key), ("--keys", keys)) if given is None]
     if missing and not declared:
-        raise InputError(f"{source} is released with {' and '.join(missing)}: name the row key and the key file")
+        raise InputError(f"{source} needs {' and '.join(missing)}: name the row key and the key file")
     noisy, policies = column or [], [_policy(text) for text in policy or ()]
     if bool(noisy) != bool(noise) or not (noisy or policies):
         raise InputError("name each --column with its --noise, or a --policy such as kwh=policy.json, or both")

@@ -25,7 +25,9 @@ Catalogue = Annotated[
 ]
 Folder = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Without a catalogue: the folder to keep the demo's table in, for next time."),
+    typer.Option(
+        "--output", "-o", help="Without a catalogue: the folder in which to keep the demo's table for next time."
+    ),
 ]
 
 
@@ -95,10 +97,13 @@ def _announce(catalogue: Path, settings: Settings, token: str | None, has_owner:
         return
     lines = [f"serving {catalogue} at", f"  {address}"]
     if token is None:
-        lines += [f"  sign in there with a token that is listed in {settings.tokens}; to make one for somebody,"]
+        lines += [f"  sign in there with a token listed in {settings.tokens}; to make one for somebody,"]
         lines += [f"  {create} analyst"]
         if not has_owner:
-            lines += ["  none of them is an owner's, who sees also who asked what: to make one,", f"  {create} owner"]
+            lines += [
+                "  none of them belongs to an owner, who also sees who asked what; to make one,",
+                f"  {create} owner",
+            ]
     else:
         lines += [
             "  this address signs in as the owner, for this run only; make tokens that last, one for each person, with",

@@ -7,7 +7,7 @@ from errorfloor.errors import InputError, SupportError
 from errorfloor.support import Ball, HalfLine, Interval, Polygon, Reals, Support, from_dict, product_of
 
 GRAMMAR = (
-    "-0.5..0.5 (an interval), 0.. or ..0 (a half-line), .. (the line), several of these with commas (a box, an "
+    "-0.5..0.5 (an interval), 0.. or ..0 (a half-line), .. (the line), several of these separated by commas (a box, an "
     "orthant, Rᵐ, or a mixture), ball:DIMENSION:RADIUS, polygon:X,Y;X,Y;X,Y (corners in order), or @FILE with a "
     "support as JSON"
 )

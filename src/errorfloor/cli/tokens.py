@@ -65,7 +65,7 @@ def create(
         f"sign in with it at /login of the server ({Settings().url}/login if it runs here with its defaults)",
     ]
     lines += [
-        f"{name} has another token, {one.id} ({one.role.value}, made {one.created}), which stays good; to revoke it: "
+        f"{name} has another token, {one.id} ({one.role.value}, made {one.created}), which stays valid; to revoke it: "
         f"errorfloor tokens revoke --file {file} --id {one.id}"
         for one in others
     ]

@@ -39,7 +39,7 @@ class Connection:
         near = _is_loopback(address.host)
         if address.scheme == "http" and not (near or insecure):
             raise InputError(
-                f"{_shown(address, url)} would send the token unprotected over the network: use https, or say "
+                f"{_shown(address, url)} would send the token unprotected over the network: use https, or give "
                 f"insecure=True",
                 host=address.host,
             )
@@ -71,8 +71,8 @@ class Connection:
                 response = self._client.request(method, path, **options)
             except httpx.TransportError as failed:
                 problem = RemoteError(
-                    f"the server at {self.url} cannot be reached ({type(failed).__name__}): see whether it runs, and "
-                    f"ask again; a question is charged once, however often it is sent",
+                    f"the server at {self.url} cannot be reached ({type(failed).__name__}): check that it is running, "
+                    f"and ask again; a question is charged once, however often it is sent",
                     url=self.url,
                 )
             else:

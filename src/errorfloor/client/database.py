@@ -202,7 +202,7 @@ def _plain(value: Any) -> Any:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"a number is wanted, got {value!r}") from None
+        raise InputError(f"a number is needed, got {value!r}") from None
     if number != number or number in (float("inf"), -float("inf")):
-        raise InputError(f"a finite number is wanted, got {value!r}")
+        raise InputError(f"a finite number is needed, got {value!r}")
     return number

@@ -33,7 +33,7 @@ def error_of(status: int, plain: Any) -> ErrorFloorError:
     """
     problem = plain.get("error") if isinstance(plain, dict) else None
     if not isinstance(problem, dict):
-        return RemoteError(f"the server, or a proxy before it, answered with status {status}", status=status)
+        return RemoteError(f"the server, or a proxy in front of it, answered with status {status}", status=status)
     code, message = str(problem.get("code")), str(problem.get("message"))
     fields = problem.get("fields")
     fields = {str(name): value for name, value in fields.items()} if isinstance(fields, dict) else {}

@@ -85,7 +85,7 @@ def _units(plan: "Plan", unit: str | Mapping[str, str]) -> list[str]:
         return [unit] * len(names)
     for name in unit:
         if name not in names:
-            raise InputError(f"{name!r} is no state of the system; states are {', '.join(names)}")
+            raise InputError(f"{name!r} is not a state of the system; its states are {', '.join(names)}")
     return [unit.get(name, "") for name in names]
 
 

@@ -21,7 +21,7 @@ class Allotment:
     >>> allotment.stop()
     >>> allotment.check()
     Traceback (most recent call last):
-    errorfloor.errors.EngineError: nobody waits for this any more
+    errorfloor.errors.EngineError: nobody is waiting for this any more
     """
 
     cells: int | None = None
@@ -52,7 +52,7 @@ class Allotment:
     def check(self) -> None:
         """Raise EngineError if it was stopped."""
         if self._stopped:
-            raise EngineError("nobody waits for this any more", kind="stopped")
+            raise EngineError("nobody is waiting for this any more", kind="stopped")
 
     @contextmanager
     def working(self, interrupt: Callable[[], None]) -> Iterator[None]:

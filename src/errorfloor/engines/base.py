@@ -72,7 +72,8 @@ class Engine(ABC):
     def check_destroys(self) -> None:
         """Raise EngineError if this engine cannot remove a table for good."""
         raise EngineError(
-            f"{self.name} keeps what it was told to remove: copy the snapshots to a new place (errorfloor register "
+            f"{self.name} does not really delete what it was told to remove: copy the snapshots to a new place "
+            f"(errorfloor register "
             f"--copy-from), erase there, and destroy the old place yourself",
             engine=self.name,
             kind="erasure",
@@ -104,7 +105,7 @@ class Engine(ABC):
         it raises, nothing is kept.
         """
         if not NAME.fullmatch(name):
-            raise ValueError(f"a table's name is a letter, then letters, digits and _ (at most 63), got {name!r}")
+            raise ValueError(f"a table's name is a letter followed by letters, digits and _ (at most 63), got {name!r}")
         if self.exists(name):
             raise CatalogueError(f"{self.name} keeps a table {name} already; tables are never changed", name=name)
         self._make(name, select_sql, note)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from errorfloor.errors import CatalogueError, EngineError
 
-MEND = "mend it, or use Parquet"
+MEND = "correct it, or use Parquet"
 
 
 def names_in(path: Path) -> list[str]:
@@ -36,7 +36,8 @@ def names_in(path: Path) -> list[str]:
     twice = next((number for number, name in enumerate(names) if name and name in names[:number]), None)
     if twice is not None:
         raise CatalogueError(
-            f"{path}: the first line names columns {names.index(names[twice]) + 1} and {twice + 1} alike: rename one"
+            f"{path}: the first line names columns {names.index(names[twice]) + 1} and {twice + 1} with the same "
+            f"name: rename one"
         )
     return names
 

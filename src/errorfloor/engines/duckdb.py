@@ -237,7 +237,7 @@ def _connect(path: Path, *, read_only: bool) -> Any:
         kind = "" if re.search(r"\block\b", str(problem)) else type(problem).__name__
     if kind:
         raise EngineError(f"duckdb could not open {path} ({kind}): {why_closed(path)}", engine="duckdb", kind=kind)
-    holder = "a registration is under way" if read_only else "a server, a session or another registration has it open"
+    holder = "a registration is in progress" if read_only else "a server, a session or another registration has it open"
     raise EngineError(
         f"{path} is in use: {holder}. A DuckDB file has many readers or one writer: try again when it is closed, or "
         "keep the snapshots on PostgreSQL",

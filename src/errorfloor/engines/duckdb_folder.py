@@ -118,7 +118,7 @@ class DuckDBFolder(DuckDBEngine):
 
     def _make(self, name: str, select_sql: str, note: Callable[[str], str]) -> None:
         if self._read_only:
-            raise EngineError(f"{self._path} is open for reading, and nothing can be made there", engine="duckdb")
+            raise EngineError(f"{self._path} is open for reading only, so nothing can be made there", engine="duckdb")
         making, database = self._path / f"{MAKING}{name}.duckdb", self.dialect.identifier(name)
         relation = f"{database}.main.{database}"
         with self._lock:
@@ -194,7 +194,7 @@ class DuckDBFolder(DuckDBEngine):
             fcntl.flock(self._writing, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise EngineError(
-                f"{self._path} is in use: another registration is under way: try again when it is done",
+                f"{self._path} is in use: another registration is in progress: try again when it is done",
                 engine="duckdb",
                 kind="busy",
             ) from None

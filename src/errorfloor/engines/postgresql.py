@@ -175,7 +175,7 @@ class PostgreSQLEngine(TransactionalEngine):
 
     def _prepare(self) -> None:
         if not self._value(f"pg_try_advisory_lock({WRITER_LOCK})"):
-            raise EngineError("another registration is under way in this database: try again when it is done")
+            raise EngineError("another registration is in progress in this database: try again when it is done")
         self.execute("CREATE SCHEMA IF NOT EXISTS errorfloor")
         self.execute(f"CREATE TABLE IF NOT EXISTS {self.notes} (name TEXT PRIMARY KEY, note TEXT NOT NULL)")
 

@@ -163,4 +163,4 @@ def _claim(place: Path) -> Any:
         for left in place.glob(f"{UNFINISHED}*"):
             shutil.rmtree(left)
         return lock
-    raise EngineError(f"another registration is under way in {place}: try again when it is done", engine="spark")
+    raise EngineError(f"another registration is in progress in {place}: try again when it is done", engine="spark")

@@ -62,7 +62,7 @@ class Key:
         return f"Key({self.id})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a key is not to be pickled: load it from its file where it is needed")
+        raise TypeError("a key must not be pickled: load it from its file where it is needed")
 
 
 class KeyRing:
@@ -157,11 +157,12 @@ def missing(path: Path) -> str:
     make = f"errorfloor keys create --file {path}"
     found = used_with(path)
     if found is None:
-        return f"there is no key file {path}: make one with {make}; if there was one, put its backup back instead"
+        return f"there is no key file {path}: make one with {make}; if there was one, restore its backup instead"
     return (
-        f"there is no key file {path}, and {found} shows that there was one: put the backup of the key file back. A "
-        f"new key is new noise, so that what was answered before would be drawn, and charged, once more; only if there "
-        f"is no backup: {make}"
+        f"there is no key file {path}, and {found} shows that there was one: restore the backup of the key file. A "
+        f"new key "
+        f"means new noise, so what was answered before would be drawn, and charged, again. Only if there is no backup: "
+        f"{make}"
     )
 
 

@@ -86,8 +86,8 @@ class Anchor(ABC):
     def older(self, kept: Head, head: Head) -> LedgerError:
         """Say that the ledger has fewer records than were anchored."""
         return LedgerError(
-            f"the ledger has {head.sequence} records, its anchor {self.name} says {kept.sequence}: an older copy would "
-            f"forget what has been spent; put the newest copy back, or restore the newest export with errorfloor "
+            f"the ledger has {head.sequence} records, its anchor {self.name} says {kept.sequence}: an older copy does "
+            f"not know all that was spent; put the newest copy back, or restore the newest export with errorfloor "
             f"ledger restore",
             sequence=head.sequence,
             anchored=kept.sequence,
@@ -148,9 +148,9 @@ class CommandAnchor(Anchor):
                 [*self.command, word], input=given, capture_output=True, text=True, timeout=PATIENCE, cwd=self.folder
             )
         except subprocess.TimeoutExpired:
-            raise LedgerError(f"the anchor {self.name} {word} did not end within {PATIENCE:.0f} s") from None
+            raise LedgerError(f"the anchor {self.name} {word} did not finish within {PATIENCE:.0f} s") from None
         except (OSError, UnicodeDecodeError) as problem:
-            reason = getattr(problem, "strerror", None) or "it printed what is not text"
+            reason = getattr(problem, "strerror", None) or "it printed something that is not text"
             raise LedgerError(f"cannot run the anchor {self.name} {word}: {reason}") from None
         if done.returncode != 0:
             raise LedgerError(f"the anchor {self.name} {word} failed with exit code {done.returncode}")

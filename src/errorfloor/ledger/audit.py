@@ -79,11 +79,11 @@ def audit(book: Book) -> Replay:
     for label, sequence in book.labels():
         count += 1
         if replay.labels.get(bytes.fromhex(label)) != sequence:
-            raise _wrong(f"label {label} is kept as paid for, and record {sequence} does not say so")
+            raise _wrong(f"label {label} is recorded as paid for, but record {sequence} does not say so")
     if count != len(replay.labels):
-        raise _wrong("labels that records pay for are gone")
+        raise _wrong("labels that records pay for are missing")
     if terms != replay.terms:
-        raise _wrong("the terms that are kept are not those of the records")
+        raise _wrong("the stored terms are not those of the records")
     return replay
 
 

@@ -225,8 +225,9 @@ def _check_clock(time: str, latest: str) -> None:
     now, before = datetime.datetime.fromisoformat(time), datetime.datetime.fromisoformat(latest)
     if now - before > FAR:
         raise LedgerError(
-            f"this machine's clock says {now.date()}, and the last record is of {before.date()}; nothing was charged, "
-            f"since a ledger never goes back in time: set the clock right; or, if it is right, run errorfloor ledger "
+            f"this machine's clock says {now.date()}, and the last record is from {before.date()}; nothing was "
+            f"charged, "
+            f"since a ledger never goes back in time: correct the clock; or, if it is right, run errorfloor ledger "
             f"clock --accept",
             clock=time,
             latest=latest,
@@ -271,7 +272,7 @@ def _fresh(book: Book, entries: Sequence[Entry]) -> tuple[list[Entry], list[bool
     paid, fresh, written = set(known), [], []
     for entry in entries:
         if charges.setdefault(entry.labels, entry.charges) != entry.charges:
-            raise InputError(f"label {entry.label} comes with two different prices in one call")
+            raise InputError(f"label {entry.label} has two different prices in one call")
         labels = [label for label in entry.labels if label not in paid]
         written.append(bool(labels))
         if labels:

@@ -84,7 +84,7 @@ def _plain(name: str, value: object) -> Any:
             return {key: _plain(name, item) for key, item in value.items()}
         case _:
             raise InputError(
-                f"{name} must be JSON (texts, finite numbers, truth values, lists, objects with names that are texts), "
+                f"{name} must be JSON (text, finite numbers, true or false, lists, objects with text names), "
                 f"got {value!r}"
             )
 
@@ -128,7 +128,7 @@ def check_account(account: Account) -> None:
     """Refuse an account whose names a database cannot hold as they are."""
     for text in (account.table, account.column, account.cell, account.holder):
         if not isinstance(text, str) or "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise InputError(f"the table, column, cell and holder of an account must be plain texts, got {text!r}")
+            raise InputError(f"the table, column, cell and holder of an account must be plain text, got {text!r}")
     if not account.table:
         raise InputError("an account must name its table, got ''")
 

@@ -6,7 +6,7 @@ from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from errorfloor.errors import LedgerError
 
-BUSY = "others have been busy with the ledger {name} for more than {patience:g} s; nothing was charged: try again"
+BUSY = "other processes have held the ledger {name} for more than {patience:g} s; nothing was charged: try again"
 FULL = "the disk of the ledger {name} is full; nothing was charged: make room, then ask again"
 SQLITE = {
     "SQLITE_NOTADB": "{name} is not a ledger: name the file of the ledger, or one that does not exist yet",
@@ -18,10 +18,10 @@ SQLITE = {
     "SQLITE_CANTOPEN": "cannot open the ledger {name}: it must be a file that this user can read and write, in a "
     "folder that this user can write to",
     "SQLITE_IOERR": "the disk of the ledger {name} fails ({code}); whether the last charge was written is not known, "
-    "but asking again charges it once at most: see to the disk, then ask again",
+    "but asking again charges it once at most: check the disk, then ask again",
 }
 POSTGRESQL = {
-    "40001": "other transactions keep coming between at the ledger {name}; nothing was charged: try again",
+    "40001": "other transactions keep interfering with the ledger {name}; nothing was charged: try again",
     "55P03": BUSY,
     "53100": FULL,
     "25006": "the ledger {name} cannot be written; nothing was charged: the server is read-only, name the primary",
@@ -29,7 +29,7 @@ POSTGRESQL = {
 }
 UNREACHABLE = (
     "the server of the ledger {name} cannot be reached, does not let this user in, or went away; whether the last "
-    "charge was written is not known, but asking again charges it once at most: see to the server, then ask again"
+    "charge was written is not known, but asking again charges it once at most: check the server, then ask again"
 )
 OTHER = "the ledger {name} fails ({code}); run errorfloor ledger verify, then ask again: it is charged once at most"
 AGAIN = {"40001", "40P01", "23505"}  # another transaction came between; a duplicate key may be how that shows itself

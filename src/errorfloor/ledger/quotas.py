@@ -102,7 +102,7 @@ def check_analyst(name: object) -> str:
     """
     if not isinstance(name, str) or not name or not name.isprintable() or len(name) > LONGEST_NAME:
         raise InputError(
-            f"analyst must be a name of 1 to {LONGEST_NAME} signs that can be printed, got {name!r:.60}", analyst=None
+            f"analyst must be a name of 1 to {LONGEST_NAME} printable characters, got {name!r:.60}", analyst=None
         )
     return name
 

@@ -121,7 +121,7 @@ class SqlLedger(Ledger):
 
     def _write(self, work: Callable[[Book], Result]) -> Result:
         if self._read_only:
-            raise LedgerError(f"the ledger {self._database.name} was opened to be read; nothing was charged")
+            raise LedgerError(f"the ledger {self._database.name} was opened for reading only; nothing was charged")
         return self._database.run(lambda connection: work(SqlBook(connection)), "write")
 
     def close(self) -> None:
@@ -134,7 +134,7 @@ def _fill(book: Book, records: Iterable[Record]) -> None:
     """Write the records of another ledger into an empty book, as they are."""
     if book.head() != EMPTY:
         raise LedgerError(
-            f"there are {book.head().sequence} records in the ledger already: restore into one that does not exist yet"
+            f"there are {book.head().sequence} records already in the ledger: restore into one that does not exist yet"
         )
     replay, batch = Replay(), []
     for record in replay.through(records):

@@ -74,7 +74,9 @@ def version(connection: Connection, name: str) -> int:
     if inspector.has_table(schema_version.name, schema=schema):
         found = connection.execute(select(schema_version.c.version)).scalars().all()
         if len(found) != 1 or not isinstance(found[0], int):
-            raise LedgerError(f"the ledger {name} is damaged: its version is lost; restore it from its newest export")
+            raise LedgerError(
+                f"the ledger {name} is damaged: its version is missing; restore it from its newest export"
+            )
         return found[0]
     if schema is None and inspector.get_table_names():
         raise LedgerError(f"{name} is not a ledger: name the file of the ledger, or one that does not exist yet")

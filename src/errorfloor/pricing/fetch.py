@@ -196,7 +196,7 @@ def read_facts(
     if result.num_rows > MOST_PARTS:
         raise RefusedError(
             f"the question has {result.num_rows:,} groups (times cells of accounts); at most {MOST_PARTS:,} are "
-            f"answered: group by fewer columns",
+            f"allowed: group by fewer columns",
             reason="group",
         )
     count = _integers(result.column("n"))

@@ -33,7 +33,7 @@ def no_quotient(numerator: Node, denominator: Node, reach: Enclosure) -> Refused
     cut = f"least({below}, -{_cut(-low)})" if abs(low) > high else f"greatest({below}, {_cut(high)})"
     return RefusedError(
         f"({words(numerator)}) / ({below}) cannot be answered: the denominator can lie anywhere in "
-        f"{low:.6g} … {high:.6g}, so that it may be 0: ask for ({words(numerator)}) / {cut}, with a constant of your "
+        f"{low:.6g} … {high:.6g}, so it may be 0: ask for ({words(numerator)}) / {cut}, with a constant of your "
         f"choice",
         reason="unbounded",
     )
@@ -61,7 +61,7 @@ def too_large(node: Node, reach: float, most: float) -> RefusedError:
 def no_number(node: Node) -> RefusedError:
     """A formula whose value or derivative exceeds every double."""
     return RefusedError(
-        f"{words(node)} has no bound that a number can hold: ask for it in other units, or for its parts",
+        f"{words(node)} has no bound that fits a number: ask for it in other units, or for its parts",
         reason="unbounded",
     )
 

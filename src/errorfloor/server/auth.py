@@ -90,7 +90,7 @@ class Authentication:
                 raise DoorError(
                     403,
                     "role",
-                    f"this needs the role {role.value}, and the token's is {token.role.value}",
+                    f"this needs the role {role.value}, but the token's role is {token.role.value}",
                     role=role.value,
                 )
             return token
@@ -217,8 +217,8 @@ def _why(request: Request) -> str:
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and text.strip():
         return (
-            "this server does not know this token: it is mistyped, revoked or another server's; errorfloor tokens list "
-            "shows whose there are, errorfloor tokens create makes one"
+            "this server does not know this token: it is mistyped, revoked or another server's; errorfloor tokens "
+            "list shows the known ones, errorfloor tokens create makes one"
         )
     if not scheme and cookie_name(request) in request.cookies:
         return "your session has ended: sign in again, at /login"

@@ -51,7 +51,7 @@ class Course(Attendant):
     True
     >>> course.charging()
     Traceback (most recent call last):
-    errorfloor.server.failures.DoorError: given up before anything was charged
+    errorfloor.server.failures.DoorError: abandoned before anything was charged
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Course(Attendant):
         self._cost = prepared.cost
         if self._cost > self._time_limit:
             raise RefusedError(
-                f"answering this takes up to {self._cost:.3g} s, and {self._time_limit:g} s are allowed; nothing was "
+                f"answering this takes up to {self._cost:.3g} s, but {self._time_limit:g} s are allowed; nothing was "
                 f"charged: ask for fewer groups or outputs, or in parts",
                 reason="cost",
                 cost=self._cost,
@@ -106,7 +106,7 @@ class Course(Attendant):
         """Go on to the charge, unless it was given up."""
         with self._lock:
             if self._given_up:
-                raise DoorError(503, "time", "given up before anything was charged")
+                raise DoorError(503, "time", "abandoned before anything was charged")
             self._is_charged = True
 
     def looking(self, stated: Price, fresh: Sequence[bool], labels: Sequence[str]) -> None:

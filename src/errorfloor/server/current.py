@@ -48,7 +48,7 @@ class Current:
                     LOG.warning("the catalogue was read again")
                 except (CatalogueError, EngineError) as problem:  # looked at again until it can be used
                     if self._told != state:
-                        LOG.warning("the catalogue has changed and is not used yet: %s", problem)
+                        LOG.warning("the catalogue has changed but is not used yet: %s", problem)
                     self._told = state
             return self._database
 
@@ -57,7 +57,7 @@ def _renewed(database: Database, catalogue: Catalogue) -> Database:
     """Give the database of another catalogue, if it can be served without a new start."""
     for word in FIXED:
         if getattr(catalogue, word) != getattr(database.catalogue, word):
-            raise CatalogueError(f"[{word}] is other than it was: start the server anew")
+            raise CatalogueError(f"[{word}] has changed: restart the server")
     renewed = database.renewed(catalogue)
     renewed.check_registered()
     return renewed

@@ -58,7 +58,7 @@ def attempted(wanted: WantedDesign) -> dict[str, Any]:
     try:
         return designed(wanted)
     except (ArithmeticError, MemoryError, np.linalg.LinAlgError, RuntimeError):
-        raise ConvergenceError("no method here can cope with these numbers: rescale them, or ask for less") from None
+        raise ConvergenceError("no method here can handle these numbers: rescale them, or ask for less") from None
 
 
 def designed(wanted: WantedDesign) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def designed(wanted: WantedDesign) -> dict[str, Any]:
     if support.dimension > 2:
         raise InputError(f"designs over the network have one or two dimensions, got {support.dimension}: use ef.design")
     if wanted.correlation and support.dimension == 1:
-        raise InputError("correlation is for two dimensions, and this support has one")
+        raise InputError("correlation is for two dimensions, but this support has one")
     c = wanted.correlation
     query = np.array([[1.0, c], [c, 1.0]]) if support.dimension == 2 else None
     noise = design(

@@ -24,7 +24,7 @@ PLACES = frozenset({"path", "file", "folder", "url", "ledger", "anchor"})  # fie
 CODES = {
     400: ("malformed", "the body of the request cannot be read as JSON in UTF-8"),
     404: ("not-found", "there is nothing at this address: /openapi.json lists what there is"),
-    405: ("method", "this address does not take this method: the header Allow has those it takes"),
+    405: ("method", "this address does not take this method: the header Allow lists those it takes"),
     413: ("too-large", "the body of the request is too large"),
     415: ("media-type", "the body must be JSON: send Content-Type: application/json"),
 }
@@ -90,7 +90,7 @@ def unexpected(problem: BaseException) -> Response:
     frames = traceback.extract_tb(problem.__traceback__)[-8:]
     where = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames))
     LOG.error("unexpected %s at %s", type(problem).__name__, where)
-    return failure(500, "failure", "something failed that should not have; the log of the server has where")
+    return failure(500, "failure", "something failed that should not have; the server's log says where")
 
 
 def install(app: FastAPI) -> None:

@@ -75,7 +75,7 @@ class Gate:
     async def _serve(self, scope: Scope, receive: Receive, send: Send, visit: Visit) -> None:
         if self._settings.behind_proxy and scope["scheme"] != "https" and scope["path"] != "/healthz":
             visit.code = "tls"
-            await failure(403, "tls", "this server is reached by https only, through its proxy")(scope, receive, send)
+            await failure(403, "tls", "reach this server by https, through its proxy")(scope, receive, send)
             return
         if is_ambiguous(scope["headers"], scope["http_version"]):
             visit.code = "malformed"
@@ -95,7 +95,7 @@ class Gate:
             return
         if content is None:
             visit.code = "too-large"
-            text = f"the body of a request may have {self._settings.max_body} bytes, and this has more"
+            text = f"the body of a request may have {self._settings.max_body} bytes, but this has more"
             refused = failure(413, "too-large", text, {"max_body": self._settings.max_body}, {"Connection": "close"})
             await refused(scope, receive, send)
             return

@@ -88,7 +88,7 @@ def _problem(place: Place, errors: list[Mapping[str, Any]], model: type[BaseMode
 
 def _unknown(name: str, word: str, names: list[str]) -> str:
     question = near(word, names)
-    return f"{name} is no field that is known here{question or '; there are ' + ', '.join(names)}"
+    return f"{name} is not a known field{question or '; there are ' + ', '.join(names)}"
 
 
 def _names(location: Place, model: type[BaseModel] | None) -> list[str]:
@@ -120,7 +120,7 @@ def _allowed(place: Place, error: Mapping[str, Any]) -> str:
         "bool_parsing": "true or false",
         "string_type": "text",
         "string_too_short": "text that is not empty",
-        "string_too_long": f"of at most {context.get('max_length')} signs",
+        "string_too_long": f"of at most {context.get('max_length')} characters",
         "list_type": "a list",
         "too_short": f"a list of at least {context.get('min_length')}",
         "too_long": f"a list of at most {context.get('max_length')}",

@@ -69,7 +69,7 @@ def questions(door: ServerDoor) -> APIRouter:
             return in_parts(json_parts(answer), large=answer.to_arrow().num_rows > AT_ONCE)
 
         if asked.over_limit and token.role is not Role.OWNER:
-            raise DoorError(403, "role", f"over_limit is for an owner, and the token's role is {token.role.value}")
+            raise DoorError(403, "role", f"over_limit is for an owner, but the token's role is {token.role.value}")
         return await door.attended(request, token, work, noted=noted, over_limit=asked.over_limit)
 
     @routes.get("/tables", responses={200: {"model": TablesReply}, **failures(422)}, summary="What is declared")
@@ -137,6 +137,6 @@ def charged_facts(price: Price, fresh: Sequence[bool], labels: Sequence[str]) ->
 def _check_length(door: ServerDoor, sql: str) -> None:
     if len(sql) > door.settings.max_sql:
         raise InputError(
-            f"the question has {len(sql)} characters, and {door.settings.max_sql} are allowed: ask in parts",
+            f"the question has {len(sql)} characters, but {door.settings.max_sql} are allowed: ask in parts",
             max_sql=door.settings.max_sql,
         )

@@ -47,7 +47,7 @@ class Rates:
             raise DoorError(
                 429,
                 "rate",
-                f"more than {self._rate:g} requests a second: wait {wait} s",
+                f"more than {self._rate:g} requests per second: wait {wait} s",
                 headers={"Retry-After": str(wait)},
                 wait=wait,
             )

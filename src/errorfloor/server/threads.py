@@ -107,7 +107,7 @@ class Threads:
         return DoorError(
             503,
             "time",
-            f"not done within {self._time_limit:g} s, and given up; nothing was charged: try again, or ask in parts",
+            f"not done within {self._time_limit:g} s, and abandoned; nothing was charged: try again, or ask in parts",
             headers={"Retry-After": "5"},
             time_limit=self._time_limit,
         )

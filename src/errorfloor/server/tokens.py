@@ -157,7 +157,7 @@ def _read(path: Path) -> dict[str, Token]:
     except (ValueError, KeyError, TypeError, AttributeError):
         found = None  # the reason is not passed on: it could quote the file
     if found is None:
-        raise KeyFileError(f"{path} is not a token file of this version, or is damaged: make the tokens anew")
+        raise KeyFileError(f"{path} is not a token file of this version, or is damaged: make new tokens")
     return {token.id: token for token in found}
 
 

@@ -1,4 +1,4 @@
-"""How many questions each token has under way, so that nobody takes all the threads."""
+"""How many questions each token has in progress, so that nobody takes all the threads."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ class UnderWay:
     >>> with under_way.counted("anna"), under_way.counted("otto"):
     ...     under_way.enter("anna")
     Traceback (most recent call last):
-    errorfloor.server.failures.DoorError: this token has 1 question under way, and 1 is allowed: wait for an answer
+    errorfloor.server.failures.DoorError: this token has 1 question in progress, but 1 is allowed: wait for an answer
     """
 
     def __init__(self, most: int) -> None:
@@ -28,7 +28,7 @@ class UnderWay:
             raise DoorError(
                 429,
                 "running",
-                f"this token has {running} question{'s' if running != 1 else ''} under way, and {self._most} "
+                f"this token has {running} question{'s' if running != 1 else ''} in progress, but {self._most} "
                 f"{'are' if self._most != 1 else 'is'} allowed: wait for an answer",
                 headers={"Retry-After": "1"},
                 running_per_token=self._most,

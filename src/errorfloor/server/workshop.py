@@ -43,8 +43,8 @@ class Workshop:
                     raise DoorError(
                         503,
                         "time",
-                        f"this design is not found within {self._time_limit:g} s: ask for a simpler one, or use "
-                        f"ef.design where the time is yours",
+                        f"this design was not found within {self._time_limit:g} s: ask for a simpler one, or use "
+                        f"ef.design, which has no limit",
                         time_limit=self._time_limit,
                     )
                 found: dict[str, Any] | ErrorFloorError = line.recv()

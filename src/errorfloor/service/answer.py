@@ -17,7 +17,7 @@ from errorfloor.service.advice import advice
 from errorfloor.service.cells import CellFacts
 from errorfloor.service.preparation import Prepared, PreparedOutput
 
-DRY = "dry: dummy rows, made from the catalogue alone; nothing here is about anybody, and nothing is charged."
+DRY = "dry run: dummy rows made from the catalogue alone; nothing here is about anybody, and nothing is charged."
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,7 +177,7 @@ def _certain(one: PreparedOutput) -> str:
     unit = f" {one.output.unit}" if one.output.unit else ""
     if one.constant is not None:
         if one.constant.is_empty:
-            return f"{one.output.name} has no rows to be computed from."
+            return f"{one.output.name} has no rows to compute it from."
         off = (
             f", and it is within ±{rounded_up(one.constant.error, 6)}{unit} of the truth" if one.constant.error else ""
         )

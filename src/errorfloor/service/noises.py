@@ -91,7 +91,7 @@ def within(low: float, high: float, *, evaluation_error: float) -> Added:
     lattice = Lattice.for_width(width)
     offset = low + width / 2
     if abs(offset) > MOST_OFFSET * width:
-        raise InputError(f"an interval of width {width:g} must lie nearer to 0 than {MOST_OFFSET:g} times that")
+        raise InputError(f"an interval of width {width:g} must be closer to 0 than {MOST_OFFSET:g} times that")
     # what rounding puts between the ends and offset ± width/2 is far below the lattice's margin
     spare = evaluation_error + grain(lattice)
     inside = lattice.inside(-width / 2 + spare, width / 2 - spare)
@@ -172,7 +172,7 @@ class AnswerWish:
         if isinstance(self.max_error, Mapping):
             if output not in self.max_error:
                 raise InputError(
-                    f"max_error says nothing of {output}; it has {', '.join(sorted(self.max_error)) or 'nothing'}"
+                    f"max_error does not name {output}; it has {', '.join(sorted(self.max_error)) or 'nothing'}"
                 )
             return self.max_error[output]
         assert self.max_error is not None

@@ -229,8 +229,8 @@ def _check_names(question: Question) -> None:
         for end in ("_low", "_high"):
             if is_private(output.formula) and f"{output.name}{end}".lower() in taken:
                 raise RefusedError(
-                    f"a column {output.name}{end} is asked for, and {output.name} has its certain interval in columns "
-                    f"of that name: call one of the two something else",
+                    f"a column {output.name}{end} is asked for, but {output.name} has its certain interval in columns "
+                    f"of that name: rename one of the two",
                     reason="column",
                 )
 
@@ -241,7 +241,7 @@ def _affordable(unit: Mapping[Account, Charge], limits: Mapping[Account, Charge]
     ratios += [limits[a].evaluation / c.evaluation for a, c in unit.items() if c.evaluation > 0 and a.column]
     if not ratios:
         raise RefusedError(
-            "no private value moves this answer, so that nothing would be spent: ask with max_error", reason="constant"
+            "no private value moves this answer, so nothing would be spent: ask with max_error", reason="constant"
         )
     return share * min(ratios)
 

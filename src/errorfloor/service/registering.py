@@ -67,9 +67,9 @@ def _check_versions(name: str, ledger: Ledger, there: dict[tuple[str, str], str]
         match path:
             case (_, "snapshot", table, version) if table == name and there.get((name, version)) != value["identity"]:
                 raise CatalogueError(
-                    f"version {version!r} of {name} was charged, and is not in this vault: account_by divides the "
-                    f"accounts, and nobody could tell whether rows stay in their cells. Put the vault back that was in "
-                    f"use, then register",
+                    f"version {version!r} of {name} was charged but is not in this vault: account_by divides the "
+                    f"accounts, and nobody could tell whether rows stay in their cells. Put back the vault that was "
+                    f"in use, then register",
                     table=name,
                     version=version,
                 )

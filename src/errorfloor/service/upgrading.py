@@ -37,13 +37,13 @@ class Upgrade:
     def explain(self) -> str:
         """Say it in sentences."""
         if self.export is None and not self.snapshots:
-            return "Everything is of this version already; nothing was changed."
+            return "Everything already has this version; nothing was changed."
         said = []
         if self.export is not None:
             said.append(
-                f"Exported {self.records:,} records to {self.export}, then opened the ledger anew with the balances of "
-                f"{self.balances:,} accounts: what was spent stays spent, and what was stated stays true. Answers that "
-                f"were given before are not repeated: the same question is drawn anew, and charged, from now on. Keep "
+                f"Exported {self.records:,} records to {self.export}, then opened a new ledger with the balances of "
+                f"{self.balances:,} accounts: what was spent stays spent, and what was stated stays true. Earlier "
+                f"answers are not repeated: from now on the same question gets new noise, and is charged. Keep "
                 f"the answers that you have."
             )
         if self.snapshots:
@@ -116,7 +116,7 @@ def _check_known(
     if old.terms[name].get("account_by") == ENTITIES:
         if name not in catalogue.streams:
             raise LedgerError(
-                f"the stream {name} was charged, and the catalogue does not declare it, so that nobody can tell what "
+                f"the stream {name} was charged, but the catalogue does not declare it, so nobody can tell what "
                 f"its floor is about: declare it again as it was; or, if it will never be used again, run errorfloor "
                 f"upgrade --accept",
                 table=name,
@@ -125,8 +125,8 @@ def _check_known(
     for version in versions:
         if not any(_is(note, name, version) for note in notes):
             raise LedgerError(
-                f"version {version} of {name} was charged, and the vault does not have it, so that nobody can tell "
-                f"what its floor is about: put the vault back that was in use; or, {advice}",
+                f"version {version} of {name} was charged, but the vault does not have it, so nobody can tell "
+                f"what its floor is about: put back the vault that was in use; or, {advice}",
                 table=name,
                 version=version,
             )
@@ -227,7 +227,7 @@ def _export(path: Path, old: OldLedger) -> Path:
     if path.exists():
         if path.read_bytes() == content:
             return path
-        raise LedgerError(f"{path} exists already and holds something else: move it away, then upgrade")
+        raise LedgerError(f"{path} exists already and is something else: move it away, then upgrade")
     temporary = path.with_name(f".{path.name}.new")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "wb") as file:

@@ -77,7 +77,7 @@ class Formulas:
                     node, "private-key", f"would show private values row by row: ask for avg({column.name})"
                 )
             return self.words.refusal(
-                node, "group", "stands beside an aggregate: select it as a column of its own, and group by it"
+                node, "group", "is combined with an aggregate: select it as a separate column, and group by it"
             )
         return self.words.unanswered(node)
 
@@ -88,7 +88,7 @@ class Formulas:
     def _literal(self, node: exp.Expression) -> Formula:
         self.words.only(node, "this", "is_string")
         if node.args.get("is_string"):
-            raise self.words.refusal(node, "type", "is a text where a number is needed")
+            raise self.words.refusal(node, "type", "is text where a number is needed")
         return Constant(number_of(str(node.this)))
 
     def _negative(self, node: exp.Expression) -> Formula:
@@ -136,7 +136,7 @@ class Formulas:
         self.words.only(node, "this", "to")
         self.words.only(node.args["to"], "this")
         if node.args["to"].this != exp.DataType.Type.DOUBLE:
-            raise self.words.refusal(node, "type", "is not answered: answers are numbers; round them afterwards")
+            raise self.words.refusal(node, "type", "is not supported: answers are numbers; round them afterwards")
         return self.formula(node.this)
 
     # -- aggregates

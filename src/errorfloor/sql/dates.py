@@ -67,7 +67,7 @@ def date_part(name: str, value: Value) -> Number:
     part = SPELLINGS.get(name.lower(), name.lower())
     if part not in DATE_PARTS:
         hint = "isodow counts Monday 1 … Sunday 7" if "dow" in part or "weekday" in part else ", ".join(DATE_PARTS)
-        raise RefusedError(f"asks for the part {shown(name)}, which is not answered: {hint}", reason="function")
+        raise RefusedError(f"asks for the part {shown(name)}, which is not supported: {hint}", reason="function")
     dated = as_dated(value, within_day=part in WITHIN_DAY)
     return Number(Polynomial.atom(DatePart(part, dated)), scalar_presence(dated))
 
@@ -76,7 +76,7 @@ def truncated(unit: str, value: Value) -> Truncated:
     """Give the beginning of the period that a public date or moment lies in."""
     lowered = unit.lower()
     if lowered not in DATE_UNITS:
-        raise RefusedError(f"truncates to {shown(unit)}; answered are {', '.join(DATE_UNITS)}", reason="function")
+        raise RefusedError(f"truncates to {shown(unit)}; supported are {', '.join(DATE_UNITS)}", reason="function")
     return Truncated(lowered, as_dated(value, within_day=lowered in WITHIN_DAY))
 
 

@@ -56,7 +56,7 @@ class Relation:
             raise self.words.refusal(node, "column", f"is not a column here; {advice}")
         if len(found) > 1:
             tables = " or ".join(f"{visible.qualifier}.{visible.name}" for visible in found)
-            raise self.words.refusal(node, "column", f"could be {tables}: say which")
+            raise self.words.refusal(node, "column", f"is ambiguous, it could be {tables}: say which")
         return found[0]
 
     def _matching(self, name: str, qualifier: str | None) -> Iterator[Visible]:

@@ -88,7 +88,7 @@ class Number:
         if len(self.polynomial.encoded) > MOST_ARGUMENT or calls_deep(self.polynomial) >= MOST_CALLS:
             raise RefusedError(
                 f"is a function of too much: at most {MOST_CALLS} functions within each other and about fifty terms "
-                f"are answered; ask for its parts",
+                f"are allowed; ask for its parts",
                 reason="too-long",
             )
         return Number(Polynomial.atom(Call(function, parameters, self.polynomial)), self.present)

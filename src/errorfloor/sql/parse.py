@@ -76,7 +76,7 @@ def _question(text: str, catalogue: Catalogue) -> Question:
         refusal = words.unanswered(tree)
         if refusal.fields["reason"] != "syntax":
             raise refusal
-        raise words.refusal(tree, "not-select", "is not answered: a question begins with SELECT or WITH")
+        raise words.refusal(tree, "not-select", "is not supported: a question begins with SELECT or WITH")
     _check_clauses(tree, words)
     relation = TablesInView(words, catalogue, {}).with_named(tree.args.get("with_")).relation(tree)
     question = _Asked(tree, relation).question()
@@ -88,7 +88,7 @@ def _check_clauses(select: exp.Select, words: Wording) -> None:
     if select.args.get("having"):
         raise words.refusal(select.args["having"], "having", "filters the answer: ask without HAVING, then filter")
     if select.args.get("distinct"):
-        raise RefusedError("`SELECT DISTINCT` is not answered: group by the columns instead", reason="distinct")
+        raise RefusedError("`SELECT DISTINCT` is not supported: group by the columns instead", reason="distinct")
     if select.args.get("qualify") or select.args.get("windows"):
         raise words.refusal(select, "window", "uses window functions: ask with GROUP BY, then compute from the answer")
     if select.args.get("offset"):
@@ -129,7 +129,7 @@ class _Asked:
             value = self._scalar(item.node)
             if value not in names:
                 raise self.words.refusal(
-                    item.node, "group", f"is neither an aggregate nor grouped by: add GROUP BY {item.name}"
+                    item.node, "group", f"is neither an aggregate nor in GROUP BY: add GROUP BY {item.name}"
                 )
             if value in shown_keys:
                 raise self.words.refusal(item.node, "group", "is selected twice: leave one of them out")
@@ -201,7 +201,7 @@ class _Asked:
         if group is None:
             return []
         if group.args.get("all") or not group.expressions:
-            raise self.words.refusal(group, "group", "leaves open what to group by: name the columns")
+            raise self.words.refusal(group, "group", "does not say what to group by: name the columns")
         self.words.only(group, "expressions")
         groups: dict[Scalar, str] = {}
         for node in group.expressions:
@@ -234,7 +234,7 @@ class _Asked:
         text = str(node.this)
         if not (text.isascii() and text.isdigit()) or len(text) > 4 or not 1 <= int(text) <= len(self.items):
             raise self.words.refusal(
-                node, reason, f"is not the position of a selected column: 1 to {len(self.items)} are"
+                node, reason, f"is not the position of a selected column: use 1 to {len(self.items)}"
             )
         return int(text) - 1
 
@@ -279,7 +279,7 @@ class _Asked:
         if limit is None:
             return None
         if type(limit) is not exp.Limit or limit.args.get("limit_options"):
-            raise self.words.refusal(limit, "order", "is not answered: write LIMIT n")
+            raise self.words.refusal(limit, "order", "is not supported: write LIMIT n")
         self.words.only(limit, "expression")
         number = limit.expression
         text = str(number.this) if type(number) is exp.Literal and not number.args.get("is_string") else ""

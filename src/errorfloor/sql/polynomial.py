@@ -89,7 +89,7 @@ class Polynomial(Node):
         kept = [(monomial, coefficient) for monomial, coefficient in total.items() if coefficient]
         if len(kept) > MOST_TERMS:
             raise RefusedError(
-                f"an expression has {len(kept)} terms when multiplied out; at most {MOST_TERMS} are answered: "
+                f"an expression has {len(kept)} terms when multiplied out; at most {MOST_TERMS} are allowed: "
                 f"ask for its parts",
                 reason="too-long",
             )
@@ -155,7 +155,7 @@ def _product(one: Monomial, two: Monomial) -> Monomial:
         powers[atom] = 1 if atom.idempotent else powers.get(atom, 0) + power
     if sum(powers.values()) > MOST_DEGREE:
         raise RefusedError(
-            f"an expression has degree {sum(powers.values())} when multiplied out; at most {MOST_DEGREE} is answered",
+            f"an expression has degree {sum(powers.values())} when multiplied out; at most {MOST_DEGREE} is allowed",
             reason="too-long",
         )
     return tuple(sorted(powers.items(), key=lambda item: order_of(item[0])))

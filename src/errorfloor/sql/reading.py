@@ -93,17 +93,17 @@ def read(text: str) -> exp.Expression:
     'Select'
     >>> read("DROP TABLE meters")
     Traceback (most recent call last):
-    errorfloor.errors.RefusedError: `DROP` is not answered: a question begins with SELECT or WITH
+    errorfloor.errors.RefusedError: `DROP` is not supported: a question begins with SELECT or WITH
     """
     if not isinstance(text, str):
         raise InputError(f"a question is a text, got {type(text).__name__}")
     if len(text) > MOST_CHARACTERS:
         raise RefusedError(
-            f"the question has {len(text)} characters; at most {MOST_CHARACTERS} are read: ask for its parts",
+            f"the question has {len(text)} characters; at most {MOST_CHARACTERS} are allowed: ask for its parts",
             reason="too-long",
         )
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise RefusedError("the question holds a character that is not text: leave it out", reason="syntax")
+        raise RefusedError("the question contains a character that is not text: leave it out", reason="syntax")
     tokens = _prepared(_tokens(text))
     _check_shape(tokens)
     tree = _parsed(tokens, text)
@@ -124,7 +124,7 @@ def _tokens(text: str) -> list[Token]:
         )
     if len(tokens) > MOST_TOKENS:
         raise RefusedError(
-            f"the question has {len(tokens)} words and signs; at most {MOST_TOKENS} are read: ask for its parts",
+            f"the question has {len(tokens)} words and symbols; at most {MOST_TOKENS} are allowed: ask for its parts",
             reason="too-long",
         )
     return tokens
@@ -154,7 +154,7 @@ def _check_shape(tokens: list[Token]) -> None:
     first = tokens[0]
     if first.token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN):
         raise RefusedError(
-            f"{shown(first.text)} is not answered: a question begins with SELECT or WITH", reason="not-select"
+            f"{shown(first.text)} is not supported: a question begins with SELECT or WITH", reason="not-select"
         )
     depth = signs = 0
     for token in tokens:
@@ -164,7 +164,7 @@ def _check_shape(tokens: list[Token]) -> None:
         if depth > MOST_NESTING or signs > MOST_SIGNS:
             raise RefusedError(
                 f"the question is nested too deeply: at most {MOST_NESTING} parentheses or CASE within each other, and "
-                f"{MOST_SIGNS} signs in a row, are read; ask for its parts",
+                f"{MOST_SIGNS} signs in a row, are allowed; ask for its parts",
                 reason="too-long",
             )
     for one, two in pairwise(tokens):
@@ -196,7 +196,7 @@ def _check_token(token: Token) -> None:
         raise RefusedError(f"{shown(token.text)} stands for a value: write the value itself", reason="constant")
     if token.text == "%":
         raise RefusedError(
-            "`%` is not answered, because signs differ between systems: write x - n * floor(x / n)", reason="function"
+            "`%` is not supported, because signs differ between systems: write x - n * floor(x / n)", reason="function"
         )
     raise RefusedError(
         f"{shown(token.text)} has no meaning in a question: use + - * / ^, comparisons and functions", reason="syntax"
@@ -241,7 +241,7 @@ def check_all_read(text: str, tree: exp.Expression) -> None:
     for token in _tokens(text):
         plain = token.token_type in QUOTED or token.text in SIGNS
         if not plain and token.start not in kept and "_".join(token.text.upper().split()) not in KEYWORDS:
-            raise RefusedError(f"{shown(token.text)} has no meaning where it stands: leave it out", reason="syntax")
+            raise RefusedError(f"{shown(token.text)} has no meaning in this place: leave it out", reason="syntax")
 
 
 def shown(piece: str) -> str:

@@ -24,18 +24,18 @@ REASONS = (
 CURVE = (
     "it can jump when one value moves a little: ask for a curve instead, the share avg(above(x, t, width)) at several t"
 )
-MOVES = "gives another result each time it is asked: write the date, moment or number itself"
+MOVES = "gives a different result each time: write the date, moment or number itself"
 PLAIN = "ask with SELECT, FROM, JOIN, WHERE, GROUP BY, ORDER BY and LIMIT"
 
 # The first class that fits decides.
 UNANSWERED: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
     (exp.Window, "window", "is a window function, which gives a number for each row: ask with GROUP BY"),
-    ((exp.WithinGroup, exp.Median, exp.Quantile, exp.ApproxQuantile), "aggregate", f"is not answered: {CURVE}"),
-    ((exp.PercentileCont, exp.PercentileDisc), "aggregate", f"is not answered: {CURVE}"),
-    ((exp.Min, exp.Max, exp.ArgMin, exp.ArgMax), "aggregate", f"is not answered: {CURVE}"),
-    ((exp.Mode, exp.ApproxTopK), "aggregate", "is not answered: group by a public column and ask for count(*)"),
+    ((exp.WithinGroup, exp.Median, exp.Quantile, exp.ApproxQuantile), "aggregate", f"is not supported: {CURVE}"),
+    ((exp.PercentileCont, exp.PercentileDisc), "aggregate", f"is not supported: {CURVE}"),
+    ((exp.Min, exp.Max, exp.ArgMin, exp.ArgMax), "aggregate", f"is not supported: {CURVE}"),
+    ((exp.Mode, exp.ApproxTopK), "aggregate", "is not supported: group by a public column and ask for count(*)"),
     ((exp.Distinct, exp.ApproxDistinct), "distinct", "counts different values: ask for GROUP BY and count(*)"),
-    ((exp.IgnoreNulls, exp.RespectNulls, exp.Order), "aggregate", "asks for an order of rows, and sums have none"),
+    ((exp.IgnoreNulls, exp.RespectNulls, exp.Order), "aggregate", "orders rows, but sums have no order"),
     ((exp.Rand, exp.Randn, exp.Uuid), "random", MOVES),
     ((exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime), "random", MOVES),
     ((exp.CurrentUser, exp.Localtime, exp.Localtimestamp), "random", MOVES),
@@ -43,23 +43,23 @@ UNANSWERED: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
     (
         (exp.Subquery, exp.Select, exp.Exists),
         "subquery",
-        "is a question inside the question: only a table that filters or renames, in WITH or FROM, is read",
+        "is a question inside the question: only a table that filters or renames, in WITH or FROM, is allowed",
     ),
-    (exp.Log, "function", "is not answered, because its base differs between systems: write ln(x)"),
-    (exp.Abs, "function", "is not answered: write greatest(x, 0) + greatest(-x, 0)"),
+    (exp.Log, "function", "is not supported, because its base differs between systems: write ln(x)"),
+    (exp.Abs, "function", "is not supported: write greatest(x, 0) + greatest(-x, 0)"),
     (
         (exp.Round, exp.Ceil, exp.Trunc, exp.Sign),
         "function",
-        "jumps, and is not answered: use floor(x) of a public column",
+        "jumps, and is not supported: use floor(x) of a public column",
     ),
-    ((exp.Mod, exp.IntDiv), "function", "is not answered, because signs differ between systems: use floor(x / n)"),
-    (exp.If, "function", "is not answered: write CASE WHEN … THEN … ELSE … END"),
-    (exp.Coalesce, "function", "is not answered for numbers: leave nulls out with FILTER (WHERE x IS NOT NULL)"),
-    (exp.Nullif, "function", "is not answered: leave rows out with FILTER (WHERE …)"),
+    ((exp.Mod, exp.IntDiv), "function", "is not supported, because signs differ between systems: use floor(x / n)"),
+    (exp.If, "function", "is not supported: write CASE WHEN … THEN … ELSE … END"),
+    (exp.Coalesce, "function", "is not supported for numbers: leave nulls out with FILTER (WHERE x IS NOT NULL)"),
+    (exp.Nullif, "function", "is not supported: leave rows out with FILTER (WHERE …)"),
     (exp.DayOfWeek, "function", "begins on different days in different systems: write isodow(x), Monday 1 … Sunday 7"),
     ((exp.Collate, exp.ILike, exp.Escape), "function", "depends on the system: use =, IN or LIKE without ESCAPE"),
-    ((exp.NullSafeEQ, exp.NullSafeNEQ), "function", "is not answered: write = and IS NULL"),
-    (exp.Interval, "type", "is not answered: write the date itself, such as DATE '2013-01-31'"),
+    ((exp.NullSafeEQ, exp.NullSafeNEQ), "function", "is not supported: write = and IS NULL"),
+    (exp.Interval, "type", "is not supported: write the date itself, such as DATE '2013-01-31'"),
     ((exp.Parameter, exp.Placeholder), "constant", "stands for a value: write the value itself"),
     (
         exp.Star,
@@ -67,8 +67,8 @@ UNANSWERED: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
         "would list rows, and only aggregates of groups are answered: ask for avg(x), sum(x), count(*)",
     ),
     (exp.Null, "constant", "has no value: use IS NULL, or leave rows out with FILTER (WHERE …)"),
-    (exp.AggFunc, "aggregate", "is not answered: ask for sum, avg, count, variances or covariances"),
-    (exp.Func, "function", "is not among the functions that are answered"),
+    (exp.AggFunc, "aggregate", "is not supported: ask for sum, avg, count, variances or covariances"),
+    (exp.Func, "function", "is not among the supported functions"),
     (exp.Predicate, "type", "is a condition where a value is needed: write CASE WHEN … THEN … ELSE … END"),
 )
 
@@ -78,9 +78,9 @@ ANONYMOUS: dict[str, tuple[str, str]] = {
     ),
     **dict.fromkeys(
         ("percentile", "approx_percentile", "quantile_cont", "quantile_disc"),
-        ("aggregate", f"is not answered: {CURVE}"),
+        ("aggregate", f"is not supported: {CURVE}"),
     ),
-    "date_diff": ("function", "is not answered: use date parts, such as year(x)"),
+    "date_diff": ("function", "is not supported: use date parts, such as year(x)"),
 }
 
 # Where to find a piece in the text: nodes that stand for their function, begin with a word, or have no place.
@@ -184,7 +184,7 @@ class Wording:
         if name in ANONYMOUS:
             return self.refusal(node, *ANONYMOUS[name])
         advice = near(name, KNOWN_FUNCTIONS) or "those that are: " + ", ".join(KNOWN_FUNCTIONS)
-        return self.refusal(node, "function", f"calls a function that is not answered; {advice}")
+        return self.refusal(node, "function", f"calls a function that is not supported; {advice}")
 
     def only(self, node: exp.Expression, *understood: str) -> None:
         """Refuse a node with any argument that is not understood, or without one that is needed.
@@ -201,7 +201,7 @@ class Wording:
         if type(node) not in WITHOUT_PARTS and any(
             node.args.get(slot) is None for slot in understood if slot in NEEDED
         ):
-            raise self.refusal(node, "function", "lacks a part: give all its arguments")
+            raise self.refusal(node, "function", "is incomplete: give all its arguments")
 
 
 def near(name: str, known: Iterable[str]) -> str:

@@ -110,11 +110,11 @@ class RowExpressions(ABC):
         polynomial = value.polynomial
         if has_calls(polynomial):
             raise self.words.refusal(
-                node, "function", "depends on rounding, so that it cannot be compared exactly: use + - * and floor"
+                node, "function", "depends on rounding, so it cannot be compared exactly: use + - * and floor"
             )
         if value.present != presence(polynomial):
             raise self.words.refusal(
-                node, "type", "is null on rows that cannot be told from its columns: give every CASE an ELSE"
+                node, "type", "is null on rows that its columns do not determine: give every CASE an ELSE"
             )
         return polynomial
 
@@ -260,7 +260,7 @@ class RowExpressions(ABC):
         elif to.this in (exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR) and value.type == "text":
             return value
         raise RefusedError(
-            "is a cast that is not answered: a moment becomes a date, a number DOUBLE; use floor(x) for whole numbers",
+            "is a cast that is not supported: a moment becomes a date, a number DOUBLE; use floor(x) for whole numbers",
             reason="type",
         )
 
@@ -301,7 +301,8 @@ class RowExpressions(ABC):
             return self._above(inside, low, width) - self._above(inside, high, width)
         if name in ("above", "between"):
             raise RefusedError(
-                "needs other arguments: above(x, threshold, width) or between(x, low, high, width)", reason="function"
+                "needs different arguments: above(x, threshold, width) or between(x, low, high, width)",
+                reason="function",
             )
         if name in ("date_part", "datepart") and len(arguments) == 2 and type(arguments[0]) is exp.Literal:
             return dates.date_part(str(arguments[0].this), self.value(arguments[1]))

@@ -42,7 +42,7 @@ class TablesInView:
             self.words.only(part, "this", "alias")
             name = self._alias(part)
             if name is None or name.lower() in tables.named:
-                raise self.words.refusal(part, "table", "needs a name of its own in WITH")
+                raise self.words.refusal(part, "table", "needs a separate name in WITH")
             tables = replace(tables, named={**tables.named, name.lower(): tables.nested(part.this, name)})
         return tables
 
@@ -50,7 +50,7 @@ class TablesInView:
         """Read FROM, JOIN and WHERE."""
         from_ = select.args.get("from_")
         if from_ is None:
-            raise self.words.refusal(select, "table", "names no table: say FROM which")
+            raise self.words.refusal(select, "table", "names no table: add FROM")
         self.words.only(from_, "this")
         relation = self._first(from_.this)
         for join in select.args.get("joins") or []:
@@ -116,7 +116,7 @@ class TablesInView:
         if type(node) is not exp.Table:
             raise self.words.refusal(node, "table", "is not a table: name a declared one")
         if node.args.get("db") or node.args.get("catalog"):
-            raise self.words.refusal(node, "table", "has a schema before it: tables have plain names here")
+            raise self.words.refusal(node, "table", "has a schema prefix: tables have plain names here")
         self.words.only(node, "this", "alias")
         if type(node.this) is not exp.Identifier:
             raise self.words.refusal(node, "table", "is not a table: name a declared one")
@@ -143,15 +143,15 @@ class TablesInView:
     def _joined(self, left: Relation, node: exp.Expression) -> Relation:
         side, kind = str(node.args.get("side") or "").upper(), str(node.args.get("kind") or "").upper()
         if node.args.get("method") or (side, kind) not in KINDS:
-            raise self.words.refusal(node, "join", f"is a join that is not answered: {ADVICE}")
+            raise self.words.refusal(node, "join", f"is a join that is not supported: {ADVICE}")
         if not (node.args.get("on") or node.args.get("using")):
             raise self.words.refusal(node, "join", f"joins every row with every row: {ADVICE}")
         self.words.only(node, "this", "side", "kind", "on", "using")
         if type(node.this) is not exp.Table:
-            raise self.words.refusal(node.this, "join", f"is joined, and is not a declared table: {ADVICE}")
+            raise self.words.refusal(node.this, "join", f"is joined but is not a declared table: {ADVICE}")
         name, alias = self._table_name(node.this)
         if name.lower() in self.named:
-            raise self.words.refusal(node.this, "join", f"is joined, and is not a declared table: {ADVICE}")
+            raise self.words.refusal(node.this, "join", f"is joined but is not a declared table: {ADVICE}")
         declared, table = self._declared(node.this, name)
         if table.private:
             raise self.words.refusal(
@@ -160,7 +160,7 @@ class TablesInView:
         if any(same(visible.qualifier, alias) for visible in left.columns):
             raise self.words.refusal(node.this, "join", "has a name that is taken: give it another with AS")
         if len(left.joins) >= MOST_JOINS:
-            raise self.words.refusal(node.this, "too-long", f"is joined beyond the {MOST_JOINS} tables that are read")
+            raise self.words.refusal(node.this, "too-long", f"is joined beyond the limit of {MOST_JOINS} tables")
         added = columns_of(table, alias, len(left.joins) + 1, left_joined=side == "LEFT")
         pairs, merged = self._pairs(left, added, node)
         keys = {two.name for _, two in pairs}

@@ -97,7 +97,7 @@ class Journal:
         if kept != tuple(released):
             raise RefusedError(
                 f"step {number} of this trip was answered from another measurement: a second answer would show the "
-                f"difference exactly. The first one stands",
+                f"difference exactly. The first answer stands",
                 reason="corrected",
             )
         return StepAnswer(number, kept, False)
@@ -144,7 +144,7 @@ class Journal:
 
     def _name(self, what: str, value: Any) -> str:
         if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_NAME or not value.isprintable():
-            raise InputError(f"{what} must be a text of 1 to {LONGEST_NAME} printable signs")
+            raise InputError(f"{what} must be a text of 1 to {LONGEST_NAME} printable characters")
         return unicodedata.normalize("NFC", value)  # one name however its accents are written
 
     def _step(self, value: Any) -> int:
@@ -167,7 +167,7 @@ class Journal:
             raise RefusedError("measurement must be a list of numbers", reason="measurement")
         if not all(abs(value) <= most for value in given):
             raise RefusedError(
-                f"measurement must have finite numbers of at most {most:g} in size, so that they can be rounded to "
+                f"measurement must have finite numbers of magnitude at most {most:g}, so that they can be rounded to "
                 f"multiples of {self.stream.lattice.step}; nothing was charged",
                 reason="measurement",
             )

@@ -34,7 +34,7 @@ def check_names_stay(table_name: str, table: Table, earlier: Iterable[Mapping[st
                 f"version {note['version']!r} of {table_name} has a private column {gone[0]}, and version "
                 f"{table.version!r} has {new[0]} in its place: accounts go by names, and the same numbers under "
                 f"another name would have a second allowance. Call it {gone[0]} as before; if {new[0]} holds other "
-                f"numbers, declare it beside {gone[0]}",
+                f"numbers, declare it in addition to {gone[0]}",
                 table=table_name,
                 column=new[0],
             )
@@ -68,9 +68,10 @@ def check_cells_stay(
         by = ", ".join(table.account_by)
         if engine.query(f"{found} WHERE {other_cell} LIMIT 1").num_rows:
             raise CatalogueError(
-                f"some row of {table_name} has another {by} than in version {note['version']!r}: account_by divides "
+                f"some row of {table_name} has a different {by} than in version {note['version']!r}: account_by "
+                f"divides "
                 f"the accounts, and a row that changed its cell would have two allowances. Keep the column as it was, "
-                f"beside one with the new values. Nothing was registered",
+                f"and add one with the new values. Nothing was registered",
                 table=table_name,
             )
         new = _cells("a", [f"a.{now[c]}" for c in table.account_by], relation, old, same_row, engine)
@@ -78,7 +79,7 @@ def check_cells_stay(
         if new and gone and len(new | gone) > 1:
             raise CatalogueError(
                 f"{table_name} has new rows, and rows of version {note['version']!r} are gone, in several cells of "
-                f"{by}: if the row key was given new values, the same rows would have a second allowance. Keep the "
+                f"{by}: if the row key has new values, the same rows would have a second allowance. Keep the "
                 f"rows of earlier versions, under their keys, and add the new ones. Nothing was registered",
                 table=table_name,
             )

@@ -47,8 +47,8 @@ def copy(catalogue: Catalogue, table_name: str, *, source: Engine, target: Engin
     there = snapshot(catalogue, table_name, target)
     if there.identity != found.identity:
         raise CatalogueError(
-            f"version {found.version!r} of {table_name} was registered on {target.name} by itself, and is another "
-            f"snapshot than the one on {source.name}: copy into a vault that does not have it",
+            f"version {found.version!r} of {table_name} was registered on {target.name} separately, and is a "
+            f"different snapshot from the one on {source.name}: copy into a vault that does not have it",
             table=table_name,
             version=found.version,
         )

@@ -66,7 +66,7 @@ def plan_erasure(
         if (count := _count(engine, engine.relation(name_of(table_name, version)), table, note["columns"], person))
     }
     if not holding:
-        raise InputError(f"no registered version of {table_name} has such a row: nothing is to be erased here")
+        raise InputError(f"no registered version of {table_name} has such a row: there is nothing to erase here")
     if table.version in holding:
         raise CatalogueError(
             f"version {table.version!r} of {table_name} is declared, and holds these rows: declare a new version, "
@@ -139,7 +139,7 @@ def erase(
         and _count(engine, engine.relation(name_of(table_name, note["version"])), table, note["columns"], person)
     ]
     if left:
-        raise EngineError(f"version {left[0]!r} of {table_name} still has these rows: erase once more")
+        raise EngineError(f"version {left[0]!r} of {table_name} still has these rows: erase again")
     return plan
 
 
@@ -174,7 +174,7 @@ def _source(table_name: str, table: Table, person: Mapping[str, str], engine: En
 
 def _count(engine: Engine, relation: str, table: Table, columns: Mapping[str, str], person: Mapping[str, str]) -> int:
     if not set(person) <= set(columns):
-        raise CatalogueError("an older version does not have the columns that name the person: erase by others")
+        raise CatalogueError("an older version does not have the columns that name the person: use other columns")
     sql = f"SELECT count(*) AS n FROM {relation} WHERE {_matching(table, columns, person, engine)}"
     return int(engine.query(sql).column("n")[0].as_py())
 
@@ -202,4 +202,4 @@ def _stored(table: Table, name: str, value: str, engine: Engine) -> Any:
             case _:
                 return engine.dialect.literal(value)
     except (ValueError, KeyError, ZeroDivisionError):
-        raise InputError(f"{value!r} is no value of {name}, which is declared {column.type!r}") from None
+        raise InputError(f"{value!r} is not a value of {name}, which is declared {column.type!r}") from None

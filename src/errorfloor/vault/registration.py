@@ -34,8 +34,9 @@ class Registration:
     def clamping(self) -> str:
         """What is to be said about clamping, whether or not it happened: whether it did is private."""
         return (
-            "Private numbers outside their declared range, if there are any, are kept as the nearest end of it, and "
-            "all are rounded to the declared resolution. Answers and floors are about the numbers as they are kept."
+            "Private numbers outside their declared range, if there are any, are stored as the nearest end of it, and "
+            "all "
+            "are rounded to the declared resolution. Answers and floors are about the numbers as stored."
         )
 
 
@@ -134,7 +135,7 @@ def _converting(table_name: str, work: Callable[[], None]) -> None:
     if kind:
         raise EngineError(
             f"the source of {table_name} could not be converted ({kind}): check that each public column has the "
-            f"declared type, that private ones are numbers, and that the file is whole. Nothing was registered",
+            f"declared type, that private ones are numbers, and that the file is complete. Nothing was registered",
             table=table_name,
             kind=kind,
         )
@@ -179,8 +180,8 @@ def facts_of(table_name: str, table: Table, relation: str, engine: Engine) -> di
     for name in complete:
         if facts[f"n_{columns[name]}"] < facts["n"]:
             raise refuse(
-                f"{table_name}.{name} is declared with nulls = 'forbidden', and the source does not keep to it: mend "
-                "the source, or declare 'public' or 'impute'",
+                f"{table_name}.{name} is declared with nulls = 'forbidden', but the source has nulls: correct the "
+                f"source, or declare 'public' or 'impute'",
                 name,
             )
     extent = {}
