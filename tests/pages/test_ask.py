@@ -176,7 +176,7 @@ def test_quota_that_does_not_suffice_is_told_from_a_floor(visit):
     page.check("input[value=spend]")
     page.fill("#spend", "60")
     page.click("#to-price")
-    expect(page.locator("#price .refusal h3")).to_have_text("Would be refused: a quota does not suffice")
+    expect(page.locator("#price .refusal h3")).to_have_text("Would be refused: a quota is too small")
     expect(page.locator("#price .refusal")).to_contain_text("the floor is not in danger")
     page.click("#use-advice")
     expect(page.locator("#to-ask")).to_be_enabled()

@@ -117,7 +117,7 @@ function ask(dry) {
     wish.learn(answer.outputs);
     if (!dry) {
       priced = null;
-      show(byId("price"), element("p", { class: "soft" }, "Answered below. Asking the same again is free."));
+      show(byId("price"), element("p", { class: "soft" }, "Answered below. Asking again is free."));
     }
     return [...answerShown({ dry: Boolean(dry), ...answer }), copyAs(asked)];
   }).then(() => {

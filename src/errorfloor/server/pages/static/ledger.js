@@ -121,7 +121,7 @@ function simulationShown(found) {
         found.answers === 1 ? "more answer of this price" : "more answers of this price",
       ),
     ),
-    found.binding ? element("p", {}, `What ends them: ${found.binding}.`) : null,
+    found.binding ? element("p", {}, `What runs out first: ${found.binding}.`) : null,
     found.free
       ? element(
         "p",

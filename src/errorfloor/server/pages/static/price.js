@@ -75,7 +75,7 @@ export function refusalShown(title, message, bound, outputs, apply) {
 /** A heading for each kind of failure. */
 export function titleOf(problem) {
   if (problem.code === "allowance" && problem.message.includes("would exceed the quota")) {
-    return "Refused: a quota does not suffice";
+    return "Refused: a quota is too small";
   }
   if (problem.code === "allowance" && problem.message.includes("never released")) return "Not released before";
   const titles = {
