@@ -8,7 +8,7 @@
     │   ├── IllPosedError           exit 2   HTTP 422   the problem has no solution, in the words of the theory
     │   ├── NoClosedFormError       exit 2   HTTP 422   well posed, but no formula is known here
     │   ├── CatalogueError          exit 2   HTTP 422   what the custodian declares is missing, wrong or has changed
-    │   └── RefusedError            exit 2   HTTP 422   a question that is not answered, with the reason
+    │   └── RefusedError            exit 2   HTTP 422   a question that is refused, with the reason
     ├── AllowanceError              exit 3   HTTP 403   the answer would break a declared floor
     ├── LedgerError                 exit 1   HTTP 503   the ledger is missing, older than its anchor, or damaged
     ├── AnswerFailedError           exit 1   HTTP 500   the engine failed after the charge; nothing more is said
@@ -95,7 +95,7 @@ class CatalogueError(InputError):
 
 
 class RefusedError(InputError):
-    """A question that is not answered; ``fields["reason"]`` is a stable word for why, the message says what to ask.
+    """A question that is refused; ``fields["reason"]`` is a stable word for why, the message says what to ask.
 
     >>> RefusedError("no median here: ask for a curve of above(…)", reason="aggregate").fields
     {'reason': 'aggregate'}

@@ -156,7 +156,7 @@ def test_a_jump_in_one_coordinate_exposes_only_what_it_touches():
         (lambda: ef.floor(Gaussian(1.0), [[math.nan]]), "jacobian must be finite everywhere"),
         (lambda: ef.floor(Gaussian(1.0), [[1.0]], ranges=(1, 0)), r"ranges need low < high, got \(1.0, 0.0\)"),
         (lambda: ef.floor(Gaussian(1.0), [[1.0]], ranges=(0, math.inf)), "ranges must be finite"),
-        (lambda: ef.floor(Gaussian(1.0), [[1.0]], ranges=[(0, 1), (0, 2)]), "or 1 pairs, one an entry"),
+        (lambda: ef.floor(Gaussian(1.0), [[1.0]], ranges=[(0, 1), (0, 2)]), "or 1 pairs, one per entry"),
         (lambda: ef.floor(Gaussian(1.0), [[1.0]], ranges=(0, 1), spacing=2), "no wider than the range"),
         (lambda: ef.floor(Gaussian(1.0), [[1.0]], spacing=1), "spacing needs ranges too"),
         (lambda: ef.floor(Gaussian(1.0), [[1.0]], evaluation_error=-1), "evaluation_error must be finite"),

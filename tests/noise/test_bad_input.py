@@ -46,7 +46,7 @@ INTERVALS = {
         (0, "one", "high must be numbers, got 'one'"),
         (0, [1, 2], "high must be a finite number, got [1, 2]"),
         (None, 1, "low must be numbers, got None"),
-        (-1e308, 1e308, "Interval's width inf cannot be held in double precision: rescale the data"),
+        (-1e308, 1e308, "Interval's width inf does not fit double precision: rescale the data"),
     ],
 )
 def test_noise_on_an_interval_refuses_what_is_no_interval(build, low, high, message):

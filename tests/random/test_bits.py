@@ -133,7 +133,7 @@ def test_rows_draw_from_the_same_law():
 def test_words_of_a_row_are_pinned():
     tags = np.array([[1, 2], [3, 4]], dtype=np.uint64)
     assert RowBits(bytes(range(32)), tags).words(2).tolist() == [8512708053679647822, 8886753113500546373]
-    with pytest.raises(InputError, match="one word a row: asked for 3 of 2 rows"):
+    with pytest.raises(InputError, match="one word per row: asked for 3 of 2 rows"):
         RowBits(bytes(32), tags).words(3)
 
 

@@ -1,4 +1,4 @@
-"""What somebody believes of an entry beforehand, on a lattice, and how closely answers may let it be guessed."""
+"""What somebody believes about an entry in advance, on a lattice, and how closely answers may let it be guessed."""
 
 import math
 from dataclasses import dataclass

@@ -24,7 +24,7 @@ SPENT = AllowanceError.__name__
 class Home:
     """Shadows of the attacked server, half with the first value and half with the second, each with a key of its own.
 
-    Nobody keeps an account of them: where one has nothing left to spend it is opened anew, with the same key. Even
+    Nobody keeps an account of them: where one has nothing left to spend it is opened again, with the same key. Even
     shadows have the first value, odd ones the second.
     """
 

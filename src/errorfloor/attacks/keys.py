@@ -8,7 +8,7 @@ from errorfloor.identity import Key
 
 @final
 class SeededKeys:
-    """Keys in a row that follow from a seed and a word; without a seed every one is drawn anew.
+    """Keys in a row that follow from a seed and a word; without a seed each is drawn at random.
 
     Whoever knows the seed knows the noise. That is harmless where rows were generated, and only such servers get these
     keys; adversaries make no use of it.

@@ -1,4 +1,4 @@
-"""Where estimates are tried: a generated table whose entries were drawn from what is believed of them beforehand."""
+"""Where estimates are tried: a generated table whose entries were drawn from what is believed about them in advance."""
 
 import tempfile
 from collections.abc import Iterator

@@ -23,14 +23,14 @@ from errorfloor.service.dummy import dummy_rows
 KINDS = ("first", "second")  # of copies, by the value or history that they hold
 EACH_RUN = 2  # copies of a kind that a run may use: its own, and one at home to compare with
 ROWS = 60  # of the attacked table, so that many copies are registered quickly
-FEWEST, TABLES = 5, 100  # copies with either value, and with drawn ones, before the server is started anew
+FEWEST, TABLES = 5, 100  # copies with either value, and with drawn ones, before the server is restarted
 
 
 @final
 class Served(World):
     """A server process whose catalogue has many copies of the attacked table, each with accounts of its own.
 
-    Every run takes another copy. When all were used the server is started anew, with another key and an empty ledger.
+    Every run takes another copy. When all were used the server is restarted, with another key and an empty ledger.
     Use it as a context manager; the first run starts the server. Without a ``column`` an owner is attacked.
 
     >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
@@ -97,7 +97,7 @@ class Served(World):
         return [name for name in self._names(kind) if name not in self._used]
 
     def _fresh(self, names: list[str]) -> tuple[Door, str]:
-        """Give a table among these that nobody has asked for; where there is none, start the server anew."""
+        """Give a table among these that nobody has asked for; if there is none, restart the server."""
         left = [name for name in names if name not in self._used]
         if self._door is None or not left:
             self._life.close()

@@ -6,7 +6,7 @@
 ``Table``                  source, version, row key, ``private`` and ``public`` columns, ``owner``, ``account_by``
 ``PrivateColumn``          range, resolution, floor, unit, nulls, distance, ``prior``
 ``PublicColumn``           type and, for numbers, resolution
-``Owner``, ``Prior``       whose numbers they are; what everybody believes beforehand
+``Owner``, ``Prior``       whose numbers they are; what everybody believes in advance
 ``Trajectories``           a stream: its system, what of it is private, and the quality of its answers
 ``Place``                  engine, snapshots, ledger, keys
 ``Quota``                  which share of every allowance one analyst or one period may use

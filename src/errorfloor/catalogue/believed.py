@@ -5,7 +5,7 @@ from errorfloor.floors.prior import LatticeNormal
 
 
 def believed(column: PrivateColumn) -> LatticeNormal | None:
-    """Give what everybody may be assumed to believe of an entry beforehand; None if nothing is declared.
+    """Give what everybody may be assumed to believe about an entry in advance; None if nothing is declared.
 
     >>> prior = {"mean": 10, "deviation": 0.25}
     >>> law = believed(PrivateColumn(range=(0, 50), resolution=1, floor=2.0, prior=prior))

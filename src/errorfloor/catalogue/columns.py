@@ -47,7 +47,7 @@ class Declaration(BaseModel):
 
 
 class Prior(Declaration):
-    """What everybody may be assumed to believe of an entry beforehand: a normal law on the column's stored values.
+    """What everybody may be assumed to believe about an entry in advance: a normal law on the column's stored values.
 
     >>> Prior(mean=10, deviation=8).deviation
     8.0

@@ -144,7 +144,7 @@ class DuckDBFolder(DuckDBEngine):
             self._keep_folder()
 
     def _attach(self, name: str) -> bool:
-        """Attach a table's file if it is there, anew if it is another than before; say whether it is."""
+        """Attach a table's file if it exists, again if it has changed; say whether it exists."""
         with self._lock:
             try:
                 inode = self.file_of(name).stat().st_ino

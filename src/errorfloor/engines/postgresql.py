@@ -61,7 +61,7 @@ class PostgreSQLEngine(TransactionalEngine):
         """Fetch the result as the server's binary copy.
 
         Readers ask on connections of their own, so that one does not wait for another; one that broke, as it does when
-        the server is started anew, is replaced. A writer stays in its transaction.
+        the server is restarted, is replaced. A writer stays in its transaction.
         """
         if self._readers is None:
             with self._alone:

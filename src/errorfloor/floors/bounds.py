@@ -184,7 +184,7 @@ class Floor:
         J = matrix("G", G)
         offset = broadcast("bias", bias, J.shape[0])
         if J.shape[1] != self.entries:
-            raise InputError(f"G must have {self.entries} columns, one an entry, got {J.shape[1]}")
+            raise InputError(f"G must have {self.entries} columns, one per entry, got {J.shape[1]}")
         floor_of_bias = float(np.linalg.norm(offset))
         if self.exposed.any() or self.rough.any():
             return floor_of_bias

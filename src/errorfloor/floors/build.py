@@ -54,7 +54,7 @@ def floor(
     side_information
         n×n Fisher information that the adversary has from elsewhere, everywhere on the ranges.
     spacing
-        Step between the values an entry can take, from the low end of its range on: one for all, or one an entry, 0 for
+        Step between the values an entry can take, from the low end of its range: one for all, or one per entry, 0 for
         a continuum.
     evaluation_error
         Bound on the error in evaluating f, in the answer's units: one for all, or one an answer.
@@ -67,8 +67,8 @@ def floor(
     >>> from errorfloor.noise import RaisedCosine
     >>> mean_of_ten = floor(RaisedCosine(-0.5, 0.5), [0.1] * 10, ranges=(0, 50))
     >>> print(mean_of_ten.explain(unit="kWh", distance=1.0))
-    Two values of an entry 1 kWh apart: whatever the test, and whatever is known of the other entries, the answers name
-    the right one at most 65.5 times in 100 at even odds. Any estimator of an entry, biased or not, has a
+    Two values of an entry 1 kWh apart: whatever the test, and whatever is known about the other entries, the answers
+    name the right one at most 65.5 times in 100 at even odds. Any estimator of an entry, biased or not, has a
     root-mean-square error of at least 1.56 kWh in the worst case over 0 … 50 kWh (values lie there or are clamped; 14.4
     kWh would mean that the answers tell nothing). It is not the error against somebody who can already guess well. An
     unbiased estimator of a continuous entry, even one that knows every other entry, has a root-mean-square error of at
@@ -81,8 +81,8 @@ def floor(
     known = isinstance(noises, (list, tuple)) and all(isinstance(item, (Noise, Answering)) for item in noises)
     if not known or not noises:
         raise InputError(
-            "noise must be a noise or a policy, or a list of them with a Jacobian each; a table for counts has a "
-            "floor() of its own"
+            "noise must be a noise or a policy, or a list of them with a Jacobian each; a table for counts has its "
+            "own floor()"
         )
     if jacobian is None:
         raise InputError("jacobian is missing: give the derivatives of the answer, 1.0 if it is the entry itself")
@@ -175,7 +175,7 @@ def parsed_ranges(ranges: Any, entries: int) -> tuple[Array | None, Array | None
         ranges = np.stack(ranges.bounding_box, axis=1)
     given = numbers("ranges", ranges)
     if given.shape not in ((2,), (entries, 2)):
-        raise InputError(f"ranges must be one pair (low, high), or {entries} pairs, one an entry; got {ranges!r}")
+        raise InputError(f"ranges must be one pair (low, high), or {entries} pairs, one per entry; got {ranges!r}")
     pairs = np.broadcast_to(given, (entries, 2))
     low, high = vector("ranges", pairs[:, 0]), vector("ranges", pairs[:, 1])
     if not (low < high).all():

@@ -85,8 +85,8 @@ def _headline(floor: "Floor", suffix: str, distance: float | None, stored: float
     h = float(f"{h:.3g}")  # the distance that is stated is the one that is meant
     probability = float(floor.distinguish(h if stored is None else max(h, positive("stored", stored))))
     return (
-        f"Two values of an entry {h:.3g}{suffix} apart: whatever the test, and whatever is known of the other entries, "
-        f"the answers name the right one at most {times_in_hundred(probability)} times in 100 at even odds."
+        f"Two values of an entry {h:.3g}{suffix} apart: whatever the test, and whatever is known about the other "
+        f"entries, the answers name the right one at most {times_in_hundred(probability)} times in 100 at even odds."
     )
 
 

@@ -68,7 +68,7 @@ def per_step_excess(A: Any, C: Any, horizons: Sequence[int]) -> Any:
     axes.loglog(list(horizons), times, marker="o", markersize=3)
     axes.set_xlabel("horizon")
     axes.set_ylabel("information, times that of one draw")
-    axes.set_title("Noise drawn anew at every step, at equal quality")
+    axes.set_title("Noise drawn again at every step, at equal quality")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_major_formatter("{x:g}")
     return figure

@@ -86,7 +86,7 @@ class RowBits(Bits):
     def words(self, count: int) -> Words:
         """Give the next word of every row; ``count`` must be the number of rows."""
         if count != len(self._tags):
-            raise InputError(f"row bits give one word a row: asked for {count} of {len(self._tags)} rows")
+            raise InputError(f"row bits give one word per row: asked for {count} of {len(self._tags)} rows")
         if not isinstance(self._drawn, int):
             return self._next(np.arange(count))
         half = self._drawn % 2
@@ -138,7 +138,7 @@ class _Lanes(Bits):
 
     def words(self, count: int) -> Words:
         if count != len(self._rows):
-            raise InputError(f"row bits give one word a row: asked for {count} of {len(self._rows)} rows")
+            raise InputError(f"row bits give one word per row: asked for {count} of {len(self._rows)} rows")
         return self._whole._next(self._rows)
 
     def pairs(self, count: int) -> Words:

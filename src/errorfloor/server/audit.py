@@ -77,7 +77,7 @@ class AuditLog:
             self.lost += 1
 
     def reopen(self) -> None:
-        """Open the file anew, as after it was renamed."""
+        """Reopen the file, as after it was renamed."""
         self._again.set()
 
     def close(self) -> None:

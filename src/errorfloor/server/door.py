@@ -36,7 +36,7 @@ MEANING = {
     409: "the idempotency key was used for another question, or the step was answered from another measurement",
     413: "the body is too large",
     415: "the body is not declared as JSON",
-    422: "what was given cannot be used, or a question that is not answered",
+    422: "what was given cannot be used, or the question is refused",
     429: "too many requests",
     503: "busy, out of time, or the ledger or the engine is out of reach",
 }

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from errorfloor.errors import InputError
 from errorfloor.server.failures import DoorError
 
-MOST = 100_000  # keys that are remembered, newest last; a server that starts anew remembers none
+MOST = 100_000  # keys that are remembered, newest last; a restarted server remembers none
 TEXT = re.compile(r"[\x21-\x7e]{1,200}")
 
 

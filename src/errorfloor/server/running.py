@@ -67,7 +67,7 @@ class ServingPlan:
 
 
 class Workers(Multiprocess):
-    """Several processes; a hang-up is passed on to them, and each opens its log anew."""
+    """Several processes; a hang-up is passed on to them, and each reopens its log."""
 
     def handle_hup(self) -> None:
         """Pass it on."""
@@ -178,7 +178,7 @@ def _stopped_by_signal(server: uvicorn.Server) -> Iterator[None]:
 
     names = (signal.SIGINT, signal.SIGTERM)
     before = {name: signal.signal(name, stop) for name in names}
-    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # once it serves, it opens its log anew
+    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # once it serves, it reopens its log
     try:
         yield
     finally:

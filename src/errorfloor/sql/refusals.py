@@ -1,4 +1,4 @@
-"""What is not answered, why, and what to ask instead.
+"""What is refused, why, and what to ask instead.
 
 A refusal depends on the text of the question and on declarations only. It names the piece of the question, and carries
 one of the stable words of ``REASONS``.

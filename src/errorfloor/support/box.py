@@ -33,7 +33,7 @@ class Box(Support):
     def __post_init__(self) -> None:
         low, high = vector("low", self.low, SupportError), vector("high", self.high, SupportError)
         if low.shape != high.shape:
-            raise SupportError(f"low and high must have as many entries, got {low.size} and {high.size}")
+            raise SupportError(f"low and high must have equally many entries, got {low.size} and {high.size}")
         if not (low < high).all():
             i = int(np.argmin(low < high))
             raise SupportError(

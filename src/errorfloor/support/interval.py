@@ -35,7 +35,7 @@ class Interval(Support):
         if not self.low < self.high:
             raise SupportError(f"Interval needs low < high, got low {self.low} and high {self.high}")
         if not LEAST <= self.width <= 1 / LEAST:
-            raise SupportError(f"Interval's width {self.width} cannot be held in double precision: rescale the data")
+            raise SupportError(f"Interval's width {self.width} does not fit double precision: rescale the data")
 
     @property
     def width(self) -> float:

@@ -47,9 +47,11 @@ class Polytope(Support):
         else:
             A, b = matrix("A", self.A, SupportError), vector("b", self.b, SupportError)
             if A.shape[0] != b.size:
-                raise SupportError(f"A and b must have as many rows, got {A.shape[0]} and {b.size}")
+                raise SupportError(f"A and b must have equally many rows, got {A.shape[0]} and {b.size}")
             if not np.linalg.norm(A, axis=1).all():
-                raise SupportError(f"row {int(np.argmin(np.linalg.norm(A, axis=1)))} of A is zero: it is no half-space")
+                raise SupportError(
+                    f"row {int(np.argmin(np.linalg.norm(A, axis=1)))} of A is zero: it is not a half-space"
+                )
             object.__setattr__(self, "A", A)
             object.__setattr__(self, "b", b)
         _ = self.facets  # an empty or flat set is refused here, not when it is first used

@@ -23,7 +23,7 @@ def copy(catalogue: Catalogue, table_name: str, *, source: Engine, target: Engin
     On the way the rows lie in a file beside the catalogue, in a folder that only its owner can enter.
 
     Raises CatalogueError if the target has that version with another identity: then it holds other rows, or had to be
-    registered anew, and its answers are others.
+    registered again, and its answers differ.
 
     >>> import inspect
     >>> list(inspect.signature(copy).parameters)
