@@ -131,7 +131,7 @@ def test_half_done_work_is_refused_and_changes_nothing(homes):
         for person, reason in (
             ({"kwh": "3"}, "named by the owner's column or by the row key"),
             ({}, "name a person by"),
-            ({"day": "monday"}, "is no value of day"),
+            ({"day": "monday"}, "is not a value of day"),
             ({"household": "H99"}, "there is nothing to erase"),
         ):
             with pytest.raises(InputError, match=reason):

@@ -81,7 +81,7 @@ def test_a_ledger_with_records_is_not_overwritten(ledger_place):
     with ledger_place.open() as ledger:
         charge(ledger, 1)
         lines = export(ledger)
-    with pytest.raises(LedgerError, match="there are 1 records in the ledger already"):
+    with pytest.raises(LedgerError, match="there are 1 records already in the ledger"):
         ledger_place.open(restore=records(lines))
 
 

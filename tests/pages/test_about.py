@@ -43,5 +43,9 @@ def test_guarantee_prints_on_one_sheet_without_the_rest(visit):
 def test_threat_model_and_limits_are_there(visit):
     page = visit("reader", "/about")
     text = page.inner_text("main")
-    for words in ("knows every number in the table but one", "Values are protected, not membership", "never purely ε"):
+    for words in (
+        "knows every number in the table but one",
+        "Values are protected, membership is not",
+        "never purely ε",
+    ):
         assert words in text

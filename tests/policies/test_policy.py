@@ -187,7 +187,7 @@ def test_floor_takes_policies_as_it_takes_noises(policies):
 
 def test_floor_refuses_what_has_none_or_no_jacobian(policies):
     table = ef.design_counts(max_noise=2, variance=1.0, keep_zero=True)
-    with pytest.raises(InputError, match=r"a table for counts has a floor\(\) of its own"):
+    with pytest.raises(InputError, match=r"a table for counts has its own floor\(\)"):
         ef.floor(table)
     with pytest.raises(InputError, match="jacobian is missing"):
         ef.floor(ef.design(Interval(-1, 1)))

@@ -222,12 +222,12 @@ def test_allowance_is_never_exceeded_and_begun_trips_go_on(cars):
     [
         ({"step": 21}, 422, "step 21 is beyond the horizon 20 of cars: begin another trip"),
         ({"measurement": [1.0, 2.0]}, 422, "measurement must be a list of 1 number"),
-        ({"measurement": [1e12]}, 422, "at most 5.36871e+08 in size"),
+        ({"measurement": [1e12]}, 422, "of magnitude at most 5.36871e+08"),
         ({"measurement": []}, 422, "measurement must be a list of 1 number"),
         ({"entity": "a\nb"}, 422, "entity must be a text of 1 to 200 printable characters"),
         ({"trip": ""}, 422, "trip must be text that is not empty, got"),
         ({"step": -1}, 422, "step must be at least 0, got -1"),
-        ({"speed": 1}, 422, "speed is no field that is known here"),
+        ({"speed": 1}, 422, "speed is not a known field"),
         ({"measurement": "4711.5"}, 422, "measurement must be a list of at most 100 numbers, got something else"),
     ],
 )

@@ -216,7 +216,7 @@ def test_empty_groups_and_empty_answers(town):
         ({"max_error": -1}, "max_error"),
         ({"max_error": float("nan")}, "max_error"),
         ({"max_error": "wide"}, "max_error"),
-        ({"max_error": {"other": 0.5}}, "max_error says nothing of mean"),
+        ({"max_error": {"other": 0.5}}, "max_error does not name mean"),
         ({"spend": 0}, "spend is a share"),
         ({"spend": 2}, "spend is a share"),
         ({"support": "[0,1]"}, "support must be"),
@@ -335,7 +335,7 @@ def test_a_row_cannot_move_to_another_account_in_a_new_version(tmp_path):
     table["tariff"][0] = "Std" if table["tariff"][0] == "ToU" else "ToU"
     pq.write_table(pa.table(table), folder / "meters.parquet")
     renamed(folder, 'version = "2"', 'version = "3"')
-    with pytest.raises(CatalogueError, match=r"some row of meters has another tariff than in version '[12]'"):
+    with pytest.raises(CatalogueError, match=r"some row of meters has a different tariff than in version '[12]'"):
         open_town(folder)
 
 

@@ -60,6 +60,6 @@ def test_a_version_that_was_registered_by_itself_is_no_copy(tmp_path):
     with (
         open_engine(one.place, tmp_path) as source,
         open_engine(two.place, tmp_path, read_only=False) as target,
-        pytest.raises(CatalogueError, match="another snapshot than the one on duckdb"),
+        pytest.raises(CatalogueError, match="a different snapshot from the one on duckdb"),
     ):
         copy(two, "meters", source=source, target=target)

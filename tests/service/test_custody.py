@@ -241,7 +241,7 @@ def test_a_clock_far_ahead_is_refused_until_it_is_accepted(custodian, backups, t
     before = spent(custodian, folder)
     done = custodian.does(folder, *question(7))
     assert done.code == 1
-    assert "clock says 2066-01-01, and the last record is of 20" in done.stderr
+    assert "clock says 2066-01-01, and the last record is from 20" in done.stderr
     assert spent(custodian, folder) == before
     assert custodian.asks(folder, 1) == (backups[1], False)  # what was answered before is free at any time
     assert custodian.must(folder, "ledger", "clock", "--accept") == f"{now[0]}\n"

@@ -160,7 +160,7 @@ def test_rows_with_new_keys_get_no_second_allowance(place):
     recoded = [(i + 100, "south" if region == "north" else "north") for i, region in FIRST]
     with pytest.raises(CatalogueError, match="if the row key has new values, the same rows would have a second"):
         divided(place, recoded, "2")
-    with pytest.raises(CatalogueError, match="some row of t has another region than in version '1'"):
+    with pytest.raises(CatalogueError, match="some row of t has a different region than in version '1'"):
         divided(place, [(i, region.upper()) for i, region in FIRST], "2")
 
 

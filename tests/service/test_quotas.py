@@ -126,4 +126,4 @@ def test_quotas_that_are_no_shares_are_named_with_their_place(tmp_path):
     with pytest.raises(CatalogueError) as problem:
         open_town(tmp_path / "town")
     assert "quota.analyst: must be at most 1, got 1.5" in str(problem.value)
-    assert "quota.monht: is no word that can stand here: did you mean month?" in str(problem.value)
+    assert "quota.monht: is not a word allowed here: did you mean month?" in str(problem.value)

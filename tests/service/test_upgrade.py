@@ -138,7 +138,7 @@ def test_a_charged_version_that_the_vault_has_lost_must_be_vouched_for(old, lost
     with open_engine(declared.place, old.parent, read_only=False) as engine:
         for version in lost:
             engine.destroy(name_of("meters", version))
-    with pytest.raises(LedgerError, match=rf"version {lost[0]} of meters was charged, and the vault does not have it"):
+    with pytest.raises(LedgerError, match=rf"version {lost[0]} of meters was charged, but the vault does not have it"):
         upgrade_all(declared)
     assert not list(old.parent.glob("*.jsonl"))
     upgrade_all(declared, accept=True)
@@ -150,7 +150,7 @@ def test_a_charged_stream_that_the_catalogue_has_lost_must_be_vouched_for(old):
     text = old.read_text()
     start = text.index("[streams.cars")
     old.write_text(text[:start])
-    with pytest.raises(LedgerError, match="the stream cars was charged, and the catalogue does not declare it"):
+    with pytest.raises(LedgerError, match="the stream cars was charged, but the catalogue does not declare it"):
         upgrade_all(load(old))
     assert not list(old.parent.glob("*.jsonl"))
     upgrade_all(load(old), accept=True)
