@@ -64,7 +64,7 @@ def test_the_same_rows_under_their_batch_give_the_same_numbers_however_they_are_
 @pytest.mark.parametrize(("name", "change"), SAME_ROWS)
 def test_the_same_rows_under_another_batch_are_a_second_draw(meters, ring, tmp_path, name, change):
     publish(tmp_path, meters, ring, "first.parquet")
-    with pytest.raises(InputError, match="kwh of this table was released as batch q1: a second draw tells more"):
+    with pytest.raises(InputError, match="kwh of this table was released as batch q1: a second draw would reveal more"):
         publish(tmp_path, change(meters), ring, name, batch="q2")
     assert not (tmp_path / f"out-{name}").exists()
     second = publish(tmp_path, change(meters), ring, name, batch="q2", again=True)
@@ -79,7 +79,9 @@ def test_the_same_rows_under_another_batch_are_a_second_draw(meters, ring, tmp_p
 def test_one_row_that_was_released_is_enough_for_a_refusal(meters, ring, tmp_path, change):
     publish(tmp_path, meters, ring, "first.parquet")
     written = lines(ring)
-    with pytest.raises(InputError, match="same key and the same kwh, were released as batch q1: a second draw tells"):
+    with pytest.raises(
+        InputError, match="same key and the same kwh, were released as batch q1: a second draw would reveal"
+    ):
         publish(tmp_path, mixed(change(meters)), ring, "second.csv", batch="q2")
     assert lines(ring) == written
     assert len(list((tmp_path / "keys.json.releases.rows").iterdir())) == 1

@@ -139,7 +139,9 @@ def test_a_batch_belongs_to_its_data(meters, ring, tmp_path):
     edited = meters.set_column(3, "kwh", pc.add(meters["kwh"], 1.0))
     with pytest.raises(InputError, match="batch 2013-q1 names other data"):
         released(edited, ring, tmp_path, overwrite=True)
-    with pytest.raises(InputError, match="kwh of this table was released as batch 2013-q1: a second draw tells more"):
+    with pytest.raises(
+        InputError, match="kwh of this table was released as batch 2013-q1: a second draw would reveal more"
+    ):
         released(meters, ring, tmp_path, overwrite=True, batch="2013-q2")
     with pytest.raises(InputError, match="was released with the row key household, day: keep it"):
         released(meters, ring, tmp_path, overwrite=True, key=["day", "household"])

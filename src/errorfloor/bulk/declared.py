@@ -97,12 +97,12 @@ def _declared(name: str, column: Column, taken: Snapshot) -> Column:
     if name not in table.private:
         kind = "public" if name in table.public else "not declared"
         raise InputError(
-            f"{taken.table_name}.{name} is {kind}: noise goes to private columns, which are "
+            f"{taken.table_name}.{name} is {kind}: only private columns get noise, which are "
             f"{', '.join(table.private) or 'none here'}"
         )
     said = [one.name for one in fields(column) if one.name not in ("noise", "step")]
     if extra := [one for one in said if getattr(column, one) != getattr(Column(column.noise), one)]:
-        raise InputError(f"a catalogue settles what a declared table is released with: leave out {', '.join(extra)}")
+        raise InputError(f"the catalogue decides how a declared table is released: leave out {', '.join(extra)}")
     private = table.private[name]
     return replace(column, range=(float(private.low), float(private.high)), unit=private.unit, out_of_range="clamp")
 
@@ -189,7 +189,7 @@ def advice(wanted: WantedRelease, columns: Sequence[RuledColumn], stand: Stand) 
                 ways.append(f"a policy for {column.name} whose largest information is at most {most}")
         return f"release it with {' and '.join(ways)}"
 
-    return refusal("release", *stand, again="what was released before can be released again", instead=instead)
+    return refusal("release", *stand, again="you can repeat earlier releases", instead=instead)
 
 
 def _wider_noise(wanted: WantedRelease, columns: Sequence[ReleasedColumn], factor: float) -> str:

@@ -123,7 +123,7 @@ class Register:
                 if old["columns"].get(column.name, column.fingerprint) != column.fingerprint:
                     raise InputError(
                         f"column {column.name} of batch {batch} was released with another noise, step or range: a "
-                        f"second draw tells more; release it as it was"
+                        f"second draw would reveal more; release it as it was"
                     )
         return str(same[0]["key_id"]) if same else self._ring.current.id
 

@@ -75,12 +75,12 @@ class Request:
     def choose(self, schema: pa.Schema) -> tuple[list[str], tuple[str, ...]]:
         """Give the columns that will be published, in the source's order, and those that will not."""
         if len({name.lower() for name in schema.names}) < len(schema.names):
-            raise InputError("the table has two columns of one name: rename one")
+            raise InputError("the table has two columns with the same name: rename one")
         wanted = {*self.key, *(column.name for column in self.columns), *self.public}
         for name in wanted:
             if name not in schema.names:
                 near = get_close_matches(name, schema.names, 1)
-                hint = f": did you mean {near[0]}?" if near else ": its columns are named otherwise"
+                hint = f": did you mean {near[0]}?" if near else ": its columns have other names"
                 raise InputError(f"the table has no column {name}{hint}")
         chosen = [name for name in schema.names if name in wanted]
         return chosen, tuple(name for name in schema.names if name not in wanted)
@@ -104,9 +104,9 @@ def plan_columns(columns: Mapping[str, Wanted], key: Sequence[str], batch: str) 
     if not columns:
         raise InputError("name at least one column to release, with its noise")
     if isinstance(key, str) or not key or len(set(key)) < len(key):
-        raise InputError("key must be a list of different columns that together name a row")
+        raise InputError("key must be a list of different columns that together identify a row")
     if not isinstance(batch, str) or not batch.strip():
-        raise InputError("batch must be a name that no other release of other data has had, such as 2013-q1")
+        raise InputError("batch must be a name that no release of other data has used, such as 2013-q1")
     if both := set(columns) & set(key):
         raise InputError(f"{', '.join(sorted(both))} cannot be both key and released: the key is published as it is")
     return tuple(_planned(name, as_column(wanted)) for name, wanted in columns.items())

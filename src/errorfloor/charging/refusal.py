@@ -33,7 +33,7 @@ def refusal(
         text, of_what = exceeded(max(quotas, key=lambda quota: quota.used), what), "quota"
     charged: list[Balance] = [one for one in (*standings, *quotas) if one.used_by_this > 0]
     if max((one.used - one.used_by_this for one in charged), default=1.0) >= 1 - USED_UP:
-        return f"{text}: the {of_what} is used up; {again}, free of charge"
+        return f"{text}: the {of_what} is used up; {again} free of charge"
     return f"{text}: {instead(min((1 - (one.used - one.used_by_this)) / one.used_by_this for one in charged))}"
 
 
@@ -73,9 +73,10 @@ def check_share(standings: Sequence[Standing], limit: float) -> None:
     worst = max(standings, key=lambda one: one.used_by_this, default=None)
     if worst is not None and worst.used_by_this > limit:
         raise AllowanceError(
-            f"this question takes {percent(worst.used_by_this)} of the allowance of {worst.name}, and one question may "
-            f"take {percent(limit)} ([limit] question); nothing was charged: ask with a larger max_error or with spend "
-            f"{limit:g}, or as an owner say that it may be over the limit",
+            f"this question takes {percent(worst.used_by_this)} of the allowance of {worst.name}, but one question "
+            f"may take {percent(limit)} ([limit] question); nothing was charged: ask with a larger max_error or with "
+            f"spend "
+            f"{limit:g}, or, as an owner, allow it to exceed the limit",
             reason="question",
             limit=limit,
             share=worst.used_by_this,

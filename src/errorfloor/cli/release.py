@@ -123,7 +123,7 @@ def release(
     settled |= {"--nulls": nulls, "--public": public, "--keep-order": keep_order, "--again": again}
     extra = [option for option, given in settled.items() if given]
     if declared and extra:
-        raise InputError(f"a catalogue settles what a declared table is released with: leave out {', '.join(extra)}")
+        raise InputError(f"the catalogue decides how a declared table is released: leave out {', '.join(extra)}")
     inlet, outlet = _table(source, None if declared else table), _table(target, target_table)
     with Progress(
         TextColumn("releasing"),

@@ -250,7 +250,7 @@ class FileAnchor(Anchor):
         try:
             try:
                 if os.pwrite(descriptor, block, offset) != len(block):
-                    raise OSError(0, "it took only a part of it")
+                    raise OSError(0, "only a part of it was written")
                 os.fdatasync(descriptor)
             except OSError:
                 with suppress(OSError):  # it may read as written although it is not on disk: take it away

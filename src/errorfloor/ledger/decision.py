@@ -94,14 +94,14 @@ def _changed_meaning(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
             return CatalogueError(f"{words(name)} is not the stream that was charged under that name", table=path[0])
         what = f"{path[2]} in version {path[3]!r}"
         return CatalogueError(
-            f"{what} is not the snapshot that was charged under that version: the vault was made anew. Put the vault "
-            f"back that was in use; or declare a new version and register it",
+            f"{what} is not the snapshot that was charged under that version: the vault was made again. Put back the "
+            f"vault that was in use; or declare a new version and register it",
             table=path[0],
         )
     if set(old) == set(new) == {"floor"}:
         return CatalogueError(
-            f"the floor of {words(name)} was {old['floor']:g} when it was charged, and that was promised; the "
-            f"catalogue now says {new['floor']:g}. A floor may rise, and must not fall: declare it as it was",
+            f"the floor of {words(name)} was {old['floor']:g} when it was charged, which is a promise; the catalogue "
+            f"now says {new['floor']:g}. A floor may rise but must not fall: declare it as it was",
             table=path[0],
         )
     differ = sorted(one for one in {*old, *new} if old.get(one) != new.get(one) and one in old)

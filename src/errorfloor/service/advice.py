@@ -9,7 +9,7 @@ from errorfloor.floors.words import rounded_up
 from errorfloor.service.noises import MOST_ERROR, bound_for
 from errorfloor.service.preparation import Prepared, PreparedOutput
 
-AGAIN = "what was answered before can be asked again"
+AGAIN = "you can repeat earlier questions"
 
 
 def advice(
@@ -27,7 +27,7 @@ def advice(
 
     def instead(factor: float) -> str:
         if any(math.isinf(one.added.high) for one in wider if one.added is not None):
-            return f"what is left would pay for {100 * factor:.2g} % of it"
+            return f"what is left would cover {100 * factor:.2g} % of it"
         bounds = {one.output.name: _half_width(one) for one in noisy}
         bounds |= {one.output.name: _wide_enough(one, factor) for one in wider}
         scale = max(bounds[one.output.name] / _half_width(one) for one in wider)

@@ -64,7 +64,7 @@ class RowConditions(RowExpressions):
         """Read a condition that decides which rows count: it must be able to hold."""
         condition = self.condition(node)
         if condition == NEVER:
-            raise self.words.refusal(node, "constant", "is never true, so that no row is left: leave it out")
+            raise self.words.refusal(node, "constant", "is never true, so no row is left: leave it out")
         return condition
 
     def equal(self, node: exp.Expression, one: Value, two: Value) -> Condition:
@@ -229,7 +229,7 @@ class RowConditions(RowExpressions):
             terms = value.polynomial.terms
             column = terms[0][0][0][0] if len(terms) == 1 and len(terms[0][0]) == 1 else None
             if not isinstance(column, TableColumn) or value.polynomial != Polynomial.atom(column):
-                raise self.words.refusal(node, "type", "asks for nulls of an expression: ask for those of its columns")
+                raise self.words.refusal(node, "type", "tests an expression for nulls: test its columns")
         elif isinstance(value, Literal):
             raise self.words.refusal(node, "constant", "names no column: leave it out")
         elif not isinstance(value, TableColumn):

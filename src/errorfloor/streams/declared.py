@@ -94,7 +94,7 @@ def _stream(
     state, share = max(stream.share.items(), key=lambda pair: pair[1])
     if share > 1:
         raise CatalogueError(
-            f"streams.{name}: one trip would tell {rounded_up(share)} times what the floor declared for {state} "
+            f"streams.{name}: one trip would reveal {rounded_up(share)} times what the floor declared for {state} "
             f"allows: give its noise that many times the variance (max_loss), or declare a smaller floor",
             stream=name,
             state=state,

@@ -70,7 +70,7 @@ class Ranges:
     def explain(self) -> str:
         """Say what is refused, and what is not."""
         free = not all(np.isfinite(end).all() for pair in self._ends for end in pair)
-        some = " Measurements that depend on a state without a declared range may be anything." if free else ""
+        some = " Measurements that depend on a state without a declared range may take any value." if free else ""
         return f"A measurement outside the declared range is refused, not clamped: {self._words()}.{some}"
 
     def _words(self) -> str:

@@ -99,7 +99,7 @@ class Stream:
         identity: str | None = None,
     ) -> None:
         if not isinstance(plan, (Plan, Robust)):
-            raise InputError(f"plan must be what protect gives, got {type(plan).__name__}")
+            raise InputError(f"plan must be a plan made by protect, got {type(plan).__name__}")
         self.plan = plan.plan if isinstance(plan, Robust) else plan
         self._deviations = plan.deviations if isinstance(plan, Robust) else None
         if not isinstance(name, str) or not name:
@@ -147,8 +147,8 @@ class Stream:
         promised = explain(self.plan, unit=units, carried_alone=self._deviations is None)
         return (
             f"{promised} {self.ranges.explain()} "
-            f"Each trip takes {rounded_up(100 * worst)} % of its entity's allowance, so that the declared floors "
-            f"allow {trips} trip{'' if trips == 1 else 's'} of an entity; repeating one is free."
+            f"Each trip takes {rounded_up(100 * worst)} % of its entity's allowance, so the declared floors allow "
+            f"{trips} trip{'' if trips == 1 else 's'} of an entity; repeating one is free."
         )
 
     # -- trips
@@ -251,7 +251,7 @@ class Stream:
             raise InputError(f"beyond must be 'refuse' or 'halve', got {beyond!r}")
         if not self.plan.start.repeatable:
             raise InputError(
-                "the plan's noise is not the same on every machine, so that trips could not be repeated: plan a bound "
+                "the plan's noise is not the same on every machine, so trips could not be repeated: plan a bound "
                 "with method='product'"
             )
         if beyond == "halve" and (self._deviations is not None or self._bounded or not self.plan.system.constant):
@@ -271,14 +271,14 @@ class Stream:
             raise InputError("states must map names of protected states to PrivateColumn(range=…, resolution=…, …)")
         for state in states:
             if state not in names:
-                raise InputError(f"{state!r} is no state of the system; states are {', '.join(names)}")
+                raise InputError(f"{state!r} is not a state of the system; its states are {', '.join(names)}")
             place = names.index(state)
             if self.floor.exposed[place]:
                 raise InputError(
                     f"{state} is declared private, but the plan does not protect it: it is released exactly"
                 )
             if self.floor.entry_information[place] == 0:
-                raise InputError(f"{state} is never at risk, for no answer depends on it: leave it out")
+                raise InputError(f"{state} is never at risk, because no answer depends on it: leave it out")
         return dict(states)
 
     def _information(self, state: str) -> float:
@@ -287,7 +287,7 @@ class Stream:
     def _lattice(self, step: Any) -> Lattice:
         if self.plan.lattice is not None:
             if step is not None and Lattice(step) != self.plan.lattice:
-                raise InputError(f"the plan's answers leave in steps of {self.plan.lattice.step}, not {step}")
+                raise InputError(f"the plan's answers are in steps of {self.plan.lattice.step}, not {step}")
             return self.plan.lattice
         if self._bounded:
             raise InputError("a bound holds after rounding only if the plan knows the lattice: protect(…, step=…)")

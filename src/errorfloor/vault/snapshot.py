@@ -52,8 +52,8 @@ def check_settled(table_name: str, table: Table, before: dict[str, Any]) -> None
                 changed.append(f"{name} ({', '.join(key for key in new if new[key] != old[key])})")
     if changed:
         raise CatalogueError(
-            f"table {table_name} is declared otherwise than when its version {table.version!r} was registered: "
-            f"{'; '.join(changed)}. Declare a new version and register it, or take the change back",
+            f"table {table_name} is declared differently from when its version {table.version!r} was registered: "
+            f"{'; '.join(changed)}. Declare a new version and register it, or undo the change",
             table=table_name,
             version=table.version,
             changed=changed,
