@@ -247,7 +247,7 @@ def test_mistakes_are_named():
     plan = vehicle(9).protect(max_loss=1e5, protect=["east", "north"])
     cases = [
         ({"plan": "plan"}, "plan must be a plan made by protect"),
-        ({"states": {"height": place()}}, "'height' is no state"),
+        ({"states": {"height": place()}}, "'height' is not a state"),
         ({"states": {"east speed": place()}}, "the plan does not protect it"),
         ({"states": {}}, "states must map names"),
         ({"beyond": "stop"}, "beyond must be"),
