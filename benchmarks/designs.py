@@ -10,8 +10,8 @@ os.environ.setdefault("ERRORFLOOR_CACHE", "off")
 import errorfloor as ef
 from benchmarks.report import Report
 from benchmarks.stopwatch import side_by_side
-from errorfloor.designer.potential import Potential
-from errorfloor.designer.tensor import Tensor
+from errorfloor.designer.boxes.potential import Potential
+from errorfloor.designer.boxes.tensor import Tensor
 from errorfloor.noise.spectral_axis import Axis
 
 DEGREES = {2: (20, 40, 80, 160), 3: (10, 16, 24, 36), 4: (7, 10, 14, 18)}

@@ -11,12 +11,12 @@ from skfem import Basis, ElementTetP1, ElementTriP1, MeshTet, MeshTri, condense
 from skfem.models.poisson import laplace, mass
 
 from benchmarks.report import Report
-from errorfloor.designer.finite_elements import ground_state
-from errorfloor.designer.finite_elements.assembly import Space
-from errorfloor.designer.finite_elements.eigen import least_pair
-from errorfloor.designer.finite_elements.mesh import Mesh
-from errorfloor.designer.finite_elements.problem import Isotropic
-from errorfloor.designer.finite_elements.region import bounded_region
+from errorfloor.designer.elements.assembly import Space
+from errorfloor.designer.elements.eigen import least_pair
+from errorfloor.designer.elements.ground_state import ground_state
+from errorfloor.designer.meshes.isotropic import Isotropic
+from errorfloor.designer.meshes.mesh import Mesh
+from errorfloor.designer.meshes.region import bounded_region
 from errorfloor.support import Ball, Ellipsoid, Polygon
 
 L_SHAPE = Polygon([[0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]])

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 import errorfloor as ef
-from errorfloor.designer import spectral
-from errorfloor.designer.finite_elements import ground_state as by_elements
-from errorfloor.designer.numerical import numerical_design
-from errorfloor.designer.potential import Potential
-from errorfloor.designer.problem import Problem
-from errorfloor.designer.tensor import Tensor
+from errorfloor.designer.boxes import solver as spectral
+from errorfloor.designer.boxes.potential import Potential
+from errorfloor.designer.boxes.tensor import Tensor
+from errorfloor.designer.elements.ground_state import ground_state as by_elements
 from errorfloor.errors import InputError
 from errorfloor.noise import LinearImage, Loss, Spectral
 from errorfloor.noise.spectral_axis import Axis
@@ -58,7 +56,7 @@ def test_a_parallelogram_agrees_with_finite_elements_and_with_its_square():
     assert ef.Polygon(corners).contains(noise.sample(5000, rng=1)).all()
 
 
-@pytest.mark.parametrize(("m", "degrees"), [(3, (8, 12, 18)), (4, (5, 7, 10))])
+@pytest.mark.parametrize(("m", "degrees"), [(3, (8, 12, 18)), (4, (4, 6, 8))])
 def test_cubes_converge_at_the_rate_of_their_edges(m, degrees):
     # the faces of two answers correlated by r meet at an edge at the angle π − arccos r: there u ~ distance^(π/angle),
     # and the value in polynomials converges like degree^(−4π/angle)
@@ -67,7 +65,7 @@ def test_cubes_converge_at_the_rate_of_their_edges(m, degrees):
     correlation = K / scale / scale[:, None] - np.eye(m)
     widest = math.pi - math.acos(float(np.abs(correlation).max()))
     values = [value_at(degree, K) for degree in degrees]
-    errors = np.array(values) - value_at({3: 30, 4: 16}[m], K)
+    errors = np.array(values) - value_at({3: 30, 4: 12}[m], K)
     assert (np.diff(errors) < 0).all() and errors[-1] > 0
     rate = -np.polyfit(np.log(degrees), np.log(errors), 1)[0]
     assert 4 * math.pi / widest - 0.5 < rate < 4 * math.pi / widest + 3
@@ -143,18 +141,9 @@ def test_a_given_loss_of_two_coordinates_reproduces_the_squared_one():
     named = ef.design(box, sensitivity=K, loss_weight=5.0)
     given = ef.design(box, sensitivity=K, loss=lambda w: (w**2).sum(axis=-1), loss_weight=5.0)
     assert given.certificate.value == pytest.approx(named.certificate.value, rel=1e-8)
-    assert given.certificate.gap < 1e-6
+    assert given.certificate.lower_bound is None
     kinked = ef.design(box, sensitivity=K, loss=lambda w: np.abs(w).max(axis=-1), loss_weight=5.0)
-    assert kinked.certificate.gap is None or kinked.certificate.gap < 1  # proved by comparison only, or not at all
     assert kinked.certificate.value > ef.design(box, sensitivity=K).certificate.value
-
-
-def test_nearly_dependent_answers_are_bounded_by_their_slice():
-    """The designer itself refuses them, since most of them take too long; the solver's bound holds all the same."""
-    problem = Problem.parse(ef.Box([0, 0], [1, 1]), [[1, 1], [1, 1 + 1e-7]], None, None, None, None)
-    certificate = numerical_design(problem)[0].certificate
-    assert certificate.lower_bound == pytest.approx(8 * math.pi**2, rel=1e-6)
-    assert certificate.gap < 0.05
 
 
 def test_five_dimensions_are_refused_unless_the_query_is_diagonal():
@@ -174,9 +163,9 @@ def test_units_of_the_coordinates_change_nothing():
 
 @pytest.mark.parametrize(
     "support",
-    [ef.Polytope(vertices=np.vstack([np.zeros(4), np.eye(4)])), ef.Ball(4, 1.0), ef.Ellipsoid(np.diag([1.0, 2, 3, 4]))],
+    [ef.Ball(4, 1.0), ef.Ellipsoid(np.diag([1.0, 2, 3, 4]))],
 )
-def test_other_shapes_in_four_dimensions_are_bracketed(support):
+def test_ellipsoids_in_four_dimensions_are_bracketed(support):
     K = np.diag([1.0, 2.0, 1.0, 1.0])
     for quality in ({}, {"loss_weight": 5.0}):
         noise = ef.design(support, sensitivity=K, **quality)

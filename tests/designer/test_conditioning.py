@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import diags, identity
 
 import errorfloor as ef
-from errorfloor.designer.finite_elements.eigen import least_pair
+from errorfloor.designer.elements.eigen import least_pair
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.stretch import check_stretch
 from errorfloor.errors import InputError, SupportError

@@ -1,16 +1,16 @@
-"""Every well-posed problem in at most four dimensions has a noise, and its value lies above its lower bound."""
+"""Every well-posed problem in at most three dimensions has a noise; what is refused beyond is refused with advice."""
 
 import numpy as np
 import pytest
 
 import errorfloor as ef
-from errorfloor.designer.finite_elements import ellipsoid
-from errorfloor.designer.finite_elements.problem import Isotropic
-from errorfloor.designer.finite_elements.truncation import first_guess, truncating_walls
+from errorfloor.designer.elements import ellipsoid
+from errorfloor.designer.meshes.isotropic import Isotropic
+from errorfloor.designer.meshes.truncation import first_guess, truncating_walls
 from errorfloor.designer.problem import Problem
-from errorfloor.designer.regular import check_well_posed
 from errorfloor.designer.solvers import solve
-from errorfloor.errors import IllPosedError
+from errorfloor.designer.well_posed import check_well_posed
+from errorfloor.errors import IllPosedError, InputError
 from errorfloor.noise import Loss
 
 
@@ -37,9 +37,7 @@ HALF_PLANE = ef.Polytope(A=[[1.0, 1.0]], b=[1.0])
 PROBLEMS = {
     "cone, squared, plane": (cone(2), "squared"),
     "cone, kinked, plane": (cone(2), kinked),
-    "cone, absolute, 4-D": (cone(4), "absolute"),
-    "cone, squared, 4-D": (cone(4), "squared"),
-    "simplex, squared, 4-D": (simplex(4), "squared"),
+    "simplex, absolute, space": (simplex(3), "absolute"),
     "L-shape, kinked": (L_SHAPE, kinked),
     "L-shape, smooth": (L_SHAPE, smooth),
     "half-plane, kinked": (HALF_PLANE, kinked),
@@ -60,8 +58,32 @@ def test_a_well_posed_problem_is_not_refused(name):
     assert np.atleast_1d(support.contains(found.noise.sample(200, rng=1))).all()
     own = float(np.trace(K @ found.noise.information)) + 2.0 * found.noise.expected_loss(loss)
     assert found.value == pytest.approx(own, rel=1e-9)
-    assert found.lower_bound is not None
-    assert 0 < found.lower_bound <= found.value
+    assert found.proof
+    if callable(loss):
+        assert found.lower_bound is None
+    else:
+        assert 0.5 * found.value < found.lower_bound <= found.value
+
+
+@pytest.mark.parametrize(
+    ("support", "loss", "advice"),
+    [
+        (simplex(4), None, "a box or an ellipsoid inside it"),
+        (cone(4), "squared", "a box or an ellipsoid inside it"),
+        (ef.Ball(4, 1.0), kinked, "use a smooth loss"),
+        (ef.Reals(4), kinked, "use a smooth loss"),
+        (ef.Box([-1] * 4, [1] * 4).image(np.eye(4) + 0.1), "absolute", "use a smooth loss"),
+    ],
+)
+def test_shapes_and_kinks_in_four_dimensions_are_refused_with_advice(support, loss, advice):
+    quality = {} if loss is None else {"loss": loss, "loss_weight": 2.0}
+    with pytest.raises(InputError, match=advice):
+        ef.design(support, **quality)
+
+
+def test_a_steep_loss_in_four_dimensions_is_refused_with_advice():
+    with pytest.raises(ef.errors.ConvergenceError, match="box inside it"):
+        ef.design(ef.Ball(4, 1.0), sensitivity=np.eye(4) + 0.2, loss_weight=1e6)
 
 
 def test_an_unbounded_set_without_a_loss_is_ill_posed():
@@ -74,8 +96,6 @@ def test_a_given_loss_gives_the_noise_of_the_named_one_it_equals():
     named = ef.design(support, loss_weight=2.0)
     given = ef.design(support, loss=lambda w: (w**2).sum(axis=-1), loss_weight=2.0)
     assert given.certificate.value == pytest.approx(named.certificate.value, rel=1e-6)
-    assert given.certificate.lower_bound <= named.certificate.value
-    assert given.certificate.gap < 1e-4
 
 
 def test_dependent_answers_with_a_loss_on_a_polygon_that_is_not_convex():
@@ -91,7 +111,6 @@ def test_a_steep_loss_in_a_disc_does_not_need_its_boundary(monkeypatch):
     assert found.value == pytest.approx(2 * line.certificate.value, rel=1e-4)
 
 
-SKEWED = ef.Polytope(A=0.2 * np.ones((4, 4)) - 1.2 * np.eye(4), b=[0.5] * 4)
 OPENED = ef.Polytope(A=[[-1.0, 0.2, 0.0], [0.2, -1.0, 0.1], [0.0, 0.1, -1.0]], b=[0.5] * 3)
 
 
@@ -99,18 +118,12 @@ def steep(w):
     return np.abs(w).max(axis=-1) + (np.asarray(w) ** 2).sum(axis=-1)
 
 
-@pytest.mark.parametrize(("support", "loss"), [(SKEWED, "absolute"), (ef.Reals(4), steep)])
-@pytest.mark.parametrize("weight", [0.3, 9.0, 250.0])
-def test_windows_fit_the_noise_whatever_the_weight(support, loss, weight):
-    """The first guess of where the noise lives may be far too wide for the few polynomials that look for it."""
-    parsed = Loss.parse(loss, 4)
-    found = solve(support, np.eye(4), parsed, weight, certify=False, roughly=True)
-    alone = ef.design(ef.Reals(1), loss="absolute", loss_weight=weight).certificate.value
-    if loss == "absolute":  # less room than all of space leaves
-        assert 4 * alone < found.value < 20 * alone
-    else:  # more than a quadratic loss, less than with the sum in place of the greatest
-        both = ef.design(ef.Reals(1), loss=lambda w: np.abs(w) + w**2, loss_weight=weight).certificate.value
-        assert 8 * np.sqrt(weight) < found.value < 1.05 * 4 * both
+@pytest.mark.parametrize("weight", [0.3, 250.0])
+def test_windows_fit_the_noise_whatever_the_weight(weight):
+    """Rays tell how far the noise of a given loss reaches."""
+    found = solve(ef.Reals(3), np.eye(3), Loss.parse(smooth, 3), weight, certify=False, tolerance=1e-4)
+    plain = 12 * np.sqrt(weight)  # of the quadratic part alone
+    assert plain < found.value < plain + 0.3 * weight * 3 * (1 / weight + 0.1**2 + 0.1**4) + 1e-6 * plain
 
 
 def test_a_cone_that_all_axes_leave_is_cut_off_where_its_noise_ends():
@@ -118,7 +131,7 @@ def test_a_cone_that_all_axes_leave_is_cut_off_where_its_noise_ends():
     found = solve(OPENED, np.eye(3), problem.loss, 2.0, tolerance=1e-2, certify=False)
     assert OPENED.contains(found.noise.sample(500, rng=3)).all()
     assert 0.1 * found.value / 4 < first_guess(problem, 2.0) < 2 * found.value / 4
-    normals, offsets = truncating_walls(problem, 2.0, found.value / 4, 6.0)
+    normals, offsets = truncating_walls(problem, 2.0, found.value / 4)
     reach = np.abs(found.noise.sample(20_000, rng=4)).max()
     assert reach < offsets.max() < 20 * reach
     assert normals.shape == (6, 3)
@@ -126,8 +139,8 @@ def test_a_cone_that_all_axes_leave_is_cut_off_where_its_noise_ends():
 
 def test_a_box_far_wider_than_its_noise_is_not_filled_with_polynomials():
     def given(w):
-        return np.abs(w - 0.05).sum(axis=-1)
+        return np.cosh(w - 0.05).sum(axis=-1)
 
-    found = solve(ef.Box([-1] * 4, [1] * 4), np.eye(4), Loss.parse(given, 4), 1e3, certify=False)
-    line = ef.design(ef.Interval(-1, 1), loss=lambda w: np.abs(w - 0.05), loss_weight=1e3).certificate.value
-    assert 4 * line <= found.value < 1.05 * 4 * line
+    found = solve(ef.Box([-9] * 3, [9] * 3), np.eye(3), Loss.parse(given, 3), 1e4, certify=False)
+    line = ef.design(ef.Interval(-9, 9), loss=lambda w: np.cosh(w - 0.05), loss_weight=1e4).certificate.value
+    assert found.value == pytest.approx(3 * line, rel=1e-6)

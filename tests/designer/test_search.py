@@ -9,10 +9,11 @@ from scipy.integrate import quad
 from scipy.special import airy, erfc
 
 import errorfloor as ef
-from errorfloor.designer.finite_elements.problem import Isotropic
-from errorfloor.designer.finite_elements.truncation import STEEP, STEEP_ABSOLUTE, truncating_walls
+from errorfloor.designer.boxes.scaled import Scaled
+from errorfloor.designer.boxes.solver import ground_state
+from errorfloor.designer.meshes.isotropic import Isotropic
+from errorfloor.designer.meshes.truncation import truncating_walls
 from errorfloor.designer.quality import meet
-from errorfloor.designer.spectral import Scaled, ground_state
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import Certificate, Loss, Spectral
 
@@ -55,12 +56,12 @@ def test_little_of_the_density_lies_beyond_the_walls(m):
     weight = 0.7
     unit = (weight / 4) ** (1 / 3)
     absolute = Isotropic(ef.Reals(m), np.eye(m), Loss.parse("absolute", m))
-    _, offsets = truncating_walls(absolute, weight, m * AIRY * unit**2, STEEP_ABSOLUTE[m])
+    _, offsets = truncating_walls(absolute, weight, m * AIRY * unit**2)
     reach = float(offsets.min()) * unit
     tail = quad(lambda x: airy(x - AIRY)[0] ** 2, reach, reach + 10)[0]
     assert tail / quad(lambda x: airy(x - AIRY)[0] ** 2, 0, 20)[0] < 1e-6
     squared = Isotropic(ef.Reals(m), np.eye(m), Loss.parse("squared", m))
-    _, offsets = truncating_walls(squared, weight, m * math.sqrt(weight) / 2, STEEP[m])
+    _, offsets = truncating_walls(squared, weight, m * math.sqrt(weight) / 2)
     assert erfc(float(offsets.min()) * (weight / 4) ** 0.25) < 1e-6
 
 

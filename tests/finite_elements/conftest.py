@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from errorfloor.designer.finite_elements import ground_state
+from errorfloor.designer.elements.ground_state import ground_state
 from errorfloor.noise import Loss
 from errorfloor.support import Ball, Ellipsoid, Orthant, Polygon, Polytope
 

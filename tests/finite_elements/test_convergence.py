@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from errorfloor.designer.finite_elements.assembly import Space
-from errorfloor.designer.finite_elements.eigen import least_pair
-from errorfloor.designer.finite_elements.ellipsoid import EllipsoidSolver
-from errorfloor.designer.finite_elements.mesh import Mesh
-from errorfloor.designer.finite_elements.problem import Isotropic
-from errorfloor.designer.finite_elements.region import bounded_region
+from errorfloor.designer.elements.assembly import Space
+from errorfloor.designer.elements.eigen import least_pair
+from errorfloor.designer.elements.ellipsoid import EllipsoidSolver
+from errorfloor.designer.meshes.isotropic import Isotropic
+from errorfloor.designer.meshes.mesh import Mesh
+from errorfloor.designer.meshes.region import bounded_region
 from errorfloor.support import Ellipsoid, Polygon, Polytope
 
 
@@ -89,7 +89,7 @@ def test_matrices_agree_with_scikit_fem_elements_of_degree_four():
 
 
 def test_correlated_box_agrees_with_the_product_ratio_of_the_theory():
-    from errorfloor.designer.finite_elements import ground_state
+    from errorfloor.designer.elements.ground_state import ground_state
     from errorfloor.support import Box
 
     for r, ratio in ((0.3, 1.0188), (0.9, 1.3134)):

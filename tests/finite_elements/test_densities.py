@@ -76,7 +76,7 @@ def test_single_bump_has_the_integrals_of_beta_functions():
 
 
 def test_disc_polynomial_matches_the_bessel_density(designs):
-    from errorfloor.designer.finite_elements import ground_state
+    from errorfloor.designer.elements.ground_state import ground_state
 
     numerical = ground_state(Ball(2, 1.5), np.eye(2)).noise
     exact = BesselBall(2, 1.5)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import jn_zeros
 
-from errorfloor.designer.finite_elements import ground_state
-from errorfloor.designer.finite_elements.ellipsoid import EllipsoidSolver, _ground_vector
-from errorfloor.designer.finite_elements.problem import Isotropic
+from errorfloor.designer.elements.ellipsoid import EllipsoidSolver, _ground_vector
+from errorfloor.designer.elements.ground_state import ground_state
+from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.noise import Loss
 from errorfloor.support import Ball, Ellipsoid, Orthant, Polygon, Polytope, Reals
 

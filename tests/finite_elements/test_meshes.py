@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errorfloor.designer.finite_elements.kinks import cut_along
-from errorfloor.designer.finite_elements.mesh import Mesh
-from errorfloor.designer.finite_elements.polygon_mesh import angles, graded, polygon_mesh
-from errorfloor.designer.finite_elements.polytope_mesh import polytope_mesh
+from errorfloor.designer.meshes.kinks import cut_along
+from errorfloor.designer.meshes.mesh import Mesh
+from errorfloor.designer.meshes.polygons import angles, graded, polygon_mesh
+from errorfloor.designer.meshes.polytopes import polytope_mesh
 from errorfloor.support import Polygon, Polytope
 
 CUBE = Polytope(A=np.vstack([np.eye(3), -np.eye(3)]), b=np.ones(6))

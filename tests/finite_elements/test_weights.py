@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from errorfloor.designer.finite_elements import ground_state
+from errorfloor.designer.elements.ground_state import ground_state
 from errorfloor.errors import IllPosedError, InputError, SupportError
 from errorfloor.noise import Loss
 from errorfloor.support import Ball, Box, Interval, Orthant, Polygon, Polytope, Reals

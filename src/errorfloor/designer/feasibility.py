@@ -9,6 +9,7 @@ from errorfloor.errors import ConvergenceError
 from errorfloor.noise import Loss
 from errorfloor.support import Ball, Ellipsoid, Orthant, Polygon, Polytope, Support
 
+EMPTY = 1e-12  # a share of a least-squares target that counts as nothing
 RESTARTS = 6  # of a search for the least value of a given loss
 
 
@@ -32,17 +33,15 @@ def smallest_loss(support: Support, loss: Loss) -> float:
     else:
         half_spaces = support.half_spaces
         assert half_spaces is not None, "every convex support with flat faces knows them"
-        A, b = half_spaces
-        size = float(np.abs(b).max())
-        least = _over_half_spaces(A, b / size, loss)
+        return least_over_half_spaces(*half_spaces, loss)
     return least * (size if loss.is_absolute else size**2)
 
 
 def _of_function(support: Support, loss: Loss) -> float:
     """Minimise a given convex function: by golden section on the line, else by a general minimiser from inside."""
     if support.dimension == 1:
-        from errorfloor.designer.one_axis import Line
-        from errorfloor.designer.potential import Curve
+        from errorfloor.designer.boxes.line import Line
+        from errorfloor.designer.boxes.potential import Curve
 
         (low,), (high,) = support.bounding_box
         place = Line(1.0, Curve(given=lambda x: np.asarray(loss(x[..., None]))), float(low), float(high)).bottom()
@@ -134,6 +133,17 @@ def _depth(support: Support, w: Array) -> Array:
     return np.asarray(b - A @ w) if len(A) else np.ones(1)
 
 
+def least_over_half_spaces(A: Array, b: Array, loss: Loss) -> float:
+    """Give inf ℓ(w) over A w ≤ b for a squared or absolute loss; infinite where no such w exists.
+
+    >>> least_over_half_spaces(np.array([[-1.0], [1.0]]), np.array([-2.0, 1.0]), Loss.parse("squared", 1))
+    inf
+    """
+    size = float(np.abs(b).max()) or 1.0
+    least = _over_half_spaces(A, b / size, loss)
+    return least * (size if loss.is_absolute else size**2)
+
+
 def _over_half_spaces(A: Array, b: Array, loss: Loss) -> float:
     from scipy.optimize import linprog, nnls
 
@@ -141,6 +151,8 @@ def _over_half_spaces(A: Array, b: Array, loss: Loss) -> float:
     if loss.weight is None:
         # Σ|wᵢ| as a linear programme in the positive and negative parts of w
         found = linprog(np.ones(2 * m), A_ub=np.column_stack([A, -A]), b_ub=b)
+        if found.status == 2:
+            return math.inf
         if found.status != 0:
             raise ConvergenceError("the least loss on the support was not found: rescale the data")
         return float(found.fun)
@@ -152,6 +164,8 @@ def _over_half_spaces(A: Array, b: Array, loss: Loss) -> float:
     target = np.zeros(m + 1)
     target[-1] = 1.0
     residual = E @ nnls(E, target)[0] - target
+    if residual[-1] > -EMPTY:  # nothing is left to approach, or it is a million sizes away
+        return math.inf
     shortest = -residual[:-1] / residual[-1]
     return scale * float(shortest @ shortest)
 

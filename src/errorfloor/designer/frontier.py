@@ -8,12 +8,13 @@ import numpy as np
 
 from errorfloor.blas import one_thread
 from errorfloor.checks import Array, positive
+from errorfloor.designer.closed_forms.certified import closed_form
 from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.progress import ProgressBar
-from errorfloor.designer.regular import check_well_posed, closed_form
 from errorfloor.designer.stretch import check_stretch
+from errorfloor.designer.well_posed import check_well_posed
 from errorfloor.errors import InputError
 from errorfloor.noise import Loss, Noise
 from errorfloor.support import Support
@@ -153,7 +154,7 @@ def _point(problem: Problem, start: tuple[GroundState, float] | None) -> tuple[N
 
 def _losses(support: Support, jacobian: Any, sensitivity: Any, loss: Any, points: int) -> Array:
     """Losses from tight to loose."""
-    from errorfloor.designer import design
+    from errorfloor.designer.designing import design
 
     if points < 2:
         raise InputError(f"points must be at least 2, got {points}")

@@ -6,6 +6,7 @@ from typing import Any
 
 from errorfloor.noise import Noise
 
+NOT_ASKED = "no lower bound was asked for"
 Progress = Callable[[str, float], None]
 """Told what is being done and how much of it is done, from 0 to 1; it may be called any number of times."""
 
@@ -18,7 +19,8 @@ class GroundState:
     possible value Λ; ``lower_bound`` is proved to be at most Λ, or None where no proof is at hand.
 
     ``loss`` is Q where the solver knows it, to rounding; else the noise has to be asked.
-    ``method`` names the discretisation and how the lower bound was obtained, ``reference`` the theorem behind it.
+    ``method`` names the discretisation, ``proof`` how the lower bound is known, or why there is none, ``reference`` the
+    theorem behind it.
     ``memory`` is whatever the solver wants to see again when it is started from here at a nearby weight.
 
     >>> from errorfloor.noise import RaisedCosine
@@ -30,6 +32,7 @@ class GroundState:
     value: float
     lower_bound: float | None = None
     method: str = ""
+    proof: str = ""
     reference: str = ""
     memory: Any = field(default=None, compare=False, repr=False)
     loss: float | None = None

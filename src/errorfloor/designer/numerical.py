@@ -5,17 +5,22 @@ from typing import Any
 
 import numpy as np
 
+from errorfloor.designer.closed_forms.certified import closed_form
 from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.quality import SOUGHT, meet
-from errorfloor.designer.regular import closed_form
 from errorfloor.designer.solvers import TOLERANCE, solve
 from errorfloor.noise import Certificate, Noise
 from errorfloor.noise.piecewise_losses import TOLERATED
 
-POOR = 0.05  # gaps above this are tried to be closed by the problem without a loss
-BY_RULE = {3: TOLERATED[3], 4: TOLERATED[4]}  # dimensions in which a kinked loss is not integrated to rounding
+BY_RULE = 3  # dimensions from which the mean of a loss that is a function is not known to rounding
+
+
+def solve_regular(problem: Problem, progress: Progress | None = None) -> Noise:
+    """Give the certified best noise for a K of full rank: in closed form where it is known, else computed."""
+    noise = closed_form(problem)
+    return numerical_design(problem, progress)[0] if noise is None else noise
 
 
 def numerical_design(
@@ -44,8 +49,7 @@ def numerical_design(
         free = solve(support, K, None, 0.0, certify=False, **options)
         if free.noise.expected_loss(loss) <= problem.max_loss:
             state = solve(support, K, None, 0.0, start=free, certify=certify, **options)
-            slack = replace(state, method=f"{state.method}; the bound on the loss does not bind")
-            return _certified(problem, slack, 0.0), state, 0.0
+            return _certified(problem, state, 0.0), state, 0.0
         guess = free.value / problem.max_loss
     else:
         guess = start[1] if start is not None else _guess(problem)
@@ -69,32 +73,7 @@ def numerical_design(
     proved = solve(support, K, loss, weight, start=state, certify=certify, **options)
     if proved.noise != state.noise:  # the same density, or the loss would no longer be the one that was met
         proved = replace(proved, noise=state.noise, value=state.value)
-    noise = _certified(problem, proved, weight)
-    return _bounded_without_loss(problem, noise, progress) if certify else noise, proved, weight
-
-
-def _bounded_without_loss(problem: Problem, noise: Noise, progress: Progress | None) -> Noise:
-    """Where a bound is poor: what is least without a loss is a bound for every noise with one."""
-    own = noise.certificate
-    assert own is not None, "every design carries its certificate"
-    if not problem.support.is_bounded or (own.gap is not None and own.gap <= POOR):
-        return noise
-    without = replace(problem, loss=None, max_loss=None)
-    known = closed_form(without)
-    lower: float | None
-    if known is not None and known.certificate is not None:
-        lower, how = known.certificate.lower_bound, known.certificate.method
-    elif problem.support.dimension == 4 and problem.support.half_spaces is not None:
-        from errorfloor.designer.around import bound_around
-
-        lower, how = bound_around(problem.support, problem.sensitivity, None, 0.0)  # no noise is needed for it
-    else:
-        state = solve(problem.support, problem.sensitivity, progress=progress)
-        lower, how = state.lower_bound, state.method
-    if lower is None or lower <= (own.lower_bound or 0.0):
-        return noise
-    method = f"{own.method.split(';')[0]}; lower bound without the loss: {how}"
-    return replace(noise, certificate=replace(own, lower_bound=min(lower, own.value), method=method))
+    return _certified(problem, proved, weight), proved, weight
 
 
 def _guess(problem: Problem) -> float:
@@ -115,14 +94,16 @@ def _certified(problem: Problem, state: GroundState, weight: float) -> Noise:
         # every noise that meets the bound has J ≥ Λ(ϱ) − ϱ·bound
         value = J
         lower = None if lower is None else min(J, max(0.0, lower - weight * problem.max_loss))
-    method = state.method
-    if problem.loss is not None and problem.loss.function is not None and problem.support.dimension in BY_RULE:
-        known = BY_RULE[problem.support.dimension]
-        method += f"; the mean of the given loss is that of a rule, good to a relative {known:g} or better"
+    words = [state.method, state.proof]
+    if problem.max_loss is not None and weight == 0:
+        words.append("the bound on the loss does not bind")
+    if problem.loss is not None and problem.loss.function is not None and problem.support.dimension >= BY_RULE:
+        known = TOLERATED[problem.support.dimension]
+        words.append(f"the mean of the given loss is that of a rule, good to a relative {known:g} or better")
     certificate = Certificate(
         value=value,
         lower_bound=lower,
-        method=method,
+        method="; ".join(words),
         reference=state.reference,
         loss=loss,
         loss_weight=weight if problem.loss is not None else None,

@@ -1,24 +1,22 @@
 """Which numerical method solves which problem: products of intervals by spectral bases, other shapes by elements."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.designer.boxes.potential import is_diagonal_matrix
 from errorfloor.designer.ground_state import GroundState, Progress
-from errorfloor.designer.potential import is_diagonal_matrix, is_smooth
-from errorfloor.errors import ErrorFloorError, InputError
+from errorfloor.designer.well_posed import is_smooth
+from errorfloor.errors import InputError
 from errorfloor.noise import Loss
-from errorfloor.support import HalfLine, Interval, Polytope, Reals, Support
+from errorfloor.support import Ball, Ellipsoid, HalfLine, Interval, Polytope, Reals, Support
 
-MOST_DIMENSIONS = 4
-WIDE = {2: 1e-4, 3: 1e-2}  # gaps above which a second method is asked for a lower bound, by dimension
-POOR = 0.1  # the gap above which elements are not trusted to bound well
+MOST_DIMENSIONS = 4  # of products of intervals, balls and ellipsoids
+MESHED = 3  # of all other shapes
 TOLERANCE = 2e-8  # relative change of the value at which refinement stops
 ROUGHLY = 2e-2  # the same on the way to the weight of a loss
-KINKED = 1e-4  # the same for polynomials in four dimensions and a loss with kinks, which they resolve slowly
 
 
 def solve(
@@ -33,97 +31,71 @@ def solve(
     certify: bool = True,
     roughly: bool = False,
 ) -> GroundState:
-    """Give the noise of least Tr(K I_w) + ϱ E ℓ(w) on a support, in at most four dimensions.
+    """Give the noise of least Tr(K I_w) + ϱ E ℓ(w): on products, balls and ellipsoids in up to four dimensions.
 
-    ``start`` keeps the discretisation of an earlier state; ``roughly`` is for a search that has far to go, where only
-    four dimensions, in which a mesh costs most, are kept as long as they serve.
+    Other shapes are solved in up to three. ``start`` keeps the discretisation of an earlier state; ``roughly`` is for a
+    search that has far to go.
 
-    Raises InputError in more dimensions, where only closed forms are known.
+    Raises InputError beyond that, with what to ask for instead.
 
     >>> from errorfloor.support import Box
     >>> found = solve(Box([0, 0], [1, 1]), np.array([[1.0, 0.3], [0.3, 1.0]]))
     >>> round(found.value, 5), bool(found.gap < 1e-7)
     (77.5028, True)
     """
-    options: dict[str, Any] = {"tolerance": tolerance, "progress": progress, "start": start, "certify": certify}
-    if support.dimension > MOST_DIMENSIONS:
-        raise InputError(
-            f"a general problem in {support.dimension} dimensions is beyond the numerical designer, which goes up to "
-            f"{MOST_DIMENSIONS}: ask for fewer answers at once, or for answers whose K is diagonal in the support's "
-            f"own coordinates"
-        )
-    four = support.dimension == MOST_DIMENSIONS and support.half_spaces is not None
     form = product_coordinates(support)
-    kinked = form is not None and _has_kinks_across(form[0], loss, support)
-    if form is not None and not (kinked and support.dimension in WIDE):
-        from errorfloor.designer import spectral
-
-        if roughly:
-            options.update(start=None, tolerance=ROUGHLY)
-        elif kinked:
-            options["tolerance"] = KINKED
-        found = spectral.ground_state(form, sensitivity, loss, loss_weight, **options)
-        return _sharpened(found, support, sensitivity, loss, loss_weight) if certify else found
-    if four:
-        from errorfloor.designer import four_dimensions
-
-        return four_dimensions.ground_state(support, sensitivity, loss, loss_weight, **options)
+    kinked = loss is not None and _has_kinks(form, loss, support)
+    _check_covered(support, form, kinked=kinked)
+    options: dict[str, Any] = {"tolerance": tolerance, "progress": progress, "start": start, "certify": certify}
     if roughly:
         options.update(start=None, tolerance=ROUGHLY)
-    if support.dimension == MOST_DIMENSIONS:
-        from errorfloor.designer.inscribed import ground_state_in_ellipsoid
+    if form is None or (kinked and support.dimension > 1):
+        from errorfloor.designer.elements.ground_state import ground_state
 
-        return ground_state_in_ellipsoid(support, sensitivity, loss, loss_weight, **options)
-    from errorfloor.designer import finite_elements
+        return ground_state(support, sensitivity, loss, loss_weight, **options)
+    from errorfloor.designer.boxes import solver as boxes
 
-    found = finite_elements.ground_state(support, sensitivity, loss, loss_weight, **options)
-    return _bounded_around(found, support, sensitivity, loss, loss_weight) if certify else found
+    def second(value: float) -> float:
+        from errorfloor.designer.elements.ground_state import second_level
 
+        return second_level(support, sensitivity, loss, loss_weight, value)
 
-def _bounded_around(
-    found: GroundState, support: Support, sensitivity: Array, loss: Loss | None, loss_weight: float
-) -> GroundState:
-    """Where elements bound poorly, take what larger shapes or all of space give if it is better: both hold."""
-    if (found.gap is not None and found.gap <= POOR) or loss is None or support.half_spaces is None:
-        return found
-    from errorfloor.designer.around import bound_around
-
-    lower, how = bound_around(support, sensitivity, loss, loss_weight)
-    if lower is None or lower <= (found.lower_bound or 0.0):
-        return found
-    return replace(found, lower_bound=min(lower, found.value), method=f"{found.method.split(';')[0]}; {how}")
+    coupled = 1 < support.dimension <= MESHED
+    return boxes.ground_state(form, sensitivity, loss, loss_weight, second=second if coupled else None, **options)
 
 
-def _has_kinks_across(N: Array, loss: Loss | None, support: Support) -> bool:
-    """Whether the loss has kinks that are not at fixed coordinates N w: polynomials in these would not resolve it."""
-    if loss is None or loss.weight is not None:
+def _has_kinks(form: tuple[Array, tuple[Support, ...]] | None, loss: Loss, support: Support) -> bool:
+    """Whether the loss has kinks that polynomials, of the coordinates of a product or in an ellipsoid, do not resolve.
+
+    An absolute loss has none where it is a sum over the coordinates, and is integrated exactly in an ellipsoid.
+    """
+    if loss.weight is not None or support.dimension == 1:
         return False
     if loss.is_absolute:
-        return not is_diagonal_matrix(np.linalg.inv(N))
+        return form is not None and not is_diagonal_matrix(np.linalg.inv(form[0]))
     return not is_smooth(loss, support)
 
 
-def _sharpened(
-    found: GroundState, support: Support, sensitivity: Array, loss: Loss | None, loss_weight: float
-) -> GroundState:
-    """Where a spectral lower bound is poor, take that of finite elements if it is better: both hold."""
-    poor = WIDE.get(support.dimension)
-    if (
-        poor is None
-        or (found.gap is not None and found.gap <= poor)
-        or (loss is not None and loss.function is not None and support.is_bounded)
-    ):
-        return found
-    from errorfloor.designer import finite_elements
-
-    try:
-        other = finite_elements.ground_state(support, sensitivity, loss, loss_weight, tolerance=1e-4)
-    except ErrorFloorError:  # a shape or a loss that they do not cover
-        return found
-    if other.lower_bound is None or (found.lower_bound is not None and other.lower_bound <= found.lower_bound):
-        return found
-    method = f"{found.method.split(';')[0]}; lower bound by {other.method}"
-    return replace(found, lower_bound=min(other.lower_bound, found.value), method=method)
+def _check_covered(support: Support, form: tuple[Array, tuple[Support, ...]] | None, *, kinked: bool) -> None:
+    m = support.dimension
+    if m > MOST_DIMENSIONS:
+        raise InputError(
+            f"a general problem in {m} dimensions is beyond the numerical designer, which goes up to "
+            f"{MOST_DIMENSIONS}: ask for fewer answers at once, or for answers whose K is diagonal in the support's "
+            f"own coordinates"
+        )
+    if m <= MESHED:
+        return
+    if form is None and not isinstance(support, (Ball, Ellipsoid)):
+        raise InputError(
+            f"a {type(support).__name__} that is no product is designed for in up to {MESHED} dimensions, not in {m}: "
+            f"design for a box or an ellipsoid inside it, or ask for fewer answers at once"
+        )
+    if kinked:
+        raise InputError(
+            f"a loss with kinks that are not at fixed coordinates is designed for in up to {MESHED} dimensions, not in "
+            f"{m}: use a smooth loss, such as 'squared' or a matrix, or ask for fewer answers at once"
+        )
 
 
 def product_coordinates(support: Support) -> tuple[Array, tuple[Support, ...]] | None:

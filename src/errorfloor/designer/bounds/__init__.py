@@ -1,0 +1,9 @@
+"""Lower bounds of eigenvalues: what is proved of the two least levels before any noise is at hand.
+
+====================  ==========================================================================================
+``crouzeix_raviart``    on a mesh, from elements that are piecewise linear
+``lines``               on a line, from values of a convex potential, by the same elements
+``enclosure``           on anything, from a box around it in which the coordinates are independent
+``residual``            from a trial function: its residual above a second level that the others bound
+====================  ==========================================================================================
+"""

@@ -1,0 +1,119 @@
+"""A proved lower bound of the ground state, from a trial function, its residual, and a rough bound of the next state.
+
+With Rayleigh quotient μ, residual at most η and μ < ν ≤ λ₂: λ₁ ≥ μ/(1 + νη²/(μ(ν − μ))). The rough ν comes from a box
+around the support or from Crouzeix–Raviart elements; where it does not rise above μ these bound λ₁ themselves.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.designer.bounds.crouzeix_raviart import eigenvalue_bound, greatest_bound
+from errorfloor.designer.bounds.enclosure import Reach, level_in_box
+from errorfloor.designer.meshes.isotropic import Isotropic
+from errorfloor.designer.meshes.mesh import Mesh
+from errorfloor.designer.meshes.region import Region
+
+APART = 1.005  # the ν/μ that will do; a better one gains little
+FINER = (3.0, 6.0, 12.0, 40.0, 160.0)  # times what is to be bounded: what (π/h)² is made to be
+CEILING = 3.0  # times μ: how far levels in a box are followed
+LOOKED_AT = 1.4  # times μ: where the potential is above it elements look at nothing
+FLAT = 0.3  # times μ: a potential that varies less is replaced by its least value
+MOST_CELLS = {2: 30_000, 3: 12_000}
+ROUNDING = 1e-10  # what the bound is lowered by for rounding
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proved lower bound of μ, and how it was proved."""
+
+    value: float
+    proof: str
+
+
+def from_residual(quotient: float, residual: float, second: float) -> float:
+    """Give μ/(1 + νη²/(μ(ν − μ))).
+
+    >>> from_residual(10.0, 0.0, 20.0)
+    10.0
+    """
+    return quotient / (1 + second * residual / (quotient * (second - quotient)))
+
+
+def proved_bound(
+    problem: Isotropic, region: Region, reach: Reach, weight: float, quotient: float, residual: float, off: float = 0.0
+) -> Bound:
+    """Bound μ from below, given the square ``residual`` of a trial function's residual.
+
+    ``off`` is the distance between μ and the level that the residual was computed with.
+    """
+    if off:
+        least = level_in_box(problem, weight, reach, quotient, 0)
+        residual = (math.sqrt(residual) + off / math.sqrt(least)) ** 2 if least > 0 else math.inf
+    second, how = second_eigenvalue(problem, region, reach, weight, quotient)
+    direct = Bound(0.0, "")
+    if second > quotient * (1 + 1e-6):
+        value = from_residual(quotient, residual, second) * (1 - ROUNDING)
+        direct = Bound(value, f"lower bound by a balanced flux, {how} bounding the second eigenvalue")
+        if value > 0.99 * quotient:
+            return direct
+    outside = weight * region.outside if weight else math.inf
+    first = min(outside, _by_elements(problem, region.coarse, weight, quotient, FINER[-1], 0)[0])
+    box = level_in_box(problem, weight, reach, CEILING * quotient, 0)
+    others = [
+        Bound(first * (1 - ROUNDING), "lower bound by Crouzeix–Raviart elements"),
+        Bound(box * (1 - ROUNDING), "lower bound by a box around the support"),
+    ]
+    return max([direct, *others], key=lambda bound: bound.value)
+
+
+def second_eigenvalue(
+    problem: Isotropic, region: Region, reach: Reach, weight: float, quotient: float
+) -> tuple[float, str]:
+    """A proved lower bound of the second eigenvalue: by a box, or by elements on meshes until it is above the first."""
+    outside = weight * region.outside if weight else math.inf
+    best, how = min(outside, level_in_box(problem, weight, reach, CEILING * quotient, 1)), "a box around the support"
+    mesh = region.coarse
+    for finer in FINER:
+        if best > APART * quotient:
+            break
+        found, finest = _by_elements(problem, mesh, weight, quotient, finer, 1)
+        if len(finest.cells) == len(mesh.cells):
+            break
+        mesh = finest
+        best, how = max(best, min(outside, found)), "Crouzeix–Raviart elements"
+    return best, how
+
+
+def least_potential(problem: Isotropic, mesh: Mesh, weight: float) -> Array:
+    """A lower bound of V ≥ 0 on each cell: the least of its Bernstein coefficients."""
+    if not weight:
+        return np.zeros(len(mesh.cells))
+    return np.asarray((weight * problem.potential(mesh)).min(axis=1).clip(min=0.0))
+
+
+def _by_elements(
+    problem: Isotropic, mesh: Mesh, weight: float, quotient: float, finer: float, which: int
+) -> tuple[float, Mesh]:
+    """A lower bound of the least (0) or second (1) eigenvalue, and the mesh that it was found on.
+
+    The mesh is refined where V is low until (π/h)² is so many times the quotient, or there are too many cells.
+    """
+    ceiling = LOOKED_AT * quotient
+    while True:
+        least = least_potential(problem, mesh, weight)
+        low = least < ceiling
+        coarse = low & ((math.pi / mesh.diameters) ** 2 < finer * quotient)
+        if not coarse.any() or low.sum() > MOST_CELLS[problem.dimension]:
+            break
+        mesh = mesh.refined(coarse)
+    if not low.any():
+        return ceiling, mesh
+    floor = float(least.min())
+    if float(least.max()) - floor < FLAT * quotient:  # then its least value serves as well, and costs nothing else
+        return floor + eigenvalue_bound(mesh, np.zeros(len(least)), which), mesh
+    if greatest_bound(mesh, low) < 2.5 * quotient:
+        return 0.0, mesh  # too coarse to tell anything
+    return eigenvalue_bound(mesh, least, which, ceiling), mesh

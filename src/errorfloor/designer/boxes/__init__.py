@@ -1,0 +1,1 @@
+"""Products of intervals, half-lines and lines: polynomials of high degree along each axis."""

@@ -1,0 +1,205 @@
+"""A lower bound of the ground state from a flux: the inequality of Lehmann and Goerisch on a product of intervals.
+
+For u with ∫u² = 1 and Rayleigh quotient R, and any pair (s, q) with −div s + V q = u, put
+β = ∫ sᵀA⁻¹s + ∫ V q². If the second eigenvalue is at least ρ > R, then λ₁ ≥ (ρ − R)/(ρβ − 1). A good flux is close to
+A∇u/R; here it is the best one in a space of continuous polynomials, found by conjugate gradients, and what is left of
+the equation is put right exactly by integrating it along the first axis.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.designer.boxes.flux_axis import FluxAxis
+from errorfloor.designer.boxes.potential import Potential
+from errorfloor.noise.spectral_axis import Axis, along, gauss
+
+
+@dataclass(frozen=True, eq=False)
+class Flux:
+    """The numbers R and β of a state, with what the state adds where a window cut it off.
+
+    ``opens`` tells for each axis whether the window ends before the support does, at its first and its last break.
+    """
+
+    axes: tuple[Axis, ...]
+    A: Array
+    potential: Potential
+    opens: tuple[tuple[bool, bool], ...]
+
+    def quotients(self, c: Array) -> tuple[float, float] | None:
+        """Give (R, β) for coefficients c of a state; None where the potential is not positive at an open end."""
+        flux = [FluxAxis(axis) for axis in self.axes]
+        u = c
+        for i, line in enumerate(flux):
+            u = along(line.lift, u, i)
+        u = u / np.linalg.norm(u)
+        f, mean = _source(self.potential, flux, u, self._energy(u, flux))
+        R = self._energy(u, flux) + mean
+        s = self._solve(f, flux)
+        inverse = np.linalg.inv(self.A)
+        beta = sum(float(inverse[i, j]) * float((s[i] * s[j]).sum()) for i in range(len(s)) for j in range(len(s)))
+        outside = self._outside(s, flux, inverse)
+        return None if outside is None else (R, beta + mean / R**2 + outside)
+
+    def _energy(self, u: Array, flux: list[FluxAxis]) -> float:
+        slopes = [along(line.differentiation, u, i) for i, line in enumerate(flux)]
+        m = len(flux)
+        return sum(float(self.A[i, j]) * float((slopes[i] * slopes[j]).sum()) for i in range(m) for j in range(m))
+
+    def _solve(self, f: Array, flux: list[FluxAxis]) -> list[Array]:
+        """The least s, in the norm of A⁻¹, with −div s = f: in Legendre polynomials on all pieces."""
+        m = len(flux)
+        if m == 1:
+            sole = -flux[0].antiderivative @ f
+            return [sole - flux[0].constant * float(flux[0].constant @ sole)]  # the constant that leaves least
+        single = [line.wide.pieces == 1 for line in flux]
+
+        def gradient(phi: Array) -> list[Array]:
+            narrowed = [phi] * m
+            for j in range(m):
+                for i, line in enumerate(flux):
+                    if i == j:
+                        narrowed[j] = along(line.derivative.T, narrowed[j], i)
+                    elif not single[i]:
+                        narrowed[j] = along(line.inclusion.T, narrowed[j], i)
+            return [sum((float(self.A[i, j]) * narrowed[j] for j in range(m)), np.zeros(())) for i in range(m)]
+
+        def divergence(s: list[Array]) -> Array:
+            total = np.zeros(f.shape)
+            for j in range(m):
+                part = s[j]
+                for i, line in enumerate(flux):
+                    if i == j:
+                        part = along(line.derivative, part, i)
+                    elif not single[i]:
+                        part = along(line.inclusion, part, i)
+                total += part
+            return total
+
+        scale = np.zeros(())
+        for i, line in enumerate(flux):
+            scale = np.add.outer(scale, float(self.A[i, i]) * line.spectrum[0])
+
+        def precondition(r: Array) -> Array:
+            for i, line in enumerate(flux):
+                r = along(line.spectrum[1].T, r, i)
+            r = r / scale
+            for i, line in enumerate(flux):
+                r = along(line.spectrum[1], r, i)
+            return r
+
+        phi = conjugate_gradients(lambda x: divergence(gradient(x)), precondition, -f)
+        s = gradient(phi)
+        s = [_included(part, flux) for part in s]
+        rest = -f - sum(
+            (along(line.differentiation, part, i) for i, (line, part) in enumerate(zip(flux, s, strict=True))),
+            np.zeros(()),
+        )
+        s[0] = s[0] + along(flux[0].antiderivative, rest, 0)
+        return s
+
+    def _outside(self, s: list[Array], flux: list[FluxAxis], inverse: Array) -> float | None:
+        """What β gains when the flux through an open end dies out exponentially beyond it."""
+        total = 0.0
+        for i, line in enumerate(flux):
+            for last in (False, True):
+                if not self.opens[i][last]:
+                    continue
+                end = float(line.wide.breaks[-1 if last else 0])
+                V = float(self.potential.least_on(i, np.array([end]))[0])
+                if V <= 0:
+                    return None
+                through = np.tensordot(line.at_end(last), s[i], (0, i))
+                total += float((through**2).sum()) * math.sqrt(float(inverse[i, i]) / V)
+        return total
+
+
+def bound(R: float, beta: float, second: float) -> float:
+    """λ₁ ≥ (ρ − R)/(ρβ − 1), for a second eigenvalue of at least ρ > R.
+
+    >>> bound(2.0, 0.5, 5.0)  # β = 1/R: nothing is lost
+    2.0
+    """
+    return (second - R) / (second * beta - 1)
+
+
+def conjugate_gradients(
+    apply: Callable[[Array], Array],
+    precondition: Callable[[Array], Array],
+    target: Array,
+    *,
+    tolerance: float = 1e-8,
+    most: int = 2000,
+) -> Array:
+    """Solve for a symmetric positive operator from zero; a residual of that size is left, or what rounding allows."""
+    x = np.zeros_like(target)
+    r = target.copy()
+    z = precondition(r)
+    p, rz = z, float((r * z).sum())
+    goal = tolerance**2 * rz
+    for _ in range(most):
+        if rz <= goal:
+            break
+        image = apply(p)
+        step = rz / float((p * image).sum())
+        x, r = x + step * p, r - step * image
+        z = precondition(r)
+        rz, previous = float((r * z).sum()), rz
+        p = z + rz / previous * p
+    return x
+
+
+def _included(part: Array, flux: list[FluxAxis]) -> Array:
+    for i, line in enumerate(flux):
+        if line.wide.pieces > 1:
+            part = along(line.inclusion, part, i)
+    return part
+
+
+def _source(potential: Potential, flux: list[FluxAxis], u: Array, energy: float) -> tuple[Array, float]:
+    """Give f = u − Vu/R, R = energy + ∫Vu², in continuous polynomials, and ∫Vu²: both exact by a Gauss rule."""
+    rules = [_rule(line) for line in flux]
+    values, weights, V = u, np.ones(()), np.zeros(())
+    for i, (x, w, table) in enumerate(rules):
+        values = along(table, values, i)
+        weights = np.multiply.outer(weights, w)
+        V = np.add.outer(V, potential.curves[i](x))
+    for i, j in zip(*np.nonzero(np.tril(potential.coupling)), strict=True):
+        shapes = [[-1 if a == b else 1 for a in range(len(rules))] for b in (i, j)]
+        V = V + 2 * potential.coupling[i, j] * rules[i][0].reshape(shapes[0]) * rules[j][0].reshape(shapes[1])
+    mean = float((V * values**2 * weights).sum())
+    f = values * (1 - V / (energy + mean)) * weights
+    for i, (_, _, table) in enumerate(rules):
+        f = along(table.T, f, i)
+    for i, line in enumerate(flux):
+        f = along(_projection(line), f, i)
+    return f, mean
+
+
+def _rule(line: FluxAxis) -> tuple[Array, Array, Array]:
+    """A Gauss rule on all pieces, and the Legendre polynomials at its nodes."""
+    wide = line.wide
+    nodes, weights = gauss(wide.degree + 3)
+    width = np.diff(wide.breaks)
+    k = wide.degree + 1
+    table = np.zeros((wide.pieces * len(nodes), wide.pieces * k))
+    for e in range(wide.pieces):
+        table[e * len(nodes) : (e + 1) * len(nodes), e * k : (e + 1) * k] = wide.local(nodes, e)
+    x = (wide.breaks[:-1, None] + width[:, None] * (nodes + 1) / 2).ravel()
+    return x, (width[:, None] / 2 * weights).ravel(), table
+
+
+def _projection(line: FluxAxis) -> Array:
+    """The orthogonal projection onto continuous polynomials of one degree less than the flux's."""
+    inner = Axis(line.axis.breaks, line.wide.degree - 1)
+    lower = FluxAxis(Axis(line.axis.breaks, line.axis.degree - 1))
+    basis = lower.inclusion if inner.pieces > 1 else np.eye(inner.degree + 1)
+    k = line.wide.degree + 1
+    padded = np.zeros((line.wide.pieces, k, basis.shape[1]))
+    padded[:, : k - 1] = basis.reshape(line.wide.pieces, k - 1, -1)
+    flat = padded.reshape(-1, basis.shape[1])
+    return np.asarray(flat @ flat.T)

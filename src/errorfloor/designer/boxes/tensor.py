@@ -1,0 +1,165 @@
+"""The operator −div(A∇u) + V u on a box, in products of one-dimensional modes: applied axis by axis, never formed."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import eigh
+
+from errorfloor.checks import Array
+from errorfloor.designer.boxes.davidson import least_eigenpair
+from errorfloor.designer.boxes.line import Line
+from errorfloor.designer.boxes.potential import Curve, Potential
+from errorfloor.errors import ConvergenceError
+from errorfloor.noise.spectral_axis import Axis, along
+
+MOST_DENSE = 1300  # unknowns for which the whole matrix may be formed, as a last resort
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """The operator with a constant positive definite matrix A and a convex potential, discretised on ``axes``.
+
+    Along each axis the modes diagonalise −A_ii φ″ + V_i φ, so without coupling the operator is diagonal; what couples
+    two axes is a product of two small dense matrices.
+    """
+
+    axes: tuple[Axis, ...]
+    A: Array
+    potential: Potential
+
+    @cached_property
+    def modes(self) -> list[tuple[Array, Array]]:
+        """Values and vectors of the one-dimensional problems, orthonormal in L²."""
+        out = []
+        for i, axis in enumerate(self.axes):
+            if self.potential.curves[i] == Curve():
+                values, vectors = axis.modes
+                out.append((float(self.A[i, i]) * values, vectors))
+                continue
+            line = Line(float(self.A[i, i]), self.potential.curves[i], float(axis.breaks[0]), float(axis.breaks[-1]))
+            values, vectors = eigh(line.matrix(axis), axis.mass)
+            out.append((values, vectors))
+        return out
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """The operator without coupling."""
+        total = np.zeros(())
+        for values, _ in self.modes:
+            total = np.add.outer(total, values)
+        return np.asarray(total)
+
+    @cached_property
+    def _couplings(self) -> list[tuple[int, int, float, Array, Array]]:
+        """Pairs of axes with a factor and a matrix on each."""
+        out = []
+        slopes = [v.T @ axis.transport @ v for axis, (_, v) in zip(self.axes, self.modes, strict=True)]
+        places: list[Array] = []
+        if self.potential.coupling.any():
+            places = [v.T @ axis.weighted(lambda x: x) @ v for axis, (_, v) in zip(self.axes, self.modes, strict=True)]
+        for i in range(len(self.axes)):
+            for j in range(i):
+                if self.A[i, j]:
+                    # ∫∂ᵢu ∂ⱼu: the derivative is antisymmetric, hence the minus
+                    out.append((i, j, -2 * float(self.A[i, j]), slopes[i], slopes[j]))
+                if self.potential.coupling[i, j]:
+                    out.append((i, j, 2 * float(self.potential.coupling[i, j]), places[i], places[j]))
+        return out
+
+    @cached_property
+    def _grid(self) -> tuple[list[Array], Array] | None:
+        """For a general potential: the modes at the nodes of a Gauss rule, and the potential times the weights."""
+        if self.potential.general is None:
+            return None
+        rules = [axis.rule for axis in self.axes]
+        points = np.stack(np.meshgrid(*(x for x, _, _ in rules), indexing="ij"), axis=-1)
+        weights = np.ones(())
+        for _, w, _ in rules:
+            weights = np.multiply.outer(weights, w)
+        tables = [basis @ v for (_, _, basis), (_, v) in zip(rules, self.modes, strict=True)]
+        return tables, weights * self.potential.general(points)
+
+    def apply(self, c: Array) -> Array:
+        """Apply the operator to coefficients of products of modes."""
+        out = self.diagonal * c
+        images: dict[tuple[int, int], Array] = {}
+        for i, j, factor, left, right in self._couplings:
+            key = (i, id(left))
+            if key not in images:
+                images[key] = along(left, c, i)
+            out += factor * along(right, images[key], j)
+        if self._grid is not None:
+            tables, weighted = self._grid
+            values = c
+            for i, table in enumerate(tables):
+                values = along(table, values, i)
+            values = values * weighted
+            for i, table in enumerate(tables):
+                values = along(table.T, values, i)
+            out += values
+        return out
+
+    def ground_state(self, start: Array | None = None, tolerance: float = 1e-10) -> tuple[float, Array]:
+        """Give the least value and its coefficients in the conforming basis, starting from such coefficients."""
+        if start is None:
+            guess = np.zeros(self.diagonal.shape)
+            guess[(0,) * guess.ndim] = 1.0
+        else:
+            guess = start
+            for i, (axis, (_, v)) in enumerate(zip(self.axes, self.modes, strict=True)):
+                guess = along(v.T @ axis.mass, guess, i)
+        if guess.size == 1 or (self.potential.is_separable and not self._couplings):
+            value, c = float(self.diagonal.flat[0]), np.zeros(self.diagonal.shape)
+            c.flat[0] = 1.0
+        else:
+            shift = self._estimate
+            try:
+                most = 300 if self._is_nearly_singular else 3000
+                value, c = least_eigenpair(self.apply, self.diagonal + shift, guess, tolerance=tolerance, most=most)
+            except ConvergenceError:
+                if guess.size > MOST_DENSE:
+                    raise
+                value, c = self._by_dense_matrix()
+        for i, (_, v) in enumerate(self.modes):
+            c = along(v, c, i)
+        return value, c
+
+    @property
+    def _is_nearly_singular(self) -> bool:
+        """Whether the axes are coupled so strongly that an iteration preconditioned by the diagonal would not end."""
+        unit = np.sqrt(np.diag(self.A))
+        return bool(np.linalg.cond(self.A / unit / unit[:, None]) > 1e6)
+
+    def _by_dense_matrix(self) -> tuple[float, Array]:
+        """For nearly singular A, where the iteration stalls, and few unknowns."""
+        shape = self.diagonal.shape
+        columns = [self.apply(e.reshape(shape)).ravel() for e in np.eye(self.diagonal.size)]
+        matrix = np.array(columns)
+        values, vectors = eigh((matrix + matrix.T) / 2, subset_by_index=[0, 0])
+        c = vectors[:, 0].reshape(shape)
+        return float(values[0]), np.asarray(c if c.flat[0] >= 0 else -c)
+
+    @cached_property
+    def _estimate(self) -> float:
+        """The mean of a general potential in the first mode, which the diagonal leaves out."""
+        if self._grid is None:
+            return 0.0
+        tables, weighted = self._grid
+        values = weighted
+        for table in tables:
+            values = np.tensordot(table[:, 0] ** 2, values, (0, 0))
+        return float(values)
+
+
+def widened(c: Array, old: tuple[Axis, ...], new: tuple[Axis, ...]) -> Array:
+    """Carry coefficients to a basis on the same breaks with a higher degree."""
+    for i, (before, after) in enumerate(zip(old, new, strict=True)):
+        e, n, p = before.pieces, before.degree, after.degree
+        matrix = np.zeros((after.size, before.size))
+        matrix[: e - 1, : e - 1] = np.eye(e - 1)
+        for piece in range(e):
+            rows = e - 1 + piece * (p - 1) + np.arange(min(n, p) - 1)
+            matrix[rows, e - 1 + piece * (n - 1) + np.arange(min(n, p) - 1)] = 1.0
+        c = along(matrix, c, i)
+    return c

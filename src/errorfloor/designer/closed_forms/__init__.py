@@ -1,0 +1,1 @@
+"""Problems whose best noise is known in closed form."""

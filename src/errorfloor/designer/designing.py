@@ -1,0 +1,136 @@
+"""One call from a problem to its best noise: in closed form, on disk, or computed."""
+
+from collections.abc import Callable
+from typing import Any
+
+from errorfloor.blas import one_thread
+from errorfloor.designer.closed_forms.certified import closed_form
+from errorfloor.designer.ground_state import Progress
+from errorfloor.designer.problem import Problem
+from errorfloor.designer.stretch import check_stretch
+from errorfloor.designer.well_posed import check_well_posed
+from errorfloor.errors import InputError
+from errorfloor.noise import Noise
+from errorfloor.support import Support
+
+
+def design(
+    support: Support,
+    *,
+    jacobian: Any = None,
+    sensitivity: Any = None,
+    loss: Any = None,
+    loss_weight: float | None = None,
+    max_loss: float | None = None,
+    objective: str = "information",
+    information_cap: float | None = None,
+    condition_cap: float | None = None,
+    progress: Progress | None = None,
+) -> Noise:
+    """Give the noise on ``support`` that reveals least about the data behind a query.
+
+    Minimises J = Tr(K I_w), K = C Cᵀ for a linear query with Jacobian C (P2); with ``loss_weight`` ϱ it minimises
+    J + ϱ E ℓ(w) (P3), with ``max_loss`` ϑ it minimises J subject to E ℓ(w) ≤ ϑ (P4). Closed forms are used where they
+    are known; otherwise the noise is computed, and kept on disk for the next identical call ($ERRORFLOOR_CACHE moves
+    the folder, or switches it off).
+
+    Guarantee: ``noise.information`` is that of the density that is sampled. ``noise.certificate`` states its objective,
+    a proved lower bound for every noise that is independent of the data, lives on the support and meets the quality,
+    and how that is known.
+
+    Parameters
+    ----------
+    support
+        Where the noise must stay.
+    jacobian
+        The m×n matrix of the query's derivatives; the identity without it.
+    sensitivity
+        Instead of ``jacobian``: the m×m matrix K = E[F Fᵀ] of a query that is not linear.
+    loss
+        "squared" (default), "absolute", a positive definite matrix R for wᵀRw, or a convex function of w.
+    loss_weight, max_loss
+        The quality asked for; at most one of them.
+    objective
+        "information": as above. "error": maximise Tr I⁻¹ (P1), which needs a cap.
+    information_cap, condition_cap
+        For "error": the most that the information I_ii about any entry may be, or the condition number of I.
+    progress
+        Told what is being done and which share of it; by default a bar on the terminal after two seconds.
+
+    Raises
+    ------
+    IllPosedError
+        No best noise exists; the message names the hypothesis that fails.
+    InputError
+        An argument cannot be used, or the problem is beyond the designer (a general one in five or more dimensions;
+        answers that nearly depend on one another).
+    ConvergenceError
+        A solver did not reach its tolerance.
+
+    Examples
+    --------
+    >>> from errorfloor.support import HalfLine, Interval, Reals
+    >>> design(Interval(-0.5, 0.5))
+    RaisedCosine(low=-0.5, high=0.5)
+    >>> design(HalfLine(0.0), max_loss=0.3).scale ** 2
+    0.1...
+    >>> bounded = design(Interval(-0.5, 0.5), max_loss=0.02)
+    >>> round(bounded.expected_loss(), 12), bounded.certificate.gap < 1e-10
+    (0.02, True)
+    >>> design(Reals(1))
+    Traceback (most recent call last):
+    errorfloor.errors.IllPosedError: noise of infinite variance is optimal: set max_loss or loss_weight
+    """
+    if objective not in ("information", "error"):
+        raise InputError(f"objective must be 'information' or 'error', got {objective!r}")
+    caps = {"information_cap": information_cap, "condition_cap": condition_cap}
+    if objective == "error":
+        from errorfloor.designer.largest_error.ascent import error_problem, largest_error
+
+        asked = error_problem(support, jacobian, sensitivity, loss_weight, max_loss, **caps)
+        content = {"objective": objective, "jacobian": asked.C.tolist(), **asked.caps, **asked.problem.to_dict()}
+        return _recalled(content, asked.value_of, lambda told: largest_error(asked, told), progress)
+    if any(cap is not None for cap in caps.values()):
+        raise InputError("information_cap and condition_cap belong to objective='error': leave them out, or set it")
+    problem = Problem.parse(support, jacobian, sensitivity, loss, loss_weight, max_loss)
+    check_well_posed(problem)
+    if problem.rank == support.dimension:
+        known = closed_form(problem)
+        if known is not None:
+            return known
+        check_stretch(problem)
+    return _recalled(problem.question, problem.value_of, lambda told: _computed(problem, told), progress)
+
+
+def _computed(problem: Problem, progress: Progress) -> Noise:
+    if problem.rank != problem.support.dimension:
+        from errorfloor.designer.slices.design import slice_design
+
+        return slice_design(problem, progress)
+    from errorfloor.designer.numerical import numerical_design
+
+    return numerical_design(problem, progress)[0]
+
+
+def _recalled(
+    question: dict[str, Any] | None,
+    value_of: Callable[[Noise], float],
+    compute: Callable[[Progress], Noise],
+    progress: Progress | None,
+) -> Noise:
+    """Find a design on disk, or compute it and keep it there."""
+    from errorfloor.designer.cache import recall, remember
+    from errorfloor.designer.progress import ProgressBar
+
+    known = None if question is None else recall(question, value_of)
+    if known is not None:
+        return known
+    if progress is not None:
+        with one_thread():
+            noise = compute(progress)
+    else:
+        with one_thread(), ProgressBar() as bar:
+            noise = compute(bar)
+    if question is not None:
+        remember(question, noise)
+    return noise

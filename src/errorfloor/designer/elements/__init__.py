@@ -1,0 +1,1 @@
+"""Finite elements on polygons and polytopes, and polynomials in ellipsoids."""

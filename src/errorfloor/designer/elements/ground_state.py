@@ -1,0 +1,158 @@
+"""Ground states without a closed form or a product form: elements on a mesh, polynomials in ellipsoids."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from errorfloor.checks import positive_definite
+from errorfloor.designer.elements.adaptive import Trial
+from errorfloor.designer.elements.ellipsoid import BallTrial, EllipsoidSolver
+from errorfloor.designer.elements.solver import Solver, TruncatedSolver
+from errorfloor.designer.feasibility import smallest_loss
+from errorfloor.designer.ground_state import NOT_ASKED, GroundState, Progress
+from errorfloor.designer.meshes.isotropic import Isotropic
+from errorfloor.designer.meshes.region import bounded_region
+from errorfloor.designer.meshes.truncation import truncated_region
+from errorfloor.errors import IllPosedError, InputError
+from errorfloor.noise import Loss
+from errorfloor.noise.recent import Recent
+from errorfloor.support import Ball, Ellipsoid, Polygon, Support
+
+REFERENCE = "Rayleigh–Ritz; designer/bounds/residual.proof.md"
+RESIDUAL = 1.0  # the squared residual is about this many times the error of the value, or more
+FINEST = {2: 1e-12, 3: 5e-6, 4: 2e-5}  # squared relative residuals that are within reach
+KINKED = 3e-5  # the same in space for a loss with kinks
+GIVEN = "no lower bound: a given loss is known at points only"
+POOR = "no lower bound: no second eigenvalue was found above the first"
+AnySolver = Solver | TruncatedSolver | EllipsoidSolver
+_solvers: Recent[AnySolver] = Recent(kept=8)
+
+
+def ground_state(
+    support: Support,
+    sensitivity: Any,
+    loss: Loss | None = None,
+    loss_weight: float = 0.0,
+    *,
+    tolerance: float = 2e-8,
+    progress: Progress | None = None,
+    start: GroundState | None = None,
+    certify: bool = True,
+) -> GroundState:
+    """Minimise Tr(K I_w) + ϱ E ℓ(w) over noises on a support in two or three dimensions, in an ellipsoid also in four.
+
+    Guarantee: ``value`` is that of the density that the noise samples; ``lower_bound`` is proved for every noise on the
+    whole support, in double precision (rounding is allowed for, but not by interval arithmetic).
+
+    Parameters
+    ----------
+    support
+        A polygon (convex or not), a polytope, a box, a ball or an ellipsoid; with a loss also an orthant, a half-space
+        or any other unbounded intersection of half-spaces, and the whole space.
+    sensitivity
+        K, positive definite.
+    loss, loss_weight
+        ℓ and ϱ; both may be left out. For a given ℓ no lower bound is proved.
+    tolerance
+        About the relative error of the value at which refinement ends; in three dimensions 1e-6 at best.
+    progress
+        Told what is being done and how much of it is done.
+    start
+        An earlier result for the same support, K and loss: its mesh and matrices are used again as they are, without
+        further refinement. They are also kept in memory for the problems solved last.
+    certify
+        Whether to prove a lower bound; False saves its cost while a weight is being searched for.
+
+    Raises
+    ------
+    InputError
+        A support, K or loss that is not covered.
+    IllPosedError
+        An unbounded support without a loss.
+    ConvergenceError
+        A support too thin, or a loss too steep, for the number of unknowns that is allowed.
+
+    Examples
+    --------
+    >>> from errorfloor.support import Polygon
+    >>> triangle = Polygon([[0, 0], [1, 0], [0, 1]])
+    >>> found = ground_state(triangle, np.eye(2))
+    >>> round(found.value / 4 / np.pi**2, 7), bool(found.gap < 1e-6)
+    (5.0, True)
+    """
+    problem, weight = _checked(support, sensitivity, loss, loss_weight)
+    solver = _solver(problem, start)
+    if start is not None and start.memory is solver and solver.serves(weight):
+        trial = solver.again(weight, measured=certify)
+    else:
+        kinked = problem.dimension == 3 and loss is not None and loss.is_absolute
+        wanted = max(RESIDUAL * tolerance, KINKED if kinked else FINEST[problem.dimension])
+        trial = solver.solve(weight, wanted, progress or (lambda what, share: None))
+    noise = solver.noise(trial)
+    if certify or not isinstance(trial, BallTrial) or trial.loss is None:
+        value = float(np.trace(problem.sensitivity @ noise.information))
+        value += weight * noise.expected_loss(loss) if weight else 0.0
+    else:
+        value = 4 * trial.quotient  # the same, from matrices that are at hand
+    known = trial.loss if isinstance(trial, BallTrial) else None
+    state = GroundState(noise, value, None, _method(trial), NOT_ASKED, REFERENCE, memory=solver, loss=known)
+    if not certify:
+        return state
+    bound = solver.bound(weight, trial)
+    if bound is None:
+        return replace(state, proof=GIVEN if problem.is_given else POOR)
+    lower = 4 * bound.value * (1 - problem.rounding)
+    return replace(state, lower_bound=min(lower, value), proof=bound.proof)
+
+
+def second_level(support: Support, sensitivity: Any, loss: Loss | None, loss_weight: float, value: float) -> float:
+    """A proved lower bound of the second eigenvalue of −4 div(K∇) + ϱℓ, sought above a ``value`` of the first.
+
+    >>> from errorfloor.support import Box
+    >>> bool(16 * np.pi**2 < second_level(Box([0, 0], [1, 1]), np.eye(2), None, 0.0, 8 * np.pi**2) <= 20 * np.pi**2)
+    True
+    """
+    problem, weight = _checked(support, sensitivity, loss, loss_weight)
+    region = bounded_region(problem) if support.is_bounded else truncated_region(problem, weight, value / 4)
+    return 4 * Solver(problem, region).second(weight, value / 4) * (1 - problem.rounding)
+
+
+def _checked(support: Any, sensitivity: Any, loss: Loss | None, loss_weight: float) -> tuple[Isotropic, float]:
+    if not isinstance(support, Support):
+        raise InputError(f"support must be a support, got {type(support).__name__}")
+    round_ = isinstance(support, (Ball, Ellipsoid))
+    covered = round_ or isinstance(support, Polygon) or support.half_spaces is not None
+    if support.dimension not in FINEST or not covered or (support.dimension == 4 and not round_):
+        raise InputError(
+            f"finite elements cover shapes in 2 and 3 dimensions, and ellipsoids in 4, not a {type(support).__name__} "
+            f"in {support.dimension}: design for a box or an ellipsoid inside it"
+        )
+    if not (np.isfinite(loss_weight) and loss_weight >= 0):
+        raise InputError(f"loss_weight must be a finite number of at least 0, got {loss_weight}")
+    weight = float(loss_weight) if loss is not None else 0.0
+    if weight == 0 and not support.is_bounded:
+        raise IllPosedError("noise of infinite variance is optimal: set max_loss or loss_weight")
+    K = positive_definite("sensitivity", sensitivity, support.dimension)
+    given = loss is not None and loss.function is not None
+    return Isotropic(support, K, loss, smallest_loss(support, loss) if given and loss else 0.0), weight
+
+
+def _method(trial: Trial | BallTrial) -> str:
+    if isinstance(trial, Trial):
+        return f"finite elements of degree {trial.space.degree}, {len(trial.space.free)} unknowns"
+    return f"polynomials of degree {trial.degree} that vanish on the boundary"
+
+
+def _solver(problem: Isotropic, start: GroundState | None) -> Any:
+    """The solver of this problem: the one that ``start`` came from, one in memory, or a new one."""
+    earlier = start.memory if start is not None else None
+    if isinstance(earlier, AnySolver) and earlier.problem.key == problem.key:
+        return earlier
+    return _solvers.find(problem.key, lambda: _new_solver(problem))
+
+
+def _new_solver(problem: Isotropic) -> AnySolver:
+    if isinstance(problem.support, (Ball, Ellipsoid)):
+        return EllipsoidSolver(problem)
+    return Solver(problem, bounded_region(problem)) if problem.support.is_bounded else TruncatedSolver(problem)

@@ -1,0 +1,152 @@
+"""One support, query and loss: keeps its mesh and matrices, so that another weight of the loss is cheap."""
+
+import math
+
+from errorfloor.checks import Array
+from errorfloor.designer.bounds.enclosure import reach_of
+from errorfloor.designer.bounds.residual import Bound, proved_bound, second_eigenvalue
+from errorfloor.designer.elements.adaptive import (
+    DEGREE,
+    FIRST_DEGREE,
+    FITS,
+    MOST_UNKNOWNS,
+    Discretisation,
+    Trial,
+    refine,
+)
+from errorfloor.designer.elements.assembly import Space
+from errorfloor.designer.ground_state import Progress
+from errorfloor.designer.meshes.isotropic import Isotropic
+from errorfloor.designer.meshes.region import Region, image
+from errorfloor.designer.meshes.truncation import first_guess, truncated_region
+from errorfloor.errors import ConvergenceError
+from errorfloor.noise import Piecewise
+from errorfloor.support import Reals
+
+ROUGH = {2: 1e-2, 3: 0.15}  # relative residuals at which the extent of the ground state is known
+USEFUL = 1e-2  # a relative residual above this is no solution
+GIVEN = {2: 1e-5, 3: 6e-4}  # relative residuals that do for a given loss, which elements interpolate
+
+
+class Solver:
+    """Adaptive finite elements for one region; the mesh only ever grows."""
+
+    def __init__(self, problem: Isotropic, region: Region) -> None:
+        self.problem, self.region = problem, region
+        self._last = FIRST_DEGREE[problem.dimension] if problem.is_given else DEGREE[problem.dimension]
+        first = Space(region.fine, FIRST_DEGREE[problem.dimension])
+        self._discretisation = Discretisation(problem, first)
+        self._start: Array | None = None
+
+    def solve(self, weight: float, tolerance: float, progress: Progress) -> Trial:
+        """Refine until the residual is below the tolerance, or as far as memory should go."""
+        first = None
+        tolerance = max(tolerance, GIVEN[self.problem.dimension]) if self.problem.is_given else tolerance
+        while True:
+            trial = self._discretisation.solve(weight, self._start)
+            self._start = trial.values
+            first = first or trial.error
+            progress("finite elements", _share(first, trial.error, tolerance))
+            if trial.error <= tolerance:
+                return trial
+            if trial.error <= FITS and trial.space.degree < self._last:
+                space = Space(trial.space.mesh, self._last)
+            else:
+                space = Space(refine(trial, tolerance), trial.space.degree)
+            useful = trial.error <= USEFUL
+            most = MOST_UNKNOWNS[self.problem.dimension] // (3 if self.problem.is_given and useful else 1)
+            if space.count > most:
+                if not useful:
+                    raise ConvergenceError(
+                        f"finite elements reached a relative residual of {trial.error:.2g} with {trial.space.count} "
+                        f"unknowns; the support is too thin or the loss too steep for them"
+                    )
+                return trial
+            self._discretisation = Discretisation(self.problem, space)
+
+    def serves(self, weight: float) -> bool:
+        """Whether what was refined for another weight will do."""
+        return self._start is not None
+
+    def again(self, weight: float, *, measured: bool) -> Trial:
+        """Solve without refining, so that what is found is a smooth function of the weight."""
+        return self._discretisation.solve(weight, self._start, measured=measured)
+
+    def bound(self, weight: float, trial: Trial) -> Bound | None:
+        """Prove a lower bound for the whole support; None for a given loss, which is known at points only."""
+        if self.problem.is_given and weight > 0:
+            return None
+        return proved_bound(
+            self.problem, self.region, self._reach, weight, trial.quotient, float(trial.measured.sum()), trial.off
+        )
+
+    def second(self, weight: float, quotient: float) -> float:
+        """A proved lower bound of the second eigenvalue, sought above a Rayleigh quotient."""
+        return second_eigenvalue(self.problem, self.region, self._reach, weight, quotient)[0]
+
+    def _reach(self, axes: Array) -> tuple[Array, Array]:
+        """The reach of the support in isotropic coordinates."""
+        if self.problem.support.is_bounded:
+            return reach_of(self.region.coarse.vertices)(axes)
+        if isinstance(self.problem.support, Reals):
+            return self.problem.support.bounding_box
+        return image(self.problem.support, axes.T @ self.problem.inverse).bounding_box
+
+    def noise(self, trial: Trial) -> Piecewise:
+        """The noise whose density is the square of the trial function."""
+        mesh = trial.space.mesh
+        return Piecewise(
+            self.problem.support, mesh.vertices @ self.problem.root.T, mesh.cells, trial.space.degree, trial.values
+        )
+
+
+class TruncatedSolver:
+    """Adaptive finite elements on an unbounded support; where it is cut off depends on the weight of the loss."""
+
+    def __init__(self, problem: Isotropic) -> None:
+        self.problem = problem
+        self._solver: Solver | None = None
+        self._range = (math.inf, 0.0)  # of weights for which the piece is large enough and not too large
+
+    def solve(self, weight: float, tolerance: float, progress: Progress) -> Trial:
+        """Cut off the support, if that was not done for a weight like this, and solve there."""
+        if self._solver is None or not self.serves(weight):
+            self._solver = self._cut_off(weight)
+            self._range = (0.9 * weight, 3 * weight)
+        return self._solver.solve(weight, tolerance, progress)
+
+    def serves(self, weight: float) -> bool:
+        """Whether the piece is large enough and not too large."""
+        return self._range[0] <= weight <= self._range[1]
+
+    def again(self, weight: float, *, measured: bool) -> Trial:
+        """Solve without refining."""
+        assert self._solver is not None, "only a weight like an earlier one is served"
+        return self._solver.again(weight, measured=measured)
+
+    def _cut_off(self, weight: float) -> Solver:
+        """Enlarge the piece until its own ground state says that it is large enough."""
+        guess = first_guess(self.problem, weight)
+        while True:
+            solver = Solver(self.problem, truncated_region(self.problem, weight, guess))
+            found = solver.solve(weight, ROUGH[self.problem.dimension], lambda what, share: None).quotient
+            found += weight * solver.problem.offset / 4
+            if found <= 1.02 * guess:
+                return solver
+            guess = found
+
+    def bound(self, weight: float, trial: Trial) -> Bound | None:
+        """Prove a lower bound, for the whole support."""
+        assert self._solver is not None, "a trial function comes from a solver"
+        return self._solver.bound(weight, trial)
+
+    def noise(self, trial: Trial) -> Piecewise:
+        """The noise whose density is the square of the trial function."""
+        assert self._solver is not None, "a trial function comes from a solver"
+        return self._solver.noise(trial)
+
+
+def _share(first: float, now: float, wanted: float) -> float:
+    if now <= wanted or first <= wanted:
+        return 1.0
+    return min(1.0, max(0.0, math.log(first / now) / math.log(first / wanted)))

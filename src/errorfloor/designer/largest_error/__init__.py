@@ -1,0 +1,1 @@
+"""P1: the largest Tr I⁻¹ under a cap."""

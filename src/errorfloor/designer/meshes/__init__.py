@@ -1,0 +1,1 @@
+"""Meshes of simplices: of polygons and polytopes, and of what a loss leaves of unbounded ones."""

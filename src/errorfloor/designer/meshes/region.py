@@ -1,0 +1,66 @@
+"""From a support to a coarse mesh of it, in isotropic coordinates."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.designer.meshes.isotropic import Isotropic
+from errorfloor.designer.meshes.kinks import cut_along
+from errorfloor.designer.meshes.mesh import Mesh
+from errorfloor.designer.meshes.polygons import angles, graded, polygon_mesh
+from errorfloor.designer.meshes.polytopes import polytope_mesh
+from errorfloor.support import Polygon, Polytope, Support
+
+FEW = 12  # corners of a polygon that are all graded from the start; of more only the re-entrant ones are
+MISSING = 1e-10  # what a graded corner may miss of the energy
+
+
+@dataclass(frozen=True)
+class Region:
+    """A coarse mesh, one graded towards corners, and what ¼ℓ is at least beyond its walls."""
+
+    coarse: Mesh
+    fine: Mesh
+    outside: float = math.inf
+
+
+def bounded_region(problem: Isotropic) -> Region:
+    """Mesh a polygon, or a bounded polytope in two or three dimensions."""
+    support = problem.support
+    if isinstance(support, Polygon):
+        corners = support.vertices @ problem.inverse.T
+        if np.linalg.det(problem.inverse) < 0:
+            corners = corners[::-1]
+        return planar_region(problem, corners)
+    moved = image(support, problem.inverse)
+    corners = moved.facets.center + moved.facets.size * moved.facets.corners
+    if problem.dimension == 2:
+        middle = corners - corners.mean(axis=0)
+        return planar_region(problem, corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))])
+    coarse = aligned(problem, polytope_mesh(*moved.half_spaces, corners))
+    return Region(coarse, coarse.refined_to(0.7 * float(coarse.volumes.sum()) ** (1 / 3)))
+
+
+def planar_region(problem: Isotropic, corners: Array) -> Region:
+    """Mesh a polygon given by its corners, anticlockwise, in isotropic coordinates."""
+    coarse = aligned(problem, polygon_mesh(corners))
+    special = corners if len(corners) <= FEW else corners[angles(corners) > math.pi * (1 + 1e-6)]
+    return Region(coarse, graded(coarse, corners, special, MISSING))
+
+
+def aligned(problem: Isotropic, mesh: Mesh) -> Mesh:
+    """Cut a mesh where an absolute loss has its kinks."""
+    if problem.loss is not None and problem.loss.is_absolute:
+        for row in problem.root:
+            mesh = cut_along(mesh, row)
+    return mesh
+
+
+def image(support: Support, matrix: Array) -> Polytope:
+    """A convex support with flat faces, in other coordinates."""
+    half_spaces = support.half_spaces
+    assert half_spaces is not None, "only convex supports with flat faces come here"
+    A, b = half_spaces
+    return Polytope(A=np.linalg.solve(matrix.T, A.T).T, b=b)
