@@ -13,7 +13,8 @@ import errorfloor as ef
 import errorfloor.noise
 from errorfloor.errors import ConvergenceError, InputError
 from errorfloor.noise import Flat, RaisedCosine, Spectral
-from errorfloor.noise.spectral_cells import Alias, Staircase, chebyshev_grid, scaled
+from errorfloor.noise.alias import Alias, scaled
+from errorfloor.noise.spectral_cells import Staircase, chebyshev_grid
 from errorfloor.random import ReproducibleBits, RowBits
 
 FALSE_ALARM = 1e-10

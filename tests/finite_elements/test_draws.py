@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 from errorfloor.noise.ball_polynomials import combination
 from errorfloor.noise.ball_sampling import BallSampler, curvature_bound
-from errorfloor.noise.piecewise_sampling import Sampler, alias_table
+from errorfloor.noise.piecewise_sampling import Sampler
 from errorfloor.random import RowBits
 
 FALSE_ALARM = 1e-9
@@ -142,13 +142,6 @@ def test_bounds_of_the_samplers_hold_everywhere(designs):
     bound = curvature_bound(ball.coefficients, 3, ball.degree)
     jet = combination(ball.coefficients, np.ascontiguousarray(points[inside].T), ball.degree, 2)
     assert np.abs(jet[4:]).max() <= bound
-
-
-def test_alias_table_gives_every_place_its_weight():
-    weight = np.random.default_rng(2).exponential(size=57) ** 3
-    threshold, alias = alias_table(weight)
-    share = threshold + np.bincount(alias, 1 - threshold, minlength=57)
-    assert share / 57 == pytest.approx(weight / weight.sum(), rel=1e-12)
 
 
 def test_each_row_of_a_table_keeps_its_own_draw(design):

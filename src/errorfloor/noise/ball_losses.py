@@ -5,10 +5,7 @@ rounding; what is left is a function of the line, smooth but where kinks meet. T
 kink could run along them.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass
-from threading import Lock
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +14,7 @@ from errorfloor.noise.ball_polynomials import lines_rule
 from errorfloor.noise.loss import Loss
 from errorfloor.noise.piecewise_losses import smooth_parts
 from errorfloor.noise.piecewise_quadrature import simplex_rule
+from errorfloor.noise.recent import Recent
 from errorfloor.noise.spectral_axis import gauss, legendre
 
 LINES = {2: (200, 320), 3: (40, 56), 4: (12, 16)}  # of a rule and of a finer one, along each direction across
@@ -24,9 +22,6 @@ POINTS = 8  # of a rule on a piece of a line
 MOST_NODES = 6_000_000
 APART = 4.0  # between the middles of lines that are laid end to end, each of length two
 CHUNK = 4096
-KEPT = 2
-_rules: "OrderedDict[Any, tuple[LinesRule, LinesRule]]" = OrderedDict()
-_lock = Lock()
 
 
 @dataclass(frozen=True)
@@ -35,6 +30,9 @@ class LinesRule:
 
     nodes: Array
     weights: Array
+
+
+_rules: Recent[tuple[LinesRule, LinesRule]] = Recent(kept=2)
 
 
 def lines_rules(loss: Loss, frame: Array, middle: Array, degree: int) -> tuple[LinesRule, LinesRule]:
@@ -46,16 +44,12 @@ def lines_rules(loss: Loss, frame: Array, middle: Array, degree: int) -> tuple[L
     (1.3333, 1.3333)
     """
     key = (loss.function, frame.tobytes(), middle.tobytes(), degree)
-    with _lock:
-        if key in _rules:
-            _rules.move_to_end(key)
-            return _rules[key]
-    coarse, fine = (_along_lines(loss, frame, middle, degree, count) for count in LINES[len(frame)])
-    with _lock:
-        _rules[key] = coarse, fine
-        while len(_rules) > KEPT:
-            _rules.popitem(last=False)
-    return coarse, fine
+
+    def both() -> tuple[LinesRule, LinesRule]:
+        coarse, fine = (_along_lines(loss, frame, middle, degree, count) for count in LINES[len(frame)])
+        return coarse, fine
+
+    return _rules.find(key, both)
 
 
 def _along_lines(loss: Loss, frame: Array, middle: Array, degree: int, count: int) -> LinesRule:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.noise.alias import Alias
 from errorfloor.noise.ball_polynomials import combination, on_angles, projected, second_places
 from errorfloor.noise.base import rejection
-from errorfloor.noise.piecewise_sampling import SAFE, alias_table
+from errorfloor.noise.piecewise_sampling import SAFE
 from errorfloor.random import Bits
 
 GOOD = 0.6  # the share of proposals that is to be kept
@@ -47,8 +48,7 @@ class BallSampler:
     center: Array
     half: Array
     upper: Array
-    threshold: Array
-    alias: Array
+    alias: Alias
 
     @classmethod
     def of(cls, coefficients: Array, dimension: int, degree: int, mass: float) -> "BallSampler":
@@ -69,12 +69,9 @@ class BallSampler:
             fresh = _bounds(coefficients, degree, moved, smaller, curvature)
             center, half = np.concatenate([center[~split], moved]), np.concatenate([half[~split], smaller])
             bound = np.concatenate([bound[~split], fresh])
-        # weights of few bits, rounded up: another machine's last bit changes neither the table nor a draw
-        mantissa, power = np.frexp(bound * np.prod(2 * half, axis=1) * SAFE)
-        weight = np.ldexp(np.ceil(mantissa * 2**24) / 2**24, power)
-        threshold, alias = alias_table(weight)
+        alias, weight = Alias.coarsely(bound * np.prod(2 * half, axis=1) * SAFE)
         upper = weight / np.prod(2 * half, axis=1)
-        return cls(degree, coefficients, center, half, upper, threshold, alias)
+        return cls(degree, coefficients, center, half, upper, alias)
 
     def draw(self, count: int, bits: Bits) -> Array:
         """Give ``count`` points of the unit ball."""
@@ -82,8 +79,7 @@ class BallSampler:
 
     def _propose(self, batch: int, lanes: Bits) -> tuple[Array, Array]:
         m = self.center.shape[1]
-        chosen = np.minimum((lanes.uniform(batch) * len(self.center)).astype(np.intp), len(self.center) - 1)
-        chosen = np.where(lanes.uniform(batch) <= self.threshold[chosen], chosen, self.alias[chosen])
+        chosen = self.alias.draw(lanes, batch)
         offset = np.stack([2 * lanes.uniform(batch) - 1 for _ in range(m)], axis=1)
         points = self.center[chosen] + self.half[chosen] * offset
         height = lanes.uniform(batch) * self.upper[chosen]

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, square, vector, whole
-from errorfloor.errors import ConvergenceError, InputError
+from errorfloor.errors import InputError
 from errorfloor.noise.ball_losses import lines_rules
 from errorfloor.noise.ball_polynomials import ball_rule, combination, split_rule, squared_norm, total_degrees
 from errorfloor.noise.ball_sampling import BallSampler
-from errorfloor.noise.base import Noise
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.information import congruence
 from errorfloor.noise.loss import Loss
+from errorfloor.noise.numerical import NumericalNoise, believed, entropy_of, nonzero
 from errorfloor.random import Bits
 from errorfloor.support import Ball, Ellipsoid, Support
 
@@ -28,7 +28,7 @@ CHUNK = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
-class EllipsoidPolynomial(Noise):
+class EllipsoidPolynomial(NumericalNoise):
     """Noise w = center + A·y in an ellipsoid, y in the unit ball with root density u ∝ (1 − |y|²)·polynomial.
 
     ``frame`` is A, with A·Aᵀ the shape of the ``body``; ``coefficients`` are those of the orthogonal polynomials of
@@ -74,11 +74,7 @@ class EllipsoidPolynomial(Noise):
         count = len(total_degrees(m, degree))
         if coefficients.size != count:
             raise InputError(f"coefficients must have one entry for each of {count} polynomials")
-        if not coefficients.any():
-            raise InputError("coefficients are all zero: that is no density")
-        object.__setattr__(self, "frame", frame)
-        object.__setattr__(self, "degree", degree)
-        object.__setattr__(self, "coefficients", coefficients)
+        self._set(frame=frame, degree=degree, coefficients=nonzero(coefficients))
 
     @property
     def support(self) -> Support:
@@ -104,10 +100,6 @@ class EllipsoidPolynomial(Noise):
         norms = [squared_norm(alpha) for alpha in self._exponents]
         return math.fsum(self.coefficients**2 * np.array(norms))
 
-    @property
-    def _log_scale(self) -> float:
-        return math.log(self._mass) + float(np.linalg.slogdet(self.frame)[1])
-
     @cached_property
     def information(self) -> Array:
         """A⁻ᵀ (4∫∇u∇uᵀ/∫u²) A⁻¹."""
@@ -124,51 +116,23 @@ class EllipsoidPolynomial(Noise):
         covariance = (centered * density) @ centered.T
         return self.body.middle + self.frame @ mean, congruence((covariance + covariance.T) / 2, self.frame.T)
 
-    @property
-    def mean(self) -> Array:
-        """The mean of w."""
-        return self._moments[0]
-
-    @property
-    def covariance(self) -> Array:
-        """The covariance matrix of w."""
-        return self._moments[1]
-
     @cached_property
     def entropy(self) -> float:
         """By Gauss quadrature of −γ log γ; good to about six digits."""
         nodes, weights = ball_rule(self.dimension, self.degree + POINTS[self.dimension][-1])
         density = combination(self.coefficients, nodes, self.degree)[0] ** 2 / self._mass
-        logarithm = np.log(np.where(density > 0, density, 1.0))
-        return float(np.linalg.slogdet(self.frame)[1]) - float((weights * density * logarithm).sum())
-
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Only in one dimension."""
-        self._scalar_only("knots")
-        raise AssertionError("ellipsoids start at dimension 2")
+        return float(np.linalg.slogdet(self.frame)[1]) + entropy_of(density, weights)
 
     @cached_property
     def _sampler(self) -> BallSampler:
         return BallSampler.of(self.coefficients, self.dimension, self.degree, self._mass)
 
-    def _within(self, w: Array) -> tuple[Array, Array]:
-        """Points of the unit ball as columns, and which of them lie in it."""
-        y = ((w.reshape(-1, self.dimension) - self.body.middle) @ self._inverse.T).T
+    def _root(self, w: Array, *, slope: bool) -> tuple[Array, Array, Array | None]:
+        y = ((w - self.body.middle) @ self._inverse.T).T
         inside = (y * y).sum(axis=0) < 1
-        return np.ascontiguousarray(np.where(inside, y, 0.0)), inside
-
-    def _logpdf(self, w: Array) -> Array:
-        y, inside = self._within(w)
-        logarithm = 2 * np.log(np.abs(combination(self.coefficients, y, self.degree)[0])) - self._log_scale
-        outside = np.where(np.isnan(w.reshape(-1, self.dimension)).any(axis=1), math.nan, -math.inf)
-        return np.where(inside, logarithm, outside).reshape(w.shape[:-1])
-
-    def _score(self, w: Array) -> Array:
-        y, inside = self._within(w)
-        jet = combination(self.coefficients, y, self.degree, 1)
-        gradient = np.where(inside, 2 * jet[1:] / jet[0], math.nan)
-        return np.asarray(gradient.T @ self._inverse).reshape(w.shape)
+        size = math.sqrt(self._mass * abs(float(np.linalg.det(self.frame))))
+        jet = combination(self.coefficients, np.ascontiguousarray(y[:, inside]), self.degree, int(slope)) / size
+        return inside, jet[0], jet[1:].T @ self._inverse if slope else None
 
     def _sample(self, count: int, bits: Bits) -> Array:
         y = self._sampler.draw(count, bits)
@@ -187,9 +151,7 @@ class EllipsoidPolynomial(Noise):
         coarse, fine = lines_rules(loss, self.frame, self.body.middle, 2 * self.degree + 4)
         total = self._weighted(fine.nodes, fine.weights)
         error = abs(total - self._weighted(coarse.nodes, coarse.weights))
-        if not error <= TOLERATED * abs(total):
-            raise ConvergenceError("the mean of this loss was not found: it is not continuous, or not finite")
-        return total + error
+        return believed(total + error, error, TOLERATED * abs(total))
 
     def _total(self, loss: Loss, nodes: Array, weights: Array) -> float:
         return self._weighted(nodes, weights * loss((self.body.middle[:, None] + self.frame @ nodes).T))

@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, matrix, vector, whole
 from errorfloor.errors import InputError
-from errorfloor.noise.base import Noise
 from errorfloor.noise.certificate import Certificate
-from errorfloor.noise.dirichlet_sampling import MixtureSampler
 from errorfloor.noise.loss import Loss
+from errorfloor.noise.numerical import NumericalNoise, entropy_of, nonzero, support_of
 from errorfloor.noise.piecewise_bernstein import differentiate, evaluate, mass_matrix, mean_of_basis, product
 from errorfloor.noise.piecewise_cells import (
     control_points,
@@ -31,12 +30,12 @@ from errorfloor.random import Bits
 from errorfloor.support import Support
 
 MOST_DEGREE = 12
-MANY = 4  # dimensions from which cells are not cut up for sampling
+DIMENSIONS = (2, 3)
 ON_ONE_SIDE = 1e-13  # relative: heights that are taken to be zero where a function changes its sign at corners
 
 
 @dataclass(frozen=True, eq=False)
-class Piecewise(Noise):
+class Piecewise(NumericalNoise):
     """Noise with density u²/∫u², u a continuous piecewise polynomial on simplices, zero on their outer boundary.
 
     ``cells`` lists the corners of each simplex, in rising order, as rows of ``vertices``; ``coefficients`` are the
@@ -74,11 +73,11 @@ class Piecewise(Noise):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        if not isinstance(self.region, Support):
-            raise InputError(f"region must be a support, got {type(self.region).__name__}")
         vertices = matrix("vertices", self.vertices)
         cells = matrix("cells", self.cells)
-        m = self.region.dimension
+        m = support_of(self.region).dimension
+        if m not in DIMENSIONS:
+            raise InputError(f"region must have 2 or 3 dimensions, got {m}: use a box or an ellipsoid inside it")
         if vertices.shape[1] != m or cells.shape[1] != m + 1:
             raise InputError(f"vertices need {m} columns and cells {m + 1}, as the region has dimension {m}")
         whole_cells = cells.astype(np.intp)
@@ -95,13 +94,8 @@ class Piecewise(Noise):
             raise InputError(f"coefficients must have one entry for each of {count} control points")
         if coefficients[control_points_on(whole_cells, degree, *outer_facets(whole_cells))].any():
             raise InputError("u must vanish on the outer boundary: a density that jumps there has infinite information")
-        if not coefficients[numbers].any():
-            raise InputError("coefficients are all zero: that is no density")
-        whole_cells.setflags(write=False)
-        object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "cells", whole_cells)
-        object.__setattr__(self, "degree", degree)
-        object.__setattr__(self, "coefficients", coefficients)
+        nonzero(coefficients[numbers])
+        self._set(vertices=vertices, cells=whole_cells, degree=degree, coefficients=coefficients)
 
     @property
     def support(self) -> Support:
@@ -172,56 +166,32 @@ class Piecewise(Noise):
         covariance = np.einsum("c,cij,cik,cjl->kl", weight, second, centered, centered, optimize=True)
         return mean, (covariance + covariance.T) / 2
 
-    @property
-    def mean(self) -> Array:
-        """The mean of w."""
-        return self._moments[0]
-
-    @property
-    def covariance(self) -> Array:
-        """The covariance matrix of w."""
-        return self._moments[1]
-
     @cached_property
     def entropy(self) -> float:
         """By Gauss quadrature of −γ log γ on every cell; good to about six digits."""
         nodes, weights = simplex_rule(self.dimension, self.degree + 8)
         density = (evaluate(self.dimension, self.degree, self._local[:, None], nodes) ** 2) / self._mass
-        logarithm = np.log(np.where(density > 0, density, 1.0))
-        return -float((self._volumes[:, None] * weights * density * logarithm).sum())
-
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Only in one dimension."""
-        self._scalar_only("knots")
-        raise AssertionError("piecewise polynomials on simplices start at dimension 2")
+        return entropy_of(density, self._volumes[:, None] * weights)
 
     @cached_property
     def _locator(self) -> Locator:
         return Locator.of(self._corners)
 
     @cached_property
-    def _sampler(self) -> Sampler | MixtureSampler:
-        kind = Sampler if self.dimension < MANY else MixtureSampler
-        return kind.of(self.vertices, self.cells, self.degree, self._local)
+    def _sampler(self) -> Sampler:
+        return Sampler.of(self.vertices, self.cells, self.degree, self._local)
 
-    def _logpdf(self, w: Array) -> Array:
-        flat = w.reshape(-1, self.dimension)
-        cell, barycentric = self._locator.find(flat)
-        value = evaluate(self.dimension, self.degree, self._local[np.maximum(cell, 0)], np.maximum(barycentric, 0))
-        logarithm = 2 * np.log(np.abs(value)) - math.log(self._mass)
-        outside = np.where(np.isnan(flat).any(axis=1), math.nan, -math.inf)
-        return np.where(cell >= 0, logarithm, outside).reshape(w.shape[:-1])
-
-    def _score(self, w: Array) -> Array:
-        flat = w.reshape(-1, self.dimension)
-        cell, barycentric = self._locator.find(flat)
-        local = self._local[np.maximum(cell, 0)]
-        value = evaluate(self.dimension, self.degree, local, barycentric)
-        partial = differentiate(self.dimension, self.degree, local)
-        slope = evaluate(self.dimension, self.degree - 1, partial, barycentric[:, None])
-        gradient = np.einsum("pa,pak->pk", slope, self._slopes[np.maximum(cell, 0)])
-        return np.where(cell[:, None] >= 0, 2 * gradient / value[:, None], math.nan).reshape(w.shape)
+    def _root(self, w: Array, *, slope: bool) -> tuple[Array, Array, Array | None]:
+        m, degree, size = self.dimension, self.degree, math.sqrt(self._mass)
+        cell, barycentric = self._locator.find(w)
+        inside = cell >= 0
+        cell, barycentric = cell[inside], np.maximum(barycentric[inside], 0)
+        local = self._local[cell]
+        value = evaluate(m, degree, local, barycentric) / size
+        if not slope:
+            return inside, value, None
+        partial = evaluate(m, degree - 1, differentiate(m, degree, local), barycentric[:, None])
+        return inside, value, np.einsum("pa,pak->pk", partial, self._slopes[cell]) / size
 
     def _sample(self, count: int, bits: Bits) -> Array:
         return self._sampler.draw(count, bits)

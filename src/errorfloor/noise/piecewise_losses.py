@@ -5,28 +5,25 @@ corners. Cut along the plane where they agree, the rule misses a kink of size h 
 are halved until the rule agrees with itself on both halves, or the evaluations that are allowed are used up.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass
-from threading import Lock
-from typing import Any
 
 import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise.loss import Loss
+from errorfloor.noise.numerical import NOT_FOUND
 from errorfloor.noise.piecewise_bernstein import exponents, multinomial
 from errorfloor.noise.piecewise_cells import cut, volumes
 from errorfloor.noise.piecewise_quadrature import simplex_rule
+from errorfloor.noise.recent import Recent
 
-MOST_NODES = {1: 200_000, 2: 2_000_000, 3: 2_000_000, 4: 700_000}
+MOST_NODES = {1: 200_000, 2: 2_000_000, 3: 2_000_000}
 SETTLED = 1e-15  # of the whole integral: what a simplex may be off by
 TOLERATED = {1: 1e-6, 2: 1e-5, 3: 1e-3, 4: 1e-2}  # of the whole integral: what all that is not settled may add up to
 STEP = 1e-3  # of an edge, in difference quotients
 JUMP = 1e-3  # a change of slope this large beside the slopes may be a kink
-KEPT = 4  # tables that are kept in memory
-_tables: "OrderedDict[Any, Array]" = OrderedDict()
-_lock = Lock()
+_tables: Recent[Array] = Recent(kept=4)
 
 
 @dataclass(frozen=True)
@@ -46,24 +43,15 @@ def loss_moments(corners: Array, degree: int, loss: Loss) -> Array:
     0.097666666667
     """
     key = (corners.tobytes(), corners.shape, degree, loss.function)
-    with _lock:
-        if key in _tables:
-            _tables.move_to_end(key)
-            return _tables[key]
-    table = _tabulated(corners, degree, loss)
-    with _lock:
-        _tables[key] = table
-        while len(_tables) > KEPT:
-            _tables.popitem(last=False)
-    return table
+    return _tables.find(key, lambda: _tabulated(corners, degree, loss))
 
 
 def _tabulated(corners: Array, degree: int, loss: Loss) -> Array:
     m = corners.shape[2]
-    points = degree // 2 + (4 if m < 4 else 2)
+    points = degree // 2 + 4
     leaves = smooth_parts(corners, loss, points, MOST_NODES[m])
     if not leaves.error <= TOLERATED[m]:
-        raise ConvergenceError("the mean of this loss was not found: it is not continuous, or not finite")
+        raise ConvergenceError(NOT_FOUND)
     nodes, weights = simplex_rule(m, points)
     lattice = exponents(m, degree)
     out = np.zeros((len(corners), len(lattice)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.noise.alias import Alias
 from errorfloor.noise.base import rejection
 from errorfloor.noise.piecewise_bernstein import evaluate, halves, mass_matrix
 from errorfloor.noise.piecewise_cells import gradients, outer_facets, volumes
@@ -33,8 +34,7 @@ class Sampler:
     part: Array  # barycentric corners of each part in its cell
     upper: Array  # bound of u² on each part
     lower: Array  # below this u² certainly lies above
-    threshold: Array
-    alias: Array
+    alias: Alias
     keep_off: Array  # least barycentric coordinates, so that rounding leads no draw over the edge
 
     @classmethod
@@ -43,18 +43,16 @@ class Sampler:
         corners = vertices[cells]
         cell, part, values = _subdivided(corners, degree, coefficients)
         volume = volumes(np.einsum("pij,pjk->pik", part, corners[cell]))
-        # weights of few bits, rounded up: another machine's last bit changes neither the table nor a draw
-        mantissa, power = np.frexp(volume * np.abs(values).max(axis=1) ** 2 * SAFE)
-        weight = np.ldexp(np.ceil(mantissa * 2**24) / 2**24, power)
+        weight = volume * np.abs(values).max(axis=1) ** 2 * SAFE
         live = weight > 0
-        cell, part, values, volume, weight = (a[live] for a in (cell, part, values, volume, weight))
+        cell, part, values, volume = (a[live] for a in (cell, part, values, volume))
+        alias, weight = Alias.coarsely(weight[live])
         lower = np.where((values > 0).all(axis=1) | (values < 0).all(axis=1), np.abs(values).min(axis=1), 0.0) ** 2
-        threshold, alias = alias_table(weight)
         keep_off = np.zeros(cells.shape)
         which, opposite = outer_facets(cells)
         reach = MARGIN * float(np.abs(vertices).max())
         keep_off[which, opposite] = reach * np.linalg.norm(gradients(corners)[which, opposite], axis=1)
-        return cls(degree, corners, coefficients, cell, part, weight / volume, lower / SAFE, threshold, alias, keep_off)
+        return cls(degree, corners, coefficients, cell, part, weight / volume, lower / SAFE, alias, keep_off)
 
     def draw(self, count: int, bits: Bits) -> Array:
         """Give ``count`` points."""
@@ -62,9 +60,7 @@ class Sampler:
 
     def _propose(self, batch: int, lanes: Bits) -> tuple[Array, Array]:
         m = self.corners.shape[2]
-        place = lanes.uniform(batch) * len(self.cell)
-        chosen = np.minimum(place.astype(np.intp), len(self.cell) - 1)
-        chosen = np.where(lanes.uniform(batch) <= self.threshold[chosen], chosen, self.alias[chosen])
+        chosen = self.alias.draw(lanes, batch)
         ends = np.stack([np.zeros(batch), *(lanes.uniform(batch) for _ in range(m)), np.ones(batch)])
         inner = np.diff(np.sort(ends, axis=0), axis=0)
         height = lanes.uniform(batch) * self.upper[chosen]
@@ -86,28 +82,6 @@ class Sampler:
         value = evaluate(size - 1, self.degree, self.coefficients[cell[open_]], barycentric[open_])
         kept[open_] = height[open_] < value**2
         return points, kept & (barycentric >= self.keep_off[cell]).all(axis=1)
-
-
-def alias_table(weight: Array) -> tuple[Array, Array]:
-    """Walker's table: stay at a uniformly chosen place with the chance ``threshold``, else go to ``alias``.
-
-    >>> threshold, alias = alias_table(np.array([1.0, 3.0]))
-    >>> threshold.tolist(), alias.tolist()
-    ([0.5, 1.0], [1, 1])
-    """
-    count = len(weight)
-    threshold = weight * (count / weight.sum())
-    alias = np.arange(count)
-    small = [int(i) for i in np.flatnonzero(threshold < 1)]
-    large = [int(i) for i in np.flatnonzero(threshold >= 1)]
-    while small and large:
-        low, high = small.pop(), large[-1]
-        alias[low] = high
-        threshold[high] -= 1 - threshold[low]
-        if threshold[high] < 1:
-            small.append(large.pop())
-    threshold[small + large] = 1.0
-    return threshold, alias
 
 
 def _subdivided(corners: Array, degree: int, coefficients: Array) -> tuple[Array, Array, Array]:

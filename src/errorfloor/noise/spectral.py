@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, numbers, vector, whole
 from errorfloor.errors import ConvergenceError, InputError
-from errorfloor.noise.base import Noise, rejection
+from errorfloor.noise.base import rejection
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.loss import Loss
+from errorfloor.noise.numerical import NOT_FOUND, NumericalNoise, believed, nonzero, support_of
 from errorfloor.noise.spectral_axis import Axis, along, gauss, legendre
 from errorfloor.noise.spectral_cells import Staircase
 from errorfloor.noise.spectral_losses import mean_absolute, plane_rule
@@ -30,7 +31,7 @@ BATCH = 1 << 22  # numbers held at once while many points are evaluated
 
 
 @dataclass(frozen=True, eq=False)
-class Spectral(Noise):
+class Spectral(NumericalNoise):
     """Noise with density u²/∫u², u = Σ c_{ab…} φ_a(w₁)φ_b(w₂)…, φ the conforming polynomials between ``breaks``.
 
     ``coefficients`` has one axis a coordinate; ``degrees`` and ``breaks`` have one entry a coordinate. ``region`` is
@@ -69,17 +70,13 @@ class Spectral(Noise):
             raise InputError("breaks, degrees and the axes of coefficients must be as many")
         if any(len(piece) < 2 or not (np.diff(piece) > 0).all() for piece in breaks):
             raise InputError("breaks must rise from one end of each coordinate to the other")
-        object.__setattr__(self, "breaks", breaks)
-        object.__setattr__(self, "degrees", degrees)
+        self._set(breaks=breaks, degrees=degrees)
         wanted = tuple(axis.size for axis in self.axes)
         if coefficients.shape != wanted:
             raise InputError(f"coefficients must have the shape {wanted}, got {coefficients.shape}")
-        if not np.isfinite(coefficients).all() or not coefficients.any():
-            raise InputError("coefficients must be finite, and not all zero")
-        coefficients.setflags(write=False)
-        object.__setattr__(self, "coefficients", coefficients)
-        if self.region is not None and not isinstance(self.region, Support):
-            raise InputError(f"region must be a support, got {type(self.region).__name__}")
+        self._set(coefficients=nonzero(coefficients))
+        if self.region is not None:
+            support_of(self.region)
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
@@ -132,7 +129,7 @@ class Spectral(Noise):
 
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
-        """Mean and second moments about the box's centre, which keeps digits when it is far out."""
+        """Mean and covariance; both are computed about the box's centre, which keeps digits when it is far out."""
         m, c = self.dimension, self._unit
         first = [
             axis.weighted(lambda x, z=z: x - z)  # type: ignore[misc]
@@ -145,18 +142,7 @@ class Spectral(Noise):
             second[i, i] = self._form(c, {i: square})
             for j in range(i):
                 second[i, j] = second[j, i] = self._form(c, {i: first[i], j: first[j]})
-        return mean, second
-
-    @property
-    def mean(self) -> Array:
-        """∫w u², exact but for rounding."""
-        return np.asarray(self._centers + self._moments[0])
-
-    @property
-    def covariance(self) -> Array:
-        """∫(w − mean)(w − mean)ᵀu², exact but for rounding."""
-        mean, second = self._moments
-        return np.asarray(second - np.outer(mean, mean))
+        return np.asarray(self._centers + mean), np.asarray(second - np.outer(mean, mean))
 
     @cached_property
     def entropy(self) -> float:
@@ -198,9 +184,7 @@ class Spectral(Noise):
             return self._integral(integrand, 1e-12, most=200_000)
         except ConvergenceError:  # a loss with kinks is not for products of rules
             points, weighted, error = plane_rule((self.axes[0], self.axes[1]), loss)
-        if not error <= 1e-6:
-            raise ConvergenceError("the mean of this loss was not found: it is not continuous, or not finite")
-        return float(weighted @ self._evaluate(points) ** 2)
+        return believed(float(weighted @ self._evaluate(points) ** 2), error, 1e-6)
 
     def _by_halving(self, function: Callable[[Array], Array]) -> float:
         """In one dimension: ∫f u², pieces halved until a rule on each agrees with the rules on its halves."""
@@ -224,7 +208,7 @@ class Spectral(Noise):
             if settled.all():
                 return total
             a, b = (np.concatenate([x[~settled], y[~settled]]) for x, y in ((a, middle), (middle, b)))
-        raise ConvergenceError("the mean of this loss was not found: it is not continuous, or not finite")
+        raise ConvergenceError(NOT_FOUND)
 
     def _integral(
         self,
@@ -322,24 +306,11 @@ class Spectral(Noise):
             out[chosen] = value.reshape(len(chosen))
         return out
 
-    def _inside(self, w: Array) -> Array:
-        return np.asarray(((w >= self.box.low) & (w <= self.box.high)).all(axis=-1))
-
-    def _logpdf(self, w: Array) -> Array:
-        flat = w.reshape(-1, self.dimension)
-        inside = self._inside(flat)
-        value = np.where(np.isnan(flat).any(axis=-1), math.nan, -math.inf)
-        value[inside] = 2 * np.log(np.abs(self._evaluate(flat[inside])))
-        return value.reshape(w.shape[:-1])
-
-    def _score(self, w: Array) -> Array:
-        flat = w.reshape(-1, self.dimension)
-        inside = self._inside(flat)
-        value = np.full(flat.shape, math.nan)
-        u = self._evaluate(flat[inside])
-        for i in range(self.dimension):
-            value[inside, i] = 2 * self._evaluate(flat[inside], slope=i) / u
-        return value.reshape(w.shape)
+    def _root(self, w: Array, *, slope: bool) -> tuple[Array, Array, Array | None]:
+        inside = np.asarray(((w >= self.box.low) & (w <= self.box.high)).all(axis=-1))
+        u = self._evaluate(w[inside])
+        gradient = [self._evaluate(w[inside], slope=i) for i in range(self.dimension)] if slope else None
+        return inside, u, None if gradient is None else np.stack(gradient, axis=1)
 
     @cached_property
     def _cumulative(self) -> tuple[Array, Array]:

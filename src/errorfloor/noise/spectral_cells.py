@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.noise.alias import Alias
 from errorfloor.noise.spectral_axis import Axis, along
 from errorfloor.random import Bits
-from errorfloor.random.bits import Words
 
 CELLS = {1: 2048, 2: 320, 3: 48, 4: 20}  # steps of a staircase along each axis
 
@@ -24,7 +24,7 @@ CELLS = {1: 2048, 2: 320, 3: 48, 4: 20}  # steps of a staircase along each axis
 class Staircase:
     """Cells along the axes with numbers above and below |u| on each; a cell is drawn in proportion to above²·volume."""
 
-    alias: "Alias"
+    alias: Alias
     edges: tuple[Array, ...]
     above: Array
     below: Array
@@ -78,50 +78,6 @@ def _curvature(axes: tuple[Axis, ...], c: Array, i: int) -> Array:
         excess *= more
     largest = np.abs(np.moveaxis(c, i, 0)).reshape(c.shape[i], -1).max(axis=1)
     return np.asarray(largest.reshape(axes[i].pieces, -1).max(axis=1) * excess)
-
-
-@dataclass(frozen=True, eq=False)
-class Alias:
-    """Walker and Vose's table: index k with a probability proportional to ``weights``, in constant time.
-
-    >>> Alias.of(np.array([1.0, 3.0])).threshold
-    array([0.5, 1. ])
-    """
-
-    threshold: Array
-    other: Array
-
-    @classmethod
-    def of(cls, weights: Array) -> "Alias":
-        """Build the table."""
-        count = weights.size
-        share = weights * (count / weights.sum())
-        threshold, other = np.ones(count), np.arange(count)
-        below, above = list(np.flatnonzero(share < 1)), list(np.flatnonzero(share >= 1))
-        while below and above:
-            small, large = below.pop(), above[-1]
-            threshold[small], other[small] = share[small], large
-            share[large] -= 1 - share[small]
-            if share[large] < 1:
-                below.append(above.pop())
-        return cls(threshold, other)
-
-    def draw(self, bits: Bits, count: int) -> Array:
-        """Draw ``count`` indices with two words each."""
-        first = scaled(bits.words(count), self.threshold.size)
-        return np.where(bits.uniform(count) <= self.threshold[first], first, self.other[first])
-
-
-def scaled(words: Words, count: int) -> Array:
-    """⌊word·count/2⁶⁴⌋ without a wider type, for count < 2³².
-
-    >>> scaled(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64), 10).tolist()
-    [0, 5, 9]
-    """
-    factor, half = np.uint64(count), np.uint64(32)
-    low = (words & np.uint64(2**32 - 1)) * factor
-    high = (words >> half) * factor
-    return ((high + (low >> half)) >> half).astype(np.intp)
 
 
 def chebyshev_grid(degree: int, factor: int) -> tuple[Array, float]:

@@ -1,9 +1,6 @@
 """Means of losses with kinks under the square of a tensor of polynomials: split where they are not smooth."""
 
 import math
-from collections import OrderedDict
-from threading import Lock
-from typing import Any
 
 import numpy as np
 
@@ -12,15 +9,14 @@ from errorfloor.noise.loss import Loss
 from errorfloor.noise.piecewise_cells import volumes
 from errorfloor.noise.piecewise_losses import smooth_parts
 from errorfloor.noise.piecewise_quadrature import simplex_rule
+from errorfloor.noise.recent import Recent
 from errorfloor.noise.spectral_axis import Axis, along, gauss
 
 POINTS = 10  # of a rule on a triangle, along each of its directions
 SHORT = 6  # degrees for which one of the squares that are cut into triangles will do
 MOST_NODES = 600_000
 MOST_OUTER = 400_000  # lines along which |direction·w + offset| is integrated
-KEPT = 2
-_rules: "OrderedDict[Any, tuple[Array, Array, float]]" = OrderedDict()
-_lock = Lock()
+_rules: Recent[tuple[Array, Array, float]] = Recent(kept=2)
 
 
 def mean_absolute(axes: tuple[Axis, ...], unit: Array, direction: Array, offset: float) -> tuple[float, float]:
@@ -96,22 +92,17 @@ def plane_rule(axes: tuple[Axis, Axis], loss: Loss) -> tuple[Array, Array, float
     2.666666666667
     """
     key = (*(axis.breaks.tobytes() for axis in axes), *(axis.degree for axis in axes), loss.function)
-    with _lock:
-        if key in _rules:
-            _rules.move_to_end(key)
-            return _rules[key]
+    return _rules.find(key, lambda: _plane_rule(axes, loss))
+
+
+def _plane_rule(axes: tuple[Axis, Axis], loss: Loss) -> tuple[Array, Array, float]:
     corners = _triangles(axes)
     leaves = smooth_parts(corners, loss, POINTS, MOST_NODES)
     nodes, weights = simplex_rule(2, POINTS)
     where = np.einsum("pij,pjk->pik", leaves.part, corners[leaves.cell])
     points = np.einsum("qi,pik->pqk", nodes, where)
     weighted = volumes(where)[:, None] * weights * np.asarray(loss(points))
-    rule = points.reshape(-1, 2), weighted.reshape(-1), leaves.error
-    with _lock:
-        _rules[key] = rule
-        while len(_rules) > KEPT:
-            _rules.popitem(last=False)
-    return rule
+    return points.reshape(-1, 2), weighted.reshape(-1), leaves.error
 
 
 def _triangles(axes: tuple[Axis, Axis]) -> Array:

@@ -98,7 +98,7 @@ def misfit(mesh: Mesh, degree: int, local: Array, source: Array, source_degree: 
     )
     of_itself = np.einsum("cab,cai,ij,cbj->c", metric, extra, mass_matrix(m, high), extra, optimize=True)
     whole = misfit_squared + 2 * of_flux / math.factorial(m) + volume * (of_itself - 2 * of_gradient)
-    return np.minimum(plain**2, np.clip(whole, 0, None))
+    return np.asarray(np.minimum(plain**2, np.clip(whole, 0, None)))
 
 
 @lru_cache(maxsize=16)
