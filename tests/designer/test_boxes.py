@@ -161,18 +161,13 @@ def test_units_of_the_coordinates_change_nothing():
     assert scaled.gap == pytest.approx(plain.gap, rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    "support",
-    [ef.Ball(4, 1.0), ef.Ellipsoid(np.diag([1.0, 2, 3, 4]))],
-)
-def test_ellipsoids_in_four_dimensions_are_bracketed(support):
-    K = np.diag([1.0, 2.0, 1.0, 1.0])
-    for quality in ({}, {"loss_weight": 5.0}):
-        noise = ef.design(support, sensitivity=K, **quality)
-        assert 0 < noise.certificate.lower_bound < noise.certificate.value
-        assert support.contains(noise.sample(500, rng=1)).all()
-        value = float(np.trace(K @ noise.information)) + quality.get("loss_weight", 0) * noise.expected_loss()
-        assert noise.certificate.value == pytest.approx(value, rel=1e-9)
+def test_an_ellipsoid_in_four_dimensions_is_bracketed():
+    support, K = ef.Ellipsoid(np.diag([1.0, 2, 3, 4])), np.diag([1.0, 2.0, 1.0, 1.0])
+    noise = ef.design(support, sensitivity=K, loss_weight=5.0)
+    assert 0 < noise.certificate.lower_bound < noise.certificate.value
+    assert support.contains(noise.sample(500, rng=1)).all()
+    value = float(np.trace(K @ noise.information)) + 5 * noise.expected_loss()
+    assert noise.certificate.value == pytest.approx(value, rel=1e-9)
 
 
 def test_a_box_solution_is_a_single_tensor_of_polynomials():

@@ -225,4 +225,5 @@ def test_a_given_loss_that_is_not_even_draws_the_slice_off_the_centre(support):
     line = ef.Reals(1) if reach is None else ef.Interval(-reach, reach)
     through = ef.design(line, loss_weight=100.0).certificate.value  # of the slice through the least loss
     assert certificate.value <= through * (1 + 1e-6)
-    assert certificate.value >= through * (1 - 1e-9)
+    if not isinstance(support, ef.Ball):  # in a disc a longer chord may be worth a little more loss
+        assert certificate.value >= through * (1 - 1e-9)

@@ -11,6 +11,7 @@ from errorfloor.designer.elements.assembly import Space
 from errorfloor.designer.elements.flux import _inner_flux, reference
 from errorfloor.designer.elements.ground_state import ground_state
 from errorfloor.designer.meshes.isotropic import Isotropic
+from errorfloor.designer.meshes.polyhedra import Polyhedra
 from errorfloor.designer.meshes.region import bounded_region
 from errorfloor.noise import Loss
 from errorfloor.noise.piecewise_bernstein import exponents, mass_matrix, product
@@ -70,6 +71,26 @@ def test_inner_fluxes_have_the_divergence_that_is_left_and_do_not_leave(m, low, 
     lower = np.linalg.lstsq(raised(np.eye(len(exponents(m, low))), m, low, high).T, polynomial, rcond=None)
     assert lower[1].sum() < 1e-16 * np.abs(f).max()
     assert np.abs(table.facets @ flux).max() < 1e-13 * np.abs(flux).max()
+
+
+def test_pieces_of_a_polyhedron_meet_face_to_face_and_lie_on_one_side_of_each_plane():
+    generator = np.random.default_rng(2)
+    for _ in range(5):
+        body = Polytope(vertices=generator.normal(size=(9, 3)))
+        A, b = body.half_spaces
+        planes = np.linalg.qr(generator.normal(size=(3, 3)))[0]
+        pieces = Polyhedra.of(A, b, body.facets.center + body.facets.size * body.facets.corners)
+        whole = pieces.mesh().volumes.sum()
+        for plane in planes:
+            pieces = pieces.cut_along(plane)
+        mesh = pieces.mesh()
+        assert mesh.volumes.sum() == pytest.approx(whole, rel=1e-12)
+        heights = mesh.corners @ planes.T
+        assert not ((heights.max(axis=1) > 1e-9) & (heights.min(axis=1) < -1e-9)).any()
+        cell, opposite = mesh.outer
+        for c, o in zip(cell, opposite, strict=True):  # an outer facet lies in the boundary: no facet hangs inside
+            face = np.delete(mesh.corners[c], o, axis=0)
+            assert (np.abs(face @ A.T - b) < 1e-9).all(axis=0).any()
 
 
 def test_factors_of_a_weight_nearby_give_the_same_state():

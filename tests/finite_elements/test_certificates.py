@@ -150,7 +150,7 @@ def test_box_around_the_support_bounds_the_second_level():
 def test_lower_bounds_stay_below_richer_trial_functions(design):
     assert 0 < design.lower_bound <= design.value
     assert design.gap < 1e-3
-    assert "lower bound" in design.method
+    assert "lower bound" in design.proof
 
 
 def test_shifted_and_stretched_ellipses_are_bounded_by_inclusion():
@@ -167,7 +167,7 @@ def test_shifted_and_stretched_ellipses_are_bounded_by_inclusion():
 def test_absolute_loss_in_an_ellipse_is_certified_by_a_polygon_around_it():
     found = ground_state(Ball(2, 1.0, [0.2, 0.1]), np.eye(2), Loss.parse("absolute", 2), 10.0)
     assert 0 < found.gap < 2e-3
-    assert "around the ellipsoid" in found.method
+    assert "around the ellipsoid" in found.proof
 
 
 def test_without_certify_no_bound_is_claimed():

@@ -9,7 +9,7 @@ import pytest
 from errorfloor.errors import InputError
 from errorfloor.noise import BesselBall, EllipsoidPolynomial, Piecewise, from_dict
 from errorfloor.noise.piecewise_cells import cut, volumes
-from errorfloor.support import Ball, Polygon
+from errorfloor.support import Ball, Polygon, Polytope
 
 TRIANGLE = Polygon([[0, 0], [1, 0], [0, 1]])
 BUMP = [0.0] * 9 + [1.0]  # u ∝ x y (1 − x − y)
@@ -149,3 +149,9 @@ def test_piecewise_noise_refuses_what_is_no_density(change, message):
 def test_polynomial_noise_refuses_what_is_no_density(arguments, message):
     with pytest.raises(InputError, match=message):
         EllipsoidPolynomial(*arguments)
+
+
+def test_a_document_of_piecewise_noise_in_four_dimensions_is_refused_with_advice():
+    corners = np.vstack([np.zeros(4), np.eye(4)])
+    with pytest.raises(InputError, match="2 or 3 dimensions, got 4: use a box or an ellipsoid inside it"):
+        Piecewise(Polytope(vertices=corners), corners, [[0, 1, 2, 3, 4]], 5, np.ones(126))

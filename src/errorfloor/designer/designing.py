@@ -7,8 +7,7 @@ from errorfloor.blas import one_thread
 from errorfloor.designer.closed_forms.certified import closed_form
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.problem import Problem
-from errorfloor.designer.stretch import check_stretch
-from errorfloor.designer.well_posed import check_well_posed
+from errorfloor.designer.well_posed import check_stretch, check_well_posed
 from errorfloor.errors import InputError
 from errorfloor.noise import Noise
 from errorfloor.support import Support

@@ -13,8 +13,7 @@ from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.progress import ProgressBar
-from errorfloor.designer.stretch import check_stretch
-from errorfloor.designer.well_posed import check_well_posed
+from errorfloor.designer.well_posed import check_stretch, check_well_posed
 from errorfloor.errors import InputError
 from errorfloor.noise import Loss, Noise
 from errorfloor.support import Support

@@ -7,8 +7,8 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.boxes.potential import is_diagonal_matrix
+from errorfloor.designer.given_losses import is_smooth
 from errorfloor.designer.ground_state import GroundState, Progress
-from errorfloor.designer.well_posed import is_smooth
 from errorfloor.errors import InputError
 from errorfloor.noise import Loss
 from errorfloor.support import Ball, Ellipsoid, HalfLine, Interval, Polytope, Reals, Support

@@ -1,15 +1,18 @@
-"""Problems without a solution, or with a loss that cannot be used, are refused before a solver is lost in them."""
+"""Problems without a solution, or with answers that nearly depend on one another, are refused before a solver runs."""
+
+import math
 
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.designer.corners import corners
 from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.problem import Problem
 from errorfloor.errors import IllPosedError, InputError
-from errorfloor.noise import Loss
-from errorfloor.noise.spectral_axis import gauss, legendre
-from errorfloor.support import Ball, Ellipsoid, Support
+from errorfloor.support import Ball, Ellipsoid, Polygon, Polytope
+
+MOST = 300.0  # times as long as wide: beyond, meshes and polynomials take minutes and gigabytes, or fail
+ADVISED = 100.0
+HIDDEN = 1e7  # beyond, rounding decides
 
 
 def check_well_posed(problem: Problem) -> None:
@@ -20,6 +23,8 @@ def check_well_posed(problem: Problem) -> None:
     if loss is None:
         return
     if loss.function is not None:
+        from errorfloor.designer.given_losses import check_coercive, check_convex
+
         check_convex(loss, support)
         check_coercive(loss, support)
     if problem.max_loss is not None:
@@ -31,86 +36,53 @@ def check_well_posed(problem: Problem) -> None:
             )
 
 
-def check_convex(loss: Loss, support: Support) -> None:
-    """Refuse a given loss that is infinite, or not convex, at points of the support.
+def check_stretch(problem: Problem) -> None:
+    """Refuse a query of full rank whose answers tell nearly the same, on a support that is not made for that.
 
-    Points are drawn from a fixed sequence, so the same loss is always judged alike; a violation between them goes
-    unseen, and costs optimality, never the stated information.
-    """
-    if loss.function is None:
-        return
-    generator = np.random.default_rng(20)
-    low, high = support.bounding_box
-    reach = 1.0 + float(np.abs(np.concatenate([low[np.isfinite(low)], high[np.isfinite(high)], [0.0]])).max())
-    for size in (1.0, 10.0, 0.1):
-        bottom = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0) - size * reach)
-        top = np.where(np.isfinite(high), high, np.where(np.isfinite(low), low, 0.0) + size * reach)
-        points = bottom + (top - bottom) * generator.random((4000, support.dimension))
-        points = points[np.atleast_1d(support.contains(points[..., 0] if support.dimension == 1 else points))]
-        points = np.concatenate([points, _extremes(support)])
-        values = loss(points)
-        if not np.isfinite(values).all():
-            raise InputError(
-                f"loss must be finite on the support, but is {values[~np.isfinite(values)][0]} at "
-                f"{np.array2string(points[~np.isfinite(values)][0], precision=6)}"
-            )
-        half = len(points) // 2
-        first, second = points[:half], points[half : 2 * half]
-        middle = loss((first + second) / 2)
-        excess = middle - (loss(first) + loss(second)) / 2
-        scale = np.maximum(np.abs(loss(first)), np.abs(loss(second))) + 1e-300
-        if (excess > 1e-9 * scale).any():
-            k = int(np.argmax(excess / scale))
-            raise InputError(
-                f"loss must be convex, but half-way between {np.array2string(first[k], precision=4)} and "
-                f"{np.array2string(second[k], precision=4)} it lies above the mean of its values there"
-            )
-
-
-def is_smooth(loss: Loss, support: Support) -> bool:
-    """Tell whether polynomials of degree 24 resolve a loss along segments through the support, from a fixed sequence.
+    In the coordinates K^(−½)w, in which all directions count alike, the support is stretched along the direction that
+    the query hardly sees. Both have to be large: how much longer than wide the support is there, and √cond of the
+    correlations K_ij/√(K_ii K_jj), which do not depend on units.
 
     >>> from errorfloor.support import Box
-    >>> square = Box([-1, -1], [1, 1])
-    >>> is_smooth(Loss(None, lambda w: np.exp(w).sum(axis=-1)), square)
-    True
-    >>> is_smooth(Loss(None, lambda w: np.abs(w).max(axis=-1)), square)
-    False
+    >>> check_stretch(Problem.parse(Box([0, 0], [1, 1]), [[1, 1], [1, 1.001]], None, None, None, None))
+    Traceback (most recent call last):
+    errorfloor.errors.InputError: the answers nearly depend on one another: ...
     """
-    generator = np.random.default_rng(21)
-    low, high = (np.clip(end, -3.0, 3.0) if not support.is_bounded else end for end in support.bounding_box)
-    points = low + (high - low) * generator.random((2000, support.dimension))
-    points = points[np.atleast_1d(support.contains(points))]
-    nodes, weights = gauss(25)
-    ends = points[: 2 * (len(points) // 2)].reshape(2, -1, support.dimension)[:, :60]
-    places = ends[0][:, None] + (ends[1] - ends[0])[:, None] * ((nodes + 1) / 2)[:, None]
-    values = np.asarray(loss(places))
-    coefficients = np.abs((values * weights) @ legendre(nodes, 24))
-    return bool((coefficients[:, -3:].max(axis=1) <= 1e-7 * np.abs(values).max(axis=1)).all())
-
-
-def _extremes(support: Support) -> Array:
-    """Points of the boundary of a bounded support: where a loss is infinite, it often is so first."""
-    if not support.is_bounded:
-        return np.zeros((0, support.dimension))
-    if isinstance(support, (Ball, Ellipsoid)):
-        reach = np.linalg.cholesky(support.shape)
-        return np.concatenate([support.middle + reach.T, support.middle - reach.T]) * (1 - 1e-15)
-    return corners(support)
-
-
-def check_coercive(loss: Loss, support: Support) -> None:
-    """Refuse a given loss that does not grow along an unbounded support."""
-    if loss.function is None or support.is_bounded:
+    K = problem.sensitivity
+    size = np.sqrt(np.diag(K))
+    related, level = _root_condition(K / np.outer(size, size))
+    across = np.linalg.inv(_extent(problem))
+    stretched, _ = _root_condition(across @ K @ across.T)
+    if min(related, stretched) <= MOST:
         return
-    low, high = support.bounding_box
-    base = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0))
-    for i in range(support.dimension):
-        for sign, end in ((-1.0, low[i]), (1.0, high[i])):
-            far = base.copy()
-            far[i] = base[i] + sign * 1e6
-            inside = support.contains(float(far[0]) if support.dimension == 1 else far)
-            if not np.isfinite(end) and inside and not loss(far) > loss(base):
-                raise IllPosedError(
-                    "loss does not grow towards infinity along the support: noise of infinite variance is optimal"
-                )
+    share = float(f"{1.1 * level / ADVISED**2:.1e}")
+    times = f"{stretched:.2g}" if stretched < HIDDEN else f"more than {HIDDEN:g}"
+    raise InputError(
+        f"the answers nearly depend on one another: as the query sees it, the support is {times} times as long as it "
+        f"is wide, and designs are computed for up to {MOST:g} times. Leave out an answer that the others tell; or "
+        f"make it depend on them exactly; or pass sensitivity=K + {share:g}·diag(K) with K = C Cᵀ: noise for that "
+        f"protects these answers too, and costs little more"
+    )
+
+
+def _root_condition(matrix: Array) -> tuple[float, float]:
+    """Give √cond of a positive definite matrix, infinite where rounding hides the least eigenvalue; and the largest."""
+    values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+    least = values[0] if values[0] > len(values) * np.finfo(float).eps * values[-1] else 0.0
+    return (math.sqrt(values[-1] / least) if least > 0 else math.inf), float(values[-1])
+
+
+def _extent(problem: Problem) -> Array:
+    """A matrix that takes the unit ball to about the shape of the support; of an unbounded one, to that of the loss."""
+    support = problem.support
+    if isinstance(support, (Ball, Ellipsoid)):
+        return np.linalg.cholesky(support.shape)
+    if support.is_bounded and isinstance(support, (Polygon, Polytope)):
+        corners = support.vertices if isinstance(support, Polygon) else support.facets.corners
+        return np.linalg.cholesky(np.cov(np.asarray(corners).T))
+    if support.is_bounded:
+        low, high = support.bounding_box
+        return np.diag((np.asarray(high) - np.asarray(low)) / 2)
+    if problem.loss is not None and problem.loss.weight is not None:
+        return np.linalg.inv(np.linalg.cholesky(problem.loss.weight)).T
+    return np.eye(support.dimension)

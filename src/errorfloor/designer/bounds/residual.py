@@ -20,6 +20,7 @@ APART = 1.005  # the ν/μ that will do; a better one gains little
 FINER = (3.0, 6.0, 12.0, 40.0, 160.0)  # times what is to be bounded: what (π/h)² is made to be
 CEILING = 3.0  # times μ: how far levels in a box are followed
 LOOKED_AT = 1.4  # times μ: where the potential is above it elements look at nothing
+HOPEFUL = 2.5  # times μ: what bounds from a mesh must be able to reach for elements to be tried
 FLAT = 0.3  # times μ: a potential that varies less is replaced by its least value
 MOST_CELLS = {2: 30_000, 3: 12_000}
 ROUNDING = 1e-10  # what the bound is lowered by for rounding
@@ -60,7 +61,8 @@ def proved_bound(
         if value > 0.99 * quotient:
             return direct
     outside = weight * region.outside if weight else math.inf
-    first = min(outside, _by_elements(problem, region.coarse, weight, quotient, FINER[-1], 0)[0])
+    mesh = _refined(problem, region.coarse, weight, quotient, FINER[-1])
+    first = min(outside, _from_elements(problem, mesh, weight, quotient, 0))
     box = level_in_box(problem, weight, reach, CEILING * quotient, 0)
     others = [
         Bound(first * (1 - ROUNDING), "lower bound by Crouzeix–Raviart elements"),
@@ -79,11 +81,11 @@ def second_eigenvalue(
     for finer in FINER:
         if best > APART * quotient:
             break
-        found, finest = _by_elements(problem, mesh, weight, quotient, finer, 1)
-        if len(finest.cells) == len(mesh.cells):
-            break
-        mesh = finest
-        best, how = max(best, min(outside, found)), "Crouzeix–Raviart elements"
+        finest = _refined(problem, mesh, weight, quotient, finer)
+        if len(finest.cells) > len(mesh.cells) or finer == FINER[0]:
+            mesh = finest
+            found = min(outside, _from_elements(problem, mesh, weight, quotient, 1))
+            best, how = max((best, how), (found, "Crouzeix–Raviart elements"))
     return best, how
 
 
@@ -94,26 +96,24 @@ def least_potential(problem: Isotropic, mesh: Mesh, weight: float) -> Array:
     return np.asarray((weight * problem.potential(mesh)).min(axis=1).clip(min=0.0))
 
 
-def _by_elements(
-    problem: Isotropic, mesh: Mesh, weight: float, quotient: float, finer: float, which: int
-) -> tuple[float, Mesh]:
-    """A lower bound of the least (0) or second (1) eigenvalue, and the mesh that it was found on.
-
-    The mesh is refined where V is low until (π/h)² is so many times the quotient, or there are too many cells.
-    """
-    ceiling = LOOKED_AT * quotient
+def _refined(problem: Isotropic, mesh: Mesh, weight: float, quotient: float, finer: float) -> Mesh:
+    """Refine where V is low until (π/h)² is so many times the quotient, or there are too many cells."""
     while True:
-        least = least_potential(problem, mesh, weight)
-        low = least < ceiling
+        low = least_potential(problem, mesh, weight) < LOOKED_AT * quotient
         coarse = low & ((math.pi / mesh.diameters) ** 2 < finer * quotient)
         if not coarse.any() or low.sum() > MOST_CELLS[problem.dimension]:
-            break
+            return mesh
         mesh = mesh.refined(coarse)
-    if not low.any():
-        return ceiling, mesh
+
+
+def _from_elements(problem: Isotropic, mesh: Mesh, weight: float, quotient: float, which: int) -> float:
+    """A lower bound of the least (0) or second (1) eigenvalue; 0 where the mesh is too coarse to tell anything."""
+    least, ceiling = least_potential(problem, mesh, weight), LOOKED_AT * quotient
     floor = float(least.min())
     if float(least.max()) - floor < FLAT * quotient:  # then its least value serves as well, and costs nothing else
-        return floor + eigenvalue_bound(mesh, np.zeros(len(least)), which), mesh
-    if greatest_bound(mesh, low) < 2.5 * quotient:
-        return 0.0, mesh  # too coarse to tell anything
-    return eigenvalue_bound(mesh, least, which, ceiling), mesh
+        return floor + eigenvalue_bound(mesh, np.zeros(len(least)), which)
+    if not (least < ceiling).any():
+        return ceiling
+    if greatest_bound(mesh, least < ceiling) < HOPEFUL * quotient:
+        return 0.0
+    return eigenvalue_bound(mesh, least, which, ceiling)

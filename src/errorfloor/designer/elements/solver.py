@@ -25,7 +25,7 @@ from errorfloor.support import Reals
 
 ROUGH = {2: 1e-2, 3: 0.15}  # relative residuals at which the extent of the ground state is known
 USEFUL = 1e-2  # a relative residual above this is no solution
-GIVEN = {2: 1e-5, 3: 6e-4}  # relative residuals that do for a given loss, which elements interpolate
+GIVEN = {2: 1e-6, 3: 3e-4}  # relative residuals that do for a given loss, which elements interpolate
 
 
 class Solver:

@@ -10,6 +10,7 @@ from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.kinks import cut_along
 from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.designer.meshes.polygons import angles, graded, polygon_mesh
+from errorfloor.designer.meshes.polyhedra import Polyhedra
 from errorfloor.designer.meshes.polytopes import polytope_mesh
 from errorfloor.support import Polygon, Polytope, Support
 
@@ -39,7 +40,7 @@ def bounded_region(problem: Isotropic) -> Region:
     if problem.dimension == 2:
         middle = corners - corners.mean(axis=0)
         return planar_region(problem, corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))])
-    coarse = aligned(problem, polytope_mesh(*moved.half_spaces, corners))
+    coarse = spatial_mesh(problem, *moved.half_spaces, corners)
     return Region(coarse, coarse.refined_to(0.7 * float(coarse.volumes.sum()) ** (1 / 3)))
 
 
@@ -56,6 +57,18 @@ def aligned(problem: Isotropic, mesh: Mesh) -> Mesh:
         for row in problem.root:
             mesh = cut_along(mesh, row)
     return mesh
+
+
+def spatial_mesh(
+    problem: Isotropic, normals: Array, offsets: Array, corners: Array, walls: Array | None = None
+) -> Mesh:
+    """Mesh {z : normals·z ≤ offsets} in space, given its corners too, in pieces on which the loss is smooth."""
+    if problem.loss is None or not problem.loss.is_absolute:
+        return polytope_mesh(normals, offsets, corners, walls)
+    pieces = Polyhedra.of(normals, offsets, corners)
+    for row in problem.root:
+        pieces = pieces.cut_along(row)
+    return pieces.mesh(walls)
 
 
 def image(support: Support, matrix: Array) -> Polytope:

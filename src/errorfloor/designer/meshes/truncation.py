@@ -12,8 +12,7 @@ from errorfloor.designer.feasibility import inner_point, least_over_half_spaces,
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.designer.meshes.polygons import graded, polygon_mesh
-from errorfloor.designer.meshes.polytopes import polytope_mesh
-from errorfloor.designer.meshes.region import MISSING, Region, aligned
+from errorfloor.designer.meshes.region import MISSING, Region, aligned, spatial_mesh
 from errorfloor.designer.rays import Rays
 from errorfloor.support import Polytope
 
@@ -43,7 +42,7 @@ def _cut_off(problem: Isotropic, normals: Array, offsets: Array) -> tuple[Mesh, 
     corners = body.facets.center + body.facets.size * body.facets.corners
     walls = np.column_stack([normals, offsets])
     if problem.dimension == 3:
-        return aligned(problem, polytope_mesh(*body.half_spaces, corners, walls)), corners
+        return spatial_mesh(problem, *body.half_spaces, corners, walls), corners
     middle = corners - corners.mean(axis=0)
     corners = corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))]
     plain = polygon_mesh(corners)
