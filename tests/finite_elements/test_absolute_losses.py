@@ -5,8 +5,7 @@ import pytest
 from scipy.linalg import eigh
 from scipy.special import ai_zeros
 
-from errorfloor.designer.bounds.enclosure import diagonal_below, level_in_box, reach_of
-from errorfloor.designer.elements.adaptive import Discretisation
+from errorfloor.designer.bounds.enclosure import level_in_box, reach_of, share_of_diagonal
 from errorfloor.designer.elements.assembly import Space
 from errorfloor.designer.elements.flux import _inner_flux, reference
 from errorfloor.designer.elements.ground_state import ground_state
@@ -35,16 +34,13 @@ def dense_levels(problem, mesh, weight, degree=7):
     return eigh(form.toarray(), space.mass.toarray(), eigvals_only=True, subset_by_index=[0, 3])
 
 
-def test_a_diagonal_below_the_query_is_below_and_no_worse_than_a_multiple_of_its_own():
+def test_a_share_of_the_diagonal_lies_below_the_query():
     generator = np.random.default_rng(11)
-    for m in (2, 3, 4, 3, 3):
+    for m in (1, 2, 3, 4):
         root = generator.normal(size=(m, m))
         K = root @ root.T
-        d = diagonal_below(K)
-        assert np.linalg.eigvalsh(K - np.diag(d))[0] >= -1e-13 * np.trace(K)
-        unit = np.sqrt(np.diag(K))
-        plain = np.linalg.eigvalsh(K / unit / unit[:, None])[0] * np.diag(K)
-        assert np.cbrt(d).sum() >= np.cbrt(plain).sum() * (1 - 1e-9)
+        rest = K - share_of_diagonal(K) * np.diag(np.diag(K))
+        assert -1e-13 * np.trace(K) <= np.linalg.eigvalsh(rest)[0] <= 1e-8 * np.trace(K)
 
 
 @pytest.mark.parametrize("weight", [6.0, 60.0])
@@ -91,18 +87,6 @@ def test_pieces_of_a_polyhedron_meet_face_to_face_and_lie_on_one_side_of_each_pl
         for c, o in zip(cell, opposite, strict=True):  # an outer facet lies in the boundary: no facet hangs inside
             face = np.delete(mesh.corners[c], o, axis=0)
             assert (np.abs(face @ A.T - b) < 1e-9).all(axis=0).any()
-
-
-def test_factors_of_a_weight_nearby_give_the_same_state():
-    problem = Isotropic(PENTAGON, CORRELATED, ABSOLUTE)
-    mesh = bounded_region(problem).coarse.refined_to(1.0)
-    kept = Discretisation(problem, Space(mesh, 5))
-    first = kept.solve(20.0, measured=False)
-    for weight in (21.0, 20.5, 30.0):
-        near = kept.solve(weight, first.values, measured=False)
-        fresh = Discretisation(problem, Space(mesh, 5)).solve(weight, measured=False)
-        assert near.quotient == pytest.approx(fresh.quotient, rel=1e-13)
-        assert np.abs(near.values - fresh.values).max() < 1e-10 * np.abs(fresh.values).max()
 
 
 def test_a_mean_over_cells_on_one_side_is_that_of_the_rule():

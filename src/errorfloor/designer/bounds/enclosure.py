@@ -18,7 +18,7 @@ Reach = Callable[[Array], tuple[Array, Array]]  # the least and greatest values 
 
 TURNS = 24  # of the box in the plane, where no potential fixes its axes
 MOST_FRAMES = 4  # that are tried where the potential is round
-ROUNDING = 1e-12  # relative: what D is lowered by, so that it is below K in spite of rounding
+ROUNDING = 1e-9  # relative: what a diagonal is lowered by, so that it is below K in spite of rounding
 
 
 def level_in_box(
@@ -39,9 +39,10 @@ def level_in_box(
     count = 1 + which * (2 if even else 1)
     if weight and loss is not None and loss.is_absolute:
         ends = reach(problem.root.T)
+        lowered = share_of_diagonal(problem.sensitivity) * np.diag(problem.sensitivity)
         lines = [
             _levels(d, lambda x: weight / 4 * np.abs(x), low, high, ceiling, count)
-            for d, low, high in zip(diagonal_below(problem.sensitivity), *ends, strict=True)
+            for d, low, high in zip(lowered.tolist(), *ends, strict=True)
         ]
         bound = sum_of_levels(np.array(lines), which, even=even)
         # without the potential K need not be lowered, which may be better on a bounded support
@@ -89,24 +90,15 @@ def sum_of_levels(levels: Array, which: int, *, even: bool = False) -> float:
     return ground + min(float(np.sort(above[:, 0])[:2].sum()), float(above[:, 1].min()))
 
 
-def diagonal_below(K: Array) -> Array:
-    """The entries of a diagonal D ≤ K, of about the greatest Σd_i^⅓ that such a matrix can have.
+def share_of_diagonal(matrix: Array) -> float:
+    """The greatest κ, a little less for rounding, with matrix ⪰ κ·diag matrix: 0 where that is not certain.
 
-    >>> diagonal_below(np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 2.0]])).round(3).tolist()
-    [0.5, 0.5, 2.0]
+    >>> round(share_of_diagonal(np.array([[1.0, 0.5], [0.5, 1.0]])), 6)
+    0.5
     """
-    from scipy.optimize import minimize
-
-    def scaled(logarithms: Array) -> Array:
-        unit = np.exp(logarithms / 2)
-        values = np.linalg.eigvalsh(K / unit / unit[:, None])
-        share = float(values[0] - 8 * len(K) * np.finfo(float).eps * values[-1])
-        return np.asarray(max(share, 0.0) * (1 - ROUNDING) * unit**2)
-
-    start = np.log(np.diag(K))
-    options = {"xatol": 1e-5, "fatol": 1e-7, "maxfev": 2000}
-    found = minimize(lambda x: -float(np.cbrt(scaled(x)).sum()), start, method="Nelder-Mead", options=options)
-    return max(scaled(start), scaled(found.x), key=lambda d: float(np.cbrt(d).sum()))
+    unit = np.sqrt(np.diag(matrix))
+    values = np.linalg.eigvalsh(matrix / unit / unit[:, None])
+    return 1.0 if len(matrix) == 1 else max(0.0, float(values[0]) * (1 - ROUNDING) - 1e-15 * len(matrix))
 
 
 def _levels(

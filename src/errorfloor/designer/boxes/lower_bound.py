@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.designer.bounds.enclosure import sum_of_levels
+from errorfloor.designer.bounds.enclosure import share_of_diagonal, sum_of_levels
 from errorfloor.designer.bounds.lines import free_levels, levels_on_line
 from errorfloor.designer.boxes.flux import Flux, bound
 from errorfloor.designer.boxes.line import Line
@@ -50,9 +50,9 @@ class Domain:
         """Lines whose sum is an operator below this one: A ⪰ κ·diag A, and a coupled V ⪰ κ′·diag V."""
         curves: tuple[Curve, ...] = self.potential.curves
         if self.potential.weight is not None and self.potential.coupling.any():
-            share = _share_of_diagonal(self.potential.weight)
+            share = share_of_diagonal(self.potential.weight)
             curves = tuple(Curve(square=share * float(r)) for r in np.diag(self.potential.weight))
-        kinetic = _share_of_diagonal(self.A)
+        kinetic = share_of_diagonal(self.A)
         return [self.line(i, curve, kinetic) for i, curve in enumerate(curves)]
 
 
@@ -91,10 +91,3 @@ def _levels(line: Line, count: int, pieces: int = 1500) -> Array:
         return free_levels(line.k, line.low, line.high, count)
     ceiling = HIGH * line.scale()[1]
     return levels_on_line(line.k, line.curve, (line.low, line.high), line.bottom(), ceiling, count, pieces)
-
-
-def _share_of_diagonal(matrix: Array) -> float:
-    """The greatest κ, a little less for rounding, with matrix ⪰ κ·diag matrix."""
-    unit = np.sqrt(np.diag(matrix))
-    values = np.linalg.eigvalsh(matrix / unit / unit[:, None])
-    return 1.0 if len(matrix) == 1 else max(0.0, float(values[0]) * (1 - 1e-9) - 1e-15)

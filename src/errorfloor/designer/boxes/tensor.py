@@ -10,10 +10,9 @@ from errorfloor.checks import Array
 from errorfloor.designer.boxes.davidson import least_eigenpair
 from errorfloor.designer.boxes.line import Line
 from errorfloor.designer.boxes.potential import Curve, Potential
-from errorfloor.errors import ConvergenceError
 from errorfloor.noise.spectral_axis import Axis, along
 
-MOST_DENSE = 1300  # unknowns for which the whole matrix may be formed, as a last resort
+MOST_STEPS = 3000
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,32 +112,12 @@ class Tensor:
             value, c = float(self.diagonal.flat[0]), np.zeros(self.diagonal.shape)
             c.flat[0] = 1.0
         else:
-            shift = self._estimate
-            try:
-                most = 300 if self._is_nearly_singular else 3000
-                value, c = least_eigenpair(self.apply, self.diagonal + shift, guess, tolerance=tolerance, most=most)
-            except ConvergenceError:
-                if guess.size > MOST_DENSE:
-                    raise
-                value, c = self._by_dense_matrix()
+            value, c = least_eigenpair(
+                self.apply, self.diagonal + self._estimate, guess, tolerance=tolerance, most=MOST_STEPS
+            )
         for i, (_, v) in enumerate(self.modes):
             c = along(v, c, i)
         return value, c
-
-    @property
-    def _is_nearly_singular(self) -> bool:
-        """Whether the axes are coupled so strongly that an iteration preconditioned by the diagonal would not end."""
-        unit = np.sqrt(np.diag(self.A))
-        return bool(np.linalg.cond(self.A / unit / unit[:, None]) > 1e6)
-
-    def _by_dense_matrix(self) -> tuple[float, Array]:
-        """For nearly singular A, where the iteration stalls, and few unknowns."""
-        shape = self.diagonal.shape
-        columns = [self.apply(e.reshape(shape)).ravel() for e in np.eye(self.diagonal.size)]
-        matrix = np.array(columns)
-        values, vectors = eigh((matrix + matrix.T) / 2, subset_by_index=[0, 0])
-        c = vectors[:, 0].reshape(shape)
-        return float(values[0]), np.asarray(c if c.flat[0] >= 0 else -c)
 
     @cached_property
     def _estimate(self) -> float:

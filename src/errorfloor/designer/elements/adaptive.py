@@ -8,7 +8,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.elements.assembly import Space
-from errorfloor.designer.elements.eigen import Inverse, least_pair_and_inverse, next_pair
+from errorfloor.designer.elements.eigen import least_pair
 from errorfloor.designer.elements.flux import misfit
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
@@ -65,7 +65,7 @@ class Discretisation:
         space = self.space
         form = space.stiffness if weight == 0 else space.stiffness + weight * self.loss
         first = None if start is None or start.shape != (space.count,) else start[space.free]
-        quotient, x = self._least_pair(form, first)
+        quotient, x = least_pair(form, space.mass, first)
         values = space.extended(x)
         if not measured:
             return Trial(space, values, quotient, None)
@@ -80,21 +80,6 @@ class Discretisation:
             degree = space.degree + 2
         left = misfit(space.mesh, space.degree, local, source, degree)
         return Trial(space, values, quotient, left, abs(level - quotient))
-
-    def _least_pair(self, form: Any, start: Array | None) -> tuple[float, Array]:
-        """The least pair, with the factors that another weight left behind as long as these serve."""
-        if start is not None and self._inverses:
-            found = next_pair(form, self.space.mass, start, self._inverses[0])
-            if found is not None:
-                return found
-        quotient, x, inverse = least_pair_and_inverse(form, self.space.mass, start)
-        self._inverses[:] = [] if inverse is None else [inverse]
-        return quotient, x
-
-    @cached_property
-    def _inverses(self) -> list[Inverse]:
-        """The inverse of the form for the last weight that it was factorised for, if there is one."""
-        return []
 
     def _balanced_level(self, weight: float, local: Array) -> float:
         """The level μ with ∫(V − μ)u = 0, near that of u itself where u is small on all walls."""

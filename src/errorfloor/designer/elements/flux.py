@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.designer.bounds.crouzeix_raviart import facet_numbers, symmetric_factors
 from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.noise.piecewise_bernstein import (
     derivative_places,
@@ -127,7 +128,6 @@ def _inner_flux(dimension: int, low: int, high: int) -> Array:
 def _balanced(mesh: Mesh, energy: Array, pull: Array, flow: Array, target: Array, facets: Array) -> Array:
     """Minimise Σ ½τᵀMτ − gᵀτ with a given divergence in each cell and a normal component that is continuous."""
     from scipy.sparse import csr_matrix
-    from scipy.sparse.linalg import splu
 
     count, size = pull.shape
     rows = len(flow)
@@ -147,7 +147,7 @@ def _balanced(mesh: Mesh, energy: Array, pull: Array, flow: Array, target: Array
         balance[:, :, None] * system * balance[:, None, :], balance[:, :, None] * right
     )
     free, response = solved[:, :size, 0], solved[:, :size, 1:]
-    numbers, total = _facet_numbers(mesh)
+    numbers, total = _constrained(mesh)
     places = np.where(numbers[:, :, None] >= 0, numbers[:, :, None] * per_face + np.arange(per_face), -1).reshape(
         count, -1
     )
@@ -161,26 +161,20 @@ def _balanced(mesh: Mesh, energy: Array, pull: Array, flow: Array, target: Array
     vector = np.bincount(places[live], load[live], minlength=total * per_face)
     if mesh.insulated.all():  # pressure is determined up to a constant: fix it at one place
         whole = whole + csr_matrix(([whole[0, 0]], ([0], [0])), shape=whole.shape).tocsc()
-    solver = splu(whole, options={"SymmetricMode": True}, diag_pivot_thresh=0.0, permc_spec="MMD_AT_PLUS_A")
+    solver = symmetric_factors(whole)
     pressure = solver.solve(vector)
     pressure = pressure + solver.solve(vector - whole @ pressure)
     each = np.where(live, pressure[np.maximum(places, 0)], 0.0)
     return np.asarray(free - np.einsum("cis,cs->ci", response, each))
 
 
-def _facet_numbers(mesh: Mesh) -> tuple[Array, int]:
+def _constrained(mesh: Mesh) -> tuple[Array, int]:
     """Number the facets through which flow is constrained: inner and insulated ones; −1 for the others."""
-    corners = mesh.cells.shape[1]
-    others = [[k for k in range(corners) if k != i] for i in range(corners)]
-    facets = np.concatenate([mesh.cells[:, keep] for keep in others])
-    _, inverse = np.unique(facets, axis=0, return_inverse=True)
-    numbers = inverse.reshape(corners, len(mesh.cells)).T.copy()
-    cell, opposite = mesh.outer
-    numbers[cell[~mesh.insulated], opposite[~mesh.insulated]] = -1
-    used = np.unique(numbers[numbers >= 0])
-    renumbered = np.full(numbers.max() + 2, -1)
+    numbers, vanishing = facet_numbers(mesh)
+    used = np.setdiff1d(numbers, vanishing)
+    renumbered = np.full(int(numbers.max()) + 1, -1)
     renumbered[used] = np.arange(len(used))
-    return renumbered[numbers], len(used)
+    return np.asarray(renumbered[numbers]), len(used)
 
 
 def _reference_gradient(dimension: int, degree: int, local: Array) -> Array:

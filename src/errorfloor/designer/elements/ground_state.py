@@ -45,36 +45,10 @@ def ground_state(
     Guarantee: ``value`` is that of the density that the noise samples; ``lower_bound`` is proved for every noise on the
     whole support, in double precision (rounding is allowed for, but not by interval arithmetic).
 
-    Parameters
-    ----------
-    support
-        A polygon (convex or not), a polytope, a box, a ball or an ellipsoid; with a loss also an orthant, a half-space
-        or any other unbounded intersection of half-spaces, and the whole space.
-    sensitivity
-        K, positive definite.
-    loss, loss_weight
-        ℓ and ϱ; both may be left out. For a given ℓ no lower bound is proved.
-    tolerance
-        About the relative error of the value at which refinement ends; in three dimensions 1e-6 at best.
-    progress
-        Told what is being done and how much of it is done.
-    start
-        An earlier result for the same support, K and loss: its mesh and matrices are used again as they are, without
-        further refinement. They are also kept in memory for the problems solved last.
-    certify
-        Whether to prove a lower bound; False saves its cost while a weight is being searched for.
+    The support is a polygon, a polytope, a box or an ellipsoid; with a loss it may be any unbounded intersection of
+    half-spaces. Refinement ends at a relative error of about ``tolerance``, in three dimensions at 1e-6 at best. From
+    an earlier result ``start`` for the same support, K and loss, mesh and matrices are used again as they are.
 
-    Raises
-    ------
-    InputError
-        A support, K or loss that is not covered.
-    IllPosedError
-        An unbounded support without a loss.
-    ConvergenceError
-        A support too thin, or a loss too steep, for the number of unknowns that is allowed.
-
-    Examples
-    --------
     >>> from errorfloor.support import Polygon
     >>> triangle = Polygon([[0, 0], [1, 0], [0, 1]])
     >>> found = ground_state(triangle, np.eye(2))
