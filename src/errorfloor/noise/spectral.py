@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,10 @@ from errorfloor.errors import ConvergenceError, InputError
 from errorfloor.noise.base import rejection
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.loss import Loss
-from errorfloor.noise.numerical import NOT_FOUND, NumericalNoise, believed, nonzero, support_of
+from errorfloor.noise.numerical import NumericalNoise, believed, nonzero, support_of
 from errorfloor.noise.spectral_axis import Axis, along, gauss, legendre
 from errorfloor.noise.spectral_cells import Staircase
-from errorfloor.noise.spectral_losses import mean_absolute, plane_rule
+from errorfloor.noise.spectral_losses import mean_absolute, mean_by_rules, mean_on_line, plane_rule
 from errorfloor.random import Bits
 from errorfloor.support import Support, product_of
 from errorfloor.support.box import Box
@@ -26,7 +26,6 @@ from errorfloor.support.interval import Interval
 
 TOLERATED = 1e-2  # relative error of a rule for a given loss, which is added to the mean
 MOST_NODES = {3: 2e7, 4: 1e7}  # of such rules, by dimension
-FINER = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0)  # nodes of rules, in those of one
 BATCH = 1 << 22  # numbers held at once while many points are evaluated
 
 
@@ -152,7 +151,7 @@ class Spectral(NumericalNoise):
             density = values**2
             return np.asarray(-density * np.log(np.where(density > 0, density, 1.0)))
 
-        return self._integral(integrand, 1e-8)
+        return mean_by_rules(self.axes, self._unit, integrand, 1e-8)
 
     @property
     def knots(self) -> tuple[float, ...]:
@@ -172,78 +171,21 @@ class Spectral(NumericalNoise):
     def _expectation(self, loss: Loss) -> float:
         """∫ℓu², by Gauss rules that are refined until they agree."""
         if self.dimension == 1:
-            return self._by_halving(lambda x: loss(x[..., None]))
+            return mean_on_line(self.axes[0], self._evaluate, lambda x: loss(x[..., None]))
 
         def integrand(values: Array, points: list[Array]) -> Array:
             grid = np.stack(np.meshgrid(*points, indexing="ij"), axis=-1)
             return np.asarray(values**2 * loss(grid))
 
         if self.dimension > 2:
-            return self._integral(integrand, TOLERATED, most=MOST_NODES.get(self.dimension, 1e7), up=True)
+            return mean_by_rules(
+                self.axes, self._unit, integrand, TOLERATED, most=MOST_NODES.get(self.dimension, 1e7), up=True
+            )
         try:
-            return self._integral(integrand, 1e-12, most=200_000)
+            return mean_by_rules(self.axes, self._unit, integrand, 1e-12, most=200_000)
         except ConvergenceError:  # a loss with kinks is not for products of rules
             points, weighted, error = plane_rule((self.axes[0], self.axes[1]), loss)
         return believed(float(weighted @ self._evaluate(points) ** 2), error, 1e-6)
-
-    def _by_halving(self, function: Callable[[Array], Array]) -> float:
-        """In one dimension: ∫f u², pieces halved until a rule on each agrees with the rules on its halves."""
-        axis = self.axes[0]
-        nodes, weights = gauss(axis.degree + 4)
-
-        def rule(a: Array, b: Array) -> Array:
-            half = (b - a)[:, None] / 2
-            x = a[:, None] + half * (nodes + 1)
-            return np.asarray((function(x) * self._evaluate(x.reshape(-1, 1)).reshape(x.shape) ** 2 * half) @ weights)
-
-        a, b, total, size = axis.breaks[:-1], axis.breaks[1:], 0.0, 0.0
-        for _ in range(60):
-            middle = (a + b) / 2
-            whole, left, right = rule(a, b), rule(a, middle), rule(middle, b)
-            size = max(size, float(np.abs(left).sum() + np.abs(right).sum()))
-            if not math.isfinite(size):
-                break
-            settled = np.abs(left + right - whole) <= 1e-14 * size
-            total += float((left + right)[settled].sum())
-            if settled.all():
-                return total
-            a, b = (np.concatenate([x[~settled], y[~settled]]) for x, y in ((a, middle), (middle, b)))
-        raise ConvergenceError(NOT_FOUND)
-
-    def _integral(
-        self,
-        integrand: Callable[[Array, list[Array]], Array],
-        tolerance: float,
-        most: float = 2e7,
-        *,
-        up: bool = False,
-    ) -> float:
-        """Refine until two rules agree to 1e-12, or as far as memory allows; the error must then be tolerated.
-
-        At a kink the error falls as the square of the number of nodes, so that it is read off the two rules before, the
-        more cautious reading counts; rounded ``up``, it is added.
-        """
-        before: list[tuple[float, float]] = []
-        best = math.inf
-        least = 2 if up else 0  # a mean that is asked for by a design needs two rules at least
-        for factor in FINER:
-            counts = [math.ceil(factor * (a.degree + 4)) for a in self.axes]
-            if factor > least and math.prod(n * a.pieces for n, a in zip(counts, self.axes, strict=True)) > most:
-                break
-            rules = [a.rule_with(n) for n, a in zip(counts, self.axes, strict=True)]
-            values, weights = self._unit, np.ones(())
-            for i, (_, w, basis) in enumerate(rules):
-                values = along(basis, values, i)
-                weights = np.multiply.outer(weights, w)
-            total = float((integrand(values, [x for x, _, _ in rules]) * weights).sum())
-            changes = [(abs(total - other) / (abs(total) or 1.0), (factor / fewer) ** 2 - 1) for fewer, other in before]
-            if changes and changes[-1][0] <= 1e-12:
-                return total
-            best = max((change / min(1.0, finer) for change, finer in changes), default=math.inf)
-            before = [*before[-1:], (factor, total)]
-        if best <= tolerance:
-            return total + best * abs(total) if up else total
-        raise ConvergenceError(f"a mean under this noise was not found to a relative {tolerance:g}: use samples")
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:
         (moved,) = np.nonzero(direction)

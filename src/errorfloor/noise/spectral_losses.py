@@ -1,11 +1,14 @@
-"""Means of losses with kinks under the square of a tensor of polynomials: split where they are not smooth."""
+"""Means under the square of a tensor of polynomials: by rules that agree, or split where a loss is not smooth."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.errors import ConvergenceError
 from errorfloor.noise.loss import Loss
+from errorfloor.noise.numerical import NOT_FOUND
 from errorfloor.noise.piecewise_cells import volumes
 from errorfloor.noise.piecewise_losses import smooth_parts
 from errorfloor.noise.piecewise_quadrature import simplex_rule
@@ -16,6 +19,7 @@ POINTS = 10  # of a rule on a triangle, along each of its directions
 SHORT = 6  # degrees for which one of the squares that are cut into triangles will do
 MOST_NODES = 600_000
 MOST_OUTER = 400_000  # lines along which |direction·w + offset| is integrated
+FINER = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0)  # nodes of rules, in those of one
 _rules: Recent[tuple[Array, Array, float]] = Recent(kept=2)
 
 
@@ -119,3 +123,64 @@ def _triangles(axes: tuple[Axis, Axis]) -> Array:
     return np.concatenate(
         [np.stack([a, b, c], axis=2).reshape(-1, 3, 2), np.stack([a, c, d], axis=2).reshape(-1, 3, 2)]
     )
+
+
+def mean_on_line(axis: Axis, u: Callable[[Array], Array], function: Callable[[Array], Array]) -> float:
+    """On the line: ∫f u², pieces halved until a rule on each agrees with the rules on its halves."""
+    nodes, weights = gauss(axis.degree + 4)
+
+    def rule(a: Array, b: Array) -> Array:
+        half = (b - a)[:, None] / 2
+        x = a[:, None] + half * (nodes + 1)
+        return np.asarray((function(x) * u(x.reshape(-1, 1)).reshape(x.shape) ** 2 * half) @ weights)
+
+    a, b, total, size = axis.breaks[:-1], axis.breaks[1:], 0.0, 0.0
+    for _ in range(60):
+        middle = (a + b) / 2
+        whole, left, right = rule(a, b), rule(a, middle), rule(middle, b)
+        size = max(size, float(np.abs(left).sum() + np.abs(right).sum()))
+        if not math.isfinite(size):
+            break
+        settled = np.abs(left + right - whole) <= 1e-14 * size
+        total += float((left + right)[settled].sum())
+        if settled.all():
+            return total
+        a, b = (np.concatenate([x[~settled], y[~settled]]) for x, y in ((a, middle), (middle, b)))
+    raise ConvergenceError(NOT_FOUND)
+
+
+def mean_by_rules(
+    axes: tuple[Axis, ...],
+    unit: Array,
+    integrand: Callable[[Array, list[Array]], Array],
+    tolerance: float,
+    most: float = 2e7,
+    *,
+    up: bool = False,
+) -> float:
+    """Refine until two rules agree to 1e-12, or as far as memory allows; the error must then be tolerated.
+
+    At a kink the error falls as the square of the number of nodes, so that it is read off the two rules before, the
+    more cautious reading counts; rounded ``up``, it is added.
+    """
+    before: list[tuple[float, float]] = []
+    best = math.inf
+    least = 2 if up else 0  # a mean that is asked for by a design needs two rules at least
+    for factor in FINER:
+        counts = [math.ceil(factor * (a.degree + 4)) for a in axes]
+        if factor > least and math.prod(n * a.pieces for n, a in zip(counts, axes, strict=True)) > most:
+            break
+        rules = [a.rule_with(n) for n, a in zip(counts, axes, strict=True)]
+        values, weights = unit, np.ones(())
+        for i, (_, w, basis) in enumerate(rules):
+            values = along(basis, values, i)
+            weights = np.multiply.outer(weights, w)
+        total = float((integrand(values, [x for x, _, _ in rules]) * weights).sum())
+        changes = [(abs(total - other) / (abs(total) or 1.0), (factor / fewer) ** 2 - 1) for fewer, other in before]
+        if changes and changes[-1][0] <= 1e-12:
+            return total
+        best = max((change / min(1.0, finer) for change, finer in changes), default=math.inf)
+        before = [*before[-1:], (factor, total)]
+    if best <= tolerance:
+        return total + best * abs(total) if up else total
+    raise ConvergenceError(f"a mean under this noise was not found to a relative {tolerance:g}: use samples")

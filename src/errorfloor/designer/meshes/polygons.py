@@ -19,7 +19,7 @@ def polygon_mesh(corners: Array) -> Mesh:
         cells = np.column_stack([around, np.roll(around, -1), np.full(len(corners), len(corners))])
         mesh = Mesh.of(np.vstack([corners, corners.mean(axis=0)]), cells)
     else:
-        mesh = Mesh.of(corners, improved(corners, ears(corners)))
+        mesh = Mesh.of(corners, ears(corners))
     return mesh.refined_to(0.6 * math.sqrt(float(mesh.volumes.sum())))
 
 
@@ -72,39 +72,6 @@ def ears(corners: Array) -> Array:
         found.append([left[best - 1], left[best], left[(best + 1) % len(left)]])
         del left[best]
     return np.array([*found, left])
-
-
-def improved(corners: Array, triangles: Array) -> Array:
-    """Flip diagonals until every pair of neighbours is as fat as it can be (Lawson)."""
-    cells = [tuple(int(v) for v in t) for t in triangles]
-    for _ in range(10 * len(cells) ** 2):
-        edges: dict[frozenset[int], list[int]] = {}
-        for number, cell in enumerate(cells):
-            for i in range(3):
-                edges.setdefault(frozenset((cell[i], cell[i - 1])), []).append(number)
-        for edge, owners in edges.items():
-            if len(owners) < 2:
-                continue
-            a, b = sorted(edge)
-            c, d = (next(v for v in cells[n] if v not in edge) for n in owners)
-            now = min(_fatness(corners[[*_oriented(corners, a, b, v)]]) for v in (c, d))
-            one, two = corners[[a, d, c]], corners[[b, c, d]]
-            flipped = min(_fatness(one), _fatness(two), key=abs) if _signed(one) * _signed(two) > 0 else 0.0
-            if abs(flipped) > now * (1 + 1e-9) and _straddles(corners, a, b, c, d):
-                cells[owners[0]], cells[owners[1]] = (a, d, c), (b, c, d)
-                break
-        else:
-            return np.array(cells)
-    return np.array(cells)
-
-
-def _straddles(corners: Array, a: int, b: int, c: int, d: int) -> bool:
-    """Whether a and b lie on different sides of the line through c and d."""
-    return _signed(corners[[c, d, a]]) * _signed(corners[[c, d, b]]) < 0
-
-
-def _oriented(corners: Array, a: int, b: int, c: int) -> tuple[int, int, int]:
-    return (a, b, c) if _signed(corners[[a, b, c]]) > 0 else (b, a, c)
 
 
 def _signed(triangle: Array) -> float:
