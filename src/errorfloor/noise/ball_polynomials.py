@@ -88,7 +88,7 @@ def combination(coefficients: Array, y: Array, degree: int, order: int = 0) -> A
     """
     parts = [
         _combined(coefficients, np.ascontiguousarray(y[:, k : k + SLICE]), degree, order)
-        for k in range(0, y.shape[1], SLICE)
+        for k in range(0, max(1, y.shape[1]), SLICE)
     ]
     return np.concatenate(parts, axis=1) if len(parts) != 1 else parts[0]
 
