@@ -6,7 +6,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.designer.meshes.polytopes import SAME, around, distinct
+from errorfloor.designer.meshes.polytopes import SAME, cyclic_order, distinct
 
 Face = tuple[int, ...]  # corners in order around it
 
@@ -90,4 +90,4 @@ def _with_crossings(face: Face, between: dict[tuple[int, int], int]) -> Face:
 
 
 def _ordered(vertices: Array, members: list[int], normal: Array) -> Face:
-    return tuple(members[k] for k in around(vertices[members], normal).tolist())
+    return tuple(members[k] for k in cyclic_order(vertices[members], normal).tolist())

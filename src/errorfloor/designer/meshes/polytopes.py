@@ -24,7 +24,7 @@ def polytope_mesh(normals: Array, offsets: Array, corners: Array, walls: Array |
         members = np.flatnonzero(face)
         if len(members) < corners.shape[1]:
             continue
-        cycle = members if corners.shape[1] == 2 else members[around(corners[members], normal)]
+        cycle = members if corners.shape[1] == 2 else members[cyclic_order(corners[members], normal)]
         if corners.shape[1] == 2:
             cells.append([int(members[0]), int(members[-1]), inside])
         else:
@@ -41,7 +41,7 @@ def distinct(points: Array, apart: float) -> Array:
     return np.array(kept)
 
 
-def around(points: Array, normal: Array) -> Array:
+def cyclic_order(points: Array, normal: Array) -> Array:
     """The order of a planar face's corners around its centre."""
     middle = points - points.mean(axis=0)
     first = middle[np.linalg.norm(middle, axis=1).argmax()]
