@@ -85,8 +85,8 @@ def test_progress_is_told_from_nothing_to_one():
     [
         ((Reals(2), np.eye(2)), IllPosedError, "infinite variance"),
         ((Interval(0, 1), np.eye(1)), InputError, "2 and 3 dimensions"),
-        ((Ball(5, 1.0), np.eye(5)), InputError, "ellipsoids in 4, got Ball in 5"),
-        ((Box([0] * 4, [1] * 4), np.eye(4)), InputError, "ellipsoids in 4, got Box in 4"),
+        ((Ball(5, 1.0), np.eye(5)), InputError, "ellipsoids in 4, not a Ball in 5"),
+        ((Box([0] * 4, [1] * 4), np.eye(4)), InputError, "ellipsoids in 4, not a Box in 4"),
         ((QUADRANGLE, [[1.0, 1.0], [1.0, 1.0]]), InputError, "positive definite"),
         ((QUADRANGLE, np.eye(3)), InputError, "2×2"),
         ((QUADRANGLE, np.eye(2), SQUARED, -1.0), InputError, "at least 0"),

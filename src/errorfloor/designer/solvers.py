@@ -58,7 +58,8 @@ def solve(
     def second(value: float) -> float:
         from errorfloor.designer.elements.ground_state import second_level
 
-        return second_level(support, sensitivity, loss, loss_weight, value)
+        unit = float(np.trace(sensitivity))
+        return unit * second_level(support, sensitivity / unit, loss, loss_weight / unit, value / unit)
 
     coupled = 1 < support.dimension <= MESHED
     return boxes.ground_state(form, sensitivity, loss, loss_weight, second=second if coupled else None, **options)

@@ -15,6 +15,7 @@ from errorfloor.designer.bounds.crouzeix_raviart import eigenvalue_bound
 from errorfloor.designer.meshes.mesh import Mesh
 
 PIECES = 1500
+INNER = 4.0  # where V is below the ceiling by this factor most of the pieces are
 ROUNDING = 1e-12  # relative: what levels without a potential are lowered by
 
 
@@ -44,11 +45,19 @@ def levels_on_line(
         return np.full(count, -math.inf)
     low, high = (_reached(potential, place, sign, end, ceiling) for sign, end in zip((-1, 1), ends, strict=True))
     unit = math.sqrt(k)
-    grid = np.linspace(low, high, pieces + 1)
+    # most of the pieces where the lowest states live
+    inner = [_reached(potential, place, sign, end, ceiling / INNER) for sign, end in zip((-1, 1), ends, strict=True)]
+    each = pieces // 6
+    parts = [
+        np.linspace(low, inner[0], each),
+        np.linspace(inner[0], inner[1], pieces - 2 * each),
+        np.linspace(inner[1], high, each),
+    ]
+    grid = np.unique(np.concatenate(parts))
     steps = steps_below(potential(grid), grid)
     least = float(steps.min())
     walls = [[1.0, place / unit] for place, end in ((low, ends[0]), (high, ends[1])) if place != end]
-    cells = np.stack([np.arange(pieces), np.arange(1, pieces + 1)], axis=1)
+    cells = np.stack([np.arange(len(steps)), np.arange(1, len(grid))], axis=1)
     mesh = Mesh(grid[:, None] / unit, cells, np.array(walls) if walls else None)
     levels = [least + eigenvalue_bound(mesh, steps - least, which) for which in range(count)]
     return np.minimum(levels, ceiling)
@@ -66,16 +75,19 @@ def steps_below(values: Array, grid: Array) -> Array:
 
 def _reached(potential: Callable[[Array], Array], place: float, sign: int, end: float, ceiling: float) -> float:
     """Where V is at least the ceiling on one side of a place, or that side's end."""
-    step = abs(end - place) if math.isfinite(end) else 1e-6 * (1 + abs(place))
-    below, above = 0.0, step
-    while not float(potential(np.array([place + sign * above]))[0]) >= ceiling:
+    above = abs(end - place) if math.isfinite(end) else 1 + abs(place)
+
+    def is_high(distance: float) -> bool:
+        return bool(float(potential(np.array([place + sign * distance]))[0]) >= ceiling)
+
+    while not is_high(above):
         if math.isfinite(end):
             return end
-        below, above = above, 2 * above
+        above *= 2
+    while is_high(above / 2) and above > 0:
+        above /= 2
+    below = above / 2
     for _ in range(20):
         middle = (below + above) / 2
-        if float(potential(np.array([place + sign * middle]))[0]) >= ceiling:
-            above = middle
-        else:
-            below = middle
+        below, above = (below, middle) if is_high(middle) else (middle, above)
     return place + sign * above if above < abs(end - place) else end

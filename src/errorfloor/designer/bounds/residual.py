@@ -18,7 +18,7 @@ from errorfloor.designer.meshes.region import Region
 
 APART = 1.005  # the ν/μ that will do; a better one gains little
 FINER = (3.0, 6.0, 12.0, 40.0, 160.0)  # times what is to be bounded: what (π/h)² is made to be
-CEILING = 3.0  # times μ: how far levels in a box are followed
+CEILING = 8.0  # times μ: how far levels in a box are followed
 LOOKED_AT = 1.4  # times μ: where the potential is above it elements look at nothing
 HOPEFUL = 2.5  # times μ: what bounds from a mesh must be able to reach for elements to be tried
 FLAT = 0.3  # times μ: a potential that varies less is replaced by its least value

@@ -18,9 +18,9 @@ from errorfloor.designer.boxes.potential import Curve, Potential
 from errorfloor.noise.spectral_axis import Axis
 
 ROUNDING = 1e-12  # relative: what the arithmetic of a bound may be off by, at degree 20; it grows with the cube
-HIGH = 4.0  # times the energy of a line: how far its levels are followed
+HIGH = 12.0  # times the energy of a line: how far its levels are followed
 APART = 1e-3  # relative: by how much a second level is to lie above the quotient
-FINE = 8_000  # pieces of a line whose given potential is known by its values only
+FINE = 6_000  # pieces of a line whose given potential is known by its values only
 OF_A_FUNCTION = "no lower bound: a loss that is a function of several coordinates is known at points only"
 OPEN = "no lower bound: the loss is not positive where the support was cut off"
 
