@@ -208,6 +208,22 @@ def test_solver_says_so_when_it_does_not_converge(monkeypatch):
         solve(shares(24, 40))
 
 
+@pytest.mark.parametrize("worst", [False, True])
+@pytest.mark.parametrize("bound", [-0.1, 1e-4])
+def test_a_problem_without_a_solution_is_refused(bound, worst):
+    s, y = np.linspace(0, 1, 6)[:, None], np.linspace(0, 1, 8)
+    rows = (LawBounds((y - s) ** 2, np.full(6, bound)),)
+    with pytest.raises(ConvergenceError, match=r"was not solved|no solution"):
+        solve_all(Chain(np.full(5, 20.0), np.ones((6, 8), dtype=bool), rows=rows, worst=worst))
+
+
+def test_multipliers_that_are_no_numbers_prove_nothing_and_end():
+    chain = random_chain(0)
+    nothing = np.full(len(chain.allowed), np.nan)
+    with pytest.raises(ConvergenceError, match="no solution, or its solver found none"):
+        lower_bound(chain, Dual(nothing, (nothing,)))
+
+
 def test_chains_that_are_none_are_refused():
     with pytest.raises(InputError, match="1 couplings join one node more, got 3 nodes"):
         Chain(np.ones(1), np.ones((3, 2), dtype=bool))

@@ -16,12 +16,14 @@ from collections.abc import Callable
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.errors import ConvergenceError
 from errorfloor.policies.chain import Chain, Dual
 
 ROUNDING = 64 * np.finfo(float).eps  # covers the few roundings of each x, relative to what they are made of
 SHARE = 1e-3  # of the largest change of a λ, which all may be changed by
 FIRST = 1e-14
 HALVINGS = 4
+MOST = 1e30  # a larger change of the λ would prove nothing
 
 
 def semidefinite(couplings: Array, diagonal: Array, allowed: Array) -> bool:
@@ -109,6 +111,8 @@ def _least(proves: Callable[[float], bool]) -> float:
     below, above = 0.0, FIRST
     while not proves(above):
         below, above = above, 4 * above
+        if not above < MOST:
+            raise ConvergenceError("the chain problem has no solution, or its solver found none")
     for _ in range(HALVINGS):
         middle = (below + above) / 2
         below, above = (below, middle) if proves(middle) else (middle, above)
