@@ -60,9 +60,11 @@ LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on
     "long": (
         *("designer", "finite_elements", "noise", "policies", "counts", "dp", "dynamics", "paper"),
         *("attacks", "documentation", "examples", "performance"),
-        *("bulk/test_order.py", "pricing/test_soundness.py", "repo/test_extras.py", "repo/test_packages.py"),
-        *("server/test_identity_provider.py", "server/test_openapi.py", "server/test_twins.py"),
-        *("service/test_custody.py", "service/test_engines_agree.py"),
+        *("bulk/test_order.py", "cli/test_demo.py", "cli/test_encodings.py", "pricing/test_soundness.py"),
+        *("repo/test_extras.py", "repo/test_packages.py"),
+        *("server/test_identity_provider.py", "server/test_openapi.py", "server/test_operations.py"),
+        *("server/test_serve_command.py", "server/test_twins.py", "server/test_workshop.py"),
+        *("service/test_custody.py", "service/test_engines_agree.py", "service/test_public_cost.py"),
         *("service/test_public_facts_only.py", "service/test_public_operations.py"),
     ),
 }

@@ -1,11 +1,12 @@
 """Who may sign in: failures are counted and logged, other sites cannot post, and tokens have terms."""
 
 import datetime
+from types import SimpleNamespace
 
 import pytest
 
 from errorfloor.errors import InputError
-from errorfloor.server import Role, TokenFile
+from errorfloor.server import Role, TokenFile, auth
 from errorfloor.server.scram import Verifier
 from errorfloor.server.signin.attempts import Attempts
 from errorfloor.server.signin.store import Store
@@ -123,9 +124,15 @@ def test_pages_of_this_server_can_post(server):
     assert browser.post("/logout", headers={"Origin": server.url, "X-Errorfloor": "page"}).status_code == 303
 
 
-def test_expired_token_is_refused_with_the_reason_and_so_are_its_sessions(database, tmp_path):
+def test_expired_token_is_refused_with_the_reason_and_so_are_its_sessions(database, tmp_path, monkeypatch):
     tokens = TokenFile(None)
-    soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=1.5)
+    soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=1)
+
+    class Later(datetime.datetime):
+        @classmethod
+        def now(cls, zone):
+            return soon.astimezone(zone)
+
     _, text = tokens.create("anna", Role.READER, Terms(expires=soon))
     with served(database, tmp_path, tokens=tokens) as server:
         bearer = server.client(None, params=None)
@@ -133,8 +140,7 @@ def test_expired_token_is_refused_with_the_reason_and_so_are_its_sessions(databa
         browser = server.client(None)
         assert guess(browser, "json", text).status_code == 200
         assert [one.get("/v1/tables").status_code for one in (bearer, browser)] == [200, 200]
-        while datetime.datetime.now(datetime.UTC) < soon:
-            pass
+        monkeypatch.setattr(auth, "datetime", SimpleNamespace(**{**vars(datetime), "datetime": Later}))
         late = bearer.get("/v1/tables")
         assert (late.status_code, late.json()["error"]["code"]) == (401, "expired")
         assert browser.get("/v1/tables").status_code == 401
