@@ -91,7 +91,7 @@ def referee(D, V, unbiased, keep_zero, least, length, objective, tail):
 @pytest.mark.parametrize("objective", ["average", "worst", "entropy"])
 @pytest.mark.parametrize(
     ("D", "V", "unbiased", "keep_zero", "least"),
-    [(2, 1.0, True, True, 1), (3, 2.0, True, False, 1), (3, 1.5, False, False, 1), (4, 3.0, True, True, 2)],
+    [(3, 2.0, True, False, 1), (2, 1.0, False, True, 1), (4, 3.0, True, True, 2)],
 )
 def test_the_same_problem_in_other_words_has_the_same_tables(D, V, unbiased, keep_zero, least, objective):
     options = {"max_noise": D, "variance": V, "unbiased": unbiased, "keep_zero": keep_zero, "least_positive": least}
@@ -106,7 +106,7 @@ def test_the_same_problem_in_other_words_has_the_same_tables(D, V, unbiased, kee
 
 @pytest.mark.parametrize(
     ("D", "V", "unbiased", "keep_zero", "least"),
-    [(2, 1.0, True, True, 1), (3, 2.0, True, False, 1), (3, 1.5, False, False, 1), (4, 3.0, True, True, 2)],
+    [(3, 2.0, True, False, 1), (2, 1.0, False, True, 1), (4, 3.0, True, True, 2)],
 )
 def test_a_conic_solver_tells_neighbours_apart_no_less(D, V, unbiased, keep_zero, least):
     """Clarabel, with one variable for each place from −D to D of each row; the last row is moved along."""
