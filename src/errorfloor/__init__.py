@@ -5,7 +5,7 @@ The map of the package, from the ground up (each room imports only from the room
 ============  ====================================================================================
 ``errors``      one exception tree; ``extras``: what is optional
 ``accounts``    what a price is written in; ``display``: how a released table is shown
-``support``     where noise may live: ``Interval``, ``Box``, ``Ball``, …
+``support``     where noise must stay: ``Interval``, ``Box``, ``Ball``, …
 ``random``      secure bits, and reproducible ones for tests
 ``noise``       densities that evaluate, sample, and know their own information
 ``designer``    support + query + quality → the best noise, with a certificate: ``design``
@@ -23,9 +23,9 @@ The map of the package, from the ground up (each room imports only from the room
 ``ledger``      what has been spent, durably
 ``charging``    how accounts stand, and the one path to a charge: answers, releases and trips take it
 ``bulk``        the release of whole columns: ``release``
-``streams``     trajectories released step by step, one draw and one charge a trip
+``streams``     trajectories released step by step, one draw and one charge per trip
 ``service``     plan → price → charge → draw → answer; tables, releases and streams behind one door: ``open``
-``client``      a server elsewhere, with the same face: ``connect``
+``client``      a server elsewhere, with the same methods: ``connect``
 ``server``      HTTP and pages
 ``attacks``     adversaries that try to beat the floor
 ``cli``         the command line
@@ -39,7 +39,7 @@ Beside the package, in a clone, ``paper`` recomputes the theory's source claim b
 >>> round(floor.distinguish(5.0), 3)
 0.655
 
-Everything public is loaded when it is first used, so that ``import errorfloor`` costs next to nothing.
+Everything public is loaded when it is first used, so ``import errorfloor`` costs next to nothing.
 """
 
 from importlib import import_module
