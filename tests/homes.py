@@ -14,19 +14,9 @@ from errorfloor.catalogue.model import Table
 from errorfloor.engines import Engine, open_engine
 from errorfloor.sql import Layout, denominator, needed, scan, stored_layout
 from errorfloor.sql.fixed_width import RAISED
-from errorfloor.sql.plan import (
-    Always,
-    Compare,
-    GroupKey,
-    Literal,
-    Missing,
-    Not,
-    Question,
-    QuestionOutput,
-    TableColumn,
-    all_of,
-)
+from errorfloor.sql.plan import Always, Compare, Literal, Missing, Not, TableColumn, all_of
 from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.question import GroupKey, Question, QuestionOutput
 from errorfloor.vault import Snapshot
 from exact_formulas import exact_value
 from plan_values import FUNCTIONS, number, real, scalar, truth

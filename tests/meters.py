@@ -5,7 +5,8 @@ import pytest
 from errorfloor.catalogue.model import Catalogue
 from errorfloor.errors import RefusedError
 from errorfloor.sql import parse
-from errorfloor.sql.plan import Formula, Question
+from errorfloor.sql.plan import Formula
+from errorfloor.sql.question import Question
 
 METERS = Catalogue.model_validate(
     {

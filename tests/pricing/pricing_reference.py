@@ -31,24 +31,21 @@ from errorfloor.sql.plan import (
     Count,
     Covariance,
     Formula,
-    GroupKey,
     Indicator,
     Missing,
     Not,
     Or,
     Plus,
     Power,
-    Question,
-    QuestionOutput,
     Quotient,
     RoundedDown,
     Sum,
     TableColumn,
     Times,
     WeightedMean,
-    walk,
 )
 from errorfloor.sql.polynomial import Node, Polynomial
+from errorfloor.sql.question import GroupKey, Question, QuestionOutput, walk
 
 STEP = Fraction(1, 1000)
 X = TableColumn(0, "x", "number", private=True, step=STEP)

@@ -28,8 +28,7 @@ from pricing_reference import (
 )
 
 from errorfloor.accounts import Account, cell_text
-from errorfloor.pricing.bounding import Bounds
-from errorfloor.pricing.charging import charges
+from errorfloor.pricing.bounding import Bounds, charges
 from errorfloor.sql.plan import Apply, Compare, Covariance, Formula, Plus, Power, Quotient, Sum, Times, WeightedMean
 from errorfloor.sql.polynomial import Polynomial
 

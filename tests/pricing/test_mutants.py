@@ -11,16 +11,15 @@ from pricing_soundness import CORPUS, charge_violations, violations
 
 from errorfloor.pricing import (
     bounding,
-    charging,
     covariance,
     formulas,
     functions,
     interval,
     rows,
-    totals,
     weighted_mean,
 )
-from errorfloor.pricing.forms import Form
+from errorfloor.pricing import scene as scenes
+from errorfloor.pricing.facts import Form
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure
 from errorfloor.pricing.rows import PricedRows
 from errorfloor.pricing.scene import FormulaBound, Scene, Storage
@@ -168,7 +167,7 @@ MUTANTS: dict[str, tuple[Patch, str]] = {
         "squares",
     ),
     "groups add one part": (
-        _put(totals, "grouped_sum", lambda value, group, groups: value[np.searchsorted(group, np.arange(groups))]),
+        _put(scenes, "grouped_sum", lambda value, group, groups: value[np.searchsorted(group, np.arange(groups))]),
         "two columns",
     ),
     # the walk over a row
@@ -272,14 +271,14 @@ MUTANTS: dict[str, tuple[Patch, str]] = {
 }
 
 CHARGE_MUTANTS: dict[str, tuple[Patch, str]] = {
-    "accounts charged the mean": (_put(charging, "_largest", _mean_charge), "sum with public factors"),
+    "accounts charged the mean": (_put(bounding, "_largest", _mean_charge), "sum with public factors"),
     "owners charged the largest column": (_put(bounding, "_moved_by_row", _largest_of_columns), "two columns"),
     "owners add after squaring": (
-        _put(charging, "_moved_by_owner", lambda count, moved, error: np.sqrt(count) * moved + 2 * error),
+        _put(bounding, "_moved_by_owner", lambda count, moved, error: np.sqrt(count) * moved + 2 * error),
         "two columns",
     ),
     "owners without error": (
-        _put(charging, "_moved_by_owner", lambda count, moved, error: count * moved),
+        _put(bounding, "_moved_by_owner", lambda count, moved, error: count * moved),
         "small beside a function",
     ),
 }

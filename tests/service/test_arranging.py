@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errorfloor.service.releasing import arranged
-from errorfloor.sql.plan import Ordering
+from errorfloor.sql.question import Ordering
 
 KINDS = {
     "whole": st.integers(-3, 3),

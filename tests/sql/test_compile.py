@@ -19,18 +19,16 @@ from errorfloor.sql.plan import (
     Count,
     Covariance,
     DatePart,
-    GroupKey,
     Indicator,
     Literal,
     Matches,
-    Question,
-    QuestionOutput,
     Quotient,
     RoundedDown,
     Sum,
     TableColumn,
 )
 from errorfloor.sql.polynomial import ONE, Polynomial
+from errorfloor.sql.question import GroupKey, Question, QuestionOutput
 from errorfloor.vault import Snapshot
 
 ALWAYS = Always()

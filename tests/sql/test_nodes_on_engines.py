@@ -17,7 +17,6 @@ from errorfloor.sql.plan import (
     Covariance,
     DatePart,
     Indicator,
-    Join,
     Literal,
     Matches,
     Missing,
@@ -35,6 +34,7 @@ from errorfloor.sql.plan import (
     any_of,
 )
 from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.question import Join
 from homes import (
     ALWAYS,
     AREA,

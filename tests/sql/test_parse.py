@@ -17,14 +17,11 @@ from errorfloor.sql.plan import (
     Count,
     Covariance,
     DatePart,
-    GroupKey,
     Indicator,
-    Join,
     Literal,
     Matches,
     Missing,
     Not,
-    Ordering,
     Power,
     Quotient,
     RoundedDown,
@@ -38,6 +35,7 @@ from errorfloor.sql.plan import (
     times,
 )
 from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.question import GroupKey, Join, Ordering
 from meters import ask, formula
 
 KWH = TableColumn(0, "kwh", "number", private=True, step=Fraction(1, 1000))

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from errorfloor.errors import RefusedError
-from errorfloor.sql.plan import Question
+from errorfloor.sql.question import Question
 from meters import ask
 from plan_values import formula_value, scalar, truth
 from repeated import rounds

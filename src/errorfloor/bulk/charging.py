@@ -14,7 +14,7 @@ from errorfloor.errors import InputError
 from errorfloor.identity import Part
 from errorfloor.noise.lattice import MOST
 from errorfloor.pricing import Account, Charge, bounds, cell_text
-from errorfloor.pricing.charging import SLACK
+from errorfloor.pricing.bounding import SLACK
 from errorfloor.sql import parse
 from errorfloor.vault import Snapshot
 

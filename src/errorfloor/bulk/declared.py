@@ -19,9 +19,8 @@ from errorfloor.bulk.tables import TableFile
 from errorfloor.bulk.workplace import workplace
 from errorfloor.catalogue import Catalogue, Table, stored_distance
 from errorfloor.charging.refusal import refusal
-from errorfloor.charging.settling import NO_LIMITS, Charging, Grant, Stand, look
+from errorfloor.charging.settling import NO_LIMITS, Charging, Grant, Stand, look, terms_of
 from errorfloor.charging.standing import allowances_of
-from errorfloor.charging.terms import terms_of
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, ErrorFloorError, InputError
 from errorfloor.floors.words import rounded_down, rounded_up

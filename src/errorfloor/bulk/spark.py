@@ -33,7 +33,7 @@ try:
 except ModuleNotFoundError as _missing:
     raise MissingExtraError("spark", str(_missing.name)) from None
 
-from errorfloor.engines.failures import attempt
+from errorfloor.engines.allotment import attempt
 from errorfloor.engines.sources import PATTERN_LETTERS
 from errorfloor.engines.spark_session import TALKATIVE, new_session
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import duckdb
 
-from errorfloor.engines.allotment import allotment
+from errorfloor.engines.allotment import allotment, attempt
 from errorfloor.engines.csv_lines import explained, names_in
 from errorfloor.engines.dialects import DuckDBDialect
-from errorfloor.engines.failures import attempt
 from errorfloor.engines.sources import Source, find_file, finer_than_microseconds, kind_of
 from errorfloor.engines.tables import TransactionalEngine
 from errorfloor.errors import CatalogueError, EngineError

@@ -9,10 +9,9 @@ from typing import Any, final
 
 from adbc_driver_postgresql import dbapi
 
-from errorfloor.engines.allotment import allotment
+from errorfloor.engines.allotment import allotment, attempt
 from errorfloor.engines.csv_lines import explained
 from errorfloor.engines.dialects import PostgreSQLDialect
-from errorfloor.engines.failures import attempt
 from errorfloor.engines.sources import File, Kind, Source, arrow_files, file_path, find_file, kind_of
 from errorfloor.engines.tables import TransactionalEngine
 from errorfloor.errors import CatalogueError, EngineError

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 
+from errorfloor.engines.allotment import attempt
 from errorfloor.engines.base import Engine
 from errorfloor.engines.csv_lines import explained
 from errorfloor.engines.dialects import SparkDialect
-from errorfloor.engines.failures import attempt
 from errorfloor.engines.sources import (
     File,
     Source,

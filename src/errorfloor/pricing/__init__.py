@@ -1,8 +1,7 @@
 """Plan + public facts → bounds on derivatives and evaluation error, and the charge."""
 
 from errorfloor.accounts import Account, Charge, cell_text
-from errorfloor.pricing.bounding import Bounds, OutputBounds, RowSlopes, bounds
-from errorfloor.pricing.charging import charges
+from errorfloor.pricing.bounding import Bounds, OutputBounds, RowSlopes, bounds, charges
 from errorfloor.pricing.fetch import FactsCache
 from errorfloor.pricing.owners import OwnerCounts
 

@@ -8,12 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.pricing.forms import form_of
+from errorfloor.pricing.facts import form_of
 from errorfloor.pricing.functions import FUNCTIONS
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, quiet, up
 from errorfloor.pricing.rows import PricedRows
-from errorfloor.pricing.scene import FormulaBound, Scene, where_defined
-from errorfloor.pricing.totals import covariance_rounding, exact_total, public_total
+from errorfloor.pricing.scene import FormulaBound, Scene, covariance_rounding, exact_total, public_total, where_defined
 from errorfloor.sql.plan import Condition, Covariance
 from errorfloor.sql.polynomial import Polynomial
 

@@ -20,8 +20,9 @@ from errorfloor.pricing.facts import Fact, Facts, Request
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.compile import denominator
 from errorfloor.sql.layout import Layout
-from errorfloor.sql.plan import Question, Scalar, TableColumn
+from errorfloor.sql.plan import Scalar, TableColumn
 from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.question import Question
 from errorfloor.vault import Snapshot
 
 DIGITS = 60  # integers of an engine have at most 38: two different keys stay different

@@ -9,8 +9,7 @@ from errorfloor.pricing.covariance import covariance_bound
 from errorfloor.pricing.functions import FUNCTIONS
 from errorfloor.pricing.interval import ZERO, Enclosure, quiet, up
 from errorfloor.pricing.refusals import no_derivative, no_quotient
-from errorfloor.pricing.scene import FormulaBound, Scene, where_defined
-from errorfloor.pricing.totals import computed, rounded, sum_bound
+from errorfloor.pricing.scene import FormulaBound, Scene, computed, rounded, sum_bound, where_defined
 from errorfloor.pricing.weighted_mean import weighted_mean_bound
 from errorfloor.sql.double_functions import FUNCTION_ERROR
 from errorfloor.sql.double_words import LEAST, UNDERFLOW

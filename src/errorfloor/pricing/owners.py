@@ -11,7 +11,8 @@ from errorfloor.identity import Part
 from errorfloor.pricing.fetch import FactsCache, canonical_groups, rows_of
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.layout import Layout
-from errorfloor.sql.plan import Question, TableColumn
+from errorfloor.sql.plan import TableColumn
+from errorfloor.sql.question import Question
 from errorfloor.vault import Snapshot
 
 MOST_PAIRS = 20_000_000

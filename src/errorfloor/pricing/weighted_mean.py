@@ -8,9 +8,8 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, up
 from errorfloor.pricing.refusals import no_weight
-from errorfloor.pricing.scene import FormulaBound, Scene, where_defined
-from errorfloor.pricing.totals import rounded, sum_rounding
-from errorfloor.pricing.totals import total as total_of
+from errorfloor.pricing.scene import FormulaBound, Scene, rounded, sum_rounding, where_defined
+from errorfloor.pricing.scene import total as total_of
 from errorfloor.sql.double_words import LEAST, UNDERFLOW
 from errorfloor.sql.plan import WeightedMean
 

@@ -7,16 +7,16 @@ require("sql", "duckdb", "pyarrow", "pydantic", "sqlalchemy", "sqlglot")
 from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.service.answer import Answer, Price
 from errorfloor.service.database import Database
-from errorfloor.service.noises import Added, AnswerWish
+from errorfloor.service.noises import Added, QuestionWish
 from errorfloor.service.opening import open_database
 from errorfloor.service.simulation import Room, Simulation
 
 __all__ = [
     "Added",
     "Answer",
-    "AnswerWish",
     "Database",
     "Price",
+    "QuestionWish",
     "QuotaStanding",
     "Room",
     "Simulation",

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from errorfloor.sql.plan import Apply, Call, walk
+from errorfloor.sql.plan import Apply, Call
+from errorfloor.sql.question import walk
 
 if TYPE_CHECKING:
     from errorfloor.service.preparation import Prepared

@@ -24,7 +24,7 @@ from errorfloor.service.answer import Answer, Price
 from errorfloor.service.asking import Asking, attendant
 from errorfloor.service.description import about, page, table_facts
 from errorfloor.service.dummy import KEY, dummy_engine
-from errorfloor.service.noises import AnswerWish
+from errorfloor.service.noises import QuestionWish
 from errorfloor.service.preparation import Known
 from errorfloor.service.simulation import Simulation
 
@@ -78,7 +78,7 @@ class Database:
         analyst: str | None = None,
     ) -> Price:
         """Say what an answer would state and cost; nothing is charged and no private column is read."""
-        wish = AnswerWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
+        wish = QuestionWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
         return self._asking(sql, wish, analyst).price()
 
     def ask(
@@ -119,7 +119,7 @@ class Database:
             The answer would break a declared floor or exceed a quota, or would have to be charged with ``charge``
             off; nothing was charged.
         """
-        wish = AnswerWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
+        wish = QuestionWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
         return self._asking(sql, wish, analyst).answer(self._engine, self._key, self._known, spend=charge)
 
     def simulate(
@@ -136,7 +136,7 @@ class Database:
 
         Nothing is charged; public facts and the ledger are all that is read.
         """
-        wish = AnswerWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
+        wish = QuestionWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
         return self._asking(sql, wish, analyst).simulation()
 
     def release(
@@ -320,7 +320,7 @@ class Database:
         declared, engine = dummy_engine(catalogue)
         return cls(declared, engine=engine, ledger=MemoryLedger(), keys=KEY, is_dry=True)
 
-    def _asking(self, sql: str, wish: AnswerWish, analyst: str | None) -> Asking:
+    def _asking(self, sql: str, wish: QuestionWish, analyst: str | None) -> Asking:
         quotas = self._grant.quotas(self.catalogue.quota.shares, analyst)
         prepared = self._known.prepare(sql, wish, self.catalogue, self._engine)
         attendant().priced(prepared)

@@ -117,12 +117,12 @@ def above_the_truth(max_loss: float, *, evaluation_error: float) -> Added:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnswerWish:
+class QuestionWish:
     """How exact an answer should be, or how much may be spent on it; one of the three, or none for counts alone.
 
-    >>> AnswerWish(max_error=0.5).bound_of("avg_kwh")
+    >>> QuestionWish(max_error=0.5).bound_of("avg_kwh")
     0.5
-    >>> AnswerWish(max_error=0.5, spend=0.1)
+    >>> QuestionWish(max_error=0.5, spend=0.1)
     Traceback (most recent call last):
     errorfloor.errors.InputError: give one of max_error, spend and support, got max_error and spend
     """

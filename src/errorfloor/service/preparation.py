@@ -7,8 +7,8 @@ from functools import cached_property
 import pyarrow as pa
 
 from errorfloor.catalogue import Catalogue, Table
+from errorfloor.charging.settling import Terms, terms_of
 from errorfloor.charging.standing import allowances_of
-from errorfloor.charging.terms import Terms, terms_of
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
 from errorfloor.identity import Label
@@ -16,11 +16,12 @@ from errorfloor.identity.labels import Encoded
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, OutputBounds, bounds, charges
 from errorfloor.random import SAMPLER
 from errorfloor.service.cost import public_cost
-from errorfloor.service.noises import Added, AnswerWish, PublicNumbers, bound_for, constant_of, empty, within
+from errorfloor.service.noises import Added, PublicNumbers, QuestionWish, bound_for, constant_of, empty, within
 from errorfloor.sql import needed, parse, scan
 from errorfloor.sql.layout import Layout
-from errorfloor.sql.plan import Call, Condition, Question, QuestionOutput, is_private, walk
+from errorfloor.sql.plan import Call, Condition
 from errorfloor.sql.polynomial import Monomial
+from errorfloor.sql.question import Question, QuestionOutput, is_private, walk
 from errorfloor.vault import Snapshot, snapshot
 
 ARITHMETIC = 2  # the version of how values are computed and rounded; a change of it is a change of every answer
@@ -142,7 +143,7 @@ class Known:
             self.plans.keep((text,), found, found.size + len(text))
         return found
 
-    def prepare(self, text: str, wish: AnswerWish, catalogue: Catalogue, engine: Engine) -> Prepared:
+    def prepare(self, text: str, wish: QuestionWish, catalogue: Catalogue, engine: Engine) -> Prepared:
         """Parse, bound, choose noises, and price; public columns only are read."""
         plan = self.plan(text, catalogue, engine)
         found: Prepared | None = self.prepared.find((id(plan), *wish.key))
@@ -178,7 +179,7 @@ def _plan(text: str, catalogue: Catalogue, engine: Engine, known: Known) -> Plan
     return PlannedQuestion(question, table, snapshots, bounded, sums, statement, functions, private, limits)
 
 
-def _prepared(plan: PlannedQuestion, wish: AnswerWish, engine: Engine) -> Prepared:
+def _prepared(plan: PlannedQuestion, wish: QuestionWish, engine: Engine) -> Prepared:
     outputs = tuple(_prepared_output(index, wish, plan) for index in range(len(plan.question.outputs)))
     sums, statement = plan.sums, plan.statement
     if any(one.constant is not None for one in outputs):
@@ -187,7 +188,7 @@ def _prepared(plan: PlannedQuestion, wish: AnswerWish, engine: Engine) -> Prepar
     return Prepared(plan, outputs, sums, statement, engine.name)
 
 
-def _prepared_output(index: int, wish: AnswerWish, plan: PlannedQuestion) -> PreparedOutput:
+def _prepared_output(index: int, wish: QuestionWish, plan: PlannedQuestion) -> PreparedOutput:
     output, bounded = plan.question.outputs[index], plan.bounds
     if index not in plan.private:
         return PreparedOutput(output, None, None, {})

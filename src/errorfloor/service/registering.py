@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 
 from errorfloor.catalogue import Catalogue
-from errorfloor.charging.terms import column_terms, table_terms
+from errorfloor.charging.settling import column_terms, table_terms
 from errorfloor.engines import open_engine
 from errorfloor.errors import CatalogueError
 from errorfloor.ledger import Ledger, open_ledger

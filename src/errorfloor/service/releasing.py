@@ -21,7 +21,7 @@ from errorfloor.service.preparation import Prepared, PreparedOutput, Released
 from errorfloor.service.rounding import released
 from errorfloor.sql import evaluate, fixed_width
 from errorfloor.sql.double_words import DoubleWord
-from errorfloor.sql.plan import Question
+from errorfloor.sql.question import Question
 from errorfloor.vault import is_current
 
 Numbers = list[Any]

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from errorfloor.catalogue import Catalogue, PrivateColumn, allowance
-from errorfloor.charging.terms import Terms, meaning
+from errorfloor.charging.settling import Terms, meaning
 from errorfloor.engines import Engine, open_engine
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.entry import JSON

@@ -12,8 +12,7 @@ from sqlglot import exp
 
 from errorfloor.errors import RefusedError
 from errorfloor.sql.conditions import RowConditions
-from errorfloor.sql.formulas import bounded, negative, power, quotient, root
-from errorfloor.sql.numbers import Number, number_of
+from errorfloor.sql.numbers import Number, bounded, negative, number_of, power, quotient, root
 from errorfloor.sql.plan import (
     Apply,
     Condition,
@@ -29,7 +28,7 @@ from errorfloor.sql.plan import (
     times,
 )
 from errorfloor.sql.polynomial import Polynomial
-from errorfloor.sql.row_expressions import check_power
+from errorfloor.sql.refusals import check_power
 from errorfloor.sql.truth import ALWAYS, NEVER, both, opposite
 
 FUNCTIONS: dict[type[exp.Expression], str] = {exp.Exp: "exp", exp.Ln: "ln", exp.Sqrt: "sqrt", exp.Tanh: "tanh"}

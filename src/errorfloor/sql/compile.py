@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from errorfloor.engines.dialects import Dialect
 from errorfloor.sql import fixed_width
 from errorfloor.sql.layout import Layout, completed, denominator, largest
-from errorfloor.sql.plan import Always, Compare, Condition, Literal, Question, Scalar, TableColumn
+from errorfloor.sql.plan import Always, Compare, Condition, Literal, Scalar, TableColumn
 from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
+from errorfloor.sql.question import Question
 from errorfloor.sql.row_sql import Row
 
 if TYPE_CHECKING:

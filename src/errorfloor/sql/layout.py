@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from errorfloor.sql.plan import Call, DatePart, Question, RoundedDown, TableColumn, walk
+from errorfloor.sql.plan import Call, DatePart, RoundedDown, TableColumn
 from errorfloor.sql.polynomial import Monomial, Node, Polynomial
+from errorfloor.sql.question import Question, walk
 
 if TYPE_CHECKING:
     from errorfloor.vault import Snapshot

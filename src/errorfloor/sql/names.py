@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from errorfloor.catalogue.model import Table
-from errorfloor.sql.plan import Condition, Join, ScalarType, TableColumn
+from errorfloor.sql.plan import Condition, ScalarType, TableColumn
+from errorfloor.sql.question import Join
 from errorfloor.sql.refusals import Wording, near
 
 ROW_NUMBERS = ("rowid", "rownum", "_rowid_", "ctid", "rownumber")

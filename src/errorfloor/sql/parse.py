@@ -23,8 +23,9 @@ from errorfloor.sql.aggregates import Formulas, is_formula
 from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.names import Relation, generated, name_of, same, unique
 from errorfloor.sql.numbers import Number
-from errorfloor.sql.plan import GroupKey, Literal, Ordering, Question, QuestionOutput, Scalar, TableColumn, walk
+from errorfloor.sql.plan import Literal, Scalar, TableColumn
 from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.question import GroupKey, Ordering, Question, QuestionOutput, walk
 from errorfloor.sql.reading import check_all_read, read
 from errorfloor.sql.refusals import Wording
 from errorfloor.sql.tables import TablesInView

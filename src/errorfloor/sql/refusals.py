@@ -212,3 +212,12 @@ def near(name: str, known: Iterable[str]) -> str:
     """
     found = close_to(name, known)
     return f"did you mean {' or '.join(found)}?" if found else ""
+
+
+def check_power(node: exp.Expression, words: Wording) -> None:
+    """Refuse -x^2 and x^y^z, which systems read differently; the function power() has no such doubt."""
+    if "start" in node.meta:
+        return
+    for side in (node.this, node.expression):
+        if (type(side) is exp.Pow and "start" not in side.meta) or (side is node.this and type(side) is exp.Neg):
+            raise words.refusal(node, "syntax", "is read differently by different systems: add parentheses")

@@ -28,10 +28,10 @@ from errorfloor.sql.plan import (
     RoundedDown,
     Scalar,
     TableColumn,
-    is_private,
 )
 from errorfloor.sql.polynomial import Polynomial
-from errorfloor.sql.refusals import Wording
+from errorfloor.sql.question import is_private
+from errorfloor.sql.refusals import check_power
 
 FUNCTIONS: dict[type[exp.Expression], str] = {
     exp.Exp: "exp",
@@ -340,15 +340,6 @@ class RowExpressions(ABC):
         **dict.fromkeys(FUNCTIONS, _function),
         **dict.fromkeys(PARTS, _part),
     }
-
-
-def check_power(node: exp.Expression, words: Wording) -> None:
-    """Refuse -x^2 and x^y^z, which systems read differently; the function power() has no such doubt."""
-    if "start" in node.meta:
-        return
-    for side in (node.this, node.expression):
-        if (type(side) is exp.Pow and "start" not in side.meta) or (side is node.this and type(side) is exp.Neg):
-            raise words.refusal(node, "syntax", "is read differently by different systems: add parentheses")
 
 
 def flagged(column: TableColumn) -> Condition:

@@ -12,7 +12,8 @@ from sqlglot import exp
 from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.names import Relation, Visible, columns_of, name_of, same
-from errorfloor.sql.plan import Join, TableColumn
+from errorfloor.sql.plan import TableColumn
+from errorfloor.sql.question import Join
 from errorfloor.sql.refusals import Wording, near
 from errorfloor.sql.truth import ALWAYS, both
 

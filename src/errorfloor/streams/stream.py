@@ -12,8 +12,7 @@ from errorfloor.accounts import Account, Charge, cell_text
 from errorfloor.catalogue import PrivateColumn
 from errorfloor.catalogue.allowance import allowance
 from errorfloor.charging.refusal import refusal
-from errorfloor.charging.settling import NO_LIMITS, Charging, Grant
-from errorfloor.charging.terms import Terms, column_terms
+from errorfloor.charging.settling import NO_LIMITS, Charging, Grant, Terms, column_terms
 from errorfloor.dynamics import Plan, Robust
 from errorfloor.dynamics.words import explain
 from errorfloor.errors import CatalogueError, InputError
@@ -21,7 +20,7 @@ from errorfloor.floors.words import rounded_up
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Entry, Ledger
 from errorfloor.noise.lattice import Lattice
-from errorfloor.pricing.charging import SLACK
+from errorfloor.pricing.bounding import SLACK
 from errorfloor.streams.fleet import Drawing, Fleet, Ranges, Trip
 from errorfloor.streams.naming import Name, check_name, law_digest, trip_label
 
