@@ -21,6 +21,7 @@ from errorfloor.ledger.quotas import holder_of, part
 from errorfloor.vault import Snapshot
 
 Terms = dict[str | tuple[str, ...], object]
+Result = TypeVar("Result")
 
 
 def terms_of(name: str, table: Table, accounts: Iterable[Account], snapshots: Iterable[Snapshot]) -> Terms:
@@ -133,9 +134,6 @@ class Grant:
 
 
 NO_LIMITS = Grant()
-
-
-Result = TypeVar("Result")
 
 
 class Stand(NamedTuple):

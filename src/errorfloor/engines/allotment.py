@@ -1,4 +1,4 @@
-"""What one question may take: how many cells, how much memory, and whether anybody still waits for it."""
+"""What one question may take of an engine, whether anybody still waits for it, and how engines' failures are said."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from typing import TypeVar
 from errorfloor.errors import EngineError, ErrorFloorError
 
 PER_FACT = 250  # bytes, about, that the public facts of one sum over one part of the rows take while they are read
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -94,9 +95,6 @@ def allotted(given: Allotment) -> Iterator[None]:
         yield
     finally:
         _GIVEN.reset(before)
-
-
-Result = TypeVar("Result")
 
 
 def attempt(engine: str, doing: str, work: Callable[[], Result]) -> Result:

@@ -21,6 +21,7 @@ from errorfloor.errors import LedgerError
 from errorfloor.ledger.entry import Head
 
 PATIENCE = 60.0  # seconds for a custodian's command
+PLACE = 4096  # bytes: each place is a block of its own, which a failing write of the other does not reach
 
 
 class Anchor(ABC):
@@ -155,9 +156,6 @@ class CommandAnchor(Anchor):
         if done.returncode != 0:
             raise LedgerError(f"the anchor {self.name} {word} failed with exit code {done.returncode}")
         return done.stdout
-
-
-PLACE = 4096  # bytes: each place is a block of its own, which a failing write of the other does not reach
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Decisions: which entries of a call are free, which are written, and whether the allowances cover them."""
+"""Decisions: which entries are free, which are written, whether allowances cover them, and whether terms still hold."""
 
 import datetime
 import json
@@ -15,6 +15,8 @@ from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.total import FACES, Total, round_down, round_up
 
 Path = str | tuple[str, ...]
+FAR = datetime.timedelta(days=366)  # between two records; a server that rests for longer has its clock confirmed
+SHOWN = 3  # accounts that a refusal names; its fields have all of them
 
 
 def term_name(path: Path) -> str:
@@ -117,10 +119,6 @@ def _changed_meaning(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
 
 def _listed(terms: Mapping[str, JSON], names: Sequence[str]) -> str:
     return ", ".join(f"{name} = {json.dumps(terms.get(name), ensure_ascii=False)}" for name in names)
-
-
-FAR = datetime.timedelta(days=366)  # between two records; a server that rests for longer has its clock confirmed
-SHOWN = 3  # accounts that a refusal names; its fields have all of them
 
 
 @dataclass(frozen=True)

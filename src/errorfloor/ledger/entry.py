@@ -1,4 +1,4 @@
-"""Entries: what is charged under a label, with a note of public facts."""
+"""Entries: what is charged under a label, with a note of public facts; and the chained records that they become."""
 
 import hashlib
 import json
@@ -15,6 +15,8 @@ from errorfloor.ledger.total import Total
 
 JSON = None | bool | int | float | str | Sequence["JSON"] | Mapping[str, "JSON"]
 HASH = re.compile(r"[0-9a-f]{64}")
+FORMAT = 2
+PURPOSE = "errorfloor ledger record 2"  # no other hash is of something that begins so
 
 
 @dataclass(frozen=True)
@@ -138,10 +140,6 @@ def check_charge(name: str, charge: Charge) -> None:
     for what, value in (("information", charge.information), ("evaluation", charge.evaluation)):
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
             raise InputError(f"{name} must be finite and not negative, got {what} {value!r}")
-
-
-FORMAT = 2
-PURPOSE = "errorfloor ledger record 2"  # no other hash is of something that begins so
 
 
 @dataclass(frozen=True)

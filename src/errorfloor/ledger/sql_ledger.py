@@ -1,4 +1,4 @@
-"""A ledger in a database, anchored outside it."""
+"""A ledger in a database, anchored outside it; its transactions are done again when another came between."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""Bounds of every output of a question, from declarations and public facts."""
+"""Bounds of every output of a question, from declarations and public facts; and the charges that follow from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +27,8 @@ from errorfloor.sql.layout import Layout, stored_layout
 from errorfloor.sql.plan import Call, DatePart, RoundedDown, TableColumn
 from errorfloor.sql.question import Question, QuestionOutput
 from errorfloor.vault import Snapshot
+
+SLACK = 1 + 2.0**-48  # more than the roundings of a product of a few factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,9 +236,6 @@ def example() -> Bounds:
     ends = np.array([0.0]), np.array([50.0])
     output = OutputBounds({"kwh": half}, np.array([25.0]), np.array([1e-14]), *ends, np.array([True]))
     return Bounds("meters", [()], [()], group, group, Layout({}, {}, rows=2), (output,))
-
-
-SLACK = 1 + 2.0**-48  # more than the roundings of a product of a few factors
 
 
 @quiet

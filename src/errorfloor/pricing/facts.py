@@ -1,7 +1,8 @@
 """Public facts: what prices are computed from, besides declarations.
 
 The rows of a question fall into *parts*: the rows of one group that belong to one cell of the partition of accounts.
-Everything here is a function of public columns; sums, least and greatest values are exact integers.
+Everything here is a function of public columns; sums, least and greatest values are exact integers. Which of them a
+price needs follows from the polynomials of its rows, split into what is public and exact and what is not.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,6 +34,12 @@ from errorfloor.sql.plan import (
 )
 from errorfloor.sql.polynomial import ONE, Monomial, Node, Polynomial, order_of
 from errorfloor.sql.question import Question
+
+UNITY = Enclosure.of(
+    1.0, 1.0
+)  # compared by identity: a factor that changes nothing is left out, which keeps ends exact
+Request = tuple[Polynomial, Condition]
+EVERY_ROW = Polynomial.constant(1)  # what is asked for where only the number of rows matters
 
 
 @dataclass(frozen=True)
@@ -100,11 +107,6 @@ class Form:
         return total
 
 
-UNITY = Enclosure.of(
-    1.0, 1.0
-)  # compared by identity: a factor that changes nothing is left out, which keeps ends exact
-
-
 @lru_cache(maxsize=4096)
 def form_of(polynomial: Polynomial) -> Form:
     """Split a polynomial; the public part of each term is multiplied out.
@@ -159,10 +161,6 @@ def private_columns(polynomial: Polynomial) -> tuple[TableColumn, ...]:
     for call in calls_of(polynomial):
         found.update(atom for atom in call.argument.atoms if isinstance(atom, TableColumn) and atom.private)
     return tuple(sorted(found, key=order_of))
-
-
-Request = tuple[Polynomial, Condition]
-EVERY_ROW = Polynomial.constant(1)  # what is asked for where only the number of rows matters
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Ask an engine for public facts, and remember them."""
+"""Ask an engine for public facts, read its keys as labels hold them, and remember both."""
 
 import decimal
 import threading
@@ -26,6 +26,9 @@ from errorfloor.sql.question import Question
 from errorfloor.vault import Snapshot
 
 DIGITS = 60  # integers of an engine have at most 38: two different keys stay different
+MOST_PARTS = 2_000_000
+OVERHEAD = 200  # what keeping anything costs besides its numbers, in numbers
+COLUMNS = ("low", "high", "above", "below")
 
 
 def keys_of(result: Any, question: Question, layout: Layout) -> list[tuple[Part, ...]]:
@@ -92,10 +95,6 @@ def _number(integer: int, unit: int) -> int | Decimal:
     value = Fraction(integer, unit)
     context = decimal.Context(prec=DIGITS)
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
-
-
-MOST_PARTS = 2_000_000
-OVERHEAD = 200  # what keeping anything costs besides its numbers, in numbers
 
 
 @dataclass
@@ -232,9 +231,6 @@ def _fact(result: Any, j: int, order: Array, polynomial: Polynomial, denominator
     nothing = [0] * len(here)
     above, below = (totals, nothing) if value > 0 else (nothing, totals)
     return Fact(count, here, here, above, below, denominator)
-
-
-COLUMNS = ("low", "high", "above", "below")
 
 
 def _integers(column: Any) -> Array:

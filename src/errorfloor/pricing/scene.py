@@ -1,4 +1,4 @@
-"""The rows of a question as pricing sees them, and what is known of a formula on them."""
+"""The rows of a question as pricing sees them, how they are stored, and what is known of sums over them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 
 MOST_SUM_BITS = 122  # a little less than 10^37
 MOST_BITS = 80  # of a function inside another's argument; with a column of 40 bits it still is below 10^37
+UNDERFLOW = 2.0**-1060  # a step loses less than 2⁻¹⁰⁷⁰ by underflow
 
 
 @dataclass
@@ -164,9 +165,6 @@ def where_defined(bound: FormulaBound) -> FormulaBound:
         return bound
     error = np.where(bound.defined, bound.error, 0.0)
     return FormulaBound(bound.value.where(bound.defined, UNIT), bound.slopes, bound.move, error, bound.defined)
-
-
-UNDERFLOW = 2.0**-1060  # a step loses less than 2⁻¹⁰⁷⁰ by underflow
 
 
 def size(polynomial: Polynomial, scene: Scene) -> tuple[float, int]:

@@ -25,6 +25,7 @@ from errorfloor.sql.question import Question
 from errorfloor.vault import is_current
 
 Numbers = list[Any]
+FORMULA = "=+-@\t\r"  # how a formula begins
 
 
 def look_and_release(prepared: Prepared, engine: Engine, key: Key, kept: Released | None = None) -> Released:
@@ -141,9 +142,6 @@ def values_before_noise(prepared: Prepared, engine: Engine) -> list[DoubleWord]:
     shape = (len(order),)
     values = evaluate(formulas, sums, layout)
     return [DoubleWord(np.broadcast_to(one.high, shape), np.broadcast_to(one.low, shape)) for one in values]
-
-
-FORMULA = "=+-@\t\r"  # how a formula begins
 
 
 def arranged(

@@ -1,4 +1,4 @@
-"""How large the integers of a row can be: what a compiled plan needs to know to choose types that never overflow."""
+"""The integers of a row: how large they can be, so that no type overflows, and polynomials in whole numbers of them."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Names: which columns a question can see, and what they are."""
+"""Names: which columns a question can see, what they are, and what is selected without a name of its own."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +11,20 @@ from errorfloor.sql.question import Join
 from errorfloor.sql.refusals import Wording, near
 
 ROW_NUMBERS = ("rowid", "rownum", "_rowid_", "ctid", "rownumber")
+NAMES: dict[type[exp.Expression], str] = {
+    exp.VariancePop: "var_pop",
+    exp.Variance: "var_samp",
+    exp.StddevPop: "stddev_pop",
+    exp.StddevSamp: "stddev_samp",
+    exp.CovarPop: "covar_pop",
+    exp.CovarSamp: "covar_samp",
+    exp.RegrSlope: "regr_slope",
+    exp.DayOfWeekIso: "isodow",
+    exp.DayOfMonth: "day",
+    exp.WeekOfYear: "week",
+}
+NO_NAMES: tuple[type[exp.Expression], ...] = (exp.Cast, exp.Case, exp.Pow, exp.And, exp.Or)
+LONGEST = 40
 
 
 @dataclass(frozen=True)
@@ -106,22 +120,6 @@ def same(one: str, two: str) -> bool:
     (True, False)
     """
     return one.isascii() == two.isascii() and one.lower() == two.lower()
-
-
-NAMES: dict[type[exp.Expression], str] = {
-    exp.VariancePop: "var_pop",
-    exp.Variance: "var_samp",
-    exp.StddevPop: "stddev_pop",
-    exp.StddevSamp: "stddev_samp",
-    exp.CovarPop: "covar_pop",
-    exp.CovarSamp: "covar_samp",
-    exp.RegrSlope: "regr_slope",
-    exp.DayOfWeekIso: "isodow",
-    exp.DayOfMonth: "day",
-    exp.WeekOfYear: "week",
-}
-NO_NAMES: tuple[type[exp.Expression], ...] = (exp.Cast, exp.Case, exp.Pow, exp.And, exp.Or)
-LONGEST = 40
 
 
 def generated(node: exp.Expression, place: int) -> str:

@@ -1,7 +1,8 @@
 """A number of a row: its polynomial, and on which rows it is there.
 
 Arithmetic with NULL is NULL, so a number is there where all its parts are. It keeps within limits that make every later
-step quick: otherwise ``power(x, 1000000)`` or a product of many sums would be a cheap way to stop a server.
+step quick: otherwise ``power(x, 1000000)`` or a product of many sums would be a cheap way to stop a server. Formulas of
+numbers are put into canonical form here, too.
 """
 
 import re
@@ -49,6 +50,7 @@ Part = TypeVar("Part", bound=Node)
 
 DECIMAL = re.compile(r"([0-9]{1,60}\.?[0-9]{0,60}|\.[0-9]{1,60})([eE][+-]?[0-9]{1,3})?")
 GREATEST_LITERAL = Fraction(10) ** 30
+MOST_FACTORS = 24  # aggregates multiplied with each other
 
 
 @dataclass(frozen=True)
@@ -192,9 +194,6 @@ def is_whole(polynomial: Polynomial) -> bool:
         )
         for monomial, coefficient in polynomial.terms
     )
-
-
-MOST_FACTORS = 24  # aggregates multiplied with each other
 
 
 def negative(formula: Formula) -> Formula:

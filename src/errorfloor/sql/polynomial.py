@@ -2,6 +2,7 @@
 
 An atom stands for an integer that the engine holds or computes for a row, times a scale that is known exactly. So a
 polynomial of atoms is evaluated without any rounding, and two texts with the same polynomial are the same function.
+Every node of a plan has one encoding, which decides whether two questions are the same.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,6 +13,9 @@ from typing import Any, ClassVar
 
 from errorfloor.errors import RefusedError
 from errorfloor.identity import Part, encode
+
+MOST_TERMS = 64
+MOST_DEGREE = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +64,6 @@ def _part(value: Any) -> Part:
     plain: Part = value
     return plain
 
-
-MOST_TERMS = 64
-MOST_DEGREE = 12
 
 Monomial = tuple[tuple[Node, int], ...]
 ONE: Monomial = ()

@@ -1,4 +1,4 @@
-"""Trips under way, together or alone."""
+"""Trips under way, together or alone, and the ranges that their measurements must lie in."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A registered snapshot: where it is, how large, and how its columns are called there."""
+"""A registered snapshot: where it is, how large, how its columns are called, and what its declaration settles."""
 
 import hashlib
 import json
@@ -13,6 +13,8 @@ from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError
 from errorfloor.identity import Part
 from errorfloor.vault.near import nearest
+
+FORMAT = 2
 
 
 def settled(table: Table) -> dict[str, Any]:
@@ -62,9 +64,6 @@ def check_settled(table_name: str, table: Table, before: dict[str, Any]) -> None
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
-
-
-FORMAT = 2
 
 
 @dataclass(frozen=True)
