@@ -133,6 +133,15 @@ def test_commands_that_compute_need_the_command_line_alone():
     assert [code for code, _ in with_only({"cli"}, COMMANDS, lines).values()] == [0, 0]
 
 
+def test_a_file_is_released_without_what_questions_need(tmp_path):
+    (tmp_path / "meters.csv").write_text("home,kwh\n1,7.5\n2,9.0\n")
+    lines = [["keys", "create", "--file", "keys.json"], ["release", "meters.csv", "out.csv", "--column", "kwh"]]
+    lines[1] += ["--noise=-1..1", "--range=0..50", "--batch", "1", "--key", "home", "--keys", "keys.json"]
+    found = with_only({"cli", "bulk"}, COMMANDS, lines, cwd=tmp_path)
+    assert [code for code, _ in found.values()] == [0, 0], found
+    assert (tmp_path / "out.csv").exists()
+
+
 def test_the_demo_leaves_out_pictures_that_it_cannot_draw(tmp_path):
     ((code, said),) = with_only({"cli", "sql"}, COMMANDS, [["demo", "--output", "demo"]], cwd=tmp_path).values()
     assert code == 0, said

@@ -80,8 +80,6 @@ def release(
 
     Example: errorfloor release errorfloor.toml out.parquet --table meters --column kwh --noise=-20..20 --batch 2013-q1
     """
-    from errorfloor.service import open_database
-
     if engine not in ("duckdb", "spark"):
         raise InputError(f"--engine must be duckdb or spark, got {engine!r}")
     declared = source.suffix.lower() == ".toml"
@@ -143,6 +141,8 @@ def release(
         }
         report: Release
         if declared:
+            from errorfloor.service import open_database  # files are released without what questions need
+
             if table is None:
                 raise InputError(f"name the table to release: {source} declares it, --table")
             with open_database(source) as database:
