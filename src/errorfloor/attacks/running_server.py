@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from errorfloor.attacks.attack import CustodianAttack, outcome
+from errorfloor.attacks.audit import attacks, estimators, owner_attacks
 from errorfloor.attacks.judgement import FALSE_ALARM
+from errorfloor.attacks.smoothing import Smoothing
 from errorfloor.errors import AllowanceError
 
 SHARE = 0.0008  # of a column's allowance, for the steepest of the questions that are asked together
@@ -206,9 +208,6 @@ SPENDING = (
 
 def _not_here() -> Iterator[tuple[str, str]]:
     """Say what was not tried, and why."""
-    from errorfloor.attacks.audit import attacks, estimators, owner_attacks
-    from errorfloor.attacks.smoothing import Smoothing
-
     done = {name for name, _ in (*FREE, *SPENDING)}
     for one in (*attacks(), *owner_attacks()):
         if one.name not in done and one.name != "prices and refusals":

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import errorfloor as ef
 from errorfloor.attacks import audit as run_audit
 from errorfloor.attacks import audit_server
 from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, app, messages, print_json
 from errorfloor.errors import InputError
+from errorfloor.plots import save
+from errorfloor.plots.attacks import findings
 
 if TYPE_CHECKING:
     from errorfloor.attacks import Audit, ServerAudit
@@ -68,9 +71,6 @@ def audit(
     with _progress() as progress:
         found = run_audit(declared, runs=runs, seed=seed, only=attack or (), served=serve, progress=progress)
     if plot is not None:
-        from errorfloor.plots import save
-        from errorfloor.plots.attacks import findings
-
         many = len(found.findings) > 1
         rows = [
             (f"{place}: {one.attack}" if many else one.attack, one)
@@ -88,11 +88,9 @@ def audit(
 
 def _running(url: str, token: str | None, as_json: bool) -> None:
     """Audit a server that already runs."""
-    from errorfloor.client import connect
-
     if token is None:
         raise InputError("--url needs --token: the text that errorfloor tokens create printed, for an analyst")
-    with connect(url, token=token) as door, _progress() as progress:
+    with ef.connect(url, token=token) as door, _progress() as progress:
         found = audit_server(door, progress=progress)
     if as_json:
         print_json(found.to_dict())

@@ -7,6 +7,7 @@ import typer
 
 from errorfloor.cli.app import AsJson, app, messages, print_json
 from errorfloor.errors import InputError
+from errorfloor.plots import FORMATS, save
 from errorfloor.policies.counts import design_counts
 
 
@@ -26,8 +27,6 @@ def counts(
 
     Example: errorfloor counts --max-noise 5 --variance 3 --keep-zero -o table.csv
     """
-    from errorfloor.plots import FORMATS, save
-
     if plot is not None and plot.suffix.lower() not in FORMATS:
         raise InputError(f"--plot must end in {', '.join(FORMATS)}, got {plot}")
     table = design_counts(

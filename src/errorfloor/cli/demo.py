@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
+from errorfloor import plots
 from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, Output, app, command, messages, print_json
 from errorfloor.errors import ErrorFloorError, MissingExtraError
@@ -191,8 +192,6 @@ def _still(console: Console, database: "Database") -> None:
 
 
 def _draw(output: Path, answers: list["Answer"], database: "Database") -> list[Path]:
-    from errorfloor import plots
-
     months = answers[1].to_arrow().to_pydict()
     labels = [month.strftime("%b") for month in months["month"]]
     series = {"mean": (months["mean"], months["mean_low"], months["mean_high"])}
