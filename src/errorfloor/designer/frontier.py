@@ -8,9 +8,12 @@ import numpy as np
 
 from errorfloor.blas import one_thread
 from errorfloor.checks import Array, positive
+from errorfloor.designer.cache import recall, remember
 from errorfloor.designer.closed_forms.certified import closed_form
+from errorfloor.designer.designing import design
 from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.ground_state import GroundState, Progress
+from errorfloor.designer.numerical import numerical_design
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.progress import ProgressBar
 from errorfloor.designer.well_posed import check_stretch, check_well_posed
@@ -136,9 +139,6 @@ def _point(problem: Problem, start: tuple[GroundState, float] | None) -> tuple[N
     if known is not None:
         return known, None
     check_stretch(problem)
-    from errorfloor.designer.cache import recall, remember
-    from errorfloor.designer.numerical import numerical_design
-
     question = problem.question
     kept = None if question is None else recall(question, problem.value_of)
     if kept is not None and kept.certificate is not None:
@@ -153,8 +153,6 @@ def _point(problem: Problem, start: tuple[GroundState, float] | None) -> tuple[N
 
 def _losses(support: Support, jacobian: Any, sensitivity: Any, loss: Any, points: int) -> Array:
     """Losses from tight to loose."""
-    from errorfloor.designer.designing import design
-
     if points < 2:
         raise InputError(f"points must be at least 2, got {points}")
     quality: dict[str, Any] = {} if support.is_bounded else {"loss": loss, "loss_weight": 1.0}

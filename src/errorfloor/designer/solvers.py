@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.designer.boxes import solver as boxes
 from errorfloor.designer.boxes.potential import is_diagonal_matrix
+from errorfloor.designer.elements import ground_state as elements
 from errorfloor.designer.given_losses import is_smooth
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.errors import InputError
@@ -50,16 +52,11 @@ def solve(
     if roughly:
         options.update(start=None, tolerance=ROUGHLY)
     if form is None or (kinked and support.dimension > 1):
-        from errorfloor.designer.elements.ground_state import ground_state
-
-        return ground_state(support, sensitivity, loss, loss_weight, **options)
-    from errorfloor.designer.boxes import solver as boxes
+        return elements.ground_state(support, sensitivity, loss, loss_weight, **options)
 
     def second(value: float) -> float:
-        from errorfloor.designer.elements.ground_state import second_level
-
         unit = float(np.trace(sensitivity))
-        return unit * second_level(support, sensitivity / unit, loss, loss_weight / unit, value / unit)
+        return unit * elements.second_level(support, sensitivity / unit, loss, loss_weight / unit, value / unit)
 
     coupled = 1 < support.dimension <= MESHED
     return boxes.ground_state(form, sensitivity, loss, loss_weight, second=second if coupled else None, **options)

@@ -6,7 +6,6 @@ k_T. Cells where V is above a ceiling may be left out, if the bound is not taken
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,8 +31,11 @@ def eigenvalue_bound(mesh: Mesh, potential: Array, which: int, ceiling: float = 
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    elements = _elements(mesh, potential, ceiling)
-    form, mass = elements.form, elements.mass
+    active = potential < ceiling
+    share = SHARE if potential.any() else 0.0
+    constants = interpolation_constants(mesh)
+    lowered = potential * share / (share + potential * constants) if share else potential
+    form, mass = _matrices(mesh, lowered, active)
     if form.shape[0] <= which + 1:
         return 0.0
     shift = -1e-2 / float(np.ptp(mesh.vertices, axis=0).max()) ** 2  # of the size of the first level, or less
@@ -44,7 +46,7 @@ def eigenvalue_bound(mesh: Mesh, potential: Array, which: int, ceiling: float = 
     for margin in MARGINS:
         certain = float(np.max(found)) * (1 - 3 * margin)
         if certain > 0 and number_below(form, mass, certain, (margin,)) <= which:
-            return min(ceiling, certain / (1 + elements.coarse * certain / (1 - elements.share)))
+            return min(ceiling, certain / (1 + float(constants[active].max()) * certain / (1 - share)))
     return 0.0
 
 
@@ -72,22 +74,6 @@ def number_below(form: Any, mass: Any, shift: float, margins: tuple[float, ...] 
         if off <= shift * margin * 0.25:
             return int((factors.U.diagonal() < 0).sum())
     return math.inf
-
-
-@dataclass(frozen=True)
-class _Elements:
-    form: Any
-    mass: Any
-    coarse: float  # k², of the cells that matter
-    share: float  # β
-
-
-def _elements(mesh: Mesh, potential: Array, ceiling: float) -> _Elements:
-    active = potential < ceiling
-    share = SHARE if potential.any() else 0.0
-    constants = interpolation_constants(mesh)
-    lowered = potential * share / (share + potential * constants) if share else potential
-    return _Elements(*_matrices(mesh, lowered, active), float(constants[active].max()), share)
 
 
 def symmetric_factors(matrix: Any) -> Any:

@@ -5,7 +5,6 @@ what each slice costs by itself, and the infimum is the least of them, approache
 """
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,10 @@ from errorfloor.checks import Array
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.numerical import solve_regular
 from errorfloor.designer.problem import Problem
-from errorfloor.designer.slices.geometry import Slice, center_of, longest_chord, moved_by, slice_at
-from errorfloor.noise import Certificate, Flat, Loss, Noise
+from errorfloor.designer.slices.geometry import Slice, center_of, longest_chord, slice_at
+from errorfloor.designer.slices.restricted import on_slice
+from errorfloor.designer.slices.search import searched
+from errorfloor.noise import Certificate, Flat, Noise
 from errorfloor.support import Reals
 
 SHORTENED = 5e-12  # what a bound may be off by since chords end a little inside
@@ -55,31 +56,6 @@ def slice_design(problem: Problem, progress: Progress | None = None) -> Noise:
     return Flat(replace(noise, certificate=None), found.basis, found.shift, problem.support, certificate=certificate)
 
 
-def on_slice(problem: Problem, found: Slice) -> tuple[Slice, Problem, float]:
-    """The problem in the slice's own coordinates, and a constant that is left out of its loss."""
-    found, loss, offset = (found, None, 0.0) if problem.loss is None else _with_loss(problem.loss, found)
-    pseudo = np.linalg.pinv(found.basis)
-    K = pseudo @ problem.sensitivity @ pseudo.T
-    bound = None if problem.max_loss is None else problem.max_loss - offset
-    return found, Problem(found.inner, (K + K.T) / 2, loss, problem.loss_weight, bound, K.shape[0]), offset
-
-
-def _with_loss(loss: Loss, found: Slice) -> tuple[Slice, Loss, float]:
-    """The loss along the slice: quadratic once the slice's coordinates start where it is least, else a function."""
-    B, r = found.basis, found.basis.shape[1]
-    if loss.weight is not None:
-        own = B.T @ loss.weight @ B
-        least = -np.linalg.solve(own, B.T @ loss.weight @ found.shift)
-        moved = replace(found, shift=found.shift + B @ least, inner=moved_by(found.inner, least))
-        return moved, Loss((own + own.T) / 2), float(loss(moved.shift))
-
-    def along(z: Any) -> Any:
-        points = np.asarray(z)[..., None] if r == 1 else np.asarray(z)
-        return loss(found.shift + points @ B.T)
-
-    return found, Loss(None, along), 0.0
-
-
 def _best_slice(problem: Problem, B: Array) -> Slice:
     support = problem.support
     even = problem.loss is None or problem.loss.function is None  # a given loss need not be
@@ -90,6 +66,4 @@ def _best_slice(problem: Problem, B: Array) -> Slice:
         return longest_chord(support, B[:, 0])
     if symmetric is not None and even and (problem.loss is None or not symmetric.any()):
         return slice_at(support, B, symmetric, proved=True)
-    from errorfloor.designer.slices.search import searched
-
     return searched(problem, B)

@@ -9,8 +9,8 @@ from errorfloor.designer.feasibility import inner_point, least_place, smallest_l
 from errorfloor.designer.ground_state import GroundState
 from errorfloor.designer.numerical import numerical_design
 from errorfloor.designer.problem import Problem
-from errorfloor.designer.slices.design import on_slice
 from errorfloor.designer.slices.geometry import Slice, slice_at
+from errorfloor.designer.slices.restricted import on_slice
 from errorfloor.designer.solvers import TOLERANCE
 from errorfloor.errors import ConvergenceError, IllPosedError, InputError
 
