@@ -43,7 +43,7 @@ class Law:
         low, high = min(self.low, self.low + shift), max(self.high, self.high + shift)
         edges = {k + d for k in (self.low, self.high, *self.knots) for d in (0, shift)}
         near = [edge + side / 10**k for edge in edges for side in (1, -1) for k in range(1, 7)]
-        grid = sorted([*(low + (high - low) * mpmath.mpf(i) / 150 for i in range(151)), *near])
+        grid = sorted([*(low + (high - low) * mpmath.mpf(i) / 60 for i in range(61)), *near])
         signs = [difference(w) > 0 for w in grid]
         zeros = [bisected(difference, grid[i], grid[i + 1]) for i, s in enumerate(signs[1:]) if s != signs[i]]
         pieces = sorted({mpmath.mpf(p) for p in (*zeros, *edges)})
