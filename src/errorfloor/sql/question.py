@@ -97,6 +97,7 @@ def _inside(value: object, stop: type[Node] | None) -> Iterator[Node]:
 def is_private(node: Node) -> bool:
     """Tell whether the value of a private column is used anywhere below; which entries are null is public.
 
+    >>> from errorfloor.sql.polynomial import Polynomial
     >>> is_private(Polynomial.constant(2))
     False
     """
