@@ -200,7 +200,7 @@ def test_question_whose_answer_takes_too_long_is_refused_before_the_charge(datab
             reply = server.client("analyst").post(route, json=question(4))
             assert code_of(reply) == (422, "refused")
             problem = reply.json()["error"]
-            assert "takes up to 45 s, and 30 s are allowed; nothing was charged" in problem["message"]
+            assert "takes up to 45 s, but 30 s are allowed; nothing was charged" in problem["message"]
             assert (problem["fields"]["reason"], problem["fields"]["cost"]) == ("cost", 45.0)
         assert len(database.history(limit=1000)) == records
 

@@ -60,7 +60,7 @@ def explain(errors: Iterable[Mapping[str, Any]], document: Mapping[str, Any]) ->
     that is done here from the document itself.
 
     >>> explain([], {"tables": {}, "folder": "/etc"})
-    [('folder', 'is no word that can stand here; allowed are place, quota, limit, tables, streams, sign_in')]
+    [('folder', 'is not a word allowed here; allowed are place, quota, limit, tables, streams, sign_in')]
     """
     listed = list(errors)
     found: list[Found] = []

@@ -62,7 +62,7 @@ def mistakes_in_shapes(A: Rows, C: Rows, states: Sequence[str]) -> Iterator[tupl
     """Give what is wrong between the matrices and the names of the states.
 
     >>> list(mistakes_in_shapes(((1.0, 1.0), (0.0, 1.0)), ((1.0,),), ("position", "speed")))
-    [('C', 'must have 2 columns, one for each state, and has 1')]
+    [('C', 'must have 2 columns, one for each state, but has 1')]
     """
     if len(A) != len(A[0]):
         yield "A", f"must be square, but is {len(A)}×{len(A[0])}"

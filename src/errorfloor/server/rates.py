@@ -20,7 +20,7 @@ class Rates:
     (None, None, None)
     >>> rates.take("anna")
     Traceback (most recent call last):
-    errorfloor.server.failures.DoorError: more than 1 requests a second: wait 1 s
+    errorfloor.server.failures.DoorError: more than 1 requests per second: wait 1 s
     >>> now[0] = 1.0
     >>> rates.take("anna")
     """
