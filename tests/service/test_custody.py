@@ -222,6 +222,46 @@ def test_an_empty_ledger_without_its_anchor_is_refused(custodian, tmp_path):
     assert custodian.asks(folder, 1)[1]
 
 
+def test_an_empty_ledger_is_not_made_beside_snapshots_without_a_word(custodian, tmp_path):
+    folder = tmp_path / "here"
+    custodian.settles(folder)
+    custodian.asks(folder, 1)
+    for file in folder.glob("ledger*"):
+        file.unlink()
+    done = custodian.does(folder, "ledger", "create")
+    assert done.code == 1
+    assert "snapshots of t are registered, so there was a ledger" in done.stderr
+    assert not list(folder.glob("ledger*"))
+    assert custodian.must(folder, "ledger", "create", "--accept") == "the ledger exists, with 0 records\n"
+
+
+def test_a_copied_vault_brings_its_charges_along(custodian, tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    custodian.settles(old)
+    answer = custodian.asks(old, 1)[0]
+    new.mkdir()
+    for name in ("t.csv", "keys.json"):
+        put(old / name, new)
+    copying = ("register", "--copy-from", str(old / "errorfloor.toml"))
+    for floor in (0.5, 0.01):
+        (new / "errorfloor.toml").write_text(CATALOGUE.format(version="1", floor=floor))
+        done = custodian.does(new, *copying)
+        assert (done.code, "there is no ledger" in done.stderr) == (1, True)
+    custodian.must(new, "ledger", "create")
+    done = custodian.does(new, *copying)
+    assert done.code == 1
+    assert "the ledger here does not go on from the one that the snapshots were charged in" in done.stderr
+    for file in new.glob("ledger*"):
+        file.unlink()
+    (tmp_path / "export.jsonl").write_text(custodian.must(old, "ledger", "export"))
+    custodian.must(new, "ledger", "restore", "--from", str(tmp_path / "export.jsonl"), "--accept")
+    done = custodian.does(new, *copying)
+    assert (done.code, "floor" in done.stderr) == (2, True)
+    (new / "errorfloor.toml").write_text(CATALOGUE.format(version="1", floor=0.5))
+    custodian.must(new, *copying)
+    assert custodian.asks(new, 1) == (answer, False)
+
+
 def test_a_version_that_could_not_be_charged_is_refused_before_it_is_registered(custodian, backups, tmp_path):
     folder = tmp_path / "here"
     text = CATALOGUE.format(version="2", floor=0.5)

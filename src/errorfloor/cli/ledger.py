@@ -15,6 +15,7 @@ from errorfloor.errors import LedgerError
 from errorfloor.ledger import Charge, FileAnchor, Quotas, Record, open_ledger
 from errorfloor.ledger.entry import account_name
 from errorfloor.ledger.quotas import holder_parts, part
+from errorfloor.service.registering import create_ledger
 
 if TYPE_CHECKING:
     from errorfloor.catalogue import Catalogue
@@ -126,11 +127,15 @@ def restore(
 
 
 @ledger.command()
-def create(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
+def create(
+    catalogue: CatalogueFile = FILE,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Although snapshots are registered; you vouch that nothing was charged.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Make an empty ledger and its anchor if neither exists; errorfloor register does this by itself."""
-    declared = load(catalogue)
-    with open_ledger(declared.place, declared.folder, create=True) as book:
-        head = book.head()
+    head = create_ledger(load(catalogue), accept=accept)
     if as_json:
         print_json({"records": head.sequence, "hash": head.hash})
     else:

@@ -10,8 +10,9 @@ from contextlib import ExitStack
 from errorfloor.catalogue import Catalogue
 from errorfloor.charging.settling import column_terms, table_terms
 from errorfloor.engines import open_engine
-from errorfloor.errors import CatalogueError
-from errorfloor.ledger import Ledger, open_ledger
+from errorfloor.errors import CatalogueError, LedgerError
+from errorfloor.ledger import Head, Ledger, open_ledger
+from errorfloor.ledger.opening import open_anchor
 from errorfloor.vault import Registration, copy, register
 from errorfloor.vault.snapshot import notes
 
@@ -31,11 +32,13 @@ def registering(
 ) -> Generator[Registration, None, None]:
     """Register tables one after the other, all that are declared unless some are named; make the ledger if it is first.
 
-    With ``copied_from``, snapshots come from the vault of another catalogue, with their identities.
+    With ``copied_from``, snapshots come from the vault of another catalogue, with their identities. Their accounts come
+    with them: no ledger is made then, and the one here must go on from the one there.
 
     Raises CatalogueError before a snapshot is made if it could never be charged: because its declaration changes what a
     promised floor means, or the vault has lost a version whose cells it would have to be compared with. Raises
-    LedgerError if the ledger is missing and snapshots are registered already.
+    LedgerError if the ledger is missing and snapshots are registered already, or does not know what was charged for a
+    copied snapshot.
 
     >>> import inspect
     >>> inspect.isgeneratorfunction(registering)
@@ -47,7 +50,11 @@ def registering(
             source = stack.enter_context(open_engine(copied_from.place, copied_from.folder))
         engine = stack.enter_context(open_engine(catalogue.place, catalogue.folder, read_only=False))
         first = not notes(engine)
-        ledger = stack.enter_context(open_ledger(catalogue.place, catalogue.folder, create=first))
+        create = first and copied_from is None
+        ledger = stack.enter_context(open_ledger(catalogue.place, catalogue.folder, create=create))
+        if copied_from is not None:
+            theirs = stack.enter_context(open_ledger(copied_from.place, copied_from.folder, read_only=True))
+            _check_goes_on(ledger, theirs.head())
         for name in catalogue.tables if names is None else names:
             if name in catalogue.tables:
                 table = catalogue.tables[name]
@@ -59,6 +66,54 @@ def registering(
                 yield register(catalogue, name, engine=engine)
             else:
                 yield copy(catalogue, name, source=source, target=engine)
+
+
+def create_ledger(catalogue: Catalogue, *, accept: bool = False) -> Head:
+    """Make an empty ledger and its anchor if neither exists; give its head.
+
+    Raises LedgerError if snapshots are registered: then there was a ledger, and an empty one would forget every charge.
+    ``accept`` vouches that nothing was ever charged.
+    """
+    registered = [] if accept or open_anchor(catalogue.place, catalogue.folder).read() else _registered(catalogue)
+    if registered and not _exists(catalogue):
+        raise LedgerError(
+            f"snapshots of {', '.join(registered)} are registered, so there was a ledger, and an empty one would "
+            f"forget what was charged: mount or restore it (errorfloor ledger restore --from …); only if nothing "
+            f"was ever asked of them, run errorfloor ledger create --accept",
+            tables=registered,
+        )
+    with open_ledger(catalogue.place, catalogue.folder, create=True) as ledger:
+        return ledger.head()
+
+
+def _registered(catalogue: Catalogue) -> list[str]:
+    """Name the tables that have snapshots."""
+    place, folder = catalogue.place, catalogue.folder
+    if place.engine != "postgresql" and not (folder / place.snapshots).exists():
+        return []
+    with open_engine(place, folder) as engine:
+        return sorted({str(note["table"]) for note in notes(engine).values()})
+
+
+def _exists(catalogue: Catalogue) -> bool:
+    try:
+        open_ledger(catalogue.place, catalogue.folder, read_only=True, accept=True).close()
+    except LedgerError:
+        return False
+    return True
+
+
+def _check_goes_on(ledger: Ledger, head: Head) -> None:
+    """Refuse a ledger that lacks the history up to the head of another one."""
+    if head.sequence == 0:
+        return
+    same = next(ledger.entries(after=head.sequence - 1, limit=1), None)
+    if same is None or same.head != head:
+        raise LedgerError(
+            "the ledger here does not go on from the one that the snapshots were charged in, so their charges would be "
+            "forgotten: export that one (errorfloor ledger export), restore it here (errorfloor ledger restore --from "
+            "…), then copy; and never ask the old place again, whose charges this one would not know",
+        )
 
 
 def _check_versions(name: str, ledger: Ledger, there: dict[tuple[str, str], str]) -> None:
