@@ -104,13 +104,13 @@ class Served:
 
 
 @contextmanager
-def served(database, folder, *, tokens=None, app=None, **settings):
-    """Serve a database in a thread of this process."""
+def served(database, folder, *, tokens=None, app=None, following=None, **settings):
+    """Serve a database in a thread of this process; it is ``following`` a catalogue if one is given."""
     known = TokenFile(None) if tokens is None else tokens
     texts = {role.value: known.create(f"{role.value}-1", role)[1] for role in Role}
     audit = folder / "audit.log"
     taken, chosen = listen(Settings(**{"port": 0, "rate": 0.0, "failures": 0, "audit_log": audit, **settings}))
-    made = create_app(database, tokens=known, settings=chosen) if app is None else app
+    made = create_app(database, tokens=known, settings=chosen, catalogue=following) if app is None else app
     config = uvicorn.Config(
         made,
         log_config=None,

@@ -58,6 +58,7 @@ def erase(
         print(f"  {counted(given, 'answer')} from it stay charged, and can no longer be repeated")
     print(f"the source: {done.source}")
     print("not reached: backups of the vault, copies, files that were released, and what people have kept")
+    print("running servers close what was destroyed within seconds; sessions in Python keep it open until they end")
     if not yes:
         print("nothing was changed; to do it, add --yes")
 

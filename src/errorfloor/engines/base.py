@@ -83,6 +83,9 @@ class Engine(ABC):
         """Remove a table and its note for good, for erasing a person alone."""
         self.check_destroys()
 
+    def let_go(self) -> None:  # noqa: B027  (most engines keep nothing open)
+        """Let go of tables that somebody else destroyed."""
+
     @final
     @cached_property
     def identified(self) -> Callable[[str], str]:

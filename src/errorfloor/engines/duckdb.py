@@ -82,13 +82,14 @@ class DuckDBEngine(TransactionalEngine):
         """Ask on a connection of its own, so that threads do not meet; a writer stays in its transaction."""
         if not self._read_only:
             return attempt(self.name, "answer a query", lambda: self._connection.sql(sql).to_arrow_table())
+        readers = self._readers
         try:
-            reader = self._readers.pop()
+            reader = readers.pop()
         except IndexError:
             reader = _Reader(self._connection.cursor())
         with allotment().working(reader.interrupt):
             found = attempt(self.name, "answer a query", lambda: reader.query(sql))
-        self._readers.append(reader)  # one that failed is not used again
+        readers.append(reader)  # one that failed is not used again, nor one that may know a file which was let go
         return found
 
     def execute(self, sql: str) -> None:

@@ -111,6 +111,16 @@ class DuckDBFolder(DuckDBEngine):
             self.file_of(name).unlink()
             self._keep_folder()
 
+    def let_go(self) -> None:
+        """Close every file that was removed or replaced: what it holds is gone once nobody has it open.
+
+        *Guarantee*: after this, and after the end of the queries that read it, this process has no such file open.
+        """
+        with self._lock:
+            for name, inode in list(self._attached.items()):
+                if self._inode(name) != inode:
+                    self._detach(name)
+
     def close(self) -> None:
         """Close all files."""
         super().close()
@@ -146,9 +156,8 @@ class DuckDBFolder(DuckDBEngine):
     def _attach(self, name: str) -> bool:
         """Attach a table's file if it exists, again if it has changed; say whether it exists."""
         with self._lock:
-            try:
-                inode = self.file_of(name).stat().st_ino
-            except OSError:
+            inode = self._inode(name)
+            if inode is None:
                 self._detach(name)
                 return False
             if self._attached.get(name) == inode:
@@ -172,10 +181,16 @@ class DuckDBFolder(DuckDBEngine):
                 self._use_threads()
             return True
 
+    def _inode(self, name: str) -> int | None:
+        try:
+            return self.file_of(name).stat().st_ino
+        except OSError:
+            return None
+
     def _detach(self, name: str) -> None:
         if self._attached.pop(name, None) is not None:
             self._told.pop(name, None)
-            self._readers.clear()  # they keep statements about it
+            self._readers = deque()  # those until now keep statements about it, also those at work
             self.execute(f"DETACH {self.dialect.identifier(name)}")
 
     def _notes(self, name: str) -> str:

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from errorfloor.server.accounts import accounts
 from errorfloor.server.audit import AuditLog
 from errorfloor.server.auth import Authentication
-from errorfloor.server.current import Current
+from errorfloor.server.current import GLANCE, Current
 from errorfloor.server.designs import designs
 from errorfloor.server.door import ServerDoor
 from errorfloor.server.failures import install
@@ -53,6 +53,13 @@ async def _end_with_parent() -> None:
         if not parent.is_alive():
             signal.raise_signal(signal.SIGTERM)
             return
+
+
+async def _look_around(current: Current) -> None:
+    """Look at the catalogue and the snapshots also while nobody asks: what was erased must not stay open."""
+    while True:
+        await asyncio.sleep(GLANCE)
+        await asyncio.to_thread(current)
 
 
 def create_app(
@@ -102,11 +109,12 @@ def create_app(
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        watching = asyncio.create_task(_end_with_parent())
+        watching = [asyncio.create_task(_end_with_parent()), asyncio.create_task(_look_around(current))]
         with suppress(ValueError, RuntimeError, NotImplementedError):  # signals are for the main thread
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, audit.reopen)
         yield
-        watching.cancel()
+        for one in watching:
+            one.cancel()
         door.threads.close()
         door.probing.close()
         door.designing.close()

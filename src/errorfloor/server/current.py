@@ -1,4 +1,4 @@
-"""The tables as the catalogue declares them now: its file is read again when it changes, and questions go on."""
+"""The tables as they are declared and kept now: a changed catalogue is read again, and questions go on."""
 
 import logging
 import threading
@@ -9,9 +9,10 @@ from pathlib import Path
 from errorfloor.catalogue import Catalogue, load
 from errorfloor.errors import CatalogueError, EngineError
 from errorfloor.service import Database
+from errorfloor.service.opening import let_go
 
 LOG = logging.getLogger("errorfloor.server")
-GLANCE = 1.0  # seconds between two looks at the file
+GLANCE = 1.0  # seconds between two looks at the catalogue and at what was destroyed
 FIXED = ("place", "streams", "sign_in")  # what takes a new start
 
 
@@ -19,7 +20,8 @@ class Current:
     """A database that follows its catalogue; ``path`` None is one that does not change.
 
     *Guarantee*: a question is answered from one catalogue, all of whose tables are registered: that of the file, or,
-    where the file cannot be used yet, the last one that could. Questions under way go on with theirs.
+    where the file cannot be used yet, the last one that could. Questions under way go on with theirs. A snapshot that
+    was destroyed is let go at the next look.
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
@@ -35,22 +37,31 @@ class Current:
         self._lock = threading.Lock()
 
     def __call__(self) -> Database:
-        """Give the database, after a look at the file if the last one was a while ago."""
-        if self._path is None or self._clock() - self._looked < GLANCE:
-            return self._database
-        with self._lock:
-            self._looked = self._clock()
-            state = _state(self._path)
-            if state != self._seen:
+        """Give the database, after a look around if the last one was a while ago."""
+        if self._clock() - self._looked >= GLANCE:
+            with self._lock:
+                self._looked = self._clock()
+                if self._path is not None:
+                    self._follow(self._path)
                 try:
-                    self._database = _renewed(self._database, load(self._path))
-                    self._seen = state
-                    LOG.warning("the catalogue was read again")
-                except (CatalogueError, EngineError) as problem:  # looked at again until it can be used
-                    if self._told != state:
-                        LOG.warning("the catalogue has changed but is not used yet: %s", problem)
-                    self._told = state
-            return self._database
+                    let_go(self._database)
+                except EngineError as problem:  # tried again at the next look
+                    LOG.warning("a snapshot that was destroyed is still open: %s", problem)
+        return self._database
+
+    def _follow(self, path: Path) -> None:
+        """Use the catalogue as it is now, if it has changed and can be used."""
+        state = _state(path)
+        if state == self._seen:
+            return
+        try:
+            self._database = _renewed(self._database, load(path))
+            self._seen = state
+            LOG.warning("the catalogue was read again")
+        except (CatalogueError, EngineError) as problem:  # looked at again until it can be used
+            if self._told != state:
+                LOG.warning("the catalogue has changed but is not used yet: %s", problem)
+            self._told = state
 
 
 def _renewed(database: Database, catalogue: Catalogue) -> Database:

@@ -67,6 +67,11 @@ def readiness(database: Database) -> dict[str, bool]:
     return {name: _is_there(part) for name, part in zip(PARTS, (ledger, snapshots, engine), strict=True)}
 
 
+def let_go(database: Database) -> None:
+    """Let go of snapshots that were destroyed since; ``errorfloor erase`` destroys them beside a running server."""
+    database._engine.let_go()
+
+
 def _is_there(part: Callable[[], None]) -> bool:
     try:
         part()
