@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -53,9 +55,37 @@ def test_figures_and_probes_answer_while_the_ledger_is_away(database, tmp_path, 
         figures = reader.get("/metrics")
         assert figures.status_code == 200
         assert "errorfloor_ledger_up 0.0" in figures.text
-        ready = nobody.get("/readyz")
-        assert (ready.status_code, ready.json()["parts"]["ledger"]) == (503, False)
+        wait_for(lambda: nobody.get("/readyz").status_code == 503)  # the last look counts for a second
+        assert nobody.get("/readyz").json()["parts"]["ledger"] is False
         assert nobody.get("/healthz").status_code == 200
+
+
+def test_a_healthy_server_is_ready_however_many_ask(database, tmp_path):
+    with served(database, tmp_path) as server, ThreadPoolExecutor(40) as pool:
+        clients = [server.client(None) for _ in range(40)]
+
+        def probe(client):
+            return [client.get("/readyz").status_code for _ in range(10)]
+
+        assert {status for statuses in pool.map(probe, clients) for status in statuses} == {200}
+
+
+def test_figures_do_not_wait_for_a_probe_that_hangs(database, tmp_path, monkeypatch):
+    begun, released = threading.Event(), threading.Event()
+
+    def hang(_):
+        begun.set()
+        released.wait(30)
+
+    with served(database, tmp_path) as server, ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(database._engine, "query", hang)
+        probing = pool.submit(server.client(None).get, "/readyz")
+        try:
+            assert begun.wait(30)
+            assert "errorfloor_ledger_up 1.0" in server.client("reader").get("/metrics").text
+            assert probing.result().status_code == 503
+        finally:
+            released.set()
 
 
 def test_missing_anchor_is_not_ready(tmp_path):

@@ -22,6 +22,7 @@ from errorfloor.server.idempotency import Keys
 from errorfloor.server.metrics import Metrics
 from errorfloor.server.pages import login_page
 from errorfloor.server.pages import router as pages
+from errorfloor.server.probe import SharedProbe
 from errorfloor.server.questions import questions
 from errorfloor.server.rates import Rates
 from errorfloor.server.settings import Settings
@@ -35,6 +36,7 @@ from errorfloor.server.tokens import TokenFile
 from errorfloor.server.under_way import UnderWay
 from errorfloor.server.workshop import Workshop
 from errorfloor.service import Database
+from errorfloor.service.opening import readiness
 from errorfloor.version import __version__
 
 ABOUT = (
@@ -43,6 +45,7 @@ ABOUT = (
 )
 
 PROBE = 2.0  # seconds within which the ledger has to answer whoever asks how it is
+KEPT = 1.0  # seconds for which everybody is told the same about that
 
 
 async def _end_with_parent() -> None:
@@ -103,7 +106,8 @@ def create_app(
         Keys(),
         database.declared_streams,
         UnderWay(database.catalogue.limit.running_per_token),
-        Threads(1, waiting=8, time_limit=PROBE, name="probes"),
+        SharedProbe(lambda: readiness(current()), time_limit=PROBE, kept=KEPT, name="ready"),
+        SharedProbe(lambda: current().left(), time_limit=PROBE, kept=0.0, name="shares"),
     )
     audit = AuditLog(settings.audit_log)
 
@@ -116,7 +120,8 @@ def create_app(
         for one in watching:
             one.cancel()
         door.threads.close()
-        door.probing.close()
+        door.ready.close()
+        door.shares.close()
         door.designing.close()
         door.workshop.close()
         audit.close()

@@ -9,6 +9,7 @@ from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from errorfloor.charging.settling import Grant
+from errorfloor.charging.standing import Standing
 from errorfloor.errors import ErrorFloorError
 from errorfloor.server.auth import Authentication
 from errorfloor.server.course import Course, Noted
@@ -17,6 +18,7 @@ from errorfloor.server.failures import DoorError
 from errorfloor.server.idempotency import Keys
 from errorfloor.server.metrics import Metrics
 from errorfloor.server.models import Failure
+from errorfloor.server.probe import SharedProbe
 from errorfloor.server.settings import Settings
 from errorfloor.server.threads import Threads
 from errorfloor.server.tokens import Token
@@ -56,7 +58,8 @@ class ServerDoor:
     keys: Keys
     streams: Streams
     under_way: UnderWay
-    probing: Threads
+    ready: SharedProbe[dict[str, bool]]
+    shares: SharedProbe[list[Standing]]
 
     @property
     def database(self) -> Database:

@@ -1,16 +1,18 @@
 """The routes for whoever runs the server: is it there, and what does it count."""
 
 import os
+from collections.abc import Iterable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from errorfloor.charging.standing import Standing
 from errorfloor.server.door import ServerDoor, failures
 from errorfloor.server.models import HealthReply, ReadyReply
 from errorfloor.server.replies import as_json
 from errorfloor.server.tokens import Role, Token
-from errorfloor.service.opening import PARTS, readiness
+from errorfloor.service.opening import PARTS
 from errorfloor.version import __version__
 
 
@@ -26,10 +28,12 @@ def health(door: ServerDoor) -> APIRouter:
 
     @routes.get("/readyz", responses={200: {"model": ReadyReply}, 503: {"model": ReadyReply}}, summary="Can it answer")
     async def readyz() -> Response:
-        """Needs no token. Says whether ledger, anchor, snapshots and engine are available; 503 if not."""
-        try:
-            parts = await door.probing.run(lambda: readiness(door.database))
-        except Exception:  # not within its time
+        """Needs no token. Says whether ledger, anchor, snapshots and engine are available; 503 if not.
+
+        It looks once a second at most, however many ask.
+        """
+        parts = await door.ready()
+        if parts is None:  # not within its time
             parts = dict.fromkeys(PARTS, False)
         return as_json({"ready": all(parts.values()), "parts": parts}, 200 if all(parts.values()) else 503)
 
@@ -41,19 +45,17 @@ def health(door: ServerDoor) -> APIRouter:
     )
     async def metrics(_: Reader) -> Response:
         """Figures for Prometheus; none depends on a private value."""
-        try:
-            used = await door.probing.run(lambda: _used(door))
-        except Exception:  # the alarm that the ledger is away must not need the ledger
-            used = None
+        standings = await door.shares()  # None: the alarm that the ledger is away must not need the ledger
+        used = None if standings is None else _used(standings)
         return Response(door.metrics.text(used), media_type=CONTENT_TYPE_LATEST)
 
     return routes
 
 
-def _used(door: ServerDoor) -> dict[str, float]:
+def _used(standings: Iterable[Standing]) -> dict[str, float]:
     """Give the largest share used among the accounts of each column and of each table's owners."""
     used: dict[str, float] = {}
-    for standing in door.database.left():
+    for standing in standings:
         account = standing.account
         name = f"{account.table}.{account.column}" if account.column else f"owners of {account.table}"
         used[name] = max(used.get(name, 0.0), standing.used)
