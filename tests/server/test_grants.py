@@ -102,6 +102,9 @@ def test_other_tables_do_not_exist_for_a_token_of_some(two):
     assert client.get("/v1/ledger/entries", params={"limit": 1}).json()["entries"][0]["table"] == "pay"
     assert client.get("/v1/streams").json()["streams"] == []
     assert "bonus" not in client.get("/about").text
+    assert 'account="bonus.extra"' in server.client("reader").get("/metrics").text
+    figures = client.get("/metrics").text  # nothing of what another was shown
+    assert ('account="pay.wage"' in figures, "bonus" in figures) == (True, False)
 
 
 def test_a_question_above_its_share_is_refused_before_the_charge_and_its_price_says_so(two):

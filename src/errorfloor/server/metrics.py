@@ -6,9 +6,12 @@ a pushed measurement, which is private from its first byte on, is not counted.
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest, multiprocess
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -49,13 +52,6 @@ class Metrics:
             buckets=BUCKETS,
             registry=self._registry,
         )
-        self._used = Gauge(
-            "errorfloor_allowance_used_ratio",
-            "Largest share used of the allowances of a column or of owners",
-            ["account"],
-            registry=self._registry,
-            multiprocess_mode="mostrecent",
-        )
         self._busy = Gauge(
             "errorfloor_threads_busy",
             "Threads that work on questions",
@@ -67,12 +63,6 @@ class Metrics:
             "Questions that wait for a thread",
             registry=self._registry,
             multiprocess_mode="livesum",
-        )
-        self._ledger = Gauge(
-            "errorfloor_ledger_up",
-            "1 if the ledger answers, else 0",
-            registry=self._registry,
-            multiprocess_mode="mostrecent",
         )
 
     def request(self, route: str, method: str, status: int, code: str, seconds: float) -> None:
@@ -94,10 +84,15 @@ class Metrics:
         self._waiting.set(waiting)
 
     def text(self, used: Mapping[str, float] | None) -> bytes:
-        """Write everything, of all processes; ``used`` are the shares used now, None if the ledger does not answer."""
-        self._ledger.set(used is not None)
-        for account, share in (used or {}).items():
-            self._used.labels(account).set(share)
+        """Write everything, of all processes; ``used`` are the shares used now, None if the ledger does not answer.
+
+        The shares are those for one reader, and nothing of them is kept for the next.
+        """
+        now = CollectorRegistry()
+        now.register(_Shares(used))
+        return self._counted() + bytes(generate_latest(now))
+
+    def _counted(self) -> bytes:
         if SHARED not in os.environ:
             return bytes(generate_latest(self._registry))
         for file in Path(os.environ[SHARED]).glob("gauge_live*_*.db"):
@@ -107,3 +102,21 @@ class Metrics:
         together = CollectorRegistry()
         multiprocess.MultiProcessCollector(together)  # type: ignore[no-untyped-call]
         return bytes(generate_latest(together))
+
+
+@dataclass(frozen=True, eq=False)
+class _Shares(Collector):
+    """The figures that one reader may see of the ledger."""
+
+    used: Mapping[str, float] | None
+
+    def collect(self) -> Iterable[Metric]:
+        shares = GaugeMetricFamily(
+            "errorfloor_allowance_used_ratio",
+            "Largest share used of the allowances of a column or of owners",
+            labels=["account"],
+        )
+        for account, share in (self.used or {}).items():
+            shares.add_metric([account], share)
+        yield shares
+        yield GaugeMetricFamily("errorfloor_ledger_up", "1 if the ledger answers, else 0", float(self.used is not None))
