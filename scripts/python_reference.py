@@ -24,6 +24,7 @@ ROOMS = (  # from the library to the server
     "sql",
     "pricing",
     "ledger",
+    "charging",
     "service",
     "client",
     "bulk",

@@ -5,9 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from errorfloor import attacks
 from errorfloor.attacks import Audit, Check, Finding, ServerAudit
 from errorfloor.attacks.running_server import MOST_SPENT
+from errorfloor.cli import audit as command
 from errorfloor.cli.app import app
 from errorfloor.client.failures import RemoteError
 from errorfloor.errors import InputError
@@ -93,7 +93,7 @@ def test_an_unknown_attack_is_named_with_those_there_are(folder):
 
 def test_a_beaten_floor_is_a_failure_in_words(folder, monkeypatch):
     won = Finding("coin", "guess", runs=200, right=190, promised=0.6, distance=5.0, unit="kWh", threshold=158)
-    monkeypatch.setattr(attacks, "audit", lambda *_, **__: Audit({"meters.kwh": (won,)}))
+    monkeypatch.setattr(command, "run_audit", lambda *_, **__: Audit({"meters.kwh": (won,)}))
     shown = run()
     assert shown.exit_code == 1
     assert "1 of 1 attacks beat a floor: coin against meters.kwh" in shown.stdout
@@ -180,7 +180,7 @@ def test_options_that_do_not_go_together_are_refused(folder):
 
 def test_a_broken_promise_of_a_running_server_is_a_failure_in_words(server, monkeypatch):
     broken = Check("meters.kwh", "shared noise", False, "one draw for several")
-    monkeypatch.setattr(attacks, "audit_server", lambda *_, **__: ServerAudit((broken,), ()))
+    monkeypatch.setattr(command, "audit_server", lambda *_, **__: ServerAudit((broken,), ()))
     shown = run("--url", server[0].url, "--token", server[0].tokens["analyst"])
     assert shown.exit_code == 1
     assert "1 of 1 promises were broken: shared noise of meters.kwh" in shown.stdout
