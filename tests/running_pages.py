@@ -18,12 +18,14 @@ own if ``apart``; otherwise commands of errorfloor and programs run in this one,
 import contextlib
 import io
 import os
+import pty
 import re
 import shlex
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Iterator, Mapping
@@ -214,16 +216,19 @@ class _Running:
 
     def _started(self, text: str) -> str:
         log = self.folder / ".server.log"
-        with log.open("w") as written:
-            server = subprocess.Popen(
-                ["bash", "-c", f"exec {text.strip()}"],
-                cwd=self.folder,
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=written,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
+        log.touch()
+        screen, terminal = pty.openpty()  # it prints a token to a terminal only
+        server = subprocess.Popen(
+            ["bash", "-c", f"exec {text.strip()}"],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=terminal,
+            stderr=terminal,
+            text=True,
+        )
+        os.close(terminal)
+        threading.Thread(target=_copy, args=(screen, log)).start()
         self.servers.append(server)
         for _ in range(600):
             if READY in log.read_text():
@@ -236,6 +241,15 @@ class _Running:
         for server in self.servers:
             server.send_signal(signal.SIGINT)
             assert server.wait(60) == 0
+
+
+def _copy(screen: int, log: Path) -> None:
+    """Write to a file what comes to a screen, until nobody writes to it any more."""
+    suppressed = contextlib.suppress(OSError)  # how the system says that it ended
+    with log.open("w") as written, open(screen, "rb", buffering=0) as shown, suppressed:
+        while more := shown.read(65536):
+            written.write(more.decode(errors="replace").replace("\r\n", "\n"))
+            written.flush()
 
 
 def errorfloor_commands(text: str) -> list[list[str]] | None:

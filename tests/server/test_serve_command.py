@@ -1,8 +1,12 @@
 """``errorfloor serve`` says clearly why it cannot start, and every setting is one of its options."""
 
 import json
+import os
+import pty
 import socket
 import stat
+import subprocess
+import sys
 from dataclasses import fields
 
 import pytest
@@ -14,6 +18,8 @@ from errorfloor.client import connect
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.server import Settings
 from serving import start_server, write_pay
+
+OPEN = ("--host", "0.0.0.0", "--insecure")
 
 
 def run(*arguments):
@@ -44,7 +50,7 @@ def test_port_in_use_public_address_and_several_workers_are_refused_in_words(cat
         with pytest.raises(
             InputError, match=rf"port {port} of 127\.0\.0\.1 is in use: choose another with --port, or 0"
         ):
-            run("serve", catalogue, "--port", port)
+            run("serve", catalogue, "--port", port, "--json")
     with pytest.raises(InputError, match=r"2 workers need a ledger on PostgreSQL, and this is the file ledger\.sqlite"):
         run("serve", catalogue, "--workers", 2)
     with pytest.raises(InputError, match=r"0\.0\.0\.0 can be reached from other machines"):
@@ -56,7 +62,7 @@ def test_port_in_use_public_address_and_several_workers_are_refused_in_words(cat
 def test_certificate_that_cannot_be_used_is_refused_in_words(catalogue, tmp_path):
     (tmp_path / "bad.pem").write_text("no certificate")
     with pytest.raises(InputError, match="give a certificate and its key as PEM files"):
-        run("serve", catalogue, "--port", 0, "--cert", tmp_path / "bad.pem", "--key", tmp_path / "bad.pem")
+        run("serve", catalogue, "--port", 0, "--cert", tmp_path / "bad.pem", "--key", tmp_path / "bad.pem", "--json")
 
 
 def test_server_speaks_tls_and_the_client_checks_it(catalogue, tmp_path):
@@ -76,6 +82,28 @@ def test_server_speaks_tls_and_the_client_checks_it(catalogue, tmp_path):
     tokens = catalogue.parent / "tokens.json"
     assert not tokens.exists()  # the token of this run was kept nowhere
     assert stat.S_IMODE((catalogue.parent / "keys.json").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--host", "0.0.0.0", "--insecure"), ("--host", "0.0.0.0", "--insecure", "--json")]
+)
+def test_no_token_is_made_where_a_log_would_keep_it_or_others_could_use_it(catalogue, options):
+    with pytest.raises(InputError, match=r"make one first, with .* tokens create --file .*tokens\.json --name NAME"):
+        run("serve", catalogue, "--port", 0, *options)
+
+
+def test_a_terminal_is_shown_a_token_for_this_run(catalogue):
+    screen, terminal = pty.openpty()
+    command = [sys.executable, "-m", "errorfloor", "serve", str(catalogue), "--port", "0"]
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    while b"stop with Ctrl+C" not in shown:
+        shown += os.read(screen, 65536)
+    server.terminate()
+    assert server.wait(60) == 0
+    os.close(screen)
+    assert b"/?token=ef_" in shown
 
 
 def self_signed():

@@ -203,7 +203,7 @@ def test_a_ledger_that_is_not_mounted_is_not_made_anew(custodian, backups, tmp_p
     folder = tmp_path / "here"
     for file in folder.glob("ledger.*"):
         file.unlink()
-    for arguments in (question(1), ("register",), ("serve", "errorfloor.toml", "--port", "0")):
+    for arguments in (question(1), ("register",), ("serve", "errorfloor.toml", "--port", "0", "--json")):
         done = custodian.does(folder, *arguments)
         assert done.code == 1, arguments
         assert "there is no ledger ledger.sqlite" in done.stderr.replace(f"{folder}/", "")

@@ -11,13 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
+from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, app, command, messages, print_json
 from errorfloor.cli.demo import prepare_demo
+from errorfloor.errors import InputError
 from errorfloor.server import create_app as _needs_the_extra  # noqa: F401  (said before anything is made)
 from errorfloor.server.running import ServingPlan, listen
 from errorfloor.server.running import serve as run
 from errorfloor.server.settings import Settings
-from errorfloor.server.tokens import Role, TokenFile
+from errorfloor.server.tokens import Role, Token, TokenFile
 
 Catalogue = Annotated[
     Path | None,
@@ -52,7 +54,8 @@ def serve(catalogue: Catalogue = None, output: Folder = None, as_json: AsJson = 
     """Serve questions and pages over HTTP until Ctrl+C; it finishes requests in progress first.
 
     Without a catalogue it serves a generated table of meter readings, to try it out. If there is no token yet, one for
-    the owner is made for this run, and the address that is printed signs in with it.
+    the owner is made for this run, and the address that is printed signs in with it; but only if it is printed to a
+    terminal (or as --json) and the server listens on this machine alone, so that no log keeps it.
 
     Example: errorfloor serve errorfloor.toml --host 0.0.0.0 --cert host.pem --key host.key
     """
@@ -62,7 +65,7 @@ def serve(catalogue: Catalogue = None, output: Folder = None, as_json: AsJson = 
         assert settings.tokens is not None
         ServingPlan(file, settings, settings.tokens).check()
         known = TokenFile(settings.tokens)
-        temporary, text = ((), None) if known.all() else _owner(known)
+        temporary, text = ((), None) if known.all() else _owner(known, file, settings, as_json)
         taken, settings = listen(settings)
         assert settings.tokens is not None
         plan = ServingPlan(file, settings, settings.tokens, temporary)
@@ -71,9 +74,20 @@ def serve(catalogue: Catalogue = None, output: Folder = None, as_json: AsJson = 
     messages.print("stopped", highlight=False)
 
 
-def _owner(known: TokenFile) -> tuple[tuple[Any, ...], str]:
-    token, text = known.create("owner", Role.OWNER, temporary=True)
-    return (token,), text
+def _owner(
+    known: TokenFile, catalogue: Path, settings: Settings, as_json: bool
+) -> tuple[tuple[Token, ...], str | None]:
+    """Make a token for the owner for this run, where nobody but its reader will see it; refuse to serve nobody."""
+    if settings.loopback and (as_json or sys.stderr.isatty()):
+        token, text = known.create("owner", Role.OWNER, temporary=True)
+        return (token,), text
+    if load(catalogue).sign_in is not None:
+        return (), None  # people sign in through their provider
+    raise InputError(
+        f"there is no token in {settings.tokens}, and one for this run is made only where the server listens on this "
+        f"machine alone and prints it to a terminal or as --json, since a log would keep it: make one first, with "
+        f"{command()} tokens create --file {settings.tokens} --name NAME --role owner"
+    )
 
 
 @contextmanager
