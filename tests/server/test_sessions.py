@@ -8,7 +8,7 @@ import pytest
 
 from errorfloor.errors import KeyFileError
 from errorfloor.server import Role, TokenFile
-from errorfloor.server.signin.sessions import Sessions
+from errorfloor.server.signin.sessions import ENDED, MOST, OLDEST, Sessions
 from errorfloor.server.signin.store import Store
 from serving import served
 
@@ -118,6 +118,33 @@ def test_session_ends_when_idle_when_old_and_with_its_token():
     third = sessions.begin(token)
     tokens.revoke(token.id)
     assert sessions.find(third) is None
+
+
+def test_a_token_has_so_many_sessions_and_a_further_one_ends_its_oldest():
+    now, tokens, store = [0.0], TokenFile(None), Store(None)
+    anna, otto = (tokens.create(name, Role.READER)[0] for name in ("anna", "otto"))
+    sessions = Sessions(store, tokens, idle=600, life=3600, clock=lambda: now[0])
+    of_otto, of_anna = sessions.begin(otto), []
+    for _ in range(MOST + 3):
+        now[0] += 1.0
+        of_anna.append(sessions.begin(anna))
+    assert [sessions.find(one) is not None for one in of_anna] == [False] * 3 + [True] * MOST
+    assert sessions.find(of_otto) is not None
+    assert store.rows("SELECT count(*) FROM sessions") == [(MOST + 1,)]
+
+
+@pytest.mark.parametrize(("statement", "values"), [(ENDED, (1.0, 1.0)), (OLDEST, ("ab12", 1))])
+def test_clearing_away_sessions_reads_no_others(statement, values):
+    steps = [row[-1] for row in Store(None).rows(f"EXPLAIN QUERY PLAN {statement}", values)]
+    assert any("INDEX" in step for step in steps)
+    assert not any(step.startswith("SCAN") for step in steps)
+
+
+def test_signing_in_counts_as_a_request_of_the_token(database, tmp_path):
+    with served(database, tmp_path, rate=0.001, burst=3) as server:
+        sign_in = {"token": server.tokens["reader"]}
+        statuses = [server.client(None).post("/login", json=sign_in).status_code for _ in range(5)]
+        assert statuses == [200, 200, 200, 429, 429]
 
 
 def test_session_counts_in_every_process_and_after_a_restart(tmp_path):

@@ -113,7 +113,8 @@ class Authentication:
     def recognise(self, request: Request, text: str) -> Token:
         """Give whose token this text is, to begin a session with it; the audit log gets the outcome and the address.
 
-        Raises DoorError: 403 for a page of another site, 429 after too many failures, 401 for an unknown token.
+        Raises DoorError: 403 for a page of another site, 429 after too many failures or above the token's rate, 401 for
+        an unknown token.
         """
         if is_from_elsewhere(Headers(scope=request.scope)):
             self._refused_so_far(request)
@@ -128,7 +129,9 @@ class Authentication:
                 "the server does not know this token: copy all of it; it may also have been revoked",
                 headers={"WWW-Authenticate": "Bearer"},
             )
-        return self._admitted(request, token)
+        admitted = self._admitted(request, token)
+        self._rates.take(token.id)
+        return admitted
 
     def check_attempts(self, request: Request, text: str = "") -> None:
         """Raise DoorError (429) if this address, or the token that a text claims to be, has failed too often."""

@@ -13,6 +13,12 @@ from errorfloor.server.signin.store import Store
 from errorfloor.server.token import Role, Token
 from errorfloor.server.tokens import TokenFile
 
+MOST = 20  # sessions of one token, or of one person
+ENDED = "DELETE FROM sessions WHERE ends <= ? OR used <= ?"
+OLDEST = (
+    "DELETE FROM sessions WHERE digest IN "
+    "(SELECT digest FROM sessions WHERE token = ? ORDER BY begun DESC LIMIT -1 OFFSET ?)"
+)
 NOTED = 60.0  # seconds between two notes that a session is in use; a note is a write
 
 
@@ -21,8 +27,8 @@ class Sessions:
     """The sessions of a server, in every process of it.
 
     *Guarantee*: a session ends ``idle`` seconds after its last use (up to a minute earlier), at most ``life`` seconds
-    after it began, when it is signed out, and when its token is revoked or expires, whichever is first. The file has
-    hashes of identifiers only, so that reading it signs nobody in.
+    after it began, when it is signed out, when its token is revoked or expires, and when ``MOST`` others of its token
+    began after it, whichever is first. The file has hashes of identifiers only, so that reading it signs nobody in.
 
     >>> now = [0.0]
     >>> tokens = TokenFile(None)
@@ -45,7 +51,8 @@ class Sessions:
     def begin(self, token: Token) -> str:
         """Begin a session of who was recognised, and give its identifier."""
         now = self.clock()
-        self.store.change("DELETE FROM sessions WHERE ends <= ? OR used <= ?", (now, now - self.idle))
+        self.store.change(ENDED, (now, now - self.idle))
+        self.store.change(OLDEST, (token.id, MOST - 1))
         identifier = secrets.token_urlsafe(32)
         person = None if token.digest else json.dumps([token.name, token.role.value])
         ends = now + self.life

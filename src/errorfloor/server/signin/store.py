@@ -20,10 +20,15 @@ CREATE TABLE IF NOT EXISTS sessions (
     digest TEXT PRIMARY KEY, token TEXT NOT NULL, person TEXT,
     begun REAL NOT NULL, used REAL NOT NULL, ends REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS sessions_by_token ON sessions (token, begun);
+CREATE INDEX IF NOT EXISTS sessions_by_end ON sessions (ends);
+CREATE INDEX IF NOT EXISTS sessions_by_use ON sessions (used);
 CREATE TABLE IF NOT EXISTS attempts (who TEXT NOT NULL, at REAL NOT NULL);
 CREATE INDEX IF NOT EXISTS attempts_by_who ON attempts (who, at);
+CREATE INDEX IF NOT EXISTS attempts_by_time ON attempts (at);
 CREATE TABLE IF NOT EXISTS uses (token TEXT PRIMARY KEY, used REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS begun (digest TEXT PRIMARY KEY, kept TEXT NOT NULL, ends REAL NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS begun_by_end ON begun (ends);
 """
 
 
