@@ -106,7 +106,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "cells": "groups times outputs of one answer",
             "bytes": "of one reply, by a bound from public facts",
             "memory": "about how many bytes the public facts of one question take while it is priced",
-            "running_per_token": "questions that one token may have in progress at once",
+            "running_per_token": "questions that one token may have in progress at once; reading the ledger is one",
             "question": "the share of the whole allowance that one question may take; where it is declared, also by "
             "`errorfloor ask`; an owner may give `--over-limit`",
         },

@@ -2,7 +2,9 @@
 
 import json
 import socket
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +14,7 @@ from errorfloor.engines.allotment import Allotment, allotted
 from errorfloor.errors import AllowanceError, EngineError, RefusedError
 from errorfloor.server import questions, statements
 from errorfloor.server.size import reply_bytes
+from errorfloor.server.turns import LARGE
 from errorfloor.service import open_database
 from serving import LIMIT, served, write_pay
 
@@ -115,6 +118,7 @@ def test_questions_under_way_are_limited_by_token(tmp_path, monkeypatch):
                 others.append(None)
                 others.append(server.client("analyst").post("/v1/price", json=PEOPLE))
                 others.append(server.client("reader").post("/v1/price", json=PEOPLE))
+                others.extend(server.client("analyst").get(path) for path in ("/v1/ledger", "/v1/ledger/entries"))
             return honest(*given)
 
         monkeypatch.setattr(database, "_asking", nested)
@@ -122,7 +126,29 @@ def test_questions_under_way_are_limited_by_token(tmp_path, monkeypatch):
         problem = problem_of(others[1], 429)
         assert (problem["code"], problem["fields"]["running_per_token"]) == ("running", 1)
         assert others[2].status_code == 200
+        assert [problem_of(one, 429)["code"] for one in others[3:]] == ["running", "running"]
         assert analyst.post("/v1/price", json=PEOPLE).status_code == 200
+
+
+def test_a_reader_of_a_large_ledger_keeps_nobody_else_waiting(database, tmp_path, monkeypatch):
+    together = threading.Barrier(2)
+
+    def large():
+        until = time.thread_time() + 4 * LARGE
+        while time.thread_time() < until:
+            pass
+        return []
+
+    def at_once():
+        together.wait(30)
+        return []
+
+    with served(database, tmp_path, threads=2) as server, ThreadPoolExecutor(2) as pool:
+        monkeypatch.setattr(database, "left", large)
+        assert server.client("reader").get("/v1/ledger").status_code == 200
+        monkeypatch.setattr(database, "left", at_once)
+        replies = pool.map(lambda one: one.get("/v1/ledger"), [server.client("analyst"), server.client("owner")])
+        assert [reply.status_code for reply in replies] == [200, 200]
 
 
 def test_one_question_takes_a_share_at_most_unless_an_owner_says_so(tmp_path):

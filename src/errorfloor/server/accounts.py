@@ -1,6 +1,6 @@
 """The routes of the ledger: how the accounts stand, and the history in pages."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
@@ -24,14 +24,16 @@ def accounts(door: ServerDoor) -> APIRouter:
         """What is used of each allowance, and of the caller's quotas."""
         analyst = analyst_of(token)
 
-        def work() -> dict[str, Any]:
+        def work() -> Response:
             database = door.tables(dry, token)
-            return {
-                "accounts": [standing_facts(standing) for standing in database.left()],
-                "quotas": [quota_facts(quota) for quota in database.quotas(analyst)],
-            }
+            return as_json(
+                {
+                    "accounts": [standing_facts(standing) for standing in database.left()],
+                    "quotas": [quota_facts(quota) for quota in database.quotas(analyst)],
+                }
+            )
 
-        return as_json(await door.threads.run(work))
+        return await door.looked_up(token, work)
 
     @routes.get("/entries", responses={200: {"model": EntriesReply}, **failures(422)}, summary="The history")
     async def entries(
@@ -41,10 +43,14 @@ def accounts(door: ServerDoor) -> APIRouter:
         dry: Dry = False,
     ) -> Response:
         """A page of the history, oldest first; the owner sees labels and who asked."""
-        found = await door.threads.run(lambda: list(door.tables(dry, token).history(after=after, limit=limit)))
-        following = found[-1]["sequence"] if len(found) == limit else None
-        if token.role is not Role.OWNER:
-            found = [{name: value for name, value in entry.items() if name not in OWNERS_ONLY} for entry in found]
-        return as_json({"entries": found, "next": following})
+
+        def work() -> Response:
+            found = list(door.tables(dry, token).history(after=after, limit=limit))
+            following = found[-1]["sequence"] if len(found) == limit else None
+            if token.role is not Role.OWNER:
+                found = [{name: value for name, value in entry.items() if name not in OWNERS_ONLY} for entry in found]
+            return as_json({"entries": found, "next": following})
+
+        return await door.looked_up(token, work)
 
     return routes

@@ -105,6 +105,11 @@ class ServerDoor:
             if not streaming:
                 self.under_way.leave(token.id)
 
+    async def looked_up(self, token: Token, work: Callable[[], Response]) -> Response:
+        """Work in a thread on what is public; it counts and waits its turn as a question of this token does."""
+        with self.under_way.counted(token.id):
+            return await self.threads.run(work, asker=token.id)
+
     async def measured(self, request: Request, work: Callable[[], Response], cost: float) -> Response:
         """Work in a thread on something private that the caller brought: all of it is answered on the grid."""
         said = (ErrorFloorError,)  # streams have a fixed error of their own for what depends on a measurement

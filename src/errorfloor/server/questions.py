@@ -75,12 +75,14 @@ def questions(door: ServerDoor) -> APIRouter:
     @routes.get("/tables", responses={200: {"model": TablesReply}, **failures(422)}, summary="What is declared")
     async def tables(token: Reader, dry: Dry = False) -> Response:
         """Names, units, ranges and floors of the declared tables; nothing that depends on a private value."""
-        return as_json({"tables": await door.threads.run(lambda: door.tables(dry, token).tables())})
+        found = await door.threads.run(lambda: door.tables(dry, token).tables(), asker=token.id)
+        return as_json({"tables": found})
 
     @routes.get("/tables/{name}", responses={200: {"model": TableState}, **failures(404, 422)}, summary="One table")
     async def table(token: Reader, name: str) -> Response:
         """The same for one table."""
-        found = {one["name"]: one for one in await door.threads.run(door.tables(False, token).tables)}
+        declared = await door.threads.run(door.tables(False, token).tables, asker=token.id)
+        found = {one["name"]: one for one in declared}
         if name not in found:
             raise DoorError(404, "not-found", f"there is no table {name[:64]!r}; there are {', '.join(sorted(found))}")
         return as_json(found[name])

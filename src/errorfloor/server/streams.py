@@ -38,14 +38,14 @@ def streams(door: ServerDoor) -> APIRouter:
     @routes.get("", responses={200: {"model": StreamsReply}, **failures()}, summary="Which streams there are")
     async def declared(token: Reader) -> Response:
         """Horizon, states, floors, and what a trip takes of its entity's allowance; nothing private."""
-        found = await door.threads.run(door.streams.facts)
+        found = await door.threads.run(door.streams.facts, asker=token.id)
         return as_json({"streams": [facts for facts in found if grant_of(token).covers(facts["name"])]})
 
     @routes.get("/{name}", responses={200: {"model": StreamState}, **failures(404, 422)}, summary="One stream")
     async def one(token: Reader, name: str) -> Response:
         """The same of one stream."""
         journal(name, token)
-        found = await door.threads.run(door.streams.facts)
+        found = await door.threads.run(door.streams.facts, asker=token.id)
         return as_json(next(facts for facts in found if facts["name"] == name))
 
     @routes.post(
@@ -99,7 +99,7 @@ def streams(door: ServerDoor) -> APIRouter:
             following = after + limit if after + limit < horizon else None
             return {"answers": [{"step": one.step, "answer": list(one.answer)} for one in answers], "next": following}
 
-        return as_json(await door.threads.run(work))
+        return as_json(await door.threads.run(work, asker=token.id))
 
     return routes
 
