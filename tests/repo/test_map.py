@@ -60,7 +60,9 @@ def test_a_question_passes_the_stops_of_the_map_in_their_order(script, tmp_path)
         before = sys.getprofile()
         sys.setprofile(note)
         try:
-            database.ask("SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff", max_error=5)
+            database.ask(
+                "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff", max_error=5.4321
+            )  # never asked for before
         finally:
             sys.setprofile(before)
     after = iter(called)
