@@ -57,6 +57,15 @@ def test_those_who_ask_large_questions_leave_half_of_the_places_to_others():
     asyncio.run(scene())
 
 
+def test_work_without_an_asker_is_never_taken_for_large():
+    async def scene():
+        turns = Turns(3, 8)
+        await known_as_large(turns, "")
+        assert await turns.begin("") is False
+
+    asyncio.run(scene())
+
+
 def test_a_place_that_was_given_up_is_free_again():
     async def scene():
         turns = Turns(1, 1)

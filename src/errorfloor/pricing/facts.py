@@ -35,9 +35,8 @@ from errorfloor.sql.plan import (
 from errorfloor.sql.polynomial import ONE, Monomial, Node, Polynomial, order_of
 from errorfloor.sql.question import Question
 
-UNITY = Enclosure.of(
-    1.0, 1.0
-)  # compared by identity: a factor that changes nothing is left out, which keeps ends exact
+# compared by identity: a factor that changes nothing is left out, which keeps ends exact
+UNITY = Enclosure.of(1.0, 1.0)
 Request = tuple[Polynomial, Condition]
 EVERY_ROW = Polynomial.constant(1)  # what is asked for where only the number of rows matters
 

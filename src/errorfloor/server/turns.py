@@ -58,9 +58,12 @@ class Turns:
         return large
 
     def end(self, large: bool, asker: str = "", seconds: float = 0.0) -> None:
-        """End a turn that took ``seconds`` of work; the next is whoever waits for longest and may have a seat."""
+        """End a turn that took ``seconds`` of work; the next is whoever waits for longest and may have a seat.
+
+        Nothing is remembered of work that has no asker: one would share it with all others.
+        """
         lately = (self._lately.pop(asker, 0.0) + seconds) / 2
-        if lately >= FORGOTTEN:
+        if asker and lately >= FORGOTTEN:
             self._lately[asker] = lately
         self._busy -= 1
         self._busy_large -= large
