@@ -116,7 +116,7 @@ class _Running:
         self.servers: list[subprocess.Popen[str]] = []
         self.printed: str | None = None
         self.environment = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},  # as a user has it
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "COLUMNS": "120",
             "TERM": "dumb",

@@ -569,7 +569,7 @@ def test_a_target_that_exists_is_refused_before_the_charge(town):
     assert publish(town, overwrite=True).fresh == (True,)
 
 
-def test_the_table_must_be_named_and_registered_on_duckdb(town):
+def test_the_table_must_be_named_and_registered(town):
     file = town / "errorfloor.toml"
     common = {"columns": WIDE, "batch": "q1"}
     with pytest.raises(CatalogueError, match="there is no table 'metres'; declared are meters, homes"):
@@ -581,6 +581,10 @@ def test_the_table_must_be_named_and_registered_on_duckdb(town):
     file.write_text(file.read_text().replace('version = "1"', 'version = "2"'))
     with pytest.raises(CatalogueError, match="not registered in version '2'"):
         publish(town)
+
+
+def test_a_table_is_released_from_duckdb_alone(town, spark_place):
+    file = town / "errorfloor.toml"
     file.write_text('[place]\nengine = "spark"\nsnapshots = "vault"\n' + file.read_text())
     with pytest.raises(InputError, match="on spark, and tables are released from DuckDB vaults only"):
         publish(town)

@@ -97,7 +97,18 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-messages = Console(stderr=True)
+
+
+class Messages(Console):
+    """Where messages go: stderr, after all the data that was printed so far."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print a message; in a file that takes both, it comes after what stdout had before it."""
+        sys.stdout.flush()
+        super().print(*objects, **options)
+
+
+messages = Messages(stderr=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; created if it does not exist.")]
@@ -111,6 +122,7 @@ def run() -> None:
     except ErrorFloorError as problem:
         if "--json" in sys.argv:
             print_json({"error": {"code": problem.code, "message": str(problem)}}, indent=None)
+        sys.stdout.flush()
         print(f"errorfloor: {problem}", file=sys.stderr)
         sys.exit(problem.exit_code)
     except OSError as problem:
