@@ -114,7 +114,7 @@ def test_the_orthant_with_a_correlated_query_agrees_with_finite_elements():
     assert (noise.sample(2000, rng=1) >= 0).all()
 
 
-@pytest.mark.parametrize("loss", ["squared", "absolute", [[2.0, 0.5], [0.5, 1.0]]])
+@pytest.mark.parametrize("loss", ["squared", [[2.0, 0.5], [0.5, 1.0]]])
 def test_quality_on_the_square_agrees_with_finite_elements(loss):
     square = ef.Box([-0.5, -0.3], [0.5, 0.7])
     corners = ef.Polygon([[-0.5, -0.3], [0.5, -0.3], [0.5, 0.7], [-0.5, 0.7]])
@@ -134,16 +134,6 @@ def test_the_loss_of_a_box_meets_its_bound(loss):
     assert free.certificate.loss_weight == 0
     assert "does not bind" in free.certificate.method
     assert free.certificate.gap < 1e-6
-
-
-def test_a_given_loss_of_two_coordinates_reproduces_the_squared_one():
-    box, K = ef.Box([-1, -1], [1, 1]), correlated(0.3)
-    named = ef.design(box, sensitivity=K, loss_weight=5.0)
-    given = ef.design(box, sensitivity=K, loss=lambda w: (w**2).sum(axis=-1), loss_weight=5.0)
-    assert given.certificate.value == pytest.approx(named.certificate.value, rel=1e-8)
-    assert given.certificate.lower_bound is None
-    kinked = ef.design(box, sensitivity=K, loss=lambda w: np.abs(w).max(axis=-1), loss_weight=5.0)
-    assert kinked.certificate.value > ef.design(box, sensitivity=K).certificate.value
 
 
 def test_five_dimensions_are_refused_unless_the_query_is_diagonal():

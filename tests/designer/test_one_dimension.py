@@ -203,3 +203,11 @@ def test_the_least_loss_of_a_given_function_is_known():
     assert ef.designer.smallest_loss(ef.Interval(-1, 1), shifted) == pytest.approx(5, rel=1e-6)
     with pytest.raises(IllPosedError, match="every noise on this support loses more than"):
         ef.design(ef.Interval(-1, 1), loss=shifted, max_loss=4.9)
+
+
+def test_a_kink_on_the_line_is_found_wherever_it_is():
+    place = 1 / np.sqrt(7)
+    given = ef.design(ef.Interval(-1, 2), loss=lambda w: 3 * np.abs(w - place), loss_weight=5.0)
+    named = ef.design(ef.Interval(-1 - place, 2 - place), loss="absolute", loss_weight=15.0)
+    assert given.certificate.value == pytest.approx(named.certificate.value, rel=1e-12)
+    assert max(len(piece) for piece in given.breaks) <= 6

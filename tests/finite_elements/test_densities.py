@@ -6,9 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from errorfloor.errors import InputError
+from errorfloor.errors import InputError, NoClosedFormError
 from errorfloor.noise import BesselBall, EllipsoidPolynomial, Piecewise, from_dict
-from errorfloor.noise.piecewise_cells import cut, volumes
 from errorfloor.support import Ball, Polygon, Polytope
 
 TRIANGLE = Polygon([[0, 0], [1, 0], [0, 1]])
@@ -41,10 +40,6 @@ def test_density_integrates_to_one_and_information_is_that_of_its_score(designs,
     assert points.T @ density * cell == pytest.approx(noise.mean, abs=3 * accuracy)
     logarithm = np.log(density[some])
     assert -(density[some] * logarithm).sum() * cell == pytest.approx(noise.entropy, abs=20 * accuracy)
-    for direction, offset in (([1.0, 0.5, -0.3], 0.2), ([0.0, 1.0, 1.0], -1.0)):
-        d = np.array(direction[: noise.dimension])
-        by_grid = (np.abs(points @ d + offset) * density).sum() * cell
-        assert noise._mean_absolute(d, offset) == pytest.approx(by_grid, abs=10 * accuracy)
 
 
 def test_score_is_the_slope_of_the_log_density(design):
@@ -72,7 +67,8 @@ def test_single_bump_has_the_integrals_of_beta_functions():
     assert noise.mean == pytest.approx([1 / 3, 1 / 3])
     second = math.factorial(4) * 4 / math.factorial(10) / mass
     assert noise.covariance[0, 0] == pytest.approx(second - 1 / 9)
-    assert noise.expected_loss("absolute") == pytest.approx(2 / 3)
+    with pytest.raises(NoClosedFormError, match="use samples"):
+        noise.expected_loss("absolute")
 
 
 def test_disc_polynomial_matches_the_bessel_density(designs):
@@ -85,9 +81,6 @@ def test_disc_polynomial_matches_the_bessel_density(designs):
     assert numerical.information == pytest.approx(exact.information, abs=1e-6)
     assert numerical.covariance == pytest.approx(exact.covariance, abs=1e-6)
     assert numerical.entropy == pytest.approx(exact.entropy, abs=1e-5)
-    assert numerical._mean_absolute(np.array([0.3, 0.4]), 0.0) == pytest.approx(
-        exact._mean_absolute(np.array([0.3, 0.4]), 0.0), rel=1e-6
-    )
 
 
 def test_noises_survive_json_to_the_last_bit(design):
@@ -96,19 +89,6 @@ def test_noises_survive_json_to_the_last_bit(design):
     assert again == noise
     assert (again.sample(50, rng=5) == noise.sample(50, rng=5)).all()
     assert (again.information == noise.information).all()
-
-
-@pytest.mark.parametrize("m", [2, 3])
-def test_cutting_simplices_along_a_plane_keeps_their_volume_and_separates_signs(m):
-    generator = np.random.default_rng(6)
-    corners = generator.normal(size=(50, m + 1, m))
-    heights = corners @ generator.normal(size=m) + 0.1
-    total = np.zeros(50)
-    for rows, part in cut(corners, heights):
-        total[rows] += volumes(np.einsum("pij,pjk->pik", part, corners[rows]))
-        sign = np.einsum("pij,pj->pi", part, heights[rows])
-        assert ((sign > -1e-12).all(axis=1) | (sign < 1e-12).all(axis=1)).all()
-    assert total == pytest.approx(volumes(corners), rel=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errorfloor.designer.meshes.kinks import cut_along
 from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.designer.meshes.polygons import angles, graded, polygon_mesh
 from errorfloor.designer.meshes.polytopes import polytope_mesh
@@ -62,17 +61,6 @@ def test_bisection_in_space_keeps_the_mesh_conforming():
         mesh = mesh.refined(generator.random(len(mesh.cells)) < 0.3)
         assert_conforming(mesh)
         assert mesh.volumes.sum() == pytest.approx(8, rel=1e-13)
-
-
-@pytest.mark.parametrize("normal", [[1.0, 0.0, 0.0], [0.3, -1.0, 0.2], [1.0, 1.0, 1.0]])
-def test_cutting_along_a_plane_keeps_the_mesh_conforming_and_separates_its_sides(normal):
-    plane = np.array(normal)
-    whole = cube_mesh().refined().refined()
-    mesh = cut_along(cut_along(whole, plane), np.array([0.0, 0.0, 1.0]), 0.25)
-    assert_conforming(mesh)
-    assert mesh.volumes.sum() == pytest.approx(8, rel=1e-12)
-    heights = mesh.vertices[mesh.cells] @ plane
-    assert ((heights >= -1e-9).all(axis=1) | (heights <= 1e-9).all(axis=1)).all()
 
 
 def test_walls_are_recognised_after_refinement():

@@ -19,7 +19,6 @@ QUADRANGLE = Polygon([[-1, -1], [1, -1], [1, 2], [-1, 1]])
     ("support", "loss"),
     [
         (QUADRANGLE, SQUARED),
-        (QUADRANGLE, Loss.parse("absolute", 2)),
         (Ball(2, 1.0, [0.5, 0.0]), SQUARED),
         (Orthant(2), SQUARED),
     ],

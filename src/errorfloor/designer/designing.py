@@ -46,7 +46,8 @@ def design(
     sensitivity
         Instead of ``jacobian``: the m×m matrix K = E[F Fᵀ] of a query that is not linear.
     loss
-        "squared" (default), "absolute", a positive definite matrix R for wᵀRw, or a convex function of w.
+        "squared" (default), a positive definite matrix R for wᵀRw, "absolute" on products of intervals, or a convex
+        function of w on the line.
     loss_weight, max_loss
         The quality asked for; at most one of them.
     objective

@@ -12,9 +12,6 @@ from errorfloor.designer.problem import Problem
 from errorfloor.designer.quality import SOUGHT, meet
 from errorfloor.designer.solvers import TOLERANCE, solve
 from errorfloor.noise import Certificate, Noise
-from errorfloor.noise.piecewise_losses import TOLERATED
-
-BY_RULE = 3  # dimensions from which the mean of a loss that is a function is not known to rounding
 
 
 def solve_regular(problem: Problem, progress: Progress | None = None) -> Noise:
@@ -97,9 +94,6 @@ def _certified(problem: Problem, state: GroundState, weight: float) -> Noise:
     words = [state.method, state.proof]
     if problem.max_loss is not None and weight == 0:
         words.append("the bound on the loss does not bind")
-    if problem.loss is not None and problem.loss.function is not None and problem.support.dimension >= BY_RULE:
-        known = TOLERATED[problem.support.dimension]
-        words.append(f"the mean of the given loss is that of a rule, good to a relative {known:g} or better")
     certificate = Certificate(
         value=value,
         lower_bound=lower,

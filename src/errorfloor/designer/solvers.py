@@ -7,9 +7,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.boxes import solver as boxes
-from errorfloor.designer.boxes.potential import is_diagonal_matrix
 from errorfloor.designer.elements import ground_state as elements
-from errorfloor.designer.given_losses import is_smooth
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.errors import InputError
 from errorfloor.noise import Loss
@@ -46,12 +44,11 @@ def solve(
     (77.5028, True)
     """
     form = product_coordinates(support)
-    kinked = loss is not None and _has_kinks(form, loss, support)
-    _check_covered(support, form, kinked=kinked)
+    _check_covered(support, form, loss)
     options: dict[str, Any] = {"tolerance": tolerance, "progress": progress, "start": start, "certify": certify}
     if roughly:
         options.update(start=None, tolerance=ROUGHLY)
-    if form is None or (kinked and support.dimension > 1):
+    if form is None:
         return elements.ground_state(support, sensitivity, loss, loss_weight, **options)
 
     def second(value: float) -> float:
@@ -62,37 +59,23 @@ def solve(
     return boxes.ground_state(form, sensitivity, loss, loss_weight, second=second if coupled else None, **options)
 
 
-def _has_kinks(form: tuple[Array, tuple[Support, ...]] | None, loss: Loss, support: Support) -> bool:
-    """Whether the loss has kinks that polynomials, of the coordinates of a product or in an ellipsoid, do not resolve.
-
-    An absolute loss has none where it is a sum over the coordinates, and is integrated exactly in an ellipsoid.
-    """
-    if loss.weight is not None or support.dimension == 1:
-        return False
-    if loss.is_absolute:
-        return form is not None and not is_diagonal_matrix(np.linalg.inv(form[0]))
-    return not is_smooth(loss, support)
-
-
-def _check_covered(support: Support, form: tuple[Array, tuple[Support, ...]] | None, *, kinked: bool) -> None:
+def _check_covered(support: Support, form: tuple[Array, tuple[Support, ...]] | None, loss: Loss | None) -> None:
     m = support.dimension
+    if m > 1 and loss is not None and loss.function is not None:  # an absolute one, seen along a slice
+        raise InputError(
+            "a loss with kinks that are not at fixed coordinates is designed for on the line only: use 'squared' or a "
+            "matrix"
+        )
     if m > MOST_DIMENSIONS:
         raise InputError(
             f"a general problem in {m} dimensions is beyond the numerical designer, which goes up to "
             f"{MOST_DIMENSIONS}: ask for fewer answers at once, or for answers whose K is diagonal in the support's "
             f"own coordinates"
         )
-    if m <= MESHED:
-        return
-    if form is None and not isinstance(support, (Ball, Ellipsoid)):
+    if m > MESHED and form is None and not isinstance(support, (Ball, Ellipsoid)):
         raise InputError(
             f"a {type(support).__name__} that is no product is designed for in up to {MESHED} dimensions, not in {m}: "
             f"design for a box or an ellipsoid inside it, or ask for fewer answers at once"
-        )
-    if kinked:
-        raise InputError(
-            f"a loss with kinks that are not at fixed coordinates is designed for in up to {MESHED} dimensions, not in "
-            f"{m}: use a smooth loss, such as 'squared' or a matrix, or ask for fewer answers at once"
         )
 
 

@@ -22,6 +22,7 @@ def check_well_posed(problem: Problem) -> None:
         raise IllPosedError("noise of infinite variance is optimal: set max_loss or loss_weight")
     if loss is None:
         return
+    _check_known(problem)
     if loss.function is not None:
         from errorfloor.designer.given_losses import check_coercive, check_convex
 
@@ -34,6 +35,25 @@ def check_well_posed(problem: Problem) -> None:
                 f"max_loss {problem.max_loss:g} cannot be met: every noise on this support loses more than {least:.6g}",
                 smallest=least,
             )
+
+
+def _check_known(problem: Problem) -> None:
+    """Refuse a loss that is no quadratic form on a support for which its mean is not known."""
+    support, loss = problem.support, problem.loss
+    assert loss is not None, "asked only of a loss"
+    if loss.weight is not None or support.dimension == 1:
+        return
+    if loss.function is not None:
+        raise InputError(
+            f"a loss that is a function is known at points only, and designed for on the line, not in "
+            f"{support.dimension} dimensions: use 'squared', or a matrix R with a wᵀRw that lies above it"
+        )
+    form = support.product_form
+    if form is None or not np.array_equal(form[0], np.diag(np.diag(form[0]))):
+        raise InputError(
+            f"an absolute loss is designed for on products of intervals, half-lines and lines, not on "
+            f"{type(support).__name__}: use 'squared' or a matrix, or a box inside it"
+        )
 
 
 def check_stretch(problem: Problem) -> None:

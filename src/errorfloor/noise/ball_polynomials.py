@@ -210,27 +210,10 @@ def ball_rule(dimension: int, points: int) -> tuple[Array, Array]:
     >>> round(float(weights.sum()), 12) == round(math.pi, 12)
     True
     """
-    return _nested_rule(dimension, points, dimension)
-
-
-def lines_rule(dimension: int, points: int) -> tuple[Array, Array]:
-    """Places (m − 1, lines) where lines along the last axis cross the unit ball, and weights.
-
-    ∫f over the ball is Σ weight·∫f(place, √(1 − |place|²)·t)dt with t from −1 to 1.
-
-    >>> places, weights = lines_rule(3, 4)
-    >>> round(2 * float(weights.sum()), 12) == round(4 * math.pi / 3, 12)
-    True
-    """
-    return _nested_rule(dimension, points, dimension - 1)
-
-
-def _nested_rule(dimension: int, points: int, depth: int) -> tuple[Array, Array]:
-    """The first ``depth`` coordinates, one after the other, each on what the ones before leave of the unit ball."""
     from scipy.special import roots_jacobi
 
     nodes, weights = np.zeros((0, 1)), np.ones(1)
-    for j in range(depth):
+    for j in range(dimension):
         power = (dimension - 1 - j) / 2
         t, weight = roots_jacobi(points, power, power)
         radius = np.sqrt(1 - (nodes**2).sum(axis=0))
@@ -286,35 +269,3 @@ def _times(a: Array, b: Array, m: int) -> Array:
             break
         out[place] = a[place] * b[0] + a[1 + i] * b[1 + j] + a[1 + j] * b[1 + i] + a[0] * b[place]
     return out
-
-
-def split_rule(axis: Array, kink: float, degree: int, *, even: bool = False) -> tuple[Array, Array]:
-    """Nodes and weights on the unit ball for a function of axis·y, smooth but at ``kink``, times a polynomial.
-
-    The polynomial is a product of two of the basis of this ``degree``. Along the unit vector ``axis`` y = sin φ, in
-    which all integrands are analytic on either side of the kink; across it the rule is exact. Of ``even`` integrands
-    with their kink in the middle one half is enough.
-    """
-    from scipy.special import roots_legendre
-
-    m = axis.size
-    ends = np.unique([-math.pi / 2, math.asin(min(1.0, max(-1.0, kink))), math.pi / 2])
-    angles, shares = [], []
-    for low, high in itertools.pairwise(ends[1:] if even and kink == 0 else ends):
-        # sines and cosines of at most 2·degree + m + 5 times φ
-        x, weight = roots_legendre(math.ceil((2 * degree + m + 5) * (high - low) / 4) + 14)
-        angles.append((low + high) / 2 + (high - low) / 2 * x)
-        shares.append((high - low) / 2 * weight * (2 if even and kink == 0 else 1))
-    phi = np.concatenate(angles)
-    along = np.concatenate(shares) * np.cos(phi) ** m
-    inner, inner_weights = ball_rule(m - 1, degree + 3) if m > 1 else (np.zeros((0, 1)), np.ones(1))
-    height, radius = np.sin(phi), np.cos(phi)
-    nodes = np.concatenate(
-        [
-            np.repeat(height, inner.shape[1])[None],
-            (radius[None, :, None] * inner[:, None, :]).reshape(m - 1, -1),
-        ]
-    )
-    frame = np.linalg.qr(np.column_stack([axis, np.eye(m)]))[0][:, :m]
-    frame[:, 0] = axis
-    return frame @ nodes, np.outer(along, inner_weights).reshape(-1)

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,6 @@ class Noise(Value, ABC):
     """
 
     certificate: Certificate | None = field(default=None, compare=False, repr=False, kw_only=True)
-    _latest: ClassVar[tuple[Loss, float] | None] = None
 
     if TYPE_CHECKING:  # fields in some families, properties in others
 
@@ -131,13 +130,10 @@ class Noise(Value, ABC):
         return drawn.reshape(shape) if self.dimension == 1 else drawn.reshape(*shape, self.dimension)
 
     def expected_loss(self, loss: Any = "squared") -> float:
-        """E ℓ(w) for ℓ = wᵀw ("squared"), Σ|wᵢ| ("absolute"), wᵀRw (a matrix R), or a convex function."""
+        """E ℓ(w) for ℓ = wᵀw ("squared"), Σ|wᵢ| ("absolute"), wᵀRw (a matrix R), or a function of one number."""
         parsed = Loss.parse(loss, self.dimension)
         if parsed.function is not None:
-            if self._latest is None or self._latest[0] != parsed:  # a rule for it may be long: one mean is remembered
-                object.__setattr__(self, "_latest", (parsed, self._expectation(parsed)))
-            assert self._latest is not None, "just set"
-            return self._latest[1]
+            return self._expectation(parsed)
         if parsed.weight is None:
             return sum(self._mean_absolute(axis, 0.0) for axis in np.eye(self.dimension))
         second_moment = self.covariance + np.outer(self.mean, self.mean)

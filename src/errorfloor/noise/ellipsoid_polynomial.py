@@ -10,21 +10,16 @@ from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, square, vector, whole
 from errorfloor.errors import InputError
-from errorfloor.noise.ball_losses import lines_rules
-from errorfloor.noise.ball_polynomials import ball_rule, combination, split_rule, squared_norm, total_degrees
+from errorfloor.noise.ball_polynomials import ball_rule, combination, squared_norm, total_degrees
 from errorfloor.noise.ball_sampling import BallSampler
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.information import congruence
-from errorfloor.noise.loss import Loss
-from errorfloor.noise.numerical import NumericalNoise, believed, entropy_of, nonzero
+from errorfloor.noise.numerical import NumericalNoise, entropy_of, nonzero
 from errorfloor.random import Bits
 from errorfloor.support import Ball, Ellipsoid, Support
 
 MOST_DEGREE = 64
-POINTS = {2: (6, 24), 3: (6, 24), 4: (3, 5)}  # beyond the degree, of product rules for a given loss or an entropy
-SMOOTH = 1e-12  # relative difference of these rules with which they are believed
-TOLERATED = 1e-2  # relative error of a mean
-CHUNK = 1 << 13
+POINTS = {2: 24, 3: 24, 4: 5}  # beyond the degree, of the rule for the entropy
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +114,7 @@ class EllipsoidPolynomial(NumericalNoise):
     @cached_property
     def entropy(self) -> float:
         """By Gauss quadrature of −γ log γ; good to about six digits."""
-        nodes, weights = ball_rule(self.dimension, self.degree + POINTS[self.dimension][-1])
+        nodes, weights = ball_rule(self.dimension, self.degree + POINTS[self.dimension])
         density = combination(self.coefficients, nodes, self.degree)[0] ** 2 / self._mass
         return float(np.linalg.slogdet(self.frame)[1]) + entropy_of(density, weights)
 
@@ -138,42 +133,3 @@ class EllipsoidPolynomial(NumericalNoise):
         y = self._sampler.draw(count, bits)
         columns = [y[:, k, None] * self.frame[:, k] for k in range(self.dimension)]
         return sum(columns, np.broadcast_to(self.body.middle, y.shape))
-
-    def _expectation(self, loss: Loss) -> float:
-        """∫ℓu²: by product rules where they agree to rounding, else along lines, rounded up by the rule's own error."""
-        previous = math.nan
-        for points in POINTS[self.dimension]:
-            total = self._total(loss, *ball_rule(self.dimension, self.degree + points))
-            if abs(total - previous) <= SMOOTH * abs(total):
-                return total
-            previous = total
-        # lines even where product rules come close: one rule for all weights of a loss makes its mean a smooth function
-        coarse, fine = lines_rules(loss, self.frame, self.body.middle, 2 * self.degree + 4)
-        total = self._weighted(fine.nodes, fine.weights)
-        error = abs(total - self._weighted(coarse.nodes, coarse.weights))
-        return believed(total + error, error, TOLERATED * abs(total))
-
-    def _total(self, loss: Loss, nodes: Array, weights: Array) -> float:
-        return self._weighted(nodes, weights * loss((self.body.middle[:, None] + self.frame @ nodes).T))
-
-    def _weighted(self, nodes: Array, weights: Array) -> float:
-        """Σ weight·u² over nodes, a few at a time."""
-        parts = (slice(k, k + CHUNK) for k in range(0, len(weights), CHUNK))
-        return (
-            sum(
-                float(weights[part] @ combination(self.coefficients, nodes[:, part], self.degree)[0] ** 2)
-                for part in parts
-            )
-            / self._mass
-        )
-
-    def _mean_absolute(self, direction: Array, offset: float) -> float:
-        pulled = self.frame.T @ direction
-        length = float(np.linalg.norm(pulled))
-        constant = float(direction @ self.body.middle) + offset
-        if length == 0:
-            return abs(constant)
-        even = not any(c for c, alpha in zip(self.coefficients, self._exponents, strict=True) if sum(alpha) % 2)
-        nodes, weights = split_rule(pulled / length, -constant / length, self.degree, even=even)
-        density = combination(self.coefficients, nodes, self.degree)[0] ** 2 / self._mass
-        return float((weights * density * np.abs(pulled @ nodes + constant)).sum())

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.errors import ConvergenceError, InputError
+from errorfloor.errors import InputError, NoClosedFormError
 from errorfloor.noise.base import Noise
 from errorfloor.support import Support
-
-NOT_FOUND = "the mean of this loss was not found: it is not continuous, or not finite"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +60,9 @@ class NumericalNoise(Noise, ABC):
         value[inside] = 2 * gradient / u[:, None]
         return value.reshape(w.shape)
 
+    def _mean_absolute(self, direction: Array, offset: float) -> float:
+        raise NoClosedFormError("E|a·w + c| of computed noise has no formula when a mixes coordinates: use samples")
+
     def _set(self, **fields: Any) -> None:
         """Fill fields with their checked values."""
         for name, value in fields.items():
@@ -87,10 +88,3 @@ def support_of(region: Any) -> Support:
 def entropy_of(density: Array, weights: Array) -> float:
     """−Σ weight·γ log γ over the nodes of a rule."""
     return -float((weights * density * np.log(np.where(density > 0, density, 1.0))).sum())
-
-
-def believed(mean: float, error: float, tolerated: float) -> float:
-    """A mean whose rule is off by at most a relative ``error`` that is tolerated."""
-    if not error <= tolerated:
-        raise ConvergenceError(NOT_FOUND)
-    return mean

@@ -11,19 +11,10 @@ from numpy.typing import ArrayLike
 from errorfloor.checks import Array, matrix, vector, whole
 from errorfloor.errors import InputError
 from errorfloor.noise.certificate import Certificate
-from errorfloor.noise.loss import Loss
 from errorfloor.noise.numerical import NumericalNoise, entropy_of, nonzero, support_of
 from errorfloor.noise.piecewise_bernstein import differentiate, evaluate, mass_matrix, mean_of_basis, product
-from errorfloor.noise.piecewise_cells import (
-    control_points,
-    control_points_on,
-    cut,
-    gradients,
-    outer_facets,
-    volumes,
-)
+from errorfloor.noise.piecewise_cells import control_points, control_points_on, gradients, outer_facets, volumes
 from errorfloor.noise.piecewise_location import Locator
-from errorfloor.noise.piecewise_losses import loss_moments
 from errorfloor.noise.piecewise_quadrature import simplex_rule
 from errorfloor.noise.piecewise_sampling import Sampler
 from errorfloor.random import Bits
@@ -31,7 +22,6 @@ from errorfloor.support import Support
 
 MOST_DEGREE = 12
 DIMENSIONS = (2, 3)
-ON_ONE_SIDE = 1e-13  # relative: heights that are taken to be zero where a function changes its sign at corners
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +32,8 @@ class Piecewise(NumericalNoise):
     Bernstein control values of u, numbered as in ``control_points``. ``region`` is the support, which the simplices
     fill or lie in.
 
-    Guarantee: u is in H¹₀ of the region, so ``information`` = 4∫∇u∇uᵀ/∫u² is finite; it, the moments and the losses are
-    exact integrals of polynomials, up to rounding, of the very density that ``sample`` draws from.
+    Guarantee: u is in H¹₀ of the region, so ``information`` = 4∫∇u∇uᵀ/∫u² is finite; it and the moments are exact
+    integrals of polynomials, up to rounding, of the very density that ``sample`` draws from.
 
     >>> from errorfloor.support import Polygon
     >>> triangle = Polygon([[0, 0], [1, 0], [0, 1]])  # u = 27 x y (1 − x − y), one cell of degree 3
@@ -195,31 +185,6 @@ class Piecewise(NumericalNoise):
 
     def _sample(self, count: int, bits: Bits) -> Array:
         return self._sampler.draw(count, bits)
-
-    def _expectation(self, loss: Loss) -> float:
-        """∫ℓu², from the moments of ℓ on every cell."""
-        squared = product(self.dimension, self._local, self.degree, self._local, self.degree)
-        return float((squared * loss_moments(self._corners, 2 * self.degree, loss)).sum()) / self._mass
-
-    def _mean_absolute(self, direction: Array, offset: float) -> float:
-        heights = self._corners @ direction + offset
-        near = ON_ONE_SIDE * np.abs(heights).max()
-        crossed = (heights.min(axis=1) < -near) & (heights.max(axis=1) > near)
-        plain = float(np.abs(np.einsum("ci,ci->c", self._first[~crossed], heights[~crossed])).sum())
-        return plain + (self._mean_across(np.flatnonzero(crossed), heights) if crossed.any() else 0.0)
-
-    def _mean_across(self, cells: Array, heights: Array) -> float:
-        """The share of some cells in the mean of |h|, h affine and given at the corners of all cells."""
-        nodes, weights = simplex_rule(self.dimension, self.degree + 1)
-        total = 0.0
-        for which, part in cut(self._corners[cells], heights[cells]):
-            rows = cells[which]
-            inner = np.einsum("qi,pij->pqj", nodes, part)
-            density = evaluate(self.dimension, self.degree, self._local[rows][:, None], inner) ** 2
-            distance = np.abs(np.einsum("pqj,pj->pq", inner, heights[rows]))
-            share = np.abs(np.linalg.det(part))
-            total += float((self._volumes[rows] * share * ((density * distance) @ weights)).sum())
-        return total / self._mass
 
 
 def _against(dimension: int, squared: Array, degree: int, basis: Array, extra: int) -> Array:

@@ -1,4 +1,4 @@
-"""Simplices in space: their volumes, gradients, shared control points, and how a hyperplane cuts them."""
+"""Simplices in space: their volumes, gradients, and shared control points."""
 
 import itertools
 import math
@@ -65,40 +65,3 @@ def control_points_on(cells: Array, degree: int, which: Array, opposite: Array) 
     lattice = np.array(exponents(cells.shape[1] - 1, degree))
     found = [numbers[which[opposite == i]][:, lattice[:, i] == 0].reshape(-1) for i in range(cells.shape[1])]
     return np.unique(np.concatenate(found))
-
-
-def cut(corners: Array, heights: Array) -> list[tuple[Array, Array]]:
-    """Cut simplices along the hyperplane where an affine function, given at their corners, vanishes.
-
-    Gives pairs (which simplex, barycentric corners of a part of it); on each part the function has one sign. The part
-    above is combinatorially a product of two simplices, which monotone staircases triangulate.
-    """
-    size = heights.shape[1]
-    parts: list[tuple[Array, Array]] = []
-    above = heights > 0
-    identity = np.eye(size)
-    for pattern in np.unique(above, axis=0):
-        rows = np.flatnonzero((above == pattern).all(axis=1))
-        up, down = np.flatnonzero(pattern), np.flatnonzero(~pattern)
-        if not len(up) or not len(down):
-            parts.append((rows, np.broadcast_to(identity, (len(rows), size, size)).copy()))
-            continue
-        h = heights[rows]
-        share = h[:, up, None] / (h[:, up, None] - h[:, None, down])  # of the lower corner in the crossing point
-        for one, other, swap in ((up, down, False), (down, up, True)):
-            weight = 1 - share.transpose(0, 2, 1) if swap else share
-            grid = np.empty((len(rows), len(one), len(other) + 1, size))
-            grid[:, :, 0] = identity[one]
-            grid[:, :, 1:] = (1 - weight)[..., None] * identity[one][:, None] + weight[..., None] * identity[other]
-            parts += [(rows, grid[:, path[:, 0], path[:, 1]]) for path in staircases(len(one), len(other) + 1)]
-    return parts
-
-
-def staircases(rows: int, columns: int) -> list[Array]:
-    """All monotone lattice paths from (0, 0) to the opposite corner."""
-    steps = rows + columns - 2
-    paths = []
-    for down in itertools.combinations(range(steps), rows - 1):
-        moves = np.array([[1, 0] if k in down else [0, 1] for k in range(steps)]).reshape(steps, 2)
-        paths.append(np.vstack([[0, 0], np.cumsum(moves, axis=0)]).astype(np.intp))
-    return paths

@@ -11,21 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, numbers, vector, whole
-from errorfloor.errors import ConvergenceError, InputError
+from errorfloor.errors import InputError
 from errorfloor.noise.base import rejection
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.loss import Loss
-from errorfloor.noise.numerical import NumericalNoise, believed, nonzero, support_of
+from errorfloor.noise.numerical import NumericalNoise, nonzero, support_of
 from errorfloor.noise.spectral_axis import Axis, along, gauss, legendre
 from errorfloor.noise.spectral_cells import Staircase
-from errorfloor.noise.spectral_losses import mean_absolute, mean_by_rules, mean_on_line, plane_rule
+from errorfloor.noise.spectral_means import mean_by_rules, mean_on_line
 from errorfloor.random import Bits
 from errorfloor.support import Support, product_of
 from errorfloor.support.box import Box
 from errorfloor.support.interval import Interval
 
-TOLERATED = 1e-2  # relative error of a rule for a given loss, which is added to the mean
-MOST_NODES = {3: 2e7, 4: 1e7}  # of such rules, by dimension
 BATCH = 1 << 22  # numbers held at once while many points are evaluated
 
 
@@ -147,11 +145,11 @@ class Spectral(NumericalNoise):
     def entropy(self) -> float:
         """By a Gauss rule on every piece; u² ln u² is smooth but at the ends."""
 
-        def integrand(values: Array, _: list[Array]) -> Array:
+        def integrand(values: Array) -> Array:
             density = values**2
             return np.asarray(-density * np.log(np.where(density > 0, density, 1.0)))
 
-        return mean_by_rules(self.axes, self._unit, integrand, 1e-8)
+        return mean_by_rules(self.axes, self._unit, integrand)
 
     @property
     def knots(self) -> tuple[float, ...]:
@@ -169,33 +167,17 @@ class Spectral(NumericalNoise):
         return np.asarray(np.tensordot(self._unit, image, (others, others)))
 
     def _expectation(self, loss: Loss) -> float:
-        """∫ℓu², by Gauss rules that are refined until they agree."""
-        if self.dimension == 1:
-            return mean_on_line(self.axes[0], self._evaluate, lambda x: loss(x[..., None]))
-
-        def integrand(values: Array, points: list[Array]) -> Array:
-            grid = np.stack(np.meshgrid(*points, indexing="ij"), axis=-1)
-            return np.asarray(values**2 * loss(grid))
-
-        if self.dimension > 2:
-            return mean_by_rules(
-                self.axes, self._unit, integrand, TOLERATED, most=MOST_NODES.get(self.dimension, 1e7), up=True
-            )
-        try:
-            return mean_by_rules(self.axes, self._unit, integrand, 1e-12, most=200_000)
-        except ConvergenceError:  # a loss with kinks is not for products of rules
-            points, weighted, error = plane_rule((self.axes[0], self.axes[1]), loss)
-        return believed(float(weighted @ self._evaluate(points) ** 2), error, 1e-6)
+        """∫ℓu² on the line, by Gauss rules that are refined until they agree."""
+        if self.dimension > 1:
+            return super()._expectation(loss)
+        return mean_on_line(self.axes[0], self._evaluate, lambda x: loss(x[..., None]))
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:
         (moved,) = np.nonzero(direction)
         if moved.size == 0:
             return abs(offset)
         if moved.size > 1:
-            found, change = mean_absolute(self.axes, self._unit, direction, offset)
-            if change > 1e-5:
-                raise ConvergenceError("a mean under this noise was not found to a relative 1e-5: use samples")
-            return found
+            return super()._mean_absolute(direction, offset)
         i = int(moved[0])
         scale, axis, share = float(direction[i]), self.axes[i], self.marginal(i)
         turn = -offset / scale

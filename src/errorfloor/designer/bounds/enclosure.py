@@ -26,8 +26,7 @@ def level_in_box(
 ) -> float:
     """A proved lower bound of the least (0) or second (1) eigenvalue on a support of this ``reach``, up to ``ceiling``.
 
-    On a support that is symmetric about the origin, the second one may be asked for among ``even`` functions only. Of a
-    given loss nothing is used but that it is not negative.
+    On a support that is symmetric about the origin, the second one may be asked for among ``even`` functions only.
 
     >>> from errorfloor.support import Box
     >>> square = reach_of(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
@@ -37,17 +36,6 @@ def level_in_box(
     """
     loss = problem.loss
     count = 1 + which * (2 if even else 1)
-    if weight and loss is not None and loss.is_absolute:
-        ends = reach(problem.root.T)
-        lowered = share_of_diagonal(problem.sensitivity) * np.diag(problem.sensitivity)
-        lines = [
-            _levels(d, lambda x: weight / 4 * np.abs(x), low, high, ceiling, count)
-            for d, low, high in zip(lowered.tolist(), *ends, strict=True)
-        ]
-        bound = sum_of_levels(np.array(lines), which, even=even)
-        # without the potential K need not be lowered, which may be better on a bounded support
-        free = level_in_box(problem, 0.0, reach, ceiling, which, even=even) if problem.support.is_bounded else 0.0
-        return min(ceiling, max(bound, free))
     if not weight or loss is None or loss.weight is None:
         found = (
             np.array([free_levels(1.0, low, high, count) for low, high in zip(*reach(axes), strict=True)])

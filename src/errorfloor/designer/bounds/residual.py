@@ -90,9 +90,12 @@ def second_eigenvalue(
 
 
 def least_potential(problem: Isotropic, mesh: Mesh, weight: float) -> Array:
-    """A lower bound of V ≥ 0 on each cell: the least of its Bernstein coefficients."""
+    """A lower bound of V ≥ 0 on each cell: the least of its Bernstein coefficients, or of each |wᵢ|."""
     if not weight:
         return np.zeros(len(mesh.cells))
+    if problem.loss is not None and problem.loss.is_absolute:
+        w = mesh.corners @ problem.root.T
+        return np.asarray(weight / 4 * np.maximum(w.min(axis=1), -w.max(axis=1)).clip(min=0.0).sum(axis=1))
     return np.asarray((weight * problem.potential(mesh)).min(axis=1).clip(min=0.0))
 
 

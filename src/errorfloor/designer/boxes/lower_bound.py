@@ -21,7 +21,6 @@ ROUNDING = 1e-12  # relative: what the arithmetic of a bound may be off by, at d
 HIGH = 12.0  # times the energy of a line: how far its levels are followed
 APART = 1e-3  # relative: by how much a second level is to lie above the quotient
 FINE = 6_000  # pieces of a line whose given potential is known by its values only
-OF_A_FUNCTION = "no lower bound: a loss that is a function of several coordinates is known at points only"
 OPEN = "no lower bound: the loss is not positive where the support was cut off"
 
 SecondLevel = Callable[[float], float]  # from a Rayleigh quotient to a proved lower bound of the second eigenvalue
@@ -63,8 +62,6 @@ def proved_bound(
 
     None where no mechanism applies; the words then say why.
     """
-    if domain.potential.general is not None:
-        return None, OF_A_FUNCTION
     lines = domain.independent()
     if not domain.potential.is_polynomial:
         return float(_levels(lines[0], 1, FINE)[0]), "lower bound by values of a convex function on the line"

@@ -42,7 +42,8 @@ class Curve:
 
         def scaled(x: Array) -> Array:
             assert given is not None, "asked only of a given curve"
-            return _larger(factor, np.asarray(given(x)))
+            with np.errstate(over="ignore"):  # far out a steep loss is larger than any double
+                return factor * np.asarray(given(x))
 
         product = None if given is None else scaled
         return Curve(factor * self.square, factor * self.absolute, product, self.place)
@@ -67,15 +68,13 @@ class Curve:
 
 @dataclass(frozen=True)
 class Potential:
-    """A convex function Σᵢ Vᵢ(xᵢ) + Σ_{i<j} 2 S_ij xᵢxⱼ, or a general one of all coordinates.
+    """A convex function Σᵢ Vᵢ(xᵢ) + Σ_{i<j} 2 S_ij xᵢxⱼ.
 
-    ``curves`` are the Vᵢ, ``coupling`` is S with a zero diagonal, ``general`` stands for the whole where it is no such
-    sum. ``weight`` R is kept where all is xᵀRx.
+    ``curves`` are the Vᵢ, ``coupling`` is S with a zero diagonal. ``weight`` R is kept where all is xᵀRx.
     """
 
     curves: tuple[Curve, ...]
     coupling: Array
-    general: Callable[[Array], Array] | None = None
     weight: Array | None = None
 
     @classmethod
@@ -99,51 +98,28 @@ class Potential:
             curves = tuple(Curve(square=float(r)) for r in np.diag(R))
             off = np.zeros((m, m)) if is_diagonal(R) else R - np.diag(np.diag(R))
             return cls(curves, off, weight=R)
-        if loss.is_absolute and is_diagonal_matrix(inverse):
+        if loss.is_absolute:
             return cls(tuple(Curve(absolute=abs(float(a))) for a in np.diag(inverse)), np.zeros((m, m)))
-        if m == 1:
-            scale = float(inverse[0, 0])
-            return cls((Curve(given=lambda x: np.asarray(loss((scale * x)[..., None]))),), np.zeros((1, 1)))
-
-        def whole(x: Array) -> Array:
-            return np.asarray(loss(x @ inverse.T))
-
-        return cls((Curve(),) * m, np.zeros((m, m)), general=whole)
+        scale = float(inverse[0, 0])
+        return cls((Curve(given=lambda x: np.asarray(loss((scale * x)[..., None]))),), np.zeros((1, 1)))
 
     def times(self, factor: float) -> "Potential":
         """Give the potential multiplied by a weight."""
-        general, weight = self.general, self.weight
-        return Potential(
-            tuple(curve.times(factor) for curve in self.curves),
-            factor * self.coupling,
-            None if general is None else lambda x: _larger(factor, general(x)),
-            None if weight is None else factor * weight,
-        )
+        weight = None if self.weight is None else factor * self.weight
+        return Potential(tuple(curve.times(factor) for curve in self.curves), factor * self.coupling, weight)
 
     @property
     def is_separable(self) -> bool:
         """Whether no term couples two axes."""
-        return self.general is None and not self.coupling.any()
+        return not self.coupling.any()
 
     @property
     def is_polynomial(self) -> bool:
         """Whether every Vᵢ is a quadratic polynomial between its kinks."""
-        return self.general is None and all(curve.given is None for curve in self.curves)
+        return all(curve.given is None for curve in self.curves)
 
     def least_on(self, axis: int, x: Array) -> Array:
         """A lower bound of the potential where coordinate ``axis`` is x, whatever the others are."""
-        if self.general is not None:
-            return np.zeros_like(x)
         if self.weight is not None and self.coupling.any():
             return np.asarray(x**2 / np.linalg.inv(self.weight)[axis, axis])
         return self.curves[axis](x)
-
-
-def _larger(factor: float, values: Array) -> Array:
-    with np.errstate(over="ignore"):  # far out a steep loss is larger than any double
-        return factor * values
-
-
-def is_diagonal_matrix(matrix: Array) -> bool:
-    """Tell whether every entry off the diagonal is exactly zero."""
-    return bool(np.array_equal(matrix, np.diag(np.diag(matrix))))

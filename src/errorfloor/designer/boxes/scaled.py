@@ -9,8 +9,6 @@ from errorfloor.checks import Array
 from errorfloor.designer.boxes.line import OUT_OF_RANGE, Line
 from errorfloor.designer.boxes.lower_bound import Domain
 from errorfloor.designer.boxes.potential import Curve, Potential
-from errorfloor.designer.feasibility import inner_point, least_place
-from errorfloor.designer.rays import Rays
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import LinearImage, Loss, Noise, Spectral
 from errorfloor.noise.spectral_axis import Axis
@@ -19,7 +17,6 @@ from errorfloor.support import Support, product_of
 Form = tuple[Array, tuple[Support, ...]]
 # what is cut off changes the value by the square of exp(−decay); polynomials can then resolve what is left
 DECAYS = {2: 18.0, 3: 13.0, 4: 10.0}
-NEARLY = 0.8  # of the way to an end of the support: a window that comes so far ends there
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +29,6 @@ class Scaled:
     energy: float
     domain: Domain
     offset: float  # of the potential, in the scaled energy: it is left out of the domain
-    rays: Rays | None = None  # along which a loss that is a function of several coordinates was looked at
 
     @classmethod
     def of(cls, form: Form, sensitivity: Array, loss: Loss | None, weight: float) -> "Scaled":
@@ -55,13 +51,6 @@ class Scaled:
         potential = Potential.of(loss, inverse * unit).times(weight / energy if loss is not None else 1.0)
         domain = Domain((A + A.T) / (2 * energy), potential, low_end, high_end)
         offset = 0.0
-        if potential.general is not None and loss is not None:
-            box = product_of(sides)
-            place = least_place(box, Loss(None, lambda x: np.asarray(loss(x @ inverse.T))))
-            rays = _rays(domain, place / unit, inner_point(box) / unit)
-            offset, general = float(potential.general(rays.start)), potential.general
-            lowered = replace(potential, general=lambda x: general(x) - offset)
-            return cls(N, sides, unit, energy, replace(domain, potential=lowered), offset, rays)
         if potential.is_separable and loss is not None:
             curves = []
             for i, curve in enumerate(potential.curves):
@@ -90,8 +79,6 @@ class Scaled:
 
     def windows(self) -> list[Array]:
         """Where the state lives along each axis, with its kinks."""
-        if self.rays is not None:
-            return self._windows_along_rays(self.rays)
         potential, m = self.domain.potential, len(self.domain.A)
         found = []
         for i, own in enumerate(potential.curves):
@@ -104,34 +91,10 @@ class Scaled:
             found.append(np.unique([low, high, *(x for x in curve.kinks if low < x < high)]))
         return found
 
-    def _windows_along_rays(self, rays: Rays) -> list[Array]:
-        reached = rays.reach(rays.energy(), DECAYS[len(self.domain.A)])
-        ends = [
-            np.where(np.abs(reach - rays.start) >= NEARLY * np.abs(end - rays.start), end, reach)
-            for reach, end in zip(reached, (self.domain.low, self.domain.high), strict=True)
-        ]
-        return [np.array(pair) for pair in zip(*ends, strict=True)]
-
-
-def _rays(domain: Domain, place: Array, inner: Array) -> Rays:
-    general = domain.potential.general
-    assert general is not None, "asked only of a general loss"
-
-    def within(t: Array) -> Array:
-        inside = ((t >= domain.low) & (t <= domain.high)).all(axis=-1)
-        values = np.full(inside.shape, math.inf)
-        values[inside] = general(t[inside])
-        return values
-
-    low = general(place)
-    return Rays.of(lambda t: within(t) - low, place, inner)
-
 
 def _natural_length(k: float, potential: Potential, i: int) -> float:
     """The length over which −k u″ + V u has its ground state along an axis, for units."""
     curve = potential.curves[i]
-    if potential.general is not None:
-        return 1.0
     if curve.given is None:
         return float((k / curve.square) ** 0.25 if curve.square else (k / curve.absolute) ** (1 / 3))
     return Line(k, curve, -math.inf, math.inf).scale()[0]

@@ -66,19 +66,6 @@ class Tensor:
                     out.append((i, j, 2 * float(self.potential.coupling[i, j]), places[i], places[j]))
         return out
 
-    @cached_property
-    def _grid(self) -> tuple[list[Array], Array] | None:
-        """For a general potential: the modes at the nodes of a Gauss rule, and the potential times the weights."""
-        if self.potential.general is None:
-            return None
-        rules = [axis.rule for axis in self.axes]
-        points = np.stack(np.meshgrid(*(x for x, _, _ in rules), indexing="ij"), axis=-1)
-        weights = np.ones(())
-        for _, w, _ in rules:
-            weights = np.multiply.outer(weights, w)
-        tables = [basis @ v for (_, _, basis), (_, v) in zip(rules, self.modes, strict=True)]
-        return tables, weights * self.potential.general(points)
-
     def apply(self, c: Array) -> Array:
         """Apply the operator to coefficients of products of modes."""
         out = self.diagonal * c
@@ -88,15 +75,6 @@ class Tensor:
             if key not in images:
                 images[key] = along(left, c, i)
             out += factor * along(right, images[key], j)
-        if self._grid is not None:
-            tables, weighted = self._grid
-            values = c
-            for i, table in enumerate(tables):
-                values = along(table, values, i)
-            values = values * weighted
-            for i, table in enumerate(tables):
-                values = along(table.T, values, i)
-            out += values
         return out
 
     def ground_state(self, start: Array | None = None, tolerance: float = 1e-10) -> tuple[float, Array]:
@@ -112,23 +90,10 @@ class Tensor:
             value, c = float(self.diagonal.flat[0]), np.zeros(self.diagonal.shape)
             c.flat[0] = 1.0
         else:
-            value, c = least_eigenpair(
-                self.apply, self.diagonal + self._estimate, guess, tolerance=tolerance, most=MOST_STEPS
-            )
+            value, c = least_eigenpair(self.apply, self.diagonal, guess, tolerance=tolerance, most=MOST_STEPS)
         for i, (_, v) in enumerate(self.modes):
             c = along(v, c, i)
         return value, c
-
-    @cached_property
-    def _estimate(self) -> float:
-        """The mean of a general potential in the first mode, which the diagonal leaves out."""
-        if self._grid is None:
-            return 0.0
-        tables, weighted = self._grid
-        values = weighted
-        for table in tables:
-            values = np.tensordot(table[:, 0] ** 2, values, (0, 0))
-        return float(values)
 
 
 def widened(c: Array, old: tuple[Axis, ...], new: tuple[Axis, ...]) -> Array:

@@ -20,7 +20,7 @@ from errorfloor.designer.elements.solver import Solver
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.designer.meshes.region import Region, aligned
+from errorfloor.designer.meshes.region import Region
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import EllipsoidPolynomial, Piecewise
 from errorfloor.noise.ball_polynomials import (
@@ -28,7 +28,6 @@ from errorfloor.noise.ball_polynomials import (
     basis_jets,
     combination,
     second_places,
-    split_rule,
     squared_norm,
     total_degrees,
 )
@@ -39,7 +38,6 @@ MOST_POLYNOMIALS = 1400  # that matrices are formed for
 FREE = 1e-8  # the relative change at which the degree is high enough without a loss
 HOPELESS = 0.1  # a relative change at the third degree after which no other will do
 SIDES = 96  # of the polygon around an ellipse
-GIVEN = {2: 24, 3: 24, 4: 10}  # nodes beyond the degree for a given loss
 CHUNK = 1 << 12
 MESHED = 3  # dimensions in which elements may help
 
@@ -127,11 +125,9 @@ class EllipsoidSolver:
             return self._inside.noise(trial)
         return EllipsoidPolynomial(self.body, self.frame, trial.degree, trial.coefficients)
 
-    def bound(self, weight: float, trial: BallTrial | Trial) -> Bound | None:
+    def bound(self, weight: float, trial: BallTrial | Trial) -> Bound:
         """Prove a lower bound by the residual, by elements on a polytope around it, or by a box around it."""
-        if self.problem.is_given and weight > 0:
-            return None
-        if isinstance(trial, BallTrial) and self._is_smooth(weight):
+        if isinstance(trial, BallTrial):
             second, how = self._second(weight, trial.quotient)
             if second > trial.quotient:
                 value = trial.quotient - self._residual(weight, trial) / (second - trial.quotient)
@@ -143,7 +139,7 @@ class EllipsoidSolver:
             return Bound(box * (1 - ROUNDING), "lower bound by a box around the ellipsoid")
         around = Solver(self.problem, Region(self._around, self._around))
         found = around.bound(weight, around.solve(weight, 1e-4, lambda what, share: None))
-        return None if found is None else Bound(found.value, f"{found.proof}, on a polytope around the ellipsoid")
+        return Bound(found.value, f"{found.proof}, on a polytope around the ellipsoid")
 
     def _second(self, weight: float, quotient: float) -> tuple[float, str]:
         """A lower bound of the second eigenvalue, among functions with the symmetry of the trial function."""
@@ -162,12 +158,7 @@ class EllipsoidSolver:
     @property
     def _is_even(self) -> bool:
         """Whether w and −w are alike, so that the ground state is an even function."""
-        loss = self.problem.loss
-        return not self.body.middle.any() and (loss is None or loss.function is None)
-
-    def _is_smooth(self, weight: float) -> bool:
-        """Whether the loss has no kinks, which residuals would need other quadrature for."""
-        return weight == 0 or self.problem.loss is None or self.problem.loss.weight is not None
+        return not self.body.middle.any()
 
     @cached_property
     def _inside(self) -> Solver:
@@ -193,7 +184,7 @@ class EllipsoidSolver:
         form = stiffness if loss is None else stiffness + weight * loss
         vector = _ground_vector(form)
         quotient, known = float(vector @ form @ vector), None
-        if loss is not None and not self.problem.is_given:
+        if loss is not None:
             known = 4 * float(vector @ loss @ vector)
         norms = self._norms(degree)
         raw = np.zeros(len(norms))
@@ -211,23 +202,11 @@ class EllipsoidSolver:
             stiffness = self._gram(*rule, degree, used, list(enumerate(self.stretch, 1)))
             if loss is None or weight == 0:
                 quality = None
-            elif loss.weight is not None or loss.function is not None:
-                nodes, weights = ball_rule(m, degree + (4 if loss.weight is not None else GIVEN[m]))
-                quality = self._gram(nodes, weights * loss(self._place(nodes).T) / 4, degree, used, [(0, 1.0)])
             else:
-                quality = sum(
-                    (self._gram(*self._absolute_rule(i, degree), degree, used, [(0, 0.25)]) for i in range(m)),
-                    np.zeros_like(stiffness),
-                )
+                nodes, weights = ball_rule(m, degree + 4)
+                quality = self._gram(nodes, weights * loss(self._place(nodes).T) / 4, degree, used, [(0, 1.0)])
             self._forms[degree, len(used)] = stiffness, quality
         return self._forms[degree, len(used)]
-
-    def _absolute_rule(self, i: int, degree: int) -> tuple[Array, Array]:
-        """Nodes and weights for |w_i| times polynomials."""
-        row, middle = self.frame[i], float(self.body.middle[i])
-        length = float(np.linalg.norm(row))
-        nodes, weights = split_rule(row / length, -middle / length, degree, even=self._is_even)
-        return nodes, weights * np.abs(row @ nodes + middle)
 
     def _place(self, nodes: Array) -> Array:
         return np.asarray(self.body.middle[:, None] + self.frame @ nodes)
@@ -247,10 +226,9 @@ class EllipsoidSolver:
                 if alpha in where:
                     table[:, where[alpha]] = jet[[c for c, _ in channels]] * unit[where[alpha]]
             share = weights[start : start + CHUNK]
-            sign = np.sign(share) if (share < 0).any() else 1.0
             for rows, (_, factor) in zip(table, channels, strict=True):
-                rows *= np.sqrt(factor * np.abs(share))
-                total += (rows if isinstance(sign, float) else rows * sign) @ rows.T
+                rows *= np.sqrt(factor * share)
+                total += rows @ rows.T
         return (total + total.T) / 2
 
     def _residual(self, weight: float, trial: BallTrial) -> float:
@@ -288,21 +266,18 @@ class EllipsoidSolver:
         points = np.vstack([np.zeros(self.problem.dimension), surface * size])
         cells = np.column_stack([np.zeros(len(faces), dtype=int), faces + 1])
         placed = (self.body.middle + points @ self.frame.T) @ self.problem.inverse.T
-        return aligned(self.problem, Mesh.of(placed, cells))
+        return Mesh.of(placed, cells)
 
 
 def _ground_vector(form: Array) -> Array:
     """The eigenvector of the least eigenvalue of a symmetric matrix, of unit length."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+    from scipy.linalg import cho_factor, cho_solve, eigh
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     count = len(form)
-    try:
-        factor = cho_factor(form) if count > DENSE else None
-    except LinAlgError:  # a loss that goes below zero
-        factor = None
-    if factor is None:
+    if count <= DENSE:
         return np.asarray(eigh(form, subset_by_index=[0, 0])[1][:, 0])
+    factor = cho_factor(form)
     inverse = LinearOperator(form.shape, matvec=lambda x: cho_solve(factor, x), dtype=float)
     start = np.eye(1, count)[0]  # the lowest polynomial is most of it
     return np.asarray(eigsh(form, 1, sigma=0.0, OPinv=inverse, v0=start, tol=1e-14)[1][:, 0])

@@ -9,7 +9,6 @@ from errorfloor.checks import positive_definite
 from errorfloor.designer.elements.adaptive import Trial
 from errorfloor.designer.elements.ellipsoid import BallTrial, EllipsoidSolver
 from errorfloor.designer.elements.solver import Solver, TruncatedSolver
-from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.ground_state import NOT_ASKED, GroundState, Progress
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.region import bounded_region
@@ -22,9 +21,6 @@ from errorfloor.support import Ball, Ellipsoid, Polygon, Support
 REFERENCE = "Rayleigh–Ritz; designer/bounds/residual.proof.md"
 RESIDUAL = 1.0  # the squared residual is about this many times the error of the value, or more
 FINEST = {2: 1e-12, 3: 5e-6, 4: 2e-5}  # squared relative residuals that are within reach
-KINKED = 3e-5  # the same in space for a loss with kinks
-GIVEN = "no lower bound: a given loss is known at points only"
-POOR = "no lower bound: no second eigenvalue was found above the first"
 AnySolver = Solver | TruncatedSolver | EllipsoidSolver
 _solvers: Recent[AnySolver] = Recent(kept=8)
 
@@ -56,12 +52,13 @@ def ground_state(
     (5.0, True)
     """
     problem, weight = _checked(support, sensitivity, loss, loss_weight)
+    if loss is not None and loss.weight is None:
+        raise InputError("finite elements know quadratic losses only: use 'squared' or a matrix")
     solver = _solver(problem, start)
     if start is not None and start.memory is solver and solver.serves(weight):
         trial = solver.again(weight, measured=certify)
     else:
-        kinked = problem.dimension == 3 and loss is not None and loss.is_absolute
-        wanted = max(RESIDUAL * tolerance, KINKED if kinked else FINEST[problem.dimension])
+        wanted = max(RESIDUAL * tolerance, FINEST[problem.dimension])
         trial = solver.solve(weight, wanted, progress or (lambda what, share: None))
     noise = solver.noise(trial)
     if certify or not isinstance(trial, BallTrial) or trial.loss is None:
@@ -74,8 +71,6 @@ def ground_state(
     if not certify:
         return state
     bound = solver.bound(weight, trial)
-    if bound is None:
-        return replace(state, proof=GIVEN if problem.is_given else POOR)
     lower = 4 * bound.value * (1 - problem.rounding)
     return replace(state, lower_bound=min(lower, value), proof=bound.proof)
 
@@ -108,8 +103,7 @@ def _checked(support: Any, sensitivity: Any, loss: Loss | None, loss_weight: flo
     if weight == 0 and not support.is_bounded:
         raise IllPosedError("noise of infinite variance is optimal: set max_loss or loss_weight")
     K = positive_definite("sensitivity", sensitivity, support.dimension)
-    given = loss is not None and loss.function is not None
-    return Isotropic(support, K, loss, smallest_loss(support, loss) if given and loss else 0.0), weight
+    return Isotropic(support, K, loss), weight
 
 
 def _method(trial: Trial | BallTrial) -> str:

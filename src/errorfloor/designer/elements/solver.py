@@ -25,7 +25,6 @@ from errorfloor.support import Reals
 
 ROUGH = {2: 1e-2, 3: 0.15}  # relative residuals at which the extent of the ground state is known
 USEFUL = 1e-2  # a relative residual above this is no solution
-GIVEN = {2: 1e-6, 3: 3e-4}  # relative residuals that do for a given loss, which elements interpolate
 
 
 class Solver:
@@ -33,7 +32,6 @@ class Solver:
 
     def __init__(self, problem: Isotropic, region: Region) -> None:
         self.problem, self.region = problem, region
-        self._last = FIRST_DEGREE[problem.dimension] if problem.is_given else DEGREE[problem.dimension]
         first = Space(region.fine, FIRST_DEGREE[problem.dimension])
         self._discretisation = Discretisation(problem, first)
         self._start: Array | None = None
@@ -41,7 +39,6 @@ class Solver:
     def solve(self, weight: float, tolerance: float, progress: Progress) -> Trial:
         """Refine until the residual is below the tolerance, or as far as memory should go."""
         first = None
-        tolerance = max(tolerance, GIVEN[self.problem.dimension]) if self.problem.is_given else tolerance
         while True:
             trial = self._discretisation.solve(weight, self._start)
             self._start = trial.values
@@ -49,14 +46,13 @@ class Solver:
             progress("finite elements", _share(first, trial.error, tolerance))
             if trial.error <= tolerance:
                 return trial
-            if trial.error <= FITS and trial.space.degree < self._last:
-                space = Space(trial.space.mesh, self._last)
+            last = DEGREE[self.problem.dimension]
+            if trial.error <= FITS and trial.space.degree < last:
+                space = Space(trial.space.mesh, last)
             else:
                 space = Space(refine(trial, tolerance), trial.space.degree)
-            useful = trial.error <= USEFUL
-            most = MOST_UNKNOWNS[self.problem.dimension] // (3 if self.problem.is_given and useful else 1)
-            if space.count > most:
-                if not useful:
+            if space.count > MOST_UNKNOWNS[self.problem.dimension]:
+                if trial.error > USEFUL:
                     raise ConvergenceError(
                         f"finite elements reached a relative residual of {trial.error:.2g} with {trial.space.count} "
                         f"unknowns; the support is too thin or the loss too steep for them"
@@ -72,10 +68,8 @@ class Solver:
         """Solve without refining, so that what is found is a smooth function of the weight."""
         return self._discretisation.solve(weight, self._start, measured=measured)
 
-    def bound(self, weight: float, trial: Trial) -> Bound | None:
-        """Prove a lower bound for the whole support; None for a given loss, which is known at points only."""
-        if self.problem.is_given and weight > 0:
-            return None
+    def bound(self, weight: float, trial: Trial) -> Bound:
+        """Prove a lower bound for the whole support."""
         return proved_bound(
             self.problem, self.region, self._reach, weight, trial.quotient, float(trial.measured.sum()), trial.off
         )
@@ -130,12 +124,11 @@ class TruncatedSolver:
         while True:
             solver = Solver(self.problem, truncated_region(self.problem, weight, guess))
             found = solver.solve(weight, ROUGH[self.problem.dimension], lambda what, share: None).quotient
-            found += weight * solver.problem.offset / 4
             if found <= 1.02 * guess:
                 return solver
             guess = found
 
-    def bound(self, weight: float, trial: Trial) -> Bound | None:
+    def bound(self, weight: float, trial: Trial) -> Bound:
         """Prove a lower bound, for the whole support."""
         assert self._solver is not None, "a trial function comes from a solver"
         return self._solver.bound(weight, trial)

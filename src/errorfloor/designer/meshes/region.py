@@ -7,10 +7,8 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.meshes.isotropic import Isotropic
-from errorfloor.designer.meshes.kinks import cut_along
 from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.designer.meshes.polygons import angles, graded, polygon_mesh
-from errorfloor.designer.meshes.polyhedra import Polyhedra
 from errorfloor.designer.meshes.polytopes import polytope_mesh
 from errorfloor.support import Polygon, Polytope, Support
 
@@ -34,41 +32,21 @@ def bounded_region(problem: Isotropic) -> Region:
         corners = support.vertices @ problem.inverse.T
         if np.linalg.det(problem.inverse) < 0:
             corners = corners[::-1]
-        return planar_region(problem, corners)
+        return planar_region(corners)
     moved = image(support, problem.inverse)
     corners = moved.facets.center + moved.facets.size * moved.facets.corners
     if problem.dimension == 2:
         middle = corners - corners.mean(axis=0)
-        return planar_region(problem, corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))])
-    coarse = spatial_mesh(problem, *moved.half_spaces, corners)
+        return planar_region(corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))])
+    coarse = polytope_mesh(*moved.half_spaces, corners)
     return Region(coarse, coarse.refined_to(0.7 * float(coarse.volumes.sum()) ** (1 / 3)))
 
 
-def planar_region(problem: Isotropic, corners: Array) -> Region:
+def planar_region(corners: Array) -> Region:
     """Mesh a polygon given by its corners, anticlockwise, in isotropic coordinates."""
-    coarse = aligned(problem, polygon_mesh(corners))
+    coarse = polygon_mesh(corners)
     special = corners if len(corners) <= FEW else corners[angles(corners) > math.pi * (1 + 1e-6)]
     return Region(coarse, graded(coarse, corners, special, MISSING))
-
-
-def aligned(problem: Isotropic, mesh: Mesh) -> Mesh:
-    """Cut a mesh where an absolute loss has its kinks."""
-    if problem.loss is not None and problem.loss.is_absolute:
-        for row in problem.root:
-            mesh = cut_along(mesh, row)
-    return mesh
-
-
-def spatial_mesh(
-    problem: Isotropic, normals: Array, offsets: Array, corners: Array, walls: Array | None = None
-) -> Mesh:
-    """Mesh {z : normals·z ≤ offsets} in space, given its corners too, in pieces on which the loss is smooth."""
-    if problem.loss is None or not problem.loss.is_absolute:
-        return polytope_mesh(normals, offsets, corners, walls)
-    pieces = Polyhedra.of(normals, offsets, corners)
-    for row in problem.root:
-        pieces = pieces.cut_along(row)
-    return pieces.mesh(walls)
 
 
 def image(support: Support, matrix: Array) -> Polytope:

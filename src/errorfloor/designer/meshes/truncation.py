@@ -8,19 +8,17 @@ stated is its own.
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.designer.feasibility import inner_point, least_over_half_spaces, least_place, smallest_loss
+from errorfloor.designer.feasibility import least_over_half_spaces, smallest_loss
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.designer.meshes.polygons import graded, polygon_mesh
-from errorfloor.designer.meshes.region import MISSING, Region, aligned, spatial_mesh
-from errorfloor.designer.rays import Rays
+from errorfloor.designer.meshes.polytopes import polytope_mesh
+from errorfloor.designer.meshes.region import MISSING, Region
 from errorfloor.support import Polytope
 
-# times the energy; μ adds up over the coordinates, so that each alone may be cut off sooner the more of them there are,
-# and a linear loss needs far more room than a quadratic one to become large
+# times the energy; μ adds up over the coordinates, so that each alone may be cut off sooner the more of them there are
 STEEP = {2: 14.0, 3: 6.0}
-STEEP_ABSOLUTE = {2: 4.5, 3: 2.2}
-DECAY = {2: 12.0, 3: 6.0}  # by which a ground state is to have fallen where a given loss is cut off
+STEEP_ABSOLUTE = 2.5  # enough for a second level; a linear loss needs far more room to become large
 
 
 def truncated_region(problem: Isotropic, weight: float, quotient: float) -> Region:
@@ -42,44 +40,34 @@ def _cut_off(problem: Isotropic, normals: Array, offsets: Array) -> tuple[Mesh, 
     corners = body.facets.center + body.facets.size * body.facets.corners
     walls = np.column_stack([normals, offsets])
     if problem.dimension == 3:
-        return spatial_mesh(problem, *body.half_spaces, corners, walls), corners
+        return polytope_mesh(*body.half_spaces, corners, walls), corners
     middle = corners - corners.mean(axis=0)
     corners = corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))]
     plain = polygon_mesh(corners)
-    return aligned(problem, Mesh(plain.vertices, plain.cells, walls)), corners
+    return Mesh(plain.vertices, plain.cells, walls), corners
 
 
 def truncating_walls(problem: Isotropic, weight: float, quotient: float) -> tuple[Array, Array]:
     """Half-spaces outside of which V is far above what the ground state has; normals of unit length."""
-    loss = problem.loss
-    assert loss is not None, "without a loss nothing confines the noise"
-    if problem.is_given:
-        low, high = _rays(problem, weight).reach(quotient - problem.offset * weight / 4, DECAY[problem.dimension])
-        rows, reach = np.eye(problem.dimension), np.concatenate([high, -low])
-        return np.vstack([rows, -rows]), reach + 0.05 * np.tile(high - low, 2)
-    least = weight / 4 * smallest_loss(problem.support, loss)
-    steep = (STEEP_ABSOLUTE if loss.is_absolute else STEEP)[problem.dimension]
+    assert problem.loss is not None, "without a loss nothing confines the noise"
+    least = weight / 4 * smallest_loss(problem.support, problem.loss)
+    steep = STEEP_ABSOLUTE if problem.loss.weight is None else STEEP[problem.dimension]
     ceiling = least + steep * max(quotient - least, 0.05 * quotient)
-    if loss.weight is not None:
-        strength, axes = np.linalg.eigh(weight / 4 * problem.root.T @ loss.weight @ problem.root)
-        reach, rows = np.sqrt(ceiling / strength), axes.T
-    else:
+    if problem.loss.weight is None:
         length = np.linalg.norm(problem.root, axis=1)
         rows, reach = problem.root / length[:, None], 4 * ceiling / (weight * length)
+    else:
+        strength, axes = np.linalg.eigh(weight / 4 * problem.root.T @ problem.loss.weight @ problem.root)
+        rows, reach = axes.T, np.sqrt(ceiling / strength)
     return np.vstack([rows, -rows]), np.concatenate([reach, reach])
 
 
 def first_guess(problem: Isotropic, weight: float) -> float:
     """About the least μ that the loss alone allows, on all of space."""
-    assert problem.loss is not None, "without a loss nothing confines the noise"
-    if problem.is_given:
-        return _rays(problem, weight).energy() + problem.offset * weight / 4
+    assert problem.loss is not None and problem.loss.weight is not None, "a quadratic loss confines the noise"
     least = weight / 4 * smallest_loss(problem.support, problem.loss)
-    if problem.loss.weight is not None:
-        form = weight / 4 * problem.root.T @ problem.loss.weight @ problem.root
-        return least + float(np.sqrt(np.linalg.eigvalsh(form)).sum())
-    spread = np.sqrt(np.diag(problem.sensitivity))
-    return least + float(((weight / 4) ** (2 / 3) * spread ** (2 / 3)).sum())
+    form = weight / 4 * problem.root.T @ problem.loss.weight @ problem.root
+    return least + float(np.sqrt(np.linalg.eigvalsh(form)).sum())
 
 
 def _half_spaces(problem: Isotropic) -> tuple[Array, Array]:
@@ -91,23 +79,7 @@ def _half_spaces(problem: Isotropic) -> tuple[Array, Array]:
 def _beyond(problem: Isotropic, A: Array, b: Array, normal: Array, offset: float) -> float:
     """What ¼ℓ is at least on the support beyond a wall, a little less for the accuracy of its computation."""
     assert problem.loss is not None, "without a loss nothing confines the noise"
-    if problem.is_given:
-        return 0.0  # nothing is proved of a given loss
+    if problem.loss.weight is None:  # one |wᵢ| alone is as large as this
+        return 0.999 * offset / float(np.linalg.norm(problem.inverse.T @ normal)) / 4
     rows = np.vstack([A, -normal @ problem.inverse])
-    return 0.999 * least_over_half_spaces(rows, np.append(b, -offset), problem.loss) / 4
-
-
-def _rays(problem: Isotropic, weight: float) -> Rays:
-    """Rays from the least place of a given loss, in isotropic coordinates, with V less what the loss is lowered by."""
-    loss, support = problem.loss, problem.support
-    assert loss is not None, "asked only of a given loss"
-
-    def potential(z: Array) -> Array:
-        w = z @ problem.root.T
-        inside = support.contains(w)
-        values = np.full(inside.shape, np.inf)
-        values[inside] = weight / 4 * (problem.values(w[inside]) - problem.offset)
-        return values
-
-    place, inner = least_place(support, loss), inner_point(support)
-    return Rays.of(potential, place @ problem.inverse.T, inner @ problem.inverse.T)
+    return 0.999 * least_over_half_spaces(rows, np.append(b, -offset), problem.loss.weight) / 4

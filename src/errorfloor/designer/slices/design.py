@@ -12,14 +12,12 @@ from errorfloor.checks import Array
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.numerical import solve_regular
 from errorfloor.designer.problem import Problem
-from errorfloor.designer.slices.geometry import Slice, center_of, longest_chord, slice_at
-from errorfloor.designer.slices.restricted import on_slice
-from errorfloor.designer.slices.search import searched
-from errorfloor.noise import Certificate, Flat, Noise
-from errorfloor.support import Reals
+from errorfloor.designer.slices.geometry import Slice, central_slice, longest_chord
+from errorfloor.errors import InputError
+from errorfloor.noise import Flat, Loss, Noise
+from errorfloor.support import Ball, Box, Ellipsoid, Reals
 
 SHORTENED = 5e-12  # what a bound may be off by since chords end a little inside
-SEARCHED = "no lower bound: the slice was found by a search, and no proof says that no other is better"
 WORDS = "K has rank {rank} of {m}: no density is optimal, and the noise lives on the best slice along the range of K"
 
 
@@ -36,34 +34,44 @@ def slice_design(problem: Problem, progress: Progress | None = None) -> Noise:
     assert problem.rank is not None, "asked only for a K without full rank"
     B = range_of(problem.sensitivity, problem.rank)
     found = _best_slice(problem, B)
-    found, inner, offset = on_slice(problem, found)
-    noise = solve_regular(inner, progress)
+    noise = solve_regular(_restricted(problem, found), progress)
     own = noise.certificate
     assert own is not None, "every design carries its certificate"
     words = WORDS.format(rank=problem.rank, m=problem.support.dimension)
-    more = 0.0 if problem.loss_weight is None else problem.loss_weight * offset
-    lower = None
-    if found.proved and own.lower_bound is not None:
-        lower = own.lower_bound * (1 - SHORTENED) + more
-    certificate = Certificate(
-        value=own.value + more,
-        lower_bound=None if lower is None else min(lower, own.value + more),
-        method="; ".join((words, own.method, *(() if found.proved else (SEARCHED,)))),
-        reference=own.reference,
-        loss=None if own.loss is None else own.loss + offset,
-        loss_weight=own.loss_weight,
+    certificate = replace(
+        own,
+        lower_bound=None if own.lower_bound is None else own.lower_bound * (1 - SHORTENED),
+        method=f"{words}; {own.method}",
     )
     return Flat(replace(noise, certificate=None), found.basis, found.shift, problem.support, certificate=certificate)
 
 
 def _best_slice(problem: Problem, B: Array) -> Slice:
-    support = problem.support
-    even = problem.loss is None or problem.loss.function is None  # a given loss need not be
-    if isinstance(support, Reals) and even:
-        return Slice(B, np.zeros(support.dimension), Reals(B.shape[1]), True)
-    symmetric = center_of(support)
-    if problem.loss is None and B.shape[1] == 1:
+    """The slice that costs least, where a theorem names it: a central slice, or the longest chord."""
+    support, loss = problem.support, problem.loss
+    if isinstance(support, Reals):
+        return Slice(B, np.zeros(support.dimension), Reals(B.shape[1]))
+    low, high = support.bounding_box
+    if isinstance(support, (Ball, Ellipsoid, Box)) and (loss is None or np.array_equal(low, -high)):
+        return central_slice(support, B)
+    if loss is None and B.shape[1] == 1:
         return longest_chord(support, B[:, 0])
-    if symmetric is not None and even and (problem.loss is None or not symmetric.any()):
-        return slice_at(support, B, symmetric, proved=True)
-    return searched(problem, B)
+    raise InputError(
+        f"K has rank {problem.rank} of {support.dimension}, and no theorem names the best slice of this support: ask "
+        f"for {problem.rank} independent answers and compute the others from them, or design for a box or an ellipsoid "
+        f"around 0 inside it"
+    )
+
+
+def _restricted(problem: Problem, found: Slice) -> Problem:
+    """The problem in the slice's own coordinates; where there is a loss, the slice passes through 0."""
+    B, loss = found.basis, problem.loss
+    pseudo = np.linalg.pinv(B)
+    K = pseudo @ problem.sensitivity @ pseudo.T
+    along = None
+    if loss is not None and loss.weight is not None:
+        R = B.T @ loss.weight @ B
+        along = Loss((R + R.T) / 2)
+    elif loss is not None:
+        along = Loss(None, lambda z: loss((np.asarray(z)[..., None] if B.shape[1] == 1 else np.asarray(z)) @ B.T))
+    return replace(problem, support=found.inner, sensitivity=(K + K.T) / 2, loss=along, rank=len(K))
