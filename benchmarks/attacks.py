@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.report import KEPT, Report
-from errorfloor.attacks import Finding, NewVersions, RestoredLedger, World, audit, judge, owner_attacks
+from errorfloor.attacks import Finding, World, audit, judge, owner_attacks
 from errorfloor.attacks.audit import names
+from errorfloor.attacks.custodian import NewVersions, RestoredLedger
 from errorfloor.attacks.judgement import FALSE_ALARM, threshold
 from errorfloor.catalogue import Catalogue
 from errorfloor.plots import save

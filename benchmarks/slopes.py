@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.environments import python_for, reason, run
+from benchmarks.repeated_draws import Estimator, average, maximum_likelihood, mean_square, midrange
 from benchmarks.report import Report
-from errorfloor.attacks.repeated_draws import Decline, Estimator, average, maximum_likelihood, mean_square, midrange
 from errorfloor.noise import Gaussian, Laplace, Noise, RaisedCosine, TruncatedGaussian, Uniform
-from errorfloor.plots import save, slopes
+from errorfloor.plots import Decline, save, slopes
 from errorfloor.plots.comparison import late, told
 
 COUNTS = (10, 30, 100, 300, 1000, 3000)

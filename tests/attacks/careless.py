@@ -10,7 +10,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.attacks import Population, Secret, World
+from errorfloor.attacks import Population, World
+from errorfloor.attacks.secret import Secret
 from errorfloor.catalogue import allowance
 from errorfloor.errors import RefusedError
 from errorfloor.noise import RaisedCosine, Uniform

@@ -6,32 +6,18 @@ import pyarrow as pa
 import pytest
 from careless import CarelessWorld
 
-from errorfloor.attacks import (
-    AdaptiveStopping,
-    ChangedData,
-    ChangedMeaning,
-    Clock,
-    Collisions,
-    Collusion,
-    Differencing,
-    Evaluation,
-    Extremes,
-    FormulaSearch,
-    MaximumLikelihood,
-    NewVersions,
-    Oracles,
-    QuestionSearch,
-    Reconstruction,
-    Repetition,
-    Rephrasing,
-    RestoredLedger,
-    SharedKeys,
-    Timing,
-    World,
-    attacks,
-    judge,
-)
+from errorfloor.attacks import World, attacks, judge
+from errorfloor.attacks.clock import Clock
+from errorfloor.attacks.collisions import Collisions
+from errorfloor.attacks.custodian import ChangedData, ChangedMeaning, NewVersions, RestoredLedger, SharedKeys
+from errorfloor.attacks.evaluation import Evaluation
+from errorfloor.attacks.formula_search import FormulaSearch
+from errorfloor.attacks.groups import Differencing, Reconstruction
 from errorfloor.attacks.judgement import threshold
+from errorfloor.attacks.question_search import QuestionSearch
+from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood, Repetition, Rephrasing
+from errorfloor.attacks.silence import Oracles, Timing
+from errorfloor.attacks.stopping import AdaptiveStopping
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import RefusedError
 from errorfloor.noise import RaisedCosine

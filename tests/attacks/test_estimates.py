@@ -8,18 +8,10 @@ import pytest
 from careless import CarelessPopulation
 from scipy import stats
 
-from errorfloor.attacks import (
-    Audit,
-    Belief,
-    Finding,
-    Population,
-    PosteriorMean,
-    Smoothing,
-    Trips,
-    judge_estimates,
-    smoothing,
-)
+from errorfloor.attacks import Audit, Belief, Finding, Population, judge_estimates, smoothing
+from errorfloor.attacks.estimation import PosteriorMean
 from errorfloor.attacks.least_errors import LeastErrors
+from errorfloor.attacks.smoothing import Smoothing, Trips
 from errorfloor.catalogue import Catalogue, PrivateColumn, allowance, believed
 from errorfloor.floors.prior import ziv_zakai_under
 from errorfloor.identity import Key

@@ -4,8 +4,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from errorfloor.attacks import AdaptiveStopping, OwnerRows, OwnerSecret, World, judge, owner_attacks
+from errorfloor.attacks import World, judge, owner_attacks
 from errorfloor.attacks.judgement import threshold
+from errorfloor.attacks.owner_secret import OwnerSecret
+from errorfloor.attacks.owners import OwnerRows
+from errorfloor.attacks.stopping import AdaptiveStopping
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import InputError
 from errorfloor.ledger import MemoryLedger
@@ -102,7 +105,7 @@ def test_a_table_without_an_owner_has_no_history_at_stake():
 
 
 def test_rows_of_an_entry_are_not_an_owners(world):
-    from errorfloor.attacks import Secret
+    from errorfloor.attacks.secret import Secret
 
     secret = world.secret
     entry = Secret(secret.table, secret.declared, "kwh", secret.rows, secret.victim, (1.0, 2.0))

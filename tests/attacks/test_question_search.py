@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from diffix import DiffixWorld
 
-from errorfloor.attacks import QuestionSearch, World, judge
+from errorfloor.attacks import World, judge
 from errorfloor.attacks.learned_rule import LearnedRule, held_out_loss
 from errorfloor.attacks.probes import random_probe
+from errorfloor.attacks.question_search import QuestionSearch
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import ErrorFloorError
 from errorfloor.service.dummy import dummy_rows

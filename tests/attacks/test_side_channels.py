@@ -3,7 +3,9 @@
 import pytest
 from long_decimals import LongDecimalsWorld
 
-from errorfloor.attacks import Clock, FormulaSearch, World, judge
+from errorfloor.attacks import World, judge
+from errorfloor.attacks.clock import Clock
+from errorfloor.attacks.formula_search import FormulaSearch
 from errorfloor.attacks.operations import Operations
 from errorfloor.catalogue import Catalogue
 from errorfloor.service.dummy import dummy_rows

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from benchmarks.repeated_draws import average, midrange
 from benchmarks.slopes import COUNTS, decline, floor, from_atoms, within
 
 from errorfloor import plots
-from errorfloor.attacks.repeated_draws import Decline, average, midrange
 from errorfloor.noise import Laplace, RaisedCosine, TruncatedLaplace, Uniform
-from errorfloor.plots.comparison import late, told
+from errorfloor.plots.comparison import Decline, late, told
 
 
 def test_a_guess_is_moved_to_where_no_draw_lies_beyond_the_bound():

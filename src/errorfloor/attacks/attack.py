@@ -1,14 +1,13 @@
 """An adversary: sees what an analyst sees, spends what an analyst may spend, and guesses."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from errorfloor.attacks.secret import Secret
 from errorfloor.errors import ErrorFloorError
 
 if TYPE_CHECKING:
-    from errorfloor.attacks.custody import Custody
     from errorfloor.attacks.world import World
 
 
@@ -53,16 +52,15 @@ class Attack(ABC):
 
 
 class CustodianAttack(Attack):
-    """An attack that has the custodian's files restored or replaced.
+    """An attack that has the custodian's files restored or replaced, so that one server shows nothing of it."""
 
-    Where ``begins_alike``, every run begins with the first value, and the coin decides what it becomes.
-    """
-
-    begins_alike: ClassVar[bool] = False
+    def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
+        """Say nothing."""
+        return 0.0
 
     @abstractmethod
-    def play_together(self, custody: "Custody", coins: Sequence[int]) -> list[float]:
-        """Play once for each coin against servers that follow each other on one folder, and give the odds."""
+    def play(self, world: "World", coin: int) -> float:
+        """Attack servers that follow each other on the copy that a coin chose; give the odds as seen afterwards."""
 
 
 def outcome(act: Callable[[], Any]) -> Any:

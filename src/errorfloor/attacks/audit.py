@@ -8,21 +8,19 @@ from functools import partial
 from typing import Any
 
 from errorfloor.attacks.attack import Attack
-from errorfloor.attacks.changed_meaning import ChangedMeaning
 from errorfloor.attacks.clock import Clock
 from errorfloor.attacks.collisions import Collisions
+from errorfloor.attacks.custodian import ChangedData, ChangedMeaning, NewVersions, RestoredLedger, SharedKeys
 from errorfloor.attacks.estimation import Ground, PosteriorMean
 from errorfloor.attacks.evaluation import Evaluation
 from errorfloor.attacks.formula_search import FormulaSearch
 from errorfloor.attacks.groups import Differencing, Reconstruction
-from errorfloor.attacks.history import ChangedData, NewVersions, RestoredLedger
 from errorfloor.attacks.judgement import FALSE_ALARM, Finding, judge, runs_needed
 from errorfloor.attacks.owners import OwnerRows, OwnerTotal
 from errorfloor.attacks.population import Population
 from errorfloor.attacks.question_search import QuestionSearch
 from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood, Repetition, Rephrasing
 from errorfloor.attacks.served import Served, ServedStreams
-from errorfloor.attacks.shared_keys import SharedKeys
 from errorfloor.attacks.silence import Oracles, Timing
 from errorfloor.attacks.smoothing import MOST_STEPS, Smoothing, Trips, too_long
 from errorfloor.attacks.stopping import AdaptiveStopping

@@ -36,9 +36,6 @@ class Clock(Attack):
 
     ``meter`` says how long something takes. One that counts instead of timing has no noise, and may be ``trusted`` with
     any difference.
-
-    >>> Clock().name
-    'clock'
     """
 
     name = "clock"

@@ -19,11 +19,7 @@ Truths = tuple[tuple[float, float], tuple[float, float]]  # to two questions, un
 
 @final
 class Collisions(Attack):
-    """Asks pairs of different questions that a careless label takes for one, at one bound, and subtracts.
-
-    >>> Collisions().name
-    'label collisions'
-    """
+    """Asks pairs of different questions that a careless label takes for one, at one bound, and subtracts."""
 
     name = "label collisions"
     tries: ClassVar[str] = "asks different questions that look alike, outputs and cells, at one bound, and subtracts"

@@ -35,9 +35,6 @@ class PosteriorMean:
     """Spends the whole allowance on one number and weighs every answer by likelihood against the prior.
 
     That is the best estimator on average under the prior. With ``answers`` off it guesses without asking.
-
-    >>> PosteriorMean(answers=False).name
-    'prior alone'
     """
 
     def __init__(self, *, answers: bool = True) -> None:

@@ -11,11 +11,7 @@ STEP = 2**52  # doubles are whole numbers from here on, so adding it rounds
 
 @final
 class Evaluation(Attack):
-    """Asks for steps, poles and overflows at the middle between the two values, and reads the answer as a bit.
-
-    >>> Evaluation().name
-    'evaluation tricks'
-    """
+    """Asks for steps, poles and overflows at the middle between the two values, and reads the answer as a bit."""
 
     name = "evaluation tricks"
     tries: ClassVar[str] = "asks for expressions whose rounding, overflow or missing value would give a bit away"

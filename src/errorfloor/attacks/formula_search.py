@@ -25,9 +25,6 @@ class FormulaSearch(Attack):
 
     In this process calls and sizes are counted: a clock without noise. With ``clock`` it times them, too, which is all
     that is left to somebody at the other end of a network.
-
-    >>> FormulaSearch(formulas=500).name
-    'searched formulas'
     """
 
     name = "searched formulas"

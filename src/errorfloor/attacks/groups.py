@@ -14,11 +14,7 @@ MOST_ROWS = 6  # in a condition, so that statements stay short
 
 @final
 class Differencing(Attack):
-    """Asks for a group with the victim and without, and subtracts; noise that two questions share would cancel.
-
-    >>> Differencing().name
-    'differencing'
-    """
+    """Asks for a group with the victim and without, and subtracts; noise that two questions share would cancel."""
 
     name = "differencing"
     tries: ClassVar[str] = "subtracts a group's total without the victim from the total with it, at one bound for both"
@@ -41,9 +37,6 @@ class Reconstruction(Attack):
     """Asks for totals of many random groups and solves for every number at once.
 
     ``prior`` weighs the middle of the range against the answers, as somebody does who knows it.
-
-    >>> Reconstruction(prior=True).name
-    'reconstruction with a prior'
     """
 
     def __init__(self, *, prior: bool) -> None:

@@ -125,7 +125,7 @@ def judge(attack: Attack, world: World, *, runs: int, seed: int, attacks: int = 
     Guarantee: if the promise holds, the probability that the finding says ``beaten`` is at most FALSE_ALARM divided by
     the number of ``attacks`` that are played: the binomial tail, with no approximation.
 
-    >>> from errorfloor.attacks import Differencing
+    >>> from errorfloor.attacks.groups import Differencing
     >>> from errorfloor.catalogue import Catalogue
     >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
     >>> meters = {"source": "-", "version": "1", "row_key": ["id"], "public": {"id": "whole"}, "private": {"kwh": kwh}}

@@ -17,9 +17,6 @@ class OwnerSecret(Secret):
 
     The histories are as far apart as the declared ranges allow, in every private column. ``values`` are the totals of
     ``column`` over the owner's rows under the first and the second one.
-
-    >>> OwnerSecret.__annotations__["mine"]
-    tuple[int, ...]
     """
 
     mine: tuple[int, ...]

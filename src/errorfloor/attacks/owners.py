@@ -13,11 +13,7 @@ SLICES = (0.9, 0.09)  # of the allowance
 
 @final
 class OwnerTotal(Attack):
-    """Asks for the total of all that one owner has: there all its numbers move together.
-
-    >>> OwnerTotal().name
-    "an owner's total"
-    """
+    """Asks for the total of all that one owner has: there all its numbers move together."""
 
     name = "an owner's total"
     tries: ClassVar[str] = "spends the whole allowance on the total of an owner's rows and weighs every answer exactly"
@@ -32,11 +28,7 @@ class OwnerTotal(Attack):
 
 @final
 class OwnerRows(Attack):
-    """Asks for each of an owner's numbers by itself, which protects each of them, and puts all cells together.
-
-    >>> OwnerRows().name
-    "an owner's rows"
-    """
+    """Asks for each of an owner's numbers by itself, which protects each of them, and puts all cells together."""
 
     name = "an owner's rows"
     tries: ClassVar[str] = "asks for every row of an owner, a cell for each, and weighs all cells together"

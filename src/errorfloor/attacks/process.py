@@ -28,23 +28,19 @@ LEFT_BEHIND = ("ledger*", "keys.json", "tokens.json", "sessions.sqlite*")  # wha
 
 
 @contextmanager
-def server_process(catalogue: Catalogue, *, anew: bool = True) -> Iterator["AnalystDoor"]:
+def server_process(catalogue: Catalogue) -> Iterator["AnalystDoor"]:
     """Serve what lies registered in a generated folder, on a free port, with new tokens, and a new key and ledger.
-
-    Unless ``anew``, the key and the ledger that lie there stay.
 
     Settings are the default ones, but for the port and for the log of requests, which nobody would read.
     """
     folder = catalogue.folder
     if not (folder / GENERATED).exists():
         raise InputError(f"{folder} is a folder that no audit made: its keys and ledger are not replaced")
-    for pattern in LEFT_BEHIND if anew else LEFT_BEHIND[-1:]:
+    for pattern in LEFT_BEHIND:
         for file in folder.glob(pattern):
             file.unlink()
-    if not (folder / "keys.json").exists():
-        KeyRing.create(folder / "keys.json")
-    if anew or not (folder / "ledger.anchor").exists():
-        open_ledger(catalogue.place, folder, create=True).close()
+    KeyRing.create(folder / "keys.json")
+    open_ledger(catalogue.place, folder, create=True).close()
     (folder / FILE).write_text(written(catalogue), encoding="utf-8")
     known = TokenFile(folder / "tokens.json")
     people = [(role, number) for role in (Role.ANALYST, Role.OWNER) for number in range(PEOPLE)]

@@ -43,9 +43,6 @@ class QuestionSearch(Attack):
 
     ``candidates`` sets are tried, each on ``pairs`` shadows with either value. What an adversary finds for one server
     it uses for all servers of the same world: these are the targets that it has never seen.
-
-    >>> QuestionSearch(candidates=10_000).name
-    'searched questions'
     """
 
     name = "searched questions"

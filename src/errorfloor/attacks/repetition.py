@@ -13,11 +13,7 @@ from errorfloor.attacks.secret import Secret
 
 @final
 class Repetition(Attack):
-    """Asks one question many times and averages the answers.
-
-    >>> Repetition().name
-    'repeated questions'
-    """
+    """Asks one question many times and averages the answers."""
 
     name = "repeated questions"
     tries: ClassVar[str] = "asks for the victim's own number again and again, and averages"
@@ -68,11 +64,7 @@ class Rephrasing(Attack):
 
 @final
 class Collusion(Attack):
-    """Several analysts ask for themselves and put their answers together.
-
-    >>> Collusion().name
-    'colluding analysts'
-    """
+    """Several analysts ask for themselves and put their answers together."""
 
     name = "colluding analysts"
     tries: ClassVar[str] = "eight analysts each spend what they can on the victim's number, and share what they read"
@@ -87,11 +79,7 @@ class Collusion(Attack):
 
 @final
 class MaximumLikelihood(Attack):
-    """Spends the whole allowance on the victim's own number in slices, and weighs all answers by likelihood.
-
-    >>> MaximumLikelihood().name
-    'maximum likelihood'
-    """
+    """Spends the whole allowance on the victim's own number in slices, and weighs all answers by likelihood."""
 
     name = "maximum likelihood"
     tries: ClassVar[str] = "spends the whole allowance on the victim's number in slices and weighs every answer exactly"
@@ -107,11 +95,7 @@ class MaximumLikelihood(Attack):
 
 @final
 class Extremes(Attack):
-    """Puts together what is certain: the truth lies within every answer's bound, and noise that jumps fills its bounds.
-
-    >>> Extremes().name
-    'extremes'
-    """
+    """Puts together what is certain: the truth is within every bound, and noise that jumps fills its bounds."""
 
     name = "extremes"
     tries: ClassVar[str] = (

@@ -20,9 +20,6 @@ class Secret:
     """One entry of a private column, known to be one of two values at even odds; all other entries are known.
 
     ``rows`` is the table as the adversary knows it: every column, and in the victim's own cell the first value.
-
-    >>> Secret.__annotations__["values"]
-    tuple[float, float]
     """
 
     table: str

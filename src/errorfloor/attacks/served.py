@@ -1,7 +1,7 @@
 """Attacks over HTTP: a real server on generated rows, with a fresh table for every run."""
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -10,13 +10,12 @@ from typing import Any, final
 
 import numpy as np
 
-from errorfloor.attacks.attack import Attack, CustodianAttack, Door, Shadows, Stage
+from errorfloor.attacks.attack import Door, Shadows, Stage
 from errorfloor.attacks.belief import Belief
-from errorfloor.attacks.custody import Custody
 from errorfloor.attacks.generated import registered, with_values
 from errorfloor.attacks.process import AnalystDoor, server_process
 from errorfloor.attacks.secret import Secret
-from errorfloor.attacks.world import VERSIONS, World
+from errorfloor.attacks.world import World
 from errorfloor.catalogue import Catalogue
 from errorfloor.service.dummy import dummy_rows
 
@@ -31,7 +30,8 @@ class Served(World):
     """A server process whose catalogue has many copies of the attacked table, each with accounts of its own.
 
     Every run takes another copy. When all were used the server is restarted, with another key and an empty ledger.
-    Use it as a context manager; the first run starts the server. Without a ``column`` an owner is attacked.
+    Use it as a context manager; the first run starts the server. Without a ``column`` an owner is attacked. Adversaries
+    with the custodian's files are played in this process: what they attack are files, not a door.
 
     >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
     >>> meters = {"source": "-", "version": "1", "row_key": ["id"], "public": {"id": "whole"}, "private": {"kwh": kwh}}
@@ -56,15 +56,6 @@ class Served(World):
     def size(self) -> int:
         """How many entries were drawn, each of which can be estimated once."""
         return self._tables * len(self._truths[0])
-
-    def played(self, attack: Attack, coins: Sequence[int]) -> Iterable[float]:
-        """Play an attack once for each coin; all at once if it needs the custodian's files."""
-        if not isinstance(attack, CustodianAttack):
-            return super().played(attack, coins)
-        with tempfile.TemporaryDirectory() as folder:
-            held = [0] * len(coins) if attack.begins_alike else coins
-            custody = Custody(self._catalogue, self.secret, held, Path(folder), versions=VERSIONS)
-            return attack.play_together(custody, coins)
 
     @contextmanager
     def stage(self, coin: int) -> Iterator[Stage]:

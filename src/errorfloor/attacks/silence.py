@@ -17,11 +17,7 @@ OUTPUTS = 60  # of one question, each as much work as the others
 
 @final
 class Oracles(Attack):
-    """Compares prices, refusals and error messages with those of two servers at home that hold either value.
-
-    >>> Oracles().name
-    'prices and refusals'
-    """
+    """Compares prices, refusals and error messages with those of two servers at home that hold either value."""
 
     name = "prices and refusals"
     tries: ClassVar[str] = "compares every price, refusal and message with servers at home that hold either value"
@@ -93,11 +89,7 @@ def _text(said: Any) -> str:
 
 @final
 class Timing(Attack):
-    """Times questions here and on two servers at home.
-
-    >>> Timing().name
-    'timing'
-    """
+    """Times questions here and on two servers at home."""
 
     name = "timing"
     tries: ClassVar[str] = "compares how long answers take with servers at home that hold either value"

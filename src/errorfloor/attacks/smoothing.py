@@ -112,11 +112,7 @@ class Trips:
 
 @final
 class Smoothing:
-    """Sees every answer of every trip that an entity is allowed, knows the system, and smooths.
-
-    >>> Smoothing().name
-    'smoothing'
-    """
+    """Sees every answer of every trip that an entity is allowed, knows the system, and smooths."""
 
     name = "smoothing"
     tries = "runs a Kalman filter and a smoother over all trips of an entity for where it started"

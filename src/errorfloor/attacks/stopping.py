@@ -19,9 +19,6 @@ class AdaptiveStopping(Attack):
 
     Whether it asks on depends on what it has read, so that a bound on its success holds at a cap that was fixed before
     (the allowance), not at what it happened to spend: see `floors/two_point.proof.md`, parts 3 and 7.
-
-    >>> AdaptiveStopping().name
-    'adaptive stopping'
     """
 
     name = "adaptive stopping"

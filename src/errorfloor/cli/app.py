@@ -99,7 +99,7 @@ app = typer.Typer(
 )
 
 
-class Messages(Console):
+class MessageConsole(Console):
     """Where messages go: stderr, after all the data that was printed so far."""
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -108,7 +108,7 @@ class Messages(Console):
         super().print(*objects, **options)
 
 
-messages = Messages(stderr=True)
+messages = MessageConsole(stderr=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; created if it does not exist.")]

@@ -5,9 +5,9 @@ from typing import Any
 
 from errorfloor.errors import InputError
 from errorfloor.plots.answers import allowances, certain_intervals
-from errorfloor.plots.attacks import declines, findings
+from errorfloor.plots.attacks import findings
 from errorfloor.plots.canvas import canvas
-from errorfloor.plots.comparison import equal_usefulness, slopes
+from errorfloor.plots.comparison import Decline, equal_usefulness, slopes
 from errorfloor.plots.counts import compare_counts, count_table
 from errorfloor.plots.densities import at_equal_quality, at_equal_width, compare, density
 from errorfloor.plots.policies import policy
@@ -15,6 +15,7 @@ from errorfloor.plots.tradeoffs import distinguishability, floor_against_answers
 from errorfloor.plots.trajectories import path_map, per_step_excess, trajectories
 
 __all__ = [
+    "Decline",
     "allowances",
     "at_equal_quality",
     "at_equal_width",
@@ -23,7 +24,6 @@ __all__ = [
     "compare",
     "compare_counts",
     "count_table",
-    "declines",
     "density",
     "distinguishability",
     "equal_usefulness",

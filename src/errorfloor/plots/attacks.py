@@ -8,7 +8,6 @@ from errorfloor.plots.canvas import COLOURS, canvas
 
 if TYPE_CHECKING:
     from errorfloor.attacks import Finding
-    from errorfloor.attacks.repeated_draws import Decline
 
 
 def findings(found: "Sequence[Finding]", title: str = "", *, names: Sequence[str] | None = None) -> Any:
@@ -40,20 +39,4 @@ def findings(found: "Sequence[Finding]", title: str = "", *, names: Sequence[str
     axes.set_xlim(left=0)
     if title:
         axes.set_title(title)
-    return figure
-
-
-def declines(found: "Sequence[Decline]") -> Any:
-    """Draw how fast errors fall with the number of fresh draws.
-
-    >>> from errorfloor.attacks.repeated_draws import Decline
-    >>> len(declines([Decline("midrange", (10, 100), (0.1, 0.01))]).axes)
-    1
-    """
-    figure, axes = canvas(height=4.2)
-    for one in found:
-        axes.loglog(one.draws, one.errors, marker="o", markersize=4, label=f"{one.name} (slope {one.slope:.2f})")
-    axes.set_xlabel("fresh answers")
-    axes.set_ylabel("root-mean-square error")
-    axes.legend(fontsize=8, frameon=False)
     return figure

@@ -2,17 +2,34 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from errorfloor.dp import Compared
 from errorfloor.plots.canvas import COLOURS, canvas
 
-if TYPE_CHECKING:
-    from errorfloor.attacks.repeated_draws import Decline
-
 MORE_COLOURS = (*COLOURS, "#e69138", "#888888", "#6fa8dc", "#93c47d", "#c27ba0", "#000000")
 WIDTH = 5.0  # inches: letters of 10 points are 11 pixels high where the picture is 390 wide
+
+
+@dataclass(frozen=True)
+class Decline:
+    """Root-mean-square error of an estimator against the number of draws, and the slope between their logarithms.
+
+    >>> Decline("midrange", (10, 100), (0.1, 0.01)).slope
+    -1.0
+    """
+
+    name: str
+    draws: tuple[int, ...]
+    errors: tuple[float, ...]
+
+    @property
+    def slope(self) -> float:
+        """The exponent: −1 for extremes against a jump, −1/2 for a law of finite information."""
+        return round(float(np.polyfit(np.log(self.draws), np.log(self.errors), 1)[0]), 12)
 
 
 def equal_usefulness(groups: Mapping[str, Sequence[Compared]]) -> Any:
@@ -66,13 +83,12 @@ def _bars(axes: Any, rows: Sequence[Compared], values: Sequence[float], colours:
     axes.grid(visible=False, axis="y")
 
 
-def slopes(panels: "Mapping[str, Sequence[Decline]]", *, floor: float, fitted: int = 3) -> Any:
+def slopes(panels: Mapping[str, Sequence[Decline]], *, floor: float, fitted: int = 3) -> Any:
     """Draw how errors fall with the number of fresh answers, a panel for each estimator.
 
     The slope in the legend is fitted to the last ``fitted`` numbers of answers at which the error was not zero;
     ``floor`` is the error that one answer allows an unbiased estimator of the smooth noise.
 
-    >>> from errorfloor.attacks.repeated_draws import Decline
     >>> len(slopes({"midrange": [Decline("uniform", (10, 100, 1000), (0.1, 0.01, 0.001))]}, floor=0.3).axes)
     1
     """
@@ -91,10 +107,9 @@ def slopes(panels: "Mapping[str, Sequence[Decline]]", *, floor: float, fitted: i
     return figure
 
 
-def told(one: "Decline", fitted: int = 3) -> str:
+def told(one: Decline, fitted: int = 3) -> str:
     """Give the slope of the last numbers of answers, in words where the truth was found exactly.
 
-    >>> from errorfloor.attacks.repeated_draws import Decline
     >>> told(Decline("uniform", (10, 100, 1000), (0.1, 0.01, 0.001))), told(Decline("clamped", (10, 100), (0.1, 0.0)))
     ('−1.00', 'exact from 100 on')
     """
@@ -103,10 +118,9 @@ def told(one: "Decline", fitted: int = 3) -> str:
     return f"{late(one, fitted).slope:.2f}".replace("-", "−")
 
 
-def late(one: "Decline", fitted: int = 3) -> "Decline":
+def late(one: Decline, fitted: int = 3) -> Decline:
     """Give the last numbers of answers alone, where a rate has set in.
 
-    >>> from errorfloor.attacks.repeated_draws import Decline
     >>> late(Decline("uniform", (10, 100, 1000), (0.3, 0.01, 0.001)), 2).slope
     -1.0
     """

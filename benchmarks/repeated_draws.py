@@ -5,40 +5,17 @@ extremes at the rate 1/K. One of finite information I allows 1/√(K·I) and no 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from errorfloor.checks import Array, whole
 from errorfloor.errors import InputError
 from errorfloor.noise import Noise, RaisedCosine
+from errorfloor.plots import Decline
 from errorfloor.random import ReproducibleBits
 
 Estimator = Callable[[Array], Array]
 AT_ONCE = 2_000_000  # draws held in memory
-
-
-@dataclass(frozen=True)
-class Decline:
-    """Root-mean-square error of an estimator against the number of draws, and the slope between their logarithms.
-
-    >>> Decline("midrange", (10, 100), (0.1, 0.01)).slope
-    -1.0
-    """
-
-    name: str
-    draws: tuple[int, ...]
-    errors: tuple[float, ...]
-
-    @property
-    def slope(self) -> float:
-        """The exponent: −1 for extremes against a jump, −1/2 for a law of finite information."""
-        return round(float(np.polyfit(np.log(self.draws), np.log(self.errors), 1)[0]), 12)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give it as plain JSON types."""
-        return {"name": self.name, "draws": list(self.draws), "errors": list(self.errors), "slope": self.slope}
 
 
 def decline(name: str, noise: Noise, estimator: Estimator, draws: Sequence[int], *, runs: int, seed: int) -> Decline:

@@ -3,8 +3,8 @@
 import math
 
 import pytest
+from benchmarks.repeated_draws import average, decline, maximum_likelihood, mean_square, midrange
 
-from errorfloor.attacks.repeated_draws import average, decline, maximum_likelihood, mean_square, midrange
 from errorfloor.errors import InputError
 from errorfloor.noise import Gaussian, RaisedCosine, TruncatedGaussian, TruncatedLaplace, Uniform
 
