@@ -1,16 +1,18 @@
 """Cost of streams against the bare matrix products, and of long Gramians against stacking the rows."""
 
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from benchmarks.report import Report
 from benchmarks.stopwatch import side_by_side
 from errorfloor.catalogue import PrivateColumn
-from errorfloor.dynamics import LinearSystem
+from errorfloor.dynamics import LinearSystem, excess
 from errorfloor.identity import Key
 from errorfloor.ledger import MemoryLedger
-from errorfloor.plots import per_step_excess, save
+from errorfloor.plots import canvas, save
 from errorfloor.streams import Stream
 from errorfloor.streams.fleet import Fleet
 
@@ -98,3 +100,16 @@ def main(report: Report) -> None:
     report.rows(title, ["horizon", "× that of one draw"], rows)
     if folder := os.environ.get("BENCH_PICTURES"):
         print(f"  picture: {save(figure, f'{folder}/per_step_excess.png')}")
+
+
+def per_step_excess(A: Any, C: Any, horizons: Sequence[int]) -> Any:
+    """Draw how many times as much noise on every step tells as one carried draw of equal quality, over the horizon."""
+    times = [excess(LinearSystem(A, C, horizon)) for horizon in horizons]
+    figure, axes = canvas()
+    axes.loglog(list(horizons), times, marker="o", markersize=3)
+    axes.set_xlabel("horizon")
+    axes.set_ylabel("information, times that of one draw")
+    axes.set_title("Noise drawn again at every step, at equal quality")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_major_formatter("{x:g}")
+    return figure

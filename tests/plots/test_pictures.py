@@ -9,7 +9,7 @@ import pytest
 import errorfloor as ef
 from errorfloor import plots
 from errorfloor.errors import InputError
-from errorfloor.noise import BesselBall, Gaussian, LinearImage, Maxwell, Product, RaisedCosine
+from errorfloor.noise import BesselBall, Gaussian, LinearImage, Maxwell, Product, RaisedCosine, Uniform
 
 SHEAR = [[1.0, 0.5], [0.0, 1.0]]
 
@@ -43,20 +43,12 @@ def test_curve_shows_the_density_itself():
     assert line.get_ydata().max() == pytest.approx(2.0, rel=1e-4)
 
 
-def test_comparisons_hold_what_they_say_constant():
-    for noise in plots.at_equal_width(3.0).values():
-        assert noise.support.width == pytest.approx(3.0)
-    for noise in plots.at_equal_quality(0.7).values():
-        assert noise.unit == pytest.approx(0.7)
-    figure = plots.compare(plots.at_equal_quality(0.7), unit="kWh", title="equal quality")
+def test_a_comparison_names_the_information_of_each_noise():
+    noises = {"Gaussian": Gaussian(0.49), "uniform": Uniform(low=-0.7 * 3**0.5, high=0.7 * 3**0.5)}
+    figure = plots.compare(noises, unit="kWh", title="equal quality")
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels[0].startswith("Gaussian: information 2.04")
-    assert labels[-1].startswith("uniform: information ∞")
-
-
-def test_gaussian_reveals_least_at_equal_quality():
-    information = {name: float(n.information[0, 0]) for name, n in plots.at_equal_quality(1.0).items()}
-    assert min(information, key=information.get) == "Gaussian"
+    assert labels[0].startswith("Gaussian: information 2.04, r.m.s. 0.7")
+    assert labels[-1].startswith("uniform: information ∞, r.m.s. 0.7")
 
 
 def test_floor_curve_falls_with_the_number_of_answers():

@@ -29,7 +29,7 @@ def test_file_gives_the_same_policy_back(named, tmp_path):
     assert (again.pdf(y, s) == policy.pdf(y, s)).all() and (again.cdf(y, s) == policy.cdf(y, s)).all()
     for bits in (lambda: 3, lambda: ReproducibleBits(8), lambda: StickyBits(bytes(32))):
         assert (again.sample(s, rng=bits()) == policy.sample(s, rng=bits())).all()
-    for name in ("largest_information", "largest_loss", "largest_bias", "words_per_draw"):
+    for name in ("largest_information", "largest_loss", "largest_bias"):
         assert getattr(again, name) == getattr(policy, name)
     assert again.explain() == policy.explain()
     assert json.dumps(again.to_dict()) == file.read_text()

@@ -415,7 +415,6 @@ def test_a_lattice_of_answers_is_used_as_it_is():
     grid = np.round(np.arange(0, 1.01, 0.05), 2)
     policy = design_answer(grid, LINE, max_loss=0.03, nodes=12)
     assert set(policy.cells.low) <= set(grid)
-    assert policy.words_per_draw == 2
     assert set(policy.sample(np.full(2000, 0.5), rng=1)) <= set(grid)
 
 

@@ -43,18 +43,6 @@ class Robust:
             raise InputError("noise of the steps has no bound: add it to a plan without one")
         object.__setattr__(self, "deviations", given)
 
-    @classmethod
-    def decaying(cls, plan: Plan, deviation: float) -> "Robust":
-        """Let σ_k = σ√((k + 1)(k + 2)): Σ 1/σ_k² stays below 1/σ², however long the trajectory is.
-
-        >>> from errorfloor.dynamics import LinearSystem
-        >>> plan = LinearSystem([[1.0]], [[1.0]], 999).protect(max_loss=1.0)
-        >>> round(float(Robust.decaying(plan, 5.0).any_path().worst_entry), 3)
-        5.002
-        """
-        k = np.arange(plan.system.horizon + 1)
-        return cls(plan, positive("deviation", deviation) * np.sqrt((k + 1.0) * (k + 2.0)))
-
     @cached_property
     def floor(self) -> Floor:
         """What nobody can learn about the initial state of a trajectory that obeys the system.

@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from errorfloor.errors import InputError
+from errorfloor.noise.affine_image import LinearImage, Translation
 from errorfloor.noise.airy import Airy
 from errorfloor.noise.base import Noise
 from errorfloor.noise.bessel_ball import BesselBall
@@ -34,14 +35,12 @@ from errorfloor.noise.flat import Flat
 from errorfloor.noise.gaussian import Gaussian
 from errorfloor.noise.jumps import TruncatedGaussian, TruncatedLaplace, Uniform
 from errorfloor.noise.laplace import Laplace
-from errorfloor.noise.linear_image import LinearImage
 from errorfloor.noise.loss import Loss
 from errorfloor.noise.maxwell import Maxwell
 from errorfloor.noise.piecewise import Piecewise
 from errorfloor.noise.product import Product
 from errorfloor.noise.raised_cosine import RaisedCosine
 from errorfloor.noise.spectral import Spectral
-from errorfloor.noise.translation import Translation
 from errorfloor.support import Ball, Box, Ellipsoid, HalfLine, Interval, Orthant, Polygon, Polytope, Reals
 from errorfloor.values import build
 

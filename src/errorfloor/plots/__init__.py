@@ -9,16 +9,14 @@ from errorfloor.plots.attacks import findings
 from errorfloor.plots.canvas import canvas
 from errorfloor.plots.comparison import Decline, equal_usefulness, slopes
 from errorfloor.plots.counts import compare_counts, count_table
-from errorfloor.plots.densities import at_equal_quality, at_equal_width, compare, density
+from errorfloor.plots.densities import compare, density
 from errorfloor.plots.policies import policy
 from errorfloor.plots.tradeoffs import distinguishability, floor_against_answers, frontier, tradeoff
-from errorfloor.plots.trajectories import path_map, per_step_excess, trajectories
+from errorfloor.plots.trajectories import path_map, trajectories
 
 __all__ = [
     "Decline",
     "allowances",
-    "at_equal_quality",
-    "at_equal_width",
     "canvas",
     "certain_intervals",
     "compare",
@@ -31,7 +29,6 @@ __all__ = [
     "floor_against_answers",
     "frontier",
     "path_map",
-    "per_step_excess",
     "policy",
     "save",
     "slopes",

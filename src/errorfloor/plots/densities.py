@@ -8,16 +8,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
-from errorfloor.noise import (
-    Airy,
-    Gaussian,
-    Laplace,
-    Noise,
-    RaisedCosine,
-    TruncatedGaussian,
-    TruncatedLaplace,
-    Uniform,
-)
+from errorfloor.noise import Noise
 from errorfloor.plots.canvas import canvas, with_unit
 
 POINTS = 801
@@ -120,34 +111,3 @@ def _box(noise: Noise) -> tuple[Array, Array]:
         np.where(np.isfinite(low), low, noise.mean - spread),
         np.where(np.isfinite(high), high, noise.mean + spread),
     )
-
-
-def at_equal_width(width: float) -> dict[str, Noise]:
-    """Give noises that never leave ±width/2, for ``compare``: the optimal one and three in common use.
-
-    >>> [float(noise.support.width) for noise in at_equal_width(2.0).values()]
-    [2.0, 2.0, 2.0, 2.0]
-    """
-    low, high = -width / 2, width / 2
-    return {
-        "raised cosine": RaisedCosine(low, high),
-        "uniform": Uniform(low=low, high=high),
-        "truncated Laplace": TruncatedLaplace(width / 4, low=low, high=high),
-        "truncated Gaussian": TruncatedGaussian(width / 4, low=low, high=high),
-    }
-
-
-def at_equal_quality(deviation: float) -> dict[str, Noise]:
-    """Give centred noises of one standard deviation, for ``compare``: bounded, optimal, and in common use.
-
-    >>> [round(float(noise.covariance[0, 0]), 9) for noise in at_equal_quality(3.0).values()]
-    [9.0, 9.0, 9.0, 9.0, 9.0]
-    """
-    cosine = RaisedCosine(-0.5, 0.5)
-    return {
-        "Gaussian": Gaussian(deviation**2),
-        "raised cosine": RaisedCosine(-0.5 * deviation / cosine.unit, 0.5 * deviation / cosine.unit),
-        "Airy": Airy(deviation / Airy(1.0).unit),
-        "Laplace": Laplace(deviation / math.sqrt(2)),
-        "uniform": Uniform(low=-deviation * math.sqrt(3), high=deviation * math.sqrt(3)),
-    }

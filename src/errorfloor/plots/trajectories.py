@@ -1,12 +1,12 @@
-"""Pictures of trajectories: noise carried along, maps before and after, and what noise on every step costs."""
+"""Pictures of trajectories: noise carried along, and maps before and after."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from errorfloor.checks import Array, numbers, whole
-from errorfloor.dynamics import LinearSystem, Plan, excess
+from errorfloor.dynamics import Plan
 from errorfloor.errors import InputError
 from errorfloor.plots.canvas import COLOURS, canvas, with_unit
 
@@ -53,24 +53,6 @@ def path_map(paths: Mapping[str, Any], *, marks: Mapping[str, Any] | None = None
     axes.set_xlabel(with_unit("east", unit))
     axes.set_ylabel(with_unit("north", unit))
     figure.legend(frameon=False, loc="outside lower center", ncols=2)
-    return figure
-
-
-def per_step_excess(A: Any, C: Any, horizons: Sequence[int]) -> Any:
-    """Draw how many times as much noise on every step tells as one carried draw of equal quality, over the horizon.
-
-    >>> figure = per_step_excess([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], [2, 5, 10])
-    >>> figure.axes[0].get_xlabel()
-    'horizon'
-    """
-    times = [excess(LinearSystem(A, C, horizon)) for horizon in horizons]
-    figure, axes = canvas()
-    axes.loglog(list(horizons), times, marker="o", markersize=3)
-    axes.set_xlabel("horizon")
-    axes.set_ylabel("information, times that of one draw")
-    axes.set_title("Noise drawn again at every step, at equal quality")
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_major_formatter("{x:g}")
     return figure
 
 

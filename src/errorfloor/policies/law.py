@@ -11,7 +11,7 @@ from errorfloor.checks import Array, matrix, numbers, vector
 from errorfloor.errors import InputError
 from errorfloor.policies import sphere
 from errorfloor.policies.answers import Cells
-from errorfloor.policies.sampling import WORDS_FOR_CELLS, WORDS_FOR_POINTS, DrawTables
+from errorfloor.policies.sampling import DrawTables
 from errorfloor.random import bits_from
 from errorfloor.support import Interval
 from errorfloor.values import Value
@@ -100,18 +100,13 @@ class AnswerLaw(Value):
     def sample(self, s: Any, rng: Any = None) -> Any:
         """Draw one answer for each s.
 
-        Each draw takes exactly ``words_per_draw`` words of 64 bits: one chooses among the three laws that a step's law
-        is a mixture of, one the cell, and a third the place inside it where cells have a width. The same bits give the
-        same answer on every machine. With ``rng`` None they are secure.
+        Each draw takes two words of 64 bits for points, three for cells: one chooses among the three laws that a step's
+        law is a mixture of, one the cell, and a third the place inside it. The same bits give the same answer on every
+        machine. With ``rng`` None they are secure.
         """
         s = numbers("s", s)
         step, t = self._place(s.ravel())
         return self._tables.draw(step, t, bits_from(rng)).reshape(s.shape)[()]
-
-    @property
-    def words_per_draw(self) -> int:
-        """How many 64-bit words ``sample`` takes for each answer: 2 for points, 3 for cells."""
-        return WORDS_FOR_POINTS if self.cells.are_points else WORDS_FOR_CELLS
 
     @cached_property
     def _tables(self) -> DrawTables:

@@ -9,8 +9,6 @@ from errorfloor.policies import sphere
 from errorfloor.policies.answers import Cells
 from errorfloor.random import Bits
 
-WORDS_FOR_POINTS = 2
-WORDS_FOR_CELLS = 3
 UNIT = 2.0**-53
 
 

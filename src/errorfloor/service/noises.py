@@ -15,8 +15,8 @@ from errorfloor.designer import design
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.floors.words import rounded_up
 from errorfloor.noise import Noise, RaisedCosine
+from errorfloor.noise.affine_image import Translation
 from errorfloor.noise.lattice import Lattice
-from errorfloor.noise.translation import Translation
 from errorfloor.pricing import OutputBounds
 from errorfloor.pricing.interval import up
 from errorfloor.service.rounding import grain

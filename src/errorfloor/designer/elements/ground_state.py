@@ -1,6 +1,7 @@
 """Ground states without a closed form or a product form: elements on a mesh, polynomials in ellipsoids."""
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,12 @@ from errorfloor.designer.meshes.region import bounded_region
 from errorfloor.designer.meshes.truncation import truncated_region
 from errorfloor.errors import IllPosedError, InputError
 from errorfloor.noise import Loss
-from errorfloor.noise.recent import Recent
 from errorfloor.support import Ball, Ellipsoid, Polygon, Support
 
 REFERENCE = "Rayleigh–Ritz; designer/bounds/residual.proof.md"
 RESIDUAL = 1.0  # the squared residual is about this many times the error of the value, or more
 FINEST = {2: 1e-12, 3: 5e-6, 4: 2e-5}  # squared relative residuals that are within reach
 AnySolver = Solver | TruncatedSolver | EllipsoidSolver
-_solvers: Recent[AnySolver] = Recent(kept=8)
 
 
 def ground_state(
@@ -115,11 +114,12 @@ def _method(trial: Trial | BallTrial) -> str:
 def _solver(problem: Isotropic, start: GroundState | None) -> Any:
     """The solver of this problem: the one that ``start`` came from, one in memory, or a new one."""
     earlier = start.memory if start is not None else None
-    if isinstance(earlier, AnySolver) and earlier.problem.key == problem.key:
+    if isinstance(earlier, AnySolver) and earlier.problem == problem:
         return earlier
-    return _solvers.find(problem.key, lambda: _new_solver(problem))
+    return _new_solver(problem)
 
 
+@lru_cache(maxsize=8)
 def _new_solver(problem: Isotropic) -> AnySolver:
     if isinstance(problem.support, (Ball, Ellipsoid)):
         return EllipsoidSolver(problem)

@@ -1,13 +1,13 @@
 """The longest chord of C⁻¹W: what Tr I⁻¹ can approach, and at which price."""
 
+import itertools
 import math
 
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.designer.corners import corners
 from errorfloor.errors import InputError
-from errorfloor.support import Ball, Ellipsoid, Support
+from errorfloor.support import Ball, Ellipsoid, Polygon, Polytope, Support
 
 
 def chord_supremum(support: Support, C: Array) -> float:
@@ -43,7 +43,16 @@ def _longest(support: Support, C: Array) -> Array:
     if isinstance(support, (Ball, Ellipsoid)):
         values, vectors = np.linalg.eigh(inverse @ support.shape @ inverse.T)
         return np.asarray(2 * math.sqrt(float(values[-1])) * vectors[:, -1])
-    points = corners(support) @ inverse.T
+    points = _corners(support) @ inverse.T
     between = points[:, None, :] - points[None, :, :]
     length = np.linalg.norm(between, axis=-1)
     return np.asarray(between[np.unravel_index(int(np.argmax(length)), length.shape)])
+
+
+def _corners(support: Support) -> Array:
+    """Give the corners of a bounded interval, box, polygon or polytope."""
+    if isinstance(support, Polygon):
+        return support.vertices
+    if isinstance(support, Polytope) and support.dimension > 1:
+        return np.asarray(support.facets.center + support.facets.size * support.facets.corners)
+    return np.array(list(itertools.product(*zip(*support.bounding_box, strict=True))))

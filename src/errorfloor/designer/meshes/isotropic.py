@@ -13,7 +13,7 @@ from errorfloor.noise.piecewise_bernstein import exponents
 from errorfloor.support import Support
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Isotropic:
     """A support and a quadratic loss, seen in the coordinates that make K the identity."""
 
@@ -22,9 +22,14 @@ class Isotropic:
     loss: Loss | None
 
     @property
-    def key(self) -> tuple[Any, ...]:
-        """What tells one problem from another."""
+    def _key(self) -> tuple[Any, ...]:
         return self.support, self.sensitivity.tobytes(), self.loss
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Isotropic) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
 
     @cached_property
     def root(self) -> Array:
