@@ -172,6 +172,16 @@ def test_noise_of_the_steps_adds_to_the_floor_as_stated_and_bounds_any_path():
         assert best <= 1 / robust.any_path().worst_entry + 1e-12
 
 
+def test_growing_noise_keeps_the_floor_of_any_path_however_long_it_is():
+    floors = []
+    for horizon in (10, 100, 1000):
+        plan = LinearSystem(*VEHICLE, horizon).protect(max_loss=1.0)
+        k = np.arange(horizon + 1)
+        floors.append(float(Robust(plan, 3 * np.sqrt((k + 1) * (k + 2))).any_path(stretch=2.0).worst_entry))
+    assert floors == sorted(floors, reverse=True)
+    assert floors[-1] >= 1.5
+
+
 def test_robust_noise_needs_a_plan_without_a_bound():
     plan = LinearSystem(*VEHICLE, 4).protect(bound=1.0)
     with pytest.raises(InputError, match="add it to a plan without one"):

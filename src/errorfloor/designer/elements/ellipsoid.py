@@ -7,22 +7,17 @@ With w = center + A y, A chosen so that A⁻¹KA⁻ᵀ is diagonal with entries 
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.bounds.enclosure import level_in_box
-from errorfloor.designer.bounds.residual import CEILING, ROUNDING, Bound, second_eigenvalue
-from errorfloor.designer.elements.adaptive import Trial
+from errorfloor.designer.bounds.residual import CEILING, ROUNDING, Bound
 from errorfloor.designer.elements.eigen import DENSE
-from errorfloor.designer.elements.solver import Solver
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.meshes.isotropic import Isotropic
-from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.designer.meshes.region import Region
 from errorfloor.errors import ConvergenceError
-from errorfloor.noise import EllipsoidPolynomial, Piecewise
+from errorfloor.noise import EllipsoidPolynomial
 from errorfloor.noise.ball_polynomials import (
     ball_rule,
     basis_jets,
@@ -37,9 +32,8 @@ DEGREES = {2: (8, 12, 18, 26, 36, 48), 3: (6, 8, 11, 14, 18), 4: (4, 6, 8, 10, 1
 MOST_POLYNOMIALS = 1400  # that matrices are formed for
 FREE = 1e-8  # the relative change at which the degree is high enough without a loss
 HOPELESS = 0.1  # a relative change at the third degree after which no other will do
-SIDES = 96  # of the polygon around an ellipse
 CHUNK = 1 << 12
-MESHED = 3  # dimensions in which elements may help
+RESOLVED = 1e-2  # a relative change at the last degree that will do
 
 
 @dataclass(frozen=True)
@@ -65,37 +59,9 @@ class EllipsoidSolver:
         self.frame, self.stretch = root @ directions, spread**2
         self._forms: dict[tuple[int, int], tuple[Array, Array | None]] = {}
         self._reached: int | None = None  # the degree of the last solution
-        self._steep = math.inf  # the least weight at which polynomials were found not to resolve the loss
 
-    def solve(self, weight: float, tolerance: float, progress: Progress) -> BallTrial | Trial:
-        """Raise the degree until the value does not change any more; for a steep loss use elements inside instead."""
-        if weight < self._steep:
-            found = self._by_polynomials(weight, tolerance, progress)
-            if found is not None:
-                self._reached = found.degree
-                return found
-            self._steep = weight
-        if self.problem.dimension > MESHED:
-            raise ConvergenceError(
-                "polynomials in the whole ellipsoid do not resolve a loss this steep in four dimensions: design for a "
-                "box inside it, around the place where the loss is least"
-            )
-        return self._inside.solve(weight, max(tolerance, 1e-6), progress)
-
-    def serves(self, weight: float) -> bool:
-        """Whether the degree that was reached for another weight will do."""
-        if weight < self._steep:
-            return self._reached is not None
-        return self.problem.dimension <= MESHED and self._inside.serves(weight)
-
-    def again(self, weight: float, *, measured: bool) -> BallTrial | Trial:
-        """Solve with the degree that was reached before, so that what is found is a smooth function of the weight."""
-        if weight >= self._steep:
-            return self._inside.again(weight, measured=measured)
-        assert self._reached is not None, "only a weight like an earlier one is served"
-        return self._at_degree(weight, self._reached)
-
-    def _by_polynomials(self, weight: float, tolerance: float, progress: Progress) -> BallTrial | None:
+    def solve(self, weight: float, tolerance: float, progress: Progress) -> BallTrial:
+        """Raise the degree until the value does not change any more."""
         steps = DEGREES[self.problem.dimension]
         if weight == 0:
             tolerance = min(tolerance, FREE)  # few polynomials have the symmetry of the ground state
@@ -108,63 +74,52 @@ class EllipsoidSolver:
             change = (trial.quotient - finer.quotient) / abs(finer.quotient)
             trial = finer
             if change <= tolerance:
-                progress("polynomials in an ellipsoid", 1.0)
-                return trial
-        if change > 1e-2 and weight > 0:
-            return None
-        if change > 1e-2:
+                break
+        if change > RESOLVED:
             raise ConvergenceError(
-                f"polynomials of degree {trial.degree} leave a relative change of {change:.2g}: the ellipsoid is too "
-                f"thin beside the query for them"
+                "polynomials in the whole ellipsoid do not resolve a loss this steep: design for a box inside it, "
+                "around the place where the loss is least"
+                if weight > 0
+                else f"polynomials of degree {trial.degree} leave a relative change of {change:.2g}: the ellipsoid is "
+                f"too thin beside the query for them"
             )
+        progress("polynomials in an ellipsoid", 1.0)
+        self._reached = trial.degree
         return trial
 
-    def noise(self, trial: BallTrial | Trial) -> EllipsoidPolynomial | Piecewise:
+    def serves(self, weight: float) -> bool:
+        """Whether the degree that was reached for another weight will do."""
+        return self._reached is not None
+
+    def again(self, weight: float, *, measured: bool) -> BallTrial:
+        """Solve with the degree that was reached before, so that what is found is a smooth function of the weight."""
+        assert self._reached is not None, "only a weight like an earlier one is served"
+        return self._at_degree(weight, self._reached)
+
+    def noise(self, trial: BallTrial) -> EllipsoidPolynomial:
         """The noise whose density is the square of the trial function."""
-        if isinstance(trial, Trial):
-            return self._inside.noise(trial)
         return EllipsoidPolynomial(self.body, self.frame, trial.degree, trial.coefficients)
 
-    def bound(self, weight: float, trial: BallTrial | Trial) -> Bound:
-        """Prove a lower bound by the residual, by elements on a polytope around it, or by a box around it."""
-        if isinstance(trial, BallTrial):
-            second, how = self._second(weight, trial.quotient)
-            if second > trial.quotient:
-                value = trial.quotient - self._residual(weight, trial) / (second - trial.quotient)
-                if value > 0.9 * trial.quotient:
-                    proof = f"lower bound by Temple's inequality, {how} bounding the second eigenvalue"
-                    return Bound(value * (1 - ROUNDING), proof)
-        if self.problem.dimension > MESHED:
-            box = level_in_box(self.problem, weight, self._reach, CEILING * trial.quotient, 0)
-            return Bound(box * (1 - ROUNDING), "lower bound by a box around the ellipsoid")
-        around = Solver(self.problem, Region(self._around, self._around))
-        found = around.bound(weight, around.solve(weight, 1e-4, lambda what, share: None))
-        return Bound(found.value, f"{found.proof}, on a polytope around the ellipsoid")
-
-    def _second(self, weight: float, quotient: float) -> tuple[float, str]:
-        """A lower bound of the second eigenvalue, among functions with the symmetry of the trial function."""
-        box = "a box around the ellipsoid"
-        if weight == 0:
-            second = math.pi**2 / 4 * (float(self.stretch.sum()) + 8 * float(self.stretch.min()))
-        elif self._is_even:
-            second = level_in_box(self.problem, weight, self._reach, CEILING * quotient, 1, even=True)
-        else:
-            second = level_in_box(self.problem, weight, self._reach, CEILING * quotient, 1)
-        if second > quotient or self.problem.dimension > MESHED:
-            return second, box
-        region = Region(self._around, self._around)
-        return second_eigenvalue(self.problem, region, self._reach, weight, quotient)
+    def bound(self, weight: float, trial: BallTrial) -> Bound:
+        """Prove a lower bound by the residual, above a second level in a box around it, or by that box alone."""
+        ceiling = CEILING * trial.quotient
+        second = (
+            math.pi**2 / 4 * (float(self.stretch.sum()) + 8 * float(self.stretch.min()))
+            if weight == 0
+            else level_in_box(self.problem, weight, self._reach, ceiling, 1, even=self._is_even)
+        )
+        if second > trial.quotient:
+            value = trial.quotient - self._residual(weight, trial) / (second - trial.quotient)
+            if value > 0.9 * trial.quotient:
+                proof = "lower bound by Temple's inequality, a box around the ellipsoid bounding the second eigenvalue"
+                return Bound(value * (1 - ROUNDING), proof)
+        box = level_in_box(self.problem, weight, self._reach, ceiling, 0)
+        return Bound(box * (1 - ROUNDING), "lower bound by a box around the ellipsoid")
 
     @property
     def _is_even(self) -> bool:
         """Whether w and −w are alike, so that the ground state is an even function."""
         return not self.body.middle.any()
-
-    @cached_property
-    def _inside(self) -> Solver:
-        """Elements on a polytope inside the ellipsoid, where a steep loss keeps the noise away from its boundary."""
-        mesh = self._polytope(1 - 1e-9)
-        return Solver(self.problem, Region(mesh, mesh))
 
     def _reach(self, axes: Array) -> tuple[Array, Array]:
         middle = self.body.middle @ self.problem.inverse.T @ axes
@@ -249,25 +204,6 @@ class EllipsoidSolver:
             mass += float(weights[start : start + CHUNK] @ jet[0] ** 2)
         return square / mass
 
-    @cached_property
-    def _around(self) -> Mesh:
-        """A polytope around the ellipsoid, in isotropic coordinates."""
-        inner = math.cos(math.pi / SIDES) if self.problem.dimension == 2 else _sphere()[2]
-        return self._polytope(1 / (inner * (1 - 1e-9)))
-
-    def _polytope(self, size: float) -> Mesh:
-        """A polytope with its corners on the surface of the ellipsoid, times a factor."""
-        if self.problem.dimension == 2:
-            angle = 2 * math.pi * np.arange(SIDES) / SIDES
-            surface = np.column_stack([np.cos(angle), np.sin(angle)])
-            faces = np.column_stack([np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES])
-        else:
-            surface, faces, _ = _sphere()
-        points = np.vstack([np.zeros(self.problem.dimension), surface * size])
-        cells = np.column_stack([np.zeros(len(faces), dtype=int), faces + 1])
-        placed = (self.body.middle + points @ self.frame.T) @ self.problem.inverse.T
-        return Mesh.of(placed, cells)
-
 
 def _ground_vector(form: Array) -> Array:
     """The eigenvector of the least eigenvalue of a symmetric matrix, of unit length."""
@@ -281,21 +217,3 @@ def _ground_vector(form: Array) -> Array:
     inverse = LinearOperator(form.shape, matvec=lambda x: cho_solve(factor, x), dtype=float)
     start = np.eye(1, count)[0]  # the lowest polynomial is most of it
     return np.asarray(eigsh(form, 1, sigma=0.0, OPinv=inverse, v0=start, tol=1e-14)[1][:, 0])
-
-
-def _sphere() -> tuple[Array, Array, float]:
-    """Points on the unit sphere, the triangles of their hull, and the radius of the ball inside."""
-    from scipy.spatial import ConvexHull
-
-    golden = (1 + math.sqrt(5)) / 2
-    signs = [(a, b) for a in (-1.0, 1.0) for b in (-golden, golden)]
-    corners = np.array([p for a, b in signs for p in ((0, a, b), (a, b, 0), (b, 0, a))])
-    hull = ConvexHull(corners)
-    first, second = np.triu_indices(3, 1)
-    middles = np.unique(
-        (corners[hull.simplices[:, first]] + corners[hull.simplices[:, second]]).reshape(-1, 3).round(12), axis=0
-    )
-    points = np.vstack([corners, middles])
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
-    hull = ConvexHull(points)
-    return points, hull.simplices, float(-hull.equations[:, -1].max())
