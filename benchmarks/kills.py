@@ -23,6 +23,7 @@ from errorfloor.errors import AllowanceError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger
 from errorfloor.service import Database
+from errorfloor.service.registering import enter_all
 
 CLIENTS = 8
 QUESTION = "SELECT avg(kwh) AS mean FROM readings"
@@ -62,6 +63,7 @@ class Readings:
         """Open the table with a durable ledger."""
         book = open_ledger(Place(ledger=ledger), self.folder, create=True)
         engine = open_engine(self.catalogue.place, self.folder, read_only=True)
+        enter_all(book, engine)
         return Database(self.catalogue, engine=engine, ledger=book, keys=self.keys)
 
 

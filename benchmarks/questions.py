@@ -26,6 +26,7 @@ from errorfloor.identity import KeyRing
 from errorfloor.ledger import Entry, Ledger, MemoryLedger, open_ledger
 from errorfloor.pricing import Charge
 from errorfloor.service import Database
+from errorfloor.service.registering import enter_all
 from errorfloor.vault import register, snapshot
 
 ROWS = int(os.environ.get("BENCH_ROWS", "10000000"))
@@ -74,6 +75,7 @@ class Bench:
     def open(self, ledger: Ledger) -> Database:
         """Open the table; nothing is known of it yet."""
         self.engine = open_engine(self.catalogue.place, self.folder, read_only=True)
+        enter_all(ledger, self.engine)
         return Database(self.catalogue, engine=self.engine, ledger=ledger, keys=self.keys)
 
     def cold(self, database: Database) -> Database:

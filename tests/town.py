@@ -15,6 +15,7 @@ from errorfloor.engines import open_engine
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service import Database
+from errorfloor.service.registering import enter_all
 from errorfloor.vault import register
 
 HOUSEHOLDS, DAYS = 24, 30
@@ -124,4 +125,7 @@ def open_town(folder: Path, place: Place | None = None, *, ledger=None, make=Tru
                 identity = None if anew else hashlib.sha256(name.encode()).hexdigest()[:32]
                 register(catalogue, name, engine=engine, identity=identity)
     engine = open_engine(catalogue.place, catalogue.folder, read_only=True)
-    return Database(catalogue, engine=engine, ledger=ledger or MemoryLedger(), keys=KeyRing(folder / "keys.json"))
+    book = ledger or MemoryLedger()
+    if not book.is_forgotten and not book.head().sequence:
+        enter_all(book, engine)
+    return Database(catalogue, engine=engine, ledger=book, keys=KeyRing(folder / "keys.json"))

@@ -144,14 +144,14 @@ def test_a_lost_key_file_is_to_be_restored_and_not_made_anew(tmp_path, beside):
     assert "there is no key file keys.json: make one with errorfloor keys create" in first.stderr
     (tmp_path / beside).touch()
     lost = run("keys", "list", "--file", "keys.json", cwd=tmp_path)
-    assert f"{beside} shows that there was one: restore the backup of the key file" in lost.stderr
+    assert f"({beside} lies there), restore the backup of the key file" in lost.stderr
     assert "drawn, and charged, again" in lost.stderr
     again = run("init", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert "no key was made" in again.stderr
     assert not (tmp_path / "keys.json").exists()
     made = run("keys", "create", "--file", "keys.json", cwd=tmp_path)
-    assert f"{beside} was used with another key" in made.stderr
+    assert f"if {beside} was used with another key" in made.stderr
 
 
 def test_keys_are_made_listed_and_rotated(tmp_path):

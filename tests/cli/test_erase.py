@@ -13,8 +13,8 @@ from errorfloor.engines import open_engine
 from errorfloor.engines.duckdb import DuckDBEngine
 from errorfloor.errors import CatalogueError, EngineError, InputError
 from errorfloor.identity import KeyRing
-from errorfloor.ledger import open_ledger
 from errorfloor.service import open_database
+from errorfloor.service.registering import register_all
 from errorfloor.vault import erase, plan_erasure, register
 
 DECLARED = """
@@ -52,9 +52,7 @@ def homes(tmp_path):
     write_source(tmp_path, range(40))
     KeyRing.create(tmp_path / "keys.json")
     declared = declare(tmp_path, "1")
-    with writing(declared) as engine:
-        register(declared, "meters", engine=engine)
-    open_ledger(declared.place, tmp_path, create=True).close()
+    register_all(declared)
     with open_database(tmp_path / "errorfloor.toml") as database:
         database.ask(SUM, spend=0.01)
     return tmp_path
@@ -103,6 +101,37 @@ def test_erasing_that_was_killed_is_finished_by_doing_it_again(homes, monkeypatc
         assert (done.made, done.holding) == (False, {"1": 5})
         with pytest.raises(InputError, match="there is nothing to erase"):
             plan_erasure(declared, "meters", PERSON, engine=engine)
+
+
+def test_a_table_with_divided_accounts_goes_on_after_an_erasure(homes):
+    declared = DECLARED.replace("private.kwh", 'account_by = ["household"]\nprivate.kwh')
+    declared = declared.replace("meters]", "readings]")
+    file, people = homes / "errorfloor.toml", list(range(40))
+    (homes / "meters.parquet").rename(homes / "readings.parquet")
+    declared = declared.replace("meters.parquet", "readings.parquet")
+
+    def version(number):
+        file.write_text(declared.replace('version = "1"', f'version = "{number}"'))
+        write_source(homes, people)
+        (homes / "meters.parquet").replace(homes / "readings.parquet")
+        return load(file)
+
+    register_all(version(1))
+    for number, person in ((2, 2), (3, 3)):
+        with open_database(file) as database:
+            database.ask("SELECT household, avg(kwh) AS mean FROM readings GROUP BY household", spend=0.01)
+        people.remove(person)
+        version(number)
+        given = ["erase", "--catalogue", str(file), "--table", "readings", "--where", f"household=H{person}", "--yes"]
+        assert CliRunner().invoke(app, given, catch_exceptions=False).exit_code == 0
+    people.append(50)
+    assert [made.fresh for made in register_all(version(4))] == [True]
+    with open_database(file) as database:
+        assert database.ask("SELECT sum(kwh) AS total FROM readings", spend=0.01).fresh == (True,)
+        assert [record.note["event"] for record in database.ledger.entries() if "event" in record.note] == [
+            "registered", "registered", "registered", "erased", "registered", "erased", "registered",
+        ]  # fmt: skip
+        database.ledger.verify()
 
 
 def test_every_version_that_has_the_person_goes_and_others_stay(homes):

@@ -158,7 +158,7 @@ def test_no_file_of_a_backup_makes_the_ledger_forget_in_silence(custodian, backu
             if wanted == SAME:
                 assert (records, information, answer, fresh) == (*known, backups[1], False), (name, wrong)
             else:
-                assert records == 3, (name, wrong)
+                assert records == 4, (name, wrong)
                 assert information == pytest.approx(1.5 * known[1]), (name, wrong)
                 assert fresh == (wanted == "charged anew"), (name, wrong)
 
@@ -195,7 +195,7 @@ def test_a_refused_restore_is_not_made_good_by_accepting_an_empty_ledger(custodi
         assert done.code == 1
         assert "there is no ledger" in done.stderr
         assert not (folder / "ledger.sqlite").exists()
-    assert custodian.must(folder, "ledger", "restore", "--from", "ledger.jsonl", "--accept") == "restored 2 records\n"
+    assert custodian.must(folder, "ledger", "restore", "--from", "ledger.jsonl", "--accept") == "restored 3 records\n"
     assert custodian.asks(folder, 1) == (backups[1], False)
 
 
@@ -215,11 +215,85 @@ def test_an_empty_ledger_without_its_anchor_is_refused(custodian, tmp_path):
     folder = tmp_path / "new"
     custodian.settles(folder)
     (folder / "ledger.anchor").unlink()
-    done = custodian.does(folder, *question(1))
-    assert done.code == 1
-    assert "its anchor" in done.stderr
-    assert custodian.must(folder, "ledger", "create") == "the ledger exists, with 0 records\n"
+    for arguments in (question(1), ("ledger", "create")):
+        done = custodian.does(folder, *arguments)
+        assert done.code == 1, arguments
+        assert "its anchor" in done.stderr
+    custodian.must(folder, "ledger", "checkpoint", "--accept")
     assert custodian.asks(folder, 1)[1]
+
+
+def test_another_ledger_that_was_never_charged_is_not_taken_for_the_one_in_use(custodian, tmp_path):
+    here, other = tmp_path / "here", tmp_path / "elsewhere"
+    custodian.settles(here)
+    before = custodian.asks(here, 1)[0]
+    custodian.settles(other, shift=1)
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for file in here.glob("ledger*"):
+        shutil.move(file, kept)
+    for file in other.glob("ledger*"):
+        put(file, here)  # the wrong disk is mounted
+    (here / "errorfloor.toml").write_text(CATALOGUE.format(version="2", floor=0.5))
+    assert "does not know the snapshot of t in version '1'" in custodian.does(here, "register").stderr
+    (here / "errorfloor.toml").write_text(CATALOGUE.format(version="1", floor=0.5))
+    for arguments in (question(1), question(2), ("serve", "errorfloor.toml", "--port", "0", "--json")):
+        done = custodian.does(here, *arguments)
+        assert done.code == 1, arguments
+        assert "does not know the snapshot of t in version '1'" in done.stderr
+        assert "Mount or restore" in done.stderr
+    assert custodian.must(here, "ledger", "verify").startswith("1 record and")
+    for file in kept.glob("ledger*"):
+        put(file, here)
+    assert custodian.asks(here, 1) == (before, False)
+
+
+def test_a_source_keeps_its_name_when_the_vault_is_lost(custodian, tmp_path):
+    folder = tmp_path / "here"
+    custodian.settles(folder)
+    custodian.asks(folder, 1)
+    drop(folder / "vault.duckdb")
+    declared = (folder / "errorfloor.toml").read_text()
+    (folder / "errorfloor.toml").write_text(declared.replace("tables.t", "tables.renamed"))
+    done = custodian.does(folder, "register")
+    assert done.code == 2
+    assert "table renamed has the same source as table t" in done.stderr
+    (folder / "errorfloor.toml").write_text(declared.replace('"1"', '"2"'))
+    custodian.must(folder, "register")
+    assert custodian.asks(folder, 1)[1]
+
+
+def test_an_older_ledger_that_is_vouched_for_is_vouched_for_with_its_snapshots(custodian, tmp_path):
+    folder = tmp_path / "here"
+    custodian.settles(folder)
+    custodian.asks(folder, 1)
+    custodian.backs_up(folder, tmp_path / "older")
+    custodian.settles(folder, shift=1, version="2")
+    for file in folder.glob("ledger*"):
+        file.unlink()
+    for name in ("ledger.jsonl", "ledger.anchor"):
+        put(tmp_path / "older" / name, folder)
+    custodian.must(folder, "ledger", "restore", "--from", "ledger.jsonl")
+    assert "does not know the snapshot of t in version '2'" in custodian.does(folder, *question(1)).stderr
+    custodian.must(folder, "ledger", "checkpoint", "--accept")
+    assert custodian.asks(folder, 1)[1]
+    custodian.must(folder, "ledger", "verify")
+
+
+def test_a_first_registration_says_that_nothing_was_charged(custodian, tmp_path):
+    folder = tmp_path / "here"
+    custodian.settles(folder)
+    assert "the ledger has no charges yet" in custodian.must(folder, "register")
+    custodian.asks(folder, 1)
+    assert "charges" not in custodian.must(folder, "register")
+
+
+def test_a_first_question_without_a_key_is_told_to_make_one(custodian, tmp_path):
+    folder = tmp_path / "here"
+    custodian.settles(folder)
+    (folder / "keys.json").unlink()
+    said = custodian.does(folder, *question(1)).stderr
+    assert "If nothing was answered or released yet, make one with errorfloor keys create --file" in said
 
 
 def test_an_empty_ledger_is_not_made_beside_snapshots_without_a_word(custodian, tmp_path):
@@ -232,7 +306,8 @@ def test_an_empty_ledger_is_not_made_beside_snapshots_without_a_word(custodian, 
     assert done.code == 1
     assert "snapshots of t are registered, so there was a ledger" in done.stderr
     assert not list(folder.glob("ledger*"))
-    assert custodian.must(folder, "ledger", "create", "--accept") == "the ledger exists, with 0 records\n"
+    assert custodian.must(folder, "ledger", "create", "--accept") == "the ledger exists, with 1 record\n"
+    assert custodian.asks(folder, 1)[1]
 
 
 def test_a_copied_vault_brings_its_charges_along(custodian, tmp_path):
@@ -286,7 +361,7 @@ def test_a_clock_far_ahead_is_refused_until_it_is_accepted(custodian, backups, t
     assert custodian.asks(folder, 1) == (backups[1], False)  # what was answered before is free at any time
     assert custodian.must(folder, "ledger", "clock", "--accept") == f"{now[0]}\n"
     assert custodian.asks(folder, 7)[1]
-    assert custodian.must(folder, "ledger", "verify").startswith("5 records")
+    assert custodian.must(folder, "ledger", "verify").startswith("6 records")
 
 
 @pytest.mark.skipif(not READ_ONLY, reason="needs a mount namespace")
@@ -300,5 +375,5 @@ def test_a_ledger_on_a_read_only_disk_can_be_verified_and_exported(custodian, ba
     done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, env=dict(os.environ))
     assert done.returncode == 0, done.stderr
     said, _, exported = done.stdout.partition("\n")
-    assert said.startswith("3 records")
+    assert said.startswith("4 records")
     assert exported == wanted

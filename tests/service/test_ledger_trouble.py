@@ -44,7 +44,8 @@ class Served:
         assert self.scans == before
 
     def charged(self):
-        return self.ledger.verify().head.sequence
+        self.ledger.verify()
+        return sum(bool(record.charges) for record in self.ledger.entries())
 
 
 @pytest.fixture
@@ -145,7 +146,7 @@ def test_an_old_backup_put_back_while_questions_are_answered(serve):
     copy(served.folder / "ledger.sqlite", newest)
     put_back(backup, served.folder)
     served.refused(2, "was moved or replaced while it was in use")
-    served.refused(2, r"the ledger has 1 records, its anchor .* says 2: an older copy does not know")
+    served.refused(2, r"the ledger has 3 records, its anchor .* says 4: an older copy does not know")
     put_back(newest, served.folder)
     served.refused(2, "was moved or replaced")
     assert served.ask(2).fresh == (True,)
@@ -197,7 +198,8 @@ def test_a_corrupt_page(serve):
     file.unlink()
     records = [Record.from_json(json.loads(json.dumps(line))) for line in export]
     with open_ledger(Place(), served.folder, restore=records) as restored:
-        assert restored.verify().head.sequence == 30
+        restored.verify()
+        assert sum(bool(record.charges) for record in restored.entries()) == 30
     assert serve().ask(31).fresh == (True,)
 
 

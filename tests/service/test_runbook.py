@@ -59,7 +59,7 @@ def test_rotating_the_key_makes_new_answers_and_keeps_the_old_ones(command, tmp_
     assert asked(command, "20", "--key", old_key) == (before, False, used_after)
     unknown = command("ask", AVERAGE, "--max-error", "20", "--key", "0123", code=2)
     assert "has no key 0123" in unknown.stderr
-    assert "2 records" in command("ledger", "verify").stdout
+    assert "4 records" in command("ledger", "verify").stdout
 
 
 def test_backup_and_restore(command, tmp_path):
@@ -68,10 +68,10 @@ def test_backup_and_restore(command, tmp_path):
     (tmp_path / "ledger.sqlite").unlink()  # the disk dies
     lost = command("ask", AVERAGE, "--max-error", "20", code=1)
     assert "there is no ledger" in lost.stderr
-    assert "says that it has 1 records" in lost.stderr
+    assert "says that it has 3 records" in lost.stderr
     assert "errorfloor ledger restore" in lost.stderr
-    assert command("ledger", "restore", "--from", "ledger.jsonl").stdout == "restored 1 record\n"
-    assert command("ledger", "verify").stdout.startswith("1 record and")
+    assert command("ledger", "restore", "--from", "ledger.jsonl").stdout == "restored 3 records\n"
+    assert command("ledger", "verify").stdout.startswith("3 records and")
     assert asked(command) == (before, False, used)
 
 
@@ -93,7 +93,7 @@ def test_a_key_that_is_lost_and_found(command, tmp_path):
     lost = command("ask", AVERAGE, "--max-error", "20", code=1)
     assert "there is no key file" in lost.stderr
     assert "errorfloor keys create" in lost.stderr
-    assert command("ledger", "verify").stdout.startswith("1 record and")  # the ledger needs no key
+    assert command("ledger", "verify").stdout.startswith("3 records and")  # the ledger needs no key
     command("keys", "create", "--file", "keys.json")
     after, fresh, used_after = asked(command)
     assert fresh
@@ -109,8 +109,8 @@ def test_moving_to_postgresql(command, tmp_path, postgresql_place):
     catalogue = tmp_path / "errorfloor.toml"
     on_sqlite = catalogue.read_text()
     catalogue.write_text(f'[place]\nledger = "{postgresql_place.place.snapshots}"\n{on_sqlite}')
-    assert command("ledger", "restore", "--from", "ledger.jsonl").stdout == "restored 1 record\n"
-    assert command("ledger", "verify").stdout.startswith("1 record and")
+    assert command("ledger", "restore", "--from", "ledger.jsonl").stdout == "restored 3 records\n"
+    assert command("ledger", "verify").stdout.startswith("3 records and")
     assert asked(command) == (before, False, used)
     asked(command, "30")
     catalogue.write_text(on_sqlite)
@@ -122,7 +122,7 @@ def test_quotas_are_shown_with_what_is_used_of_them(command, tmp_path):
     catalogue.write_text(f"[quota]\nanalyst = 0.5\nmonth = 0.9\n{catalogue.read_text()}")
     asked(command, "20", "--analyst", "ada")
     lines = command("ledger", "show").stdout.splitlines()
-    assert lines[0] == "1 record, 2 accounts"
+    assert lines[0] == "3 records, 2 accounts"
     assert [line.partition(":")[0].partition(" of ")[2] for line in lines[3:]][:2] == [
         "analyst ada of the owners of meters",
         "month " + lines[4].partition("month ")[2].partition(":")[0],
@@ -146,7 +146,7 @@ def test_what_is_left_can_be_asked_for(command):
     assert "more answers of this price can be given; owners of meters ends them." in words
     plain = json.loads(command("price", AVERAGE, "--max-error", "20", "--left", "--json").stdout)
     assert plain["answers"] == int(words.split()[0].replace(",", ""))
-    assert "0 records" in command("ledger", "verify").stdout
+    assert "2 records" in command("ledger", "verify").stdout
 
 
 def test_a_dry_run_needs_nothing_but_the_catalogue(command, tmp_path):

@@ -12,6 +12,7 @@ from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger
 from errorfloor.ledger.entry import Head
+from errorfloor.service.registering import register_all
 from errorfloor.service.upgrading import upgrade_all
 from errorfloor.vault import register
 from errorfloor.vault.snapshot import name_of
@@ -88,7 +89,7 @@ def test_an_upgrade_keeps_every_balance_and_exports_first(old):
     assert done.export.stat().st_mode & 0o777 == 0o600
     with open_ledger(load(old).place, old.parent) as ledger:
         opening = next(ledger.entries())
-        assert ledger.verify().head.sequence == len(rows) + 1
+        assert ledger.verify().head.sequence == len(rows) + 1 + done.snapshots
     kept = {(a.table, a.column, a.cell, a.holder): t.to_json() for a, t in opening.charges.items()}
     wanted = {a: {k: v for k, v in zip(("A2", "E"), sums, strict=True) if v != "0"} for a, sums in before.items()}
     assert kept == wanted
@@ -116,7 +117,7 @@ def test_the_strictest_of_the_charged_versions_is_pinned(old):
     assert spent(old) == before
     text = old.read_text().replace("resolution = 0.001", "resolution = 1")
     old.write_text(text.replace('version = "2"', 'version = "3"'))
-    registered(old)
+    register_all(load(old))
     with ef.open(old) as db:
         assert db.ask(MEAN, spend=0.01).fresh == (True,)
         assert db.answer("cars", entity="car 7", trip="monday", step=0, measurement=[120.0]).fresh

@@ -30,8 +30,10 @@ def test_notes_of_an_older_vault_are_upgraded_on_every_engine(engine_place):
         for name, note in raw_notes(engine).items():
             older = {key: value for key, value in note.items() if key != "parts"} | {"format": FORMAT - 1}
             engine.note_anew(name, json.dumps(older))
-        assert upgrade_notes(engine, raw_notes(engine)) == 2
-        assert upgrade_notes(engine, raw_notes(engine)) == 0
+        told = []
+        assert upgrade_notes(engine, raw_notes(engine), told.append) == 2
+        assert upgrade_notes(engine, raw_notes(engine), told.append) == 0
+        assert {note["version"]: note["identity"] for note in told} == identities
     with open_engine(engine_place.place, engine_place.folder, read_only=True) as engine:
         found = {note["version"]: note for note in raw_notes(engine).values()}
         assert {version: note["identity"] for version, note in found.items()} == identities

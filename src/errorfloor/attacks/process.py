@@ -16,8 +16,8 @@ from errorfloor.attacks.generated import GENERATED
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.identity import KeyRing
-from errorfloor.ledger import open_ledger
 from errorfloor.server.tokens import Role, TokenFile
+from errorfloor.service.registering import create_ledger
 
 if TYPE_CHECKING:
     from errorfloor.client import RemoteDatabase
@@ -40,7 +40,7 @@ def server_process(catalogue: Catalogue) -> Iterator["AnalystDoor"]:
         for file in folder.glob(pattern):
             file.unlink()
     KeyRing.create(folder / "keys.json")
-    open_ledger(catalogue.place, folder, create=True).close()
+    create_ledger(catalogue, accept=True)
     (folder / FILE).write_text(written(catalogue), encoding="utf-8")
     known = TokenFile(folder / "tokens.json")
     people = [(role, number) for role in (Role.ANALYST, Role.OWNER) for number in range(PEOPLE)]

@@ -12,7 +12,7 @@ from errorfloor.engines import open_engine
 from errorfloor.errors import InputError
 from errorfloor.ledger import open_ledger
 from errorfloor.service.description import answers_from
-from errorfloor.vault import erase as erase_person
+from errorfloor.service.registering import erase_with
 from errorfloor.vault import plan_erasure
 
 
@@ -42,8 +42,10 @@ def erase(
     declared, person = load(catalogue), _person(where)
     with open_ledger(declared.place, declared.folder) as ledger:
         with open_engine(declared.place, declared.folder, read_only=False) as engine:
-            work = erase_person if yes else plan_erasure
-            done = work(declared, table, person, engine=engine, base=base)
+            if yes:
+                done = erase_with(ledger, declared, table, person, engine=engine, base=base)
+            else:
+                done = plan_erasure(declared, table, person, engine=engine, base=base)
         answers = answers_from(ledger, table, done.holding)
     if as_json:
         plain: dict[str, Any] = {"table": table, "version": done.version, "base": done.base, "made": done.made}

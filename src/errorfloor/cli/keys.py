@@ -23,9 +23,8 @@ def create(file: File, as_json: AsJson = False) -> None:
     _show(ring.current.id, f"made {file} with key {ring.current.id}; back it up, and keep it secret", as_json)
     if used is not None:
         messages.print(
-            f"{used} was used with another key: what was answered with that one is now drawn, and charged, again. If "
-            f"you "
-            f"find a backup of the other key file, put it back in place of this one",
+            f"if {used} was used with another key, what was answered with that one is now drawn, and charged, again: "
+            f"put the backup of that key file in place of this one",
             highlight=False,
             markup=False,
             soft_wrap=True,

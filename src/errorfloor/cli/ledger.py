@@ -15,7 +15,7 @@ from errorfloor.errors import LedgerError
 from errorfloor.ledger import Charge, FileAnchor, Quotas, Record, open_ledger
 from errorfloor.ledger.entry import account_name
 from errorfloor.ledger.quotas import holder_parts, part
-from errorfloor.service.registering import create_ledger
+from errorfloor.service.registering import accept_ledger, create_ledger
 
 if TYPE_CHECKING:
     from errorfloor.catalogue import Catalogue
@@ -88,13 +88,21 @@ def make_checkpoint(
     catalogue: CatalogueFile = FILE,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this file.")] = None,
     accept: Annotated[
-        bool, typer.Option("--accept", help="Anchor a ledger whose anchor is missing; you vouch that it is the newest.")
+        bool,
+        typer.Option(
+            "--accept",
+            help="Take this ledger for the one in use, though its anchor is missing or it does not know a snapshot: "
+            "you vouch that it lacks no charge.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print where the ledger stands: one line that fixes its whole history. Keep it apart from the ledger."""
-    with _open(catalogue, accept=accept, read_only=not accept)[1] as book:
-        head = book.head()
+    if accept:
+        head = accept_ledger(load(catalogue))
+    else:
+        with _open(catalogue, read_only=True)[1] as book:
+            head = book.head()
     if output is not None:
         FileAnchor(output, alone=True).advance(head)
         messages.print(f"wrote {output}", highlight=False)
@@ -162,9 +170,9 @@ def clock(
         print(time)
 
 
-def _open(catalogue: Path, accept: bool = False, read_only: bool = False) -> "tuple[Catalogue, SqlLedger]":
+def _open(catalogue: Path, read_only: bool = False) -> "tuple[Catalogue, SqlLedger]":
     declared = load(catalogue)
-    return declared, open_ledger(declared.place, declared.folder, accept=accept, read_only=read_only)
+    return declared, open_ledger(declared.place, declared.folder, read_only=read_only)
 
 
 def _records(source: Path) -> "Iterator[Record]":

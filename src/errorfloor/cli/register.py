@@ -5,10 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from errorfloor.catalogue import load
+from errorfloor.catalogue import Catalogue, load
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.cli.questions import CatalogueFile
 from errorfloor.errors import CatalogueError
+from errorfloor.ledger import open_ledger
 from errorfloor.service.registering import registering
 
 
@@ -49,3 +50,13 @@ def register(
                     print(f"  {column}: private; values outside {low} … {high}{unit} are clamped, kept to {step}")
     if as_json:
         print_json(done)
+    elif not _is_charged(declared):
+        print(
+            "the ledger has no charges yet. If these tables were asked before, stop here: it is not the one that was "
+            "in use"
+        )
+
+
+def _is_charged(declared: Catalogue) -> bool:
+    with open_ledger(declared.place, declared.folder, read_only=True) as ledger:
+        return bool(ledger.accounts())

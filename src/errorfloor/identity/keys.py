@@ -139,7 +139,7 @@ class KeyRing:
 
 
 def used_with(path: Path) -> Path | None:
-    """Give a file that shows that a key of this file was used: what is known of answers or releases beside it.
+    """Give a file that a key of this file may have been used with: what is known of answers or releases beside it.
 
     >>> used_with(Path("nowhere/keys.json")) is None
     True
@@ -159,10 +159,9 @@ def missing(path: Path) -> str:
     if found is None:
         return f"there is no key file {path}: make one with {make}; if there was one, restore its backup instead"
     return (
-        f"there is no key file {path}, and {found} shows that there was one: restore the backup of the key file. A "
-        f"new key "
-        f"means new noise, so what was answered before would be drawn, and charged, again. Only if there is no backup: "
-        f"{make}"
+        f"there is no key file {path}. If nothing was answered or released yet, make one with {make}. If something was "
+        f"({found} lies there), restore the backup of the key file: a new key means new noise, so what was answered "
+        f"before would be drawn, and charged, again"
     )
 
 

@@ -8,15 +8,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from errorfloor.accounts import Account, Charge
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, audit
+from errorfloor.ledger.belonging import SOURCE, Deposit, check_belong
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.decision import Decision, Path, Settlement, changed, decide, look, table_of, term_name, texts
-from errorfloor.ledger.entry import EMPTY, Entry, Head, Record
+from errorfloor.ledger.decision import (
+    Decision,
+    Path,
+    Settlement,
+    changed,
+    check_clock,
+    decide,
+    look,
+    table_of,
+    term_name,
+    texts,
+)
+from errorfloor.ledger.entry import EMPTY, JSON, Entry, Head, Record
 from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.total import Total
 
@@ -31,6 +43,8 @@ class Ledger(ABC):
     Guarantee: once ``charge`` returns, its entries are durable and anchored; the totals of all processes together never
     exceed the allowances they were charged under.
     """
+
+    is_forgotten: ClassVar[bool] = False  # with its process: then there is nothing to take it for
 
     def __init__(self, anchor: Anchor | None) -> None:
         self._anchor = anchor
@@ -107,7 +121,17 @@ class Ledger(ABC):
             self._check(book, kept)
             read_at, read = self._held
             held = dict(read) if read_at == book.head() else {}  # another process may have raised a floor since
-            decision = decide(book, entries, allowances, terms, time=_now(), quotas=quotas, held=held, spend=spend)
+            decision = decide(
+                book,
+                entries,
+                allowances,
+                terms,
+                time=_now(),
+                quotas=quotas,
+                held=held,
+                spend=spend,
+                is_forgotten=self.is_forgotten,
+            )
             if decision.records:
                 book.append(decision.records, decision.totals, decision.terms)
                 return decision, decision.records[-1].head, held | decision.terms
@@ -150,20 +174,42 @@ class Ledger(ABC):
     def accept_clock(self) -> str:
         """Write down what time it is, however long after the last record: charges go on from there."""
         time = _now()
-        label = hashlib.sha256(f"errorfloor ledger clock {time}".encode()).hexdigest()
-        kept = self._kept()
+        self._enter({"clock": time}, {}, time=time, is_trusted=True)
+        return time
+
+    def enter(self, note: Mapping[str, JSON], terms: Mapping[Path, object]) -> None:
+        """Write down terms that hold from now on, without a charge; nothing is written if all of them held before.
+
+        Raises CatalogueError if other terms are held, LedgerError if the clock is far ahead of the last record.
+        """
+        self._enter(note, terms, time=_now(), is_trusted=False)
+
+    def _enter(self, note: Mapping[str, JSON], terms: Mapping[Path, object], *, time: str, is_trusted: bool) -> None:
+        kept, given = self._kept(), texts(terms)
 
         def work(book: Book) -> Head:
             self._check(book, kept)
-            entry = Entry(label, {}, {"clock": time})
-            decision = decide(book, [entry], {}, {}, time=time, quotas=NO_QUOTAS, held={}, trust_clock=True)
-            book.append(decision.records, decision.totals, decision.terms)
-            return book.head()
+            new = changed(book.terms(list(given)), given)
+            head, latest = book.tail()
+            if terms and not new:
+                return head
+            if not is_trusted:
+                check_clock(time, latest)
+            label = hashlib.sha256(f"errorfloor ledger entry {head.hash}".encode()).hexdigest()
+            fixed = {name: json.loads(text) for name, text in new.items()}
+            record = Record.after(head, Entry(label, {}, note), time=max(time, latest), terms=fixed)
+            book.append([record], {}, new)
+            return record.head
 
         head = self._write(work)
         if self._anchor is not None:
             self._anchor.advance(head)
-        return time
+
+    def check_belong(self, deposits: Iterable[Deposit]) -> None:
+        """Refuse snapshots that were not registered with this ledger; raises LedgerError."""
+        wanted = list(deposits)
+        if not self.is_forgotten:
+            self._read(lambda book: check_belong(book, wanted))
 
     def check(self, terms: Mapping[Path, object]) -> None:
         """Refuse terms that no charge would be accepted under, as ``charge`` does; nothing is written."""
@@ -180,6 +226,11 @@ class Ledger(ABC):
         """Give all the terms of a table as they hold now, by path."""
         found = self._read(lambda book: book.terms())
         return {tuple(json.loads(name)): json.loads(text) for name, text in found.items() if table_of(name) == table}
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Give every table that was registered with this ledger, and where its rows come from."""
+        paths = map(json.loads, self._read(lambda book: book.terms()))
+        return [(path[0], path[2]) for path in paths if path[1:2] == [SOURCE]]
 
     def time(self) -> str:
         """What time it is for quotas: that of the clock, or of the last record if that is later."""

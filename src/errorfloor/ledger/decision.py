@@ -9,6 +9,7 @@ from typing import Any
 
 from errorfloor.accounts import Account, Charge
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, LedgerError
+from errorfloor.ledger.belonging import check_belong, first_charged
 from errorfloor.ledger.book import Book
 from errorfloor.ledger.entry import JSON, Entry, Head, Record, account_name, canonical, check_charge
 from errorfloor.ledger.quotas import Quotas
@@ -164,20 +165,23 @@ def decide(
     quotas: Quotas,
     held: dict[str, str],
     spend: bool = True,
-    trust_clock: bool = False,
+    is_forgotten: bool = False,
 ) -> Decision:
     """Decide on a call, reading the book and changing nothing. With ``spend`` off, whatever is not free is refused.
 
     ``held`` are terms that were read before and still stand, so that they are not read again; others are added to it.
+    A ledger that ``is_forgotten`` with its process takes every snapshot for its own.
 
     Guarantee: if every account's total was at most its allowance, it still is once the decision is written. Time never
     goes back: a clock that was set back opens no earlier day, week or month.
 
     Raises AllowanceError if an account or a quota does not cover what is asked of it, CatalogueError if a table's terms
     are not those it was first charged under or an account has no allowance, InputError if one label comes with two
-    prices, LedgerError if the clock is far ahead of the last record and not to be trusted.
+    prices, LedgerError if a snapshot does not belong to the ledger, or the clock is far ahead of the last record.
     """
     fixed = _check_terms(book, entries, terms, held)
+    if not is_forgotten:
+        check_belong(book, first_charged(fixed))
     fresh, written = _fresh(book, entries)
     if fresh and not spend:
         raise AllowanceError(
@@ -186,8 +190,8 @@ def decide(
             labels=[entry.label for entry in fresh],
         )
     head, latest = book.tail()
-    if fresh and not trust_clock:
-        _check_clock(time, latest)
+    if fresh:
+        check_clock(time, latest)
     time = max(time, latest)
     if quotas.shares:
         fresh = [replace(entry, charges=quotas.extend(entry.charges, time)) for entry in fresh]
@@ -216,7 +220,7 @@ def decide(
     return Decision(settled, before, records, sums, new_terms)
 
 
-def _check_clock(time: str, latest: str) -> None:
+def check_clock(time: str, latest: str) -> None:
     """Refuse a time far beyond the last record's: time never goes back, so that a wrong one would stay."""
     if not latest:
         return

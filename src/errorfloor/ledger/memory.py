@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import TypeVar, final
+from typing import ClassVar, TypeVar, final
 
 from errorfloor.ledger.base import Ledger
 from errorfloor.ledger.book import Book, MemoryBook
@@ -25,6 +25,8 @@ class MemoryLedger(Ledger):
     >>> ledger.spent([kwh])[kwh].information
     0.5
     """
+
+    is_forgotten: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__(anchor=None)

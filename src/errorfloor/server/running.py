@@ -26,7 +26,7 @@ from errorfloor.server.metrics import SHARED
 from errorfloor.server.protocol import line_settings
 from errorfloor.server.settings import Settings
 from errorfloor.server.tokens import Token, TokenFile
-from errorfloor.service import open_database
+from errorfloor.service import Database, open_database
 
 BACKLOG = 1024  # connections that wait while every process is busy
 SWITCH = 0.001  # seconds after which a thread that computes lets the others go on: small questions beside large ones
@@ -52,7 +52,7 @@ class ServingPlan:
         known = TokenFile(self.tokens)
         for token in self.temporary:
             known.accept(token)
-        database = open_database(self.catalogue)
+        database = _opened(self.catalogue)
         followed = self.catalogue.resolve()
         return create_app(database, tokens=known, settings=self.settings, catalogue=followed, close_database=True)
 
@@ -64,6 +64,17 @@ class ServingPlan:
                 f"{self.settings.workers} workers need a ledger on PostgreSQL, and this is the file {place.ledger}: "
                 f'declare [place] ledger = "postgresql://…", or serve with one worker and more --threads'
             )
+
+
+def _opened(catalogue: Path) -> Database:
+    """Open the tables; refuse a ledger that they were not registered with."""
+    database = open_database(catalogue)
+    try:
+        database.check_ledger()
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 class Workers(Multiprocess):
@@ -139,7 +150,7 @@ def serve(plan: ServingPlan, taken: socket.socket, ready: Callable[[], None] = l
         _check_certificate(settings)
         if settings.workers > 1:
             os.environ[SHARED] = stack.enter_context(tempfile.TemporaryDirectory(prefix="errorfloor-metrics-"))
-            with open_database(plan.catalogue) as database:
+            with _opened(plan.catalogue) as database:
                 _ = database.declared_streams  # what is wrong is said here, once, and not by every process
             processes = Workers(config, [taken])  # obeys signals from here on
             ready()

@@ -19,6 +19,7 @@ from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Ledger, MemoryLedger
+from errorfloor.ledger.belonging import Deposit
 from errorfloor.ledger.quotas import part as quota_part
 from errorfloor.service.answer import Answer, Price
 from errorfloor.service.asking import Asking, attendant
@@ -233,7 +234,7 @@ class Database:
         found: list[dict[str, Any]] = []
         while True:
             read = page(self.ledger.entries(after, limit))
-            found += [one for one in read if self._grant.covers(about(one))]
+            found += [one for one in read if self._grant.covers(about(one)) and "event" not in one]
             if len(read) < limit or len(found) >= limit:
                 return found[:limit]
             after = read[-1]["sequence"]
@@ -284,6 +285,12 @@ class Database:
         """Raise CatalogueError if a declared table is not registered in its version, or was declared otherwise."""
         for name in self.catalogue.tables:
             self._known.snapshot(self.catalogue, name, self._engine)
+
+    def check_ledger(self) -> None:
+        """Raise LedgerError if a declared table was registered with another ledger; one that was not is left out."""
+        registered = [name for name in self.catalogue.tables if self._rows(name) is not None]
+        found = [self._known.snapshot(self.catalogue, name, self._engine) for name in registered]
+        self.ledger.check_belong(Deposit(one.table_name, one.version, one.identity) for one in found)
 
     def left(self) -> list[Standing]:
         """Say how each undivided account, and each divided one that was charged, stands."""

@@ -82,6 +82,6 @@ def answers_from(ledger: Ledger, table: str, versions: Iterable[str]) -> dict[st
     """
     found = dict.fromkeys(versions, 0)
     for record in page(ledger.entries()):
-        if about(record) == table and record.get("version") in found:
+        if about(record) == table and record.get("version") in found and "event" not in record:
             found[record["version"]] += 1
     return found

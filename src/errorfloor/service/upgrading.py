@@ -16,11 +16,13 @@ from errorfloor.catalogue import Catalogue, PrivateColumn, allowance
 from errorfloor.charging.settling import Terms, meaning
 from errorfloor.engines import Engine, open_engine
 from errorfloor.errors import LedgerError
+from errorfloor.ledger import open_ledger
 from errorfloor.ledger.entry import JSON
 from errorfloor.ledger.opening import open_anchor, place_of
 from errorfloor.ledger.upgrade import OldLedger, upgrade
+from errorfloor.service.registering import enter, ledger_exists
 from errorfloor.vault.snapshot import settled
-from errorfloor.vault.upgrade import raw_notes, upgrade_notes
+from errorfloor.vault.upgrade import older, raw_notes, upgrade_notes
 
 ENTITIES = [["entity", "name"]]  # how an older ledger marks the accounts of a stream
 
@@ -73,13 +75,25 @@ def upgrade_all(catalogue: Catalogue, *, accept: bool = False) -> Upgrade:
 
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         old = upgrade(place_of(place, folder), open_anchor(place, folder), opening, now=now, accept=accept)
-        changed = 0 if vault is None else upgrade_notes(vault, known)
+        changed = 0
+        if vault is not None and older(known):
+            _check_ledger(catalogue, accept=accept)
+            with open_ledger(place, folder, create=accept) as ledger:
+                changed = upgrade_notes(vault, known, lambda note: enter(ledger, note))
     finally:
         if vault is not None:
             vault.close()
     if old is None:
         return Upgrade(None, 0, 0, changed)
     return Upgrade(export[-1], len(old.records), len(old.totals), changed)
+
+
+def _check_ledger(catalogue: Catalogue, *, accept: bool) -> None:
+    if not accept and not ledger_exists(catalogue):
+        raise LedgerError(
+            "the vault has snapshots, but there is no ledger of what was charged for them: mount or restore it, then "
+            "upgrade; only if nothing was ever asked of them, run errorfloor upgrade --accept, which makes one"
+        )
 
 
 def opening_terms(old: OldLedger, notes: Sequence[Mapping[str, Any]], catalogue: Catalogue, *, accept: bool) -> Terms:

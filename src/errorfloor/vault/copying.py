@@ -13,21 +13,24 @@ from errorfloor.engines.dialects import Dialect
 from errorfloor.errors import CatalogueError
 from errorfloor.vault.conversion import physical_names
 from errorfloor.vault.fixed_point import NOT_WHOLE
-from errorfloor.vault.registration import Registration
+from errorfloor.vault.registration import Entering, Registration
 from errorfloor.vault.snapshot import name_of, snapshot
 
 
-def copy(catalogue: Catalogue, table_name: str, *, source: Engine, target: Engine) -> Registration:
+def copy(
+    catalogue: Catalogue, table_name: str, *, source: Engine, target: Engine, entering: Entering | None = None
+) -> Registration:
     """Copy the declared version of a table from one engine to another, opened for writing; what is there stays.
 
-    On the way the rows lie in a file beside the catalogue, in a folder that only its owner can enter.
+    On the way the rows lie in a file beside the catalogue, in a folder that only its owner can enter. ``entering`` is
+    told the note of what is about to be kept.
 
     Raises CatalogueError if the target has that version with another identity: then it holds other rows, or had to be
     registered again, and its answers differ.
 
     >>> import inspect
     >>> list(inspect.signature(copy).parameters)
-    ['catalogue', 'table_name', 'source', 'target']
+    ['catalogue', 'table_name', 'source', 'target', 'entering']
     """
     started = time.perf_counter()
     found = snapshot(catalogue, table_name, source)
@@ -43,6 +46,8 @@ def copy(catalogue: Catalogue, table_name: str, *, source: Engine, target: Engin
                 declared: dict[str, PrivateColumn | PublicColumn] = {**table.public, **table.private}
                 kept = [f"{_stored(to, declared[column], target.dialect)} AS {to}" for column, to in columns.items()]
                 select = f"SELECT {', '.join(kept)} FROM {rows.relation}"
+                if entering is not None:
+                    entering(facts)
                 target.create(name, select, lambda relation: json.dumps(facts))
     there = snapshot(catalogue, table_name, target)
     if there.identity != found.identity:

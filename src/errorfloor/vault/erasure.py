@@ -6,7 +6,7 @@ can no longer be drawn again.
 
 import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,7 +15,7 @@ from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError, InputError
 from errorfloor.vault.conversion import conversion_sql, physical_names
-from errorfloor.vault.registration import facts_of
+from errorfloor.vault.registration import Entering, facts_of
 from errorfloor.vault.snapshot import check_settled, declared, name_of, notes
 
 
@@ -89,12 +89,22 @@ def plan_erasure(
 
 
 def erase(
-    catalogue: Catalogue, table_name: str, person: Mapping[str, str], *, engine: Engine, base: str | None = None
+    catalogue: Catalogue,
+    table_name: str,
+    person: Mapping[str, str],
+    *,
+    engine: Engine,
+    base: str | None = None,
+    entering: Entering | None = None,
+    destroying: Callable[[Mapping[str, Any], Mapping[str, Any]], None] | None = None,
 ) -> Erasure:
     r"""Erase a person from the snapshots of a table; done again after a kill it goes on where it was.
 
     *Guarantee*: the new version is whole before anything is destroyed, and when this returns no snapshot of the table
     on this engine has a row of the person.
+
+    ``entering`` is told the note of the new version before that is kept, ``destroying`` the notes of each old one and
+    of the declared one before the old one is destroyed: to write both down in a ledger.
 
     Raises what ``plan_erasure`` does, and EngineError if the engine cannot remove a table for good.
 
@@ -127,10 +137,16 @@ def erase(
         select = f"SELECT {', '.join(columns.values())} FROM {old} WHERE {stay}"
 
         def note(relation: str) -> str:
-            return json.dumps(facts_of(table_name, table, relation, engine))
+            facts = facts_of(table_name, table, relation, engine)
+            if entering is not None:
+                entering(facts)
+            return json.dumps(facts)
 
         engine.create(name_of(table_name, table.version), select, note)
+    kept = notes(engine)
     for version in plan.holding:
+        if destroying is not None:
+            destroying(kept[name_of(table_name, version)], kept[name_of(table_name, table.version)])
         engine.destroy(name_of(table_name, version))
     left = [
         note["version"]

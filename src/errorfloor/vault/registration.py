@@ -3,7 +3,7 @@
 import json
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from errorfloor.vault.conversion import conversion_sql, physical_names
 from errorfloor.vault.snapshot import FORMAT, Snapshot, check_settled, declared, name_of, notes, settled, snapshot
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the work is behind
+Entering = Callable[[Mapping[str, Any]], None]  # told the note of a snapshot that is about to be kept
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ def register(
     engine: Engine,
     progress: Progress | None = None,
     identity: str | None = None,
+    taken: Sequence[tuple[str, str]] = (),
+    entering: Entering | None = None,
 ) -> Registration:
     r"""Register the declared version of a table.
 
@@ -66,6 +69,10 @@ def register(
         Called with words and the share of the work that is done.
     identity
         What the snapshot's noise goes by; drawn at random unless given, which is for generated rows alone.
+    taken
+        Tables, and sources that are theirs, though this vault may have lost them.
+    entering
+        Called once all checks have passed, before the snapshot is kept: to enter it in a ledger.
 
     Raises
     ------
@@ -93,7 +100,7 @@ def register(
     started = time.perf_counter()
     tell = progress or (lambda words, share: None)
     table = declared(catalogue, table_name)
-    _check_source_is_its_own(catalogue, table_name, engine)
+    _check_source_is_its_own(catalogue, table_name, engine, taken)
     name = name_of(table_name, table.version)
     before = engine.recall(name)
     earlier = {known: note for known, note in notes(engine).items() if note["table"] == table_name}
@@ -114,6 +121,8 @@ def register(
                 )
                 if table.account_by:
                     check_cells_stay(table_name, table, relation, earlier, engine)
+                if entering is not None:
+                    entering(facts)
                 return json.dumps(facts)
 
             _converting(table_name, lambda: engine.create(name, select, note))
@@ -141,10 +150,12 @@ def _converting(table_name: str, work: Callable[[], None]) -> None:
         )
 
 
-def _check_source_is_its_own(catalogue: Catalogue, table_name: str, engine: Engine) -> None:
+def _check_source_is_its_own(
+    catalogue: Catalogue, table_name: str, engine: Engine, taken: Sequence[tuple[str, str]]
+) -> None:
     """Accounts belong to the data: under two names the same numbers would have two allowances."""
     source = engine.identify(catalogue.tables[table_name].source)
-    sources = [(name, engine.identified(table.source)) for name, table in catalogue.tables.items()]
+    sources = [*taken, *((name, engine.identified(table.source)) for name, table in catalogue.tables.items())]
     sources += [(note["table"], note["source"]) for note in notes(engine).values()]
     inside, around = f"{source}/", _around(source)  # a folder's files belong to it
     others = sorted(

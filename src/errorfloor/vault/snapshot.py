@@ -14,7 +14,7 @@ from errorfloor.errors import CatalogueError
 from errorfloor.identity import Part
 from errorfloor.vault.near import nearest
 
-FORMAT = 2
+FORMAT = 3
 
 
 def settled(table: Table) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from errorfloor.engines import Engine
+from errorfloor.vault.registration import Entering
 from errorfloor.vault.snapshot import FORMAT
 
 
@@ -14,15 +15,24 @@ def raw_notes(engine: Engine) -> dict[str, dict[str, Any]]:
     return {name: json.loads(text) for name, text in engine.recall_all().items() if name.startswith("s_")}
 
 
-def upgrade_notes(engine: Engine, notes: Mapping[str, Mapping[str, Any]]) -> int:
+def older(notes: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Give the notes that an older version wrote."""
+    return {name: note for name, note in notes.items() if note["format"] < FORMAT}
+
+
+def upgrade_notes(engine: Engine, notes: Mapping[str, Mapping[str, Any]], entering: Entering) -> int:
     """Bring notes to this version, identities kept; give how many were not. One that was never drawn is drawn now.
+
+    ``entering`` is told each note before it is kept: to enter the snapshot in the ledger, which older ones did not.
 
     >>> import inspect
     >>> list(inspect.signature(upgrade_notes).parameters)
-    ['engine', 'notes']
+    ['engine', 'notes', 'entering']
     """
-    older = {name: note for name, note in notes.items() if note["format"] < FORMAT}
-    for name, note in older.items():
+    found = older(notes)
+    for name, note in found.items():
         identity = note.get("identity") or secrets.token_hex(16)
-        engine.note_anew(name, json.dumps({**note, "format": FORMAT, "identity": identity, "parts": []}))
-    return len(older)
+        newer = {**note, "format": FORMAT, "identity": identity, "parts": []}
+        entering(newer)
+        engine.note_anew(name, json.dumps(newer))
+    return len(found)
