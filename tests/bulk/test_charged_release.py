@@ -21,6 +21,7 @@ from errorfloor.bulk.charging import Exposure, charges, evaluation_error
 from errorfloor.bulk.columns import ReleasedColumn
 from errorfloor.bulk.snapshots import SnapshotTable
 from errorfloor.catalogue import PrivateColumn, load
+from errorfloor.charging import Charging
 from errorfloor.engines import open_engine
 from errorfloor.errors import AllowanceError, AnswerFailedError, CatalogueError, InputError
 from errorfloor.identity import KeyRing
@@ -70,7 +71,7 @@ def publish(town, name="out.parquet", columns=WIDE, batch="q1", **options):
 def spent(town):
     catalogue = load(town / "errorfloor.toml")
     with open_ledger(catalogue.place, catalogue.folder) as ledger:
-        return ledger.accounts(), list(ledger.entries())
+        return ledger.accounts(), [record for record in ledger.entries() if record.charges]
 
 
 def kept(town, column):
@@ -581,6 +582,23 @@ def test_the_table_must_be_named_and_registered(town):
     file.write_text(file.read_text().replace('version = "1"', 'version = "2"'))
     with pytest.raises(CatalogueError, match="not registered in version '2'"):
         publish(town)
+
+
+def test_a_vault_that_is_made_anew_between_the_charge_and_the_rows_is_not_released(town, tmp_path, monkeypatch):
+    other = registered(tmp_path / "other", kind="high")
+    settle = Charging.settle
+
+    def settle_then_swap(charging):
+        done = settle(charging)
+        for file in (other / "vault.duckdb").glob("*.duckdb"):
+            shutil.copy(file, (town / "vault.duckdb" / file.name).with_suffix(".new"))
+            (town / "vault.duckdb" / file.name).with_suffix(".new").replace(town / "vault.duckdb" / file.name)
+        return done
+
+    monkeypatch.setattr(Charging, "settle", settle_then_swap)
+    with pytest.raises(AnswerFailedError):
+        publish(town)
+    assert not (town / "out.parquet").exists()
 
 
 def test_a_table_is_released_from_duckdb_alone(town, spark_place):

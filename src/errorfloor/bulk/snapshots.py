@@ -1,5 +1,6 @@
 """A registered snapshot as a table to release: values as they are kept, under their declared names."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from errorfloor.bulk.tables import ROWS, regrouped
 from errorfloor.engines import Engine
-from errorfloor.engines.duckdb import READER
+from errorfloor.engines.duckdb import READER, DuckDBEngine
 from errorfloor.errors import AnswerFailedError
 from errorfloor.vault import Snapshot
 
@@ -25,7 +26,7 @@ class SnapshotTable:
     """A snapshot in a DuckDB vault, which is at ``path``.
 
     Guarantee: a private number is the stored integer times the declared step, as a double that is off by at most four
-    roundings; if reading its rows fails, nothing more is said than that it did.
+    roundings; if reading its rows fails, or another snapshot has taken its place, nothing more is said than that.
     """
 
     path: Path
@@ -57,6 +58,9 @@ class SnapshotTable:
             # the settings are those of everybody else who reads the vault, or DuckDB would refuse to open it twice
             connection = stack.enter_context(duckdb.connect(str(self.path), read_only=True, config=READER))
             connection.execute("SET enable_progress_bar = false")
+            told = connection.execute(f"SELECT note FROM {DuckDBEngine.notes}").fetchall()
+            if self.snapshot.identity not in {json.loads(note)["identity"] for (note,) in told}:
+                raise AnswerFailedError  # it was made anew since it was priced: its noise is not for these rows
             reader = connection.sql(self._select(columns, order)).to_arrow_reader(ROWS)
             stack.callback(reader.close)  # or whoever still holds it would keep DuckDB from opening the vault again
             yield reader
