@@ -39,7 +39,8 @@ class RestoredLedger(CustodianAttack):
         with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there:
             folder, backup = Path(here), Path(there)
             anchor = FileAnchor(folder / "anchor")
-            SqlLedger(folder / "ledger.sqlite", anchor, create=True).close()
+            with SqlLedger(folder / "ledger.sqlite", anchor, create=True) as ledger:
+                world.enter(coin, ledger)
             _copy(folder, backup, "*")
             for turn in range(ROUNDS):
                 try:

@@ -23,6 +23,7 @@ from errorfloor.identity import Key
 from errorfloor.ledger import Ledger, MemoryLedger
 from errorfloor.service import Database
 from errorfloor.service.dummy import dummy_rows
+from errorfloor.service.registering import enter_all
 from errorfloor.vault import register
 
 VERSIONS = 3
@@ -99,6 +100,10 @@ class World:
         named = declared.tables[table].model_copy(update={"version": version(declared.tables[table], version_number)})
         catalogue = declared.model_copy(update={"tables": declared.tables | {table: named}})
         yield Database(catalogue, engine=engine, ledger=ledger or MemoryLedger(), keys=key or self.fresh_key())
+
+    def enter(self, coin: int, ledger: Ledger) -> None:
+        """Enter a copy in a ledger, as registering it there does."""
+        enter_all(ledger, self._copies[coin][1])
 
     def fresh_key(self) -> Key:
         """Give a key that no other server has."""
