@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -139,6 +140,22 @@ def test_ledger_shows_accounts_and_pages_of_history(analyst, owner, database):
     others = analyst.get("/v1/ledger/entries", params={"limit": 1000}).json()["entries"]
     assert [entry["sequence"] for entry in others] == [entry["sequence"] for entry in seen]
     assert not {"label", "analyst", "charges", "hash"} & set(others[0])
+
+
+def test_accounts_come_in_pages(reader, database, monkeypatch):
+    (one,) = database.left()
+    cells = [replace(one, account=replace(one.account, cell=f'["{cell}"]')) for cell in "abc"]
+    monkeypatch.setattr(type(database), "left", lambda _: cells)
+    whole = reader.get("/v1/ledger").json()
+    assert whole["next"] is None
+    seen, after = [], 0
+    while after is not None:
+        page = reader.get("/v1/ledger", params={"after": after, "limit": 2}).json()
+        assert 1 <= len(page["accounts"]) <= 2
+        seen += page["accounts"]
+        after = page["next"]
+    assert seen == whole["accounts"]
+    assert len(seen) == 3
 
 
 def test_designs_are_those_of_the_library(reader):

@@ -3,7 +3,7 @@
 import io
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -80,11 +80,18 @@ class RemoteDatabase:
 
     def left(self) -> list[RemoteStanding]:
         """Say how each undivided account, and each divided one that was charged, stands."""
-        return [RemoteStanding.of(one) for one in self._connection.get("/v1/ledger", dry=self.is_dry)["accounts"]]
+        return [RemoteStanding.of(one) for page in self._ledger() for one in page["accounts"]]
 
     def quotas(self) -> list[RemoteQuota]:
         """Say how the quotas stand that apply to the token now."""
-        return [RemoteQuota.of(one) for one in self._connection.get("/v1/ledger", dry=self.is_dry)["quotas"]]
+        return [RemoteQuota.of(one) for page in self._ledger() for one in page["quotas"]]
+
+    def _ledger(self) -> Iterator[dict[str, Any]]:
+        after: int | None = 0
+        while after is not None:
+            page: dict[str, Any] = self._connection.get("/v1/ledger", after=after, dry=self.is_dry)
+            yield page
+            after = page["next"]
 
     def tables(self) -> list[dict[str, Any]]:
         """Give what is declared of each table and how many rows it has, as plain JSON types."""

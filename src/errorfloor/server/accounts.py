@@ -1,5 +1,6 @@
 """The routes of the ledger: how the accounts stand, and the history in pages."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -20,16 +21,26 @@ def accounts(door: ServerDoor) -> APIRouter:
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
 
     @routes.get("", responses={200: {"model": LedgerReply}, **failures(422)}, summary="How the accounts stand")
-    async def ledger(token: Reader, dry: Dry = False) -> Response:
-        """What is used of each allowance, and of the caller's quotas."""
+    async def ledger(
+        token: Reader,
+        after: Annotated[int, Query(ge=0, le=2**62, description="How many accounts were seen.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=1000, description="How many accounts at most.")] = 1000,
+        dry: Dry = False,
+    ) -> Response:
+        """A page of what is used of each allowance, and of the caller's quotas of the same accounts."""
         analyst = analyst_of(token)
 
         def work() -> Response:
             database = door.tables(dry, token)
+            left = database.left()
+            shown = left[after : after + limit]
+            accounts = {standing.account for standing in shown}
+            quotas = [quota for quota in database.quotas(analyst) if replace(quota.account, holder="") in accounts]
             return as_json(
                 {
-                    "accounts": [standing_facts(standing) for standing in database.left()],
-                    "quotas": [quota_facts(quota) for quota in database.quotas(analyst)],
+                    "accounts": [standing_facts(standing) for standing in shown],
+                    "quotas": [quota_facts(quota) for quota in quotas],
+                    "next": after + limit if after + limit < len(left) else None,
                 }
             )
 

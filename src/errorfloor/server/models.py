@@ -197,10 +197,11 @@ class QuotaState(Open):
 
 
 class LedgerReply(Open):
-    """How the accounts stand, and the caller's quotas."""
+    """A page of how the accounts stand, and the caller's quotas of them; ``next`` begins the page after it."""
 
     accounts: list[AccountState]
     quotas: list[QuotaState]
+    next: int | None
 
 
 class EntriesReply(BaseModel):

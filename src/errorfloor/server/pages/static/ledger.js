@@ -10,6 +10,7 @@ import { loadTables } from "./tables.js";
 import { firstQuestion, vocabulary } from "./vocabulary.js";
 
 const PAGE = 20;
+const ACCOUNTS = 200; // shown at once
 const NAMED_BY = ["table", "column", "cell"]; // what an account is known by
 let words = vocabulary([]);
 let accounts = [];
@@ -27,14 +28,20 @@ async function fill(place, run) {
   }
 }
 
-async function standings() {
-  const said = await get("/v1/ledger");
-  accounts = said.accounts;
-  byId("quotas-card").hidden = said.quotas.length === 0;
-  show(byId("quotas"), said.quotas.map(quotaBar));
-  return accounts.length
-    ? accounts.map(accountBar)
-    : element("p", { class: "soft" }, "No table with private columns is declared.");
+/** Show accounts, a page more each time. */
+async function standings(after = 0, before = []) {
+  const said = await get(`/v1/ledger?after=${after}&limit=${ACCOUNTS}`);
+  accounts = [...before, ...said.accounts];
+  if (after === 0) {
+    byId("quotas-card").hidden = said.quotas.length === 0;
+    show(byId("quotas"), said.quotas.map(quotaBar));
+  }
+  if (!accounts.length) {
+    return element("p", { class: "soft" }, "No table with private columns is declared.");
+  }
+  const more = () => fill(byId("accounts"), () => standings(said.next, accounts));
+  const button = element("button", { type: "button", onclick: more }, `Show ${whole(ACCOUNTS)} more`);
+  return [...accounts.map(accountBar), ...(said.next === null ? [] : [button])];
 }
 
 // ---- history
