@@ -280,12 +280,13 @@ def test_an_older_ledger_that_is_vouched_for_is_vouched_for_with_its_snapshots(c
     custodian.must(folder, "ledger", "verify")
 
 
-def test_a_first_registration_says_that_nothing_was_charged(custodian, tmp_path):
+def test_a_new_ledger_is_not_made_without_a_word(custodian, tmp_path):
     folder = tmp_path / "here"
     custodian.settles(folder)
-    assert "the ledger has no charges yet" in custodian.must(folder, "register")
-    custodian.asks(folder, 1)
-    assert "charges" not in custodian.must(folder, "register")
+    assert "ledger" not in custodian.does(folder, "register").stderr
+    for file in (*folder.glob("ledger*"), folder / "vault.duckdb"):  # all is lost
+        drop(file)
+    assert "made a new ledger, in which nothing is charged" in custodian.does(folder, "register").stderr
 
 
 def test_a_first_question_without_a_key_is_told_to_make_one(custodian, tmp_path):

@@ -5,12 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from errorfloor.catalogue import Catalogue, load
+from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.cli.questions import CatalogueFile
 from errorfloor.errors import CatalogueError
-from errorfloor.ledger import open_ledger
-from errorfloor.service.registering import registering
+from errorfloor.service.registering import ledger_exists, registering
 
 
 @app.command()
@@ -36,6 +35,7 @@ def register(
     if unknown:
         raise CatalogueError(f"{catalogue} declares no table {unknown[0]!r}; it has {', '.join(declared.tables)}")
     done: list[dict[str, Any]] = []
+    had_ledger = ledger_exists(declared)
     work = registering(declared, names, copied_from=None if copy_from is None else load(copy_from))
     with messages.status(f"registering {', '.join(names)} …"):
         for made in work:
@@ -50,13 +50,10 @@ def register(
                     print(f"  {column}: private; values outside {low} … {high}{unit} are clamped, kept to {step}")
     if as_json:
         print_json(done)
-    elif not _is_charged(declared):
-        print(
-            "the ledger has no charges yet. If these tables were asked before, stop here: it is not the one that was "
-            "in use"
+    if not had_ledger:
+        messages.print(
+            "made a new ledger, in which nothing is charged. If these tables were asked before, restore the ledger "
+            "that was in use instead",
+            highlight=False,
+            soft_wrap=True,
         )
-
-
-def _is_charged(declared: Catalogue) -> bool:
-    with open_ledger(declared.place, declared.folder, read_only=True) as ledger:
-        return bool(ledger.accounts())
