@@ -11,8 +11,6 @@ import pyarrow.parquet as pq
 from errorfloor.catalogue import Catalogue, Place, Table
 from errorfloor.engines import open_engine
 from errorfloor.errors import CatalogueError
-from errorfloor.ledger import MemoryLedger, open_ledger
-from errorfloor.service.registering import register_with
 from errorfloor.vault import register
 
 WIDER, FINER = 10, 10  # what another meaning does to a range, on either side, and to its steps
@@ -46,17 +44,12 @@ def redeclared(catalogue: Catalogue, names: Sequence[str]) -> Catalogue:
 
     Give the catalogue that has it; where that is refused, the table stays as it was.
     """
-    tables, place, folder = dict(catalogue.tables), catalogue.place, catalogue.folder
-    lies_there = (folder / place.anchor).exists()
-    with (
-        open_ledger(place, folder) if lies_there else MemoryLedger() as ledger,
-        open_engine(place, folder, read_only=False) as engine,
-    ):
+    tables = dict(catalogue.tables)
+    with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
         for name in names:
             changed = catalogue.model_copy(update={"tables": tables | {name: _other_meaning(tables[name])}})
             with suppress(CatalogueError):
-                identity = _identity(folder.name, name, OTHER)
-                register_with(ledger, changed, name, engine=engine, identity=identity)
+                register(changed, name, engine=engine, identity=_identity(catalogue.folder.name, name, OTHER))
                 tables = changed.tables
     return catalogue.model_copy(update={"tables": tables})
 

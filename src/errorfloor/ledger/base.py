@@ -14,8 +14,7 @@ from errorfloor.accounts import Account, Charge
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, audit
-from errorfloor.ledger.belonging import SOURCE, Deposit, check_belong
-from errorfloor.ledger.book import Book
+from errorfloor.ledger.book import SOURCE, Book, Deposit, check_belong
 from errorfloor.ledger.decision import (
     Decision,
     Path,

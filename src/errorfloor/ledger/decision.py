@@ -9,8 +9,7 @@ from typing import Any
 
 from errorfloor.accounts import Account, Charge
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, LedgerError
-from errorfloor.ledger.belonging import check_belong, first_charged
-from errorfloor.ledger.book import Book
+from errorfloor.ledger.book import Book, check_belong, first_charged
 from errorfloor.ledger.entry import JSON, Entry, Head, Record, account_name, canonical, check_charge
 from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.total import FACES, Total, round_down, round_up
@@ -180,7 +179,7 @@ def decide(
     prices, LedgerError if a snapshot does not belong to the ledger, or the clock is far ahead of the last record.
     """
     fixed = _check_terms(book, entries, terms, held)
-    if not is_forgotten:
+    if fixed and not is_forgotten:
         check_belong(book, first_charged(fixed))
     fresh, written = _fresh(book, entries)
     if fresh and not spend:

@@ -19,7 +19,7 @@ from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Ledger, MemoryLedger
-from errorfloor.ledger.belonging import Deposit
+from errorfloor.ledger.book import Deposit
 from errorfloor.ledger.quotas import part as quota_part
 from errorfloor.service.answer import Answer, Price
 from errorfloor.service.asking import Asking, attendant

@@ -13,7 +13,7 @@ from errorfloor.charging.settling import column_terms, table_terms
 from errorfloor.engines import Engine, open_engine
 from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.ledger import Head, Ledger, open_ledger
-from errorfloor.ledger.belonging import ERASED, SOURCE, Deposit, successor
+from errorfloor.ledger.book import ERASED, SOURCE, Deposit, successor
 from errorfloor.ledger.opening import open_anchor
 from errorfloor.vault import Erasure, Registration, copy, erase, register
 from errorfloor.vault.snapshot import notes
