@@ -37,8 +37,7 @@ def test_points_are_kept_on_disk_as_designs_are(tmp_path, monkeypatch):
     def not_again(*arguments, **options):
         raise AssertionError("solved again")
 
-    for module in ("frontier", "numerical"):
-        monkeypatch.setattr(f"errorfloor.designer.{module}.numerical_design", not_again)
+    monkeypatch.setattr("errorfloor.designer.numerical.numerical_design", not_again)
     second = tradeoff(ef.Interval(-1, 1), max_losses=[0.05, 0.1])
     assert second.noises == first.noises
     assert [noise.certificate for noise in second.noises] == [noise.certificate for noise in first.noises]
@@ -67,7 +66,7 @@ def test_the_curve_is_drawn_with_what_is_out_of_reach():
 def test_progress_is_told():
     told = []
     tradeoff(ef.Interval(-1, 1), max_losses=[0.05, 0.1], progress=lambda what, share: told.append((what, share)))
-    assert told == [("frontier", 0.0), ("frontier", 0.5)]
+    assert [one for one in told if one[0] == "frontier"] == [("frontier", 0.0), ("frontier", 0.5)]
 
 
 @pytest.mark.parametrize(

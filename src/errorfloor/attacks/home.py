@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
@@ -58,9 +57,7 @@ class Home:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
 

@@ -9,8 +9,8 @@ from errorfloor.designer.closed_forms.certified import closed_form
 from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.problem import Problem
-from errorfloor.designer.quality import SOUGHT, meet
-from errorfloor.designer.solvers import TOLERANCE, solve
+from errorfloor.designer.quality import meet
+from errorfloor.designer.solvers import solve
 from errorfloor.noise import Certificate, Noise
 
 
@@ -21,35 +21,27 @@ def solve_regular(problem: Problem, progress: Progress | None = None) -> Noise:
 
 
 def numerical_design(
-    problem: Problem,
-    progress: Progress | None = None,
-    start: tuple[GroundState, float] | None = None,
-    *,
-    certify: bool = True,
-    accuracy: float = SOUGHT,
-    tolerance: float = TOLERANCE,
+    problem: Problem, progress: Progress | None = None, *, certify: bool = True
 ) -> tuple[Noise, GroundState, float]:
     """Give the certified noise of a problem whose K is regular, its ground state and the weight ϱ of its loss.
 
-    ``start`` is the state and weight of a nearby problem with a bound that binds: the search begins at that weight, and
-    ends when the loss is within a relative ``accuracy`` of its bound; ``tolerance`` is that of the value. A bound on
-    the loss is recognised as inactive when the best noise without it meets it.
+    A bound on the loss is recognised as inactive when the best noise without it meets it.
     """
-    options: dict[str, Any] = {"progress": progress, "tolerance": tolerance}
+    options: dict[str, Any] = {"progress": progress}
     support, K, loss = problem.support, problem.sensitivity, problem.loss
     if problem.max_loss is None:
         weight = problem.loss_weight or 0.0
         state = solve(support, K, loss, weight, certify=certify, **options)
         return _certified(problem, state, weight), state, weight
     assert loss is not None, "a bound on the loss comes with the loss"
-    if support.is_bounded and start is None:
+    if support.is_bounded:
         free = solve(support, K, None, 0.0, certify=False, **options)
         if free.noise.expected_loss(loss) <= problem.max_loss:
             state = solve(support, K, None, 0.0, start=free, certify=certify, **options)
             return _certified(problem, state, 0.0), state, 0.0
         guess = free.value / problem.max_loss
     else:
-        guess = start[1] if start is not None else _guess(problem)
+        guess = _guess(problem)
     latest: GroundState | None = None
 
     def roughly(weight: float, _: GroundState | None) -> GroundState:
@@ -65,7 +57,6 @@ def numerical_design(
         guess,
         roughly=roughly,
         progress=progress,
-        accuracy=accuracy,
     )
     proved = solve(support, K, loss, weight, start=state, certify=certify, **options)
     if proved.noise != state.noise:  # the same density, or the loss would no longer be the one that was met

@@ -25,7 +25,6 @@ class _Search:
     bound: float
     least: float
     progress: Progress | None
-    accuracy: float = SOUGHT
     kept: GroundState | None = None
     state: GroundState | None = None
     loss: float = math.nan
@@ -40,7 +39,7 @@ class _Search:
         if self.progress is not None:
             self.progress("weight of the loss", min(1.0, max(0.0, -math.log10(abs(self.off) + 1e-13) / 13)))
         self.distance = math.log(max(self.loss - self.least, 1e-300) / (self.bound - self.least))
-        return 0.0 if abs(self.off) <= self.accuracy else self.distance
+        return 0.0 if abs(self.off) <= SOUGHT else self.distance
 
     @property
     def off(self) -> float:
@@ -49,7 +48,7 @@ class _Search:
 
     def near(self) -> bool:
         """Whether the bound is met, or nearly while every step has a discretisation of its own."""
-        return abs(self.off) <= self.accuracy or (self.kept is None and abs(self.distance) < NEAR)
+        return abs(self.off) <= SOUGHT or (self.kept is None and abs(self.distance) < NEAR)
 
     def bracket(self, x: float, least: float) -> tuple[float, float, float, float] | None:
         """Two places with the loss above and below the bound, and distances there; None if it was met on the way.
@@ -103,29 +102,24 @@ def meet(
     *,
     roughly: Solve | None = None,
     progress: Progress | None = None,
-    start: GroundState | None = None,
-    accuracy: float = SOUGHT,
 ) -> tuple[GroundState, float]:
     """Give the state and the weight ϱ with Q(ϱ) = bound, Q falling strictly from above the bound towards ``least``.
 
-    The search comes near with ``roughly``, a cheaper solver if there is one. Then the discretisation is kept (that of
-    ``start`` from the beginning), so that Q is a smooth function to the last digit. Raises ConvergenceError if the loss
-    cannot be met to a relative 1e-10, or to ``accuracy`` if that is more.
+    The search comes near with ``roughly``, a cheaper solver if there is one. Then the discretisation is kept, so that Q
+    is a smooth function to the last digit. Raises ConvergenceError if the loss cannot be met to a relative 1e-10.
     """
     from scipy.optimize import brentq
 
-    search = _Search(solve, roughly or solve, loss_of, bound, least, progress, accuracy, kept=start)
-    if start is None:
-        search.approach(math.log(guess))
-        guess = search.weight
-        search.kept = search.state if roughly is None else solve(guess, None)
-    ends = search.bracket(math.log(guess), 1e-4 if start is None else 0.3)
+    search = _Search(solve, roughly or solve, loss_of, bound, least, progress)
+    search.approach(math.log(guess))
+    guess = search.weight
+    search.kept = search.state if roughly is None else solve(guess, None)
+    ends = search.bracket(math.log(guess), 1e-4)
     if ends is not None:
         brentq(search, *ends[:2], xtol=1e-15, rtol=9e-16, maxiter=100)
     assert search.state is not None, "the search has looked at one state at least"
-    promised = max(PROMISED, accuracy)
-    if abs(search.off) > promised:
+    if abs(search.off) > PROMISED:
         raise ConvergenceError(
-            f"the loss came within a relative {abs(search.off):.2g} of max_loss {bound:g}, not within {promised:g}"
+            f"the loss came within a relative {abs(search.off):.2g} of max_loss {bound:g}, not within {PROMISED:g}"
         )
     return search.state, search.weight

@@ -13,8 +13,8 @@
 (ε, δ)-differential privacy: whatever set of answers is looked at, its probability under one record is at
 most e^ε times that under another, plus δ. Sensitivity is how far one record can move the true answer.
 
-Within: ``shifts`` brings a noise and a shift to standard form; ``closed_forms``, ``hockey_stick``,
-``several_parts`` and ``ball`` give the curve of one shift; ``curve`` takes the worst of them; ``mechanisms``,
+Within: ``shifts`` brings a noise and a shift to standard form; ``closed_forms``, ``hockey_stick``
+and ``ball`` give the curve of one shift; ``curve`` takes the worst of them; ``mechanisms``,
 ``accountant``, ``shannon`` and ``comparison`` build on it.
 """
 

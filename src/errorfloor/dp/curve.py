@@ -9,9 +9,8 @@ import numpy as np
 from errorfloor.checks import Array, points, real
 from errorfloor.dp.ball import curve_in_ball
 from errorfloor.dp.hockey_stick import accurate_curve
-from errorfloor.dp.several_parts import curve_of_parts
 from errorfloor.dp.shifts import Part, independent_parts, largest_loss, shift_rows
-from errorfloor.errors import ConvergenceError, InputError
+from errorfloor.errors import ConvergenceError, InputError, NoClosedFormError
 from errorfloor.noise import BesselBall, Noise
 
 MOST_EPSILON = 1e6  # beyond this no guarantee is worth the name, and none is looked for
@@ -27,16 +26,15 @@ def delta(noise: Noise, sensitivity: Any, epsilon: Any) -> Any:
 
     Guarantee: exact up to rounding in one dimension, for Gaussian noise in any dimension, and wherever only one
     coordinate of independent noise moves; values far below one keep their digits (those below the least double
-    are given as zero). With two or three independent coordinates moving, or in a ball, the value is rounded up
-    by at most 1e-6.
+    are given as zero). In a ball the value is rounded up by at most 1e-6.
 
     ``sensitivity`` is a positive number s in one dimension. In m > 1 dimensions its rows are the extreme shifts,
     a k×m array (or one vector); their negatives and everything between are included. ``epsilon`` is a number ≥ 0
     or an array of them; it may be infinite. Oblivious bounded noise has δ(∞) > 0: some answers are possible
     under one record only.
 
-    Raises InputError for arguments out of range, NoClosedFormError where more than three coordinates move at
-    once or the noise is not known to be log-concave.
+    Raises InputError for arguments out of range, NoClosedFormError where several coordinates of independent noise
+    move at once, which ``compose`` bounds, or the noise is not known to be log-concave.
 
     >>> from errorfloor.noise import Gaussian, RaisedCosine
     >>> delta(Gaussian(100.0), 10.0, 1.0)
@@ -107,7 +105,10 @@ def _curve(parts: tuple[Part, ...], epsilon: Array) -> Array:
     if not parts:
         return np.zeros_like(epsilon)
     if len(parts) > 1:
-        return curve_of_parts(parts, epsilon)
+        raise NoClosedFormError(
+            f"{len(parts)} coordinates of independent noise move at once: errorfloor.dp.compose((noise, sensitivity, "
+            f"1)) bounds what they reveal together from above, in any dimension"
+        )
     (part,) = parts
     if isinstance(part.noise, BesselBall):
         return curve_in_ball(part.noise, part.shift, epsilon)

@@ -5,8 +5,10 @@ A jump makes the Fisher information infinite: the least and the greatest of K re
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -63,24 +65,8 @@ class JumpingNoise(ScalarNoise, ABC):
         """By quadrature."""
         return -integrate(lambda w: self.pdf(w) * self.logpdf(w), self.knots)
 
-    def _log_density(self, w: Array) -> Array:
-        return where_inside(self, w, self._log_shape(w) - self._log_mass, -math.inf)
-
-    def _slope(self, w: Array) -> Array:
-        return where_inside(self, w, self._shape_slope(w), math.nan)
-
     def _sample(self, count: int, bits: Bits) -> Array:
         return np.clip(self._icdf(bits.uniform(count)), self.low, self.high)
-
-    @property
-    @abstractmethod
-    def _log_mass(self) -> float: ...
-
-    @abstractmethod
-    def _log_shape(self, w: Array) -> Array: ...
-
-    @abstractmethod
-    def _shape_slope(self, w: Array) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,15 +97,11 @@ class Uniform(JumpingNoise):
         """Ln Δ."""
         return math.log(self.support.width)
 
-    @property
-    def _log_mass(self) -> float:
-        return math.log(self.support.width)
+    def _log_density(self, w: Array) -> Array:
+        return where_inside(self, w, np.full_like(w, -math.log(self.support.width)), -math.inf)
 
-    def _log_shape(self, w: Array) -> Array:
-        return np.zeros_like(w)
-
-    def _shape_slope(self, w: Array) -> Array:
-        return np.zeros_like(w)
+    def _slope(self, w: Array) -> Array:
+        return where_inside(self, w, np.zeros_like(w), math.nan)
 
     def _cdf(self, w: Array) -> Array:
         return np.clip((w - self.low) / self.support.width, 0, 1)
@@ -161,15 +143,12 @@ class TruncatedLaplace(JumpingNoise):
         left = np.exp(np.minimum(z, 0)) - math.exp(a)
         return np.asarray(left - np.expm1(-np.maximum(z, 0)))
 
-    @property
-    def _log_mass(self) -> float:
-        return math.log(float(self._share(np.array(self.high))) * self.scale)
+    def _log_density(self, w: Array) -> Array:
+        mass = float(self._share(np.array(self.high))) * self.scale
+        return where_inside(self, w, -np.abs(w - self._peak) / self.scale - math.log(mass), -math.inf)
 
-    def _log_shape(self, w: Array) -> Array:
-        return -np.abs(w - self._peak) / self.scale
-
-    def _shape_slope(self, w: Array) -> Array:
-        return -np.sign(w - self.center) / self.scale
+    def _slope(self, w: Array) -> Array:
+        return where_inside(self, w, -np.sign(w - self.center) / self.scale, math.nan)
 
     def _cdf(self, w: Array) -> Array:
         return self._share(np.clip(w, self.low, self.high)) / self._share(np.array(self.high))
@@ -205,44 +184,21 @@ class TruncatedGaussian(JumpingNoise):
         peak = (self.center,) if self.low < self.center < self.high else ()
         return (self.low, *peak, self.high)
 
-    @property
-    def _ends(self) -> tuple[float, float]:
-        """The ends in standard units, mirrored so that tails are taken on the side where they keep their digits."""
-        a, b = ((end - self.center) / self.deviation for end in (self.low, self.high))
-        return (-b, -a) if a > 0 else (a, b)
+    @cached_property
+    def _law(self) -> Any:
+        from scipy.stats import truncnorm
 
-    def _log_share(self, z: Array) -> Array:
-        """Logarithm of the standard normal probability of [first end, z], which does not underflow far out."""
-        from scipy.special import log_ndtr
+        ends = ((end - self.center) / self.deviation for end in (self.low, self.high))
+        return truncnorm(*ends, loc=self.center, scale=self.deviation)
 
-        with np.errstate(divide="ignore"):
-            return np.asarray(log_ndtr(z) + np.log(-np.expm1(log_ndtr(self._ends[0]) - log_ndtr(z))))
+    def _log_density(self, w: Array) -> Array:
+        return where_inside(self, w, self._law.logpdf(np.clip(w, self.low, self.high)), -math.inf)
 
-    @property
-    def _mirrored(self) -> bool:
-        return self.low > self.center
-
-    @property
-    def _log_mass(self) -> float:
-        return float(self._log_share(np.array(self._ends[1]))) + math.log(self.deviation * math.sqrt(2 * math.pi))
-
-    def _log_shape(self, w: Array) -> Array:
-        return -(((w - self.center) / self.deviation) ** 2) / 2
-
-    def _shape_slope(self, w: Array) -> Array:
-        return -(w - self.center) / self.deviation**2
+    def _slope(self, w: Array) -> Array:
+        return where_inside(self, w, -(w - self.center) / self.deviation**2, math.nan)
 
     def _cdf(self, w: Array) -> Array:
-        z = (np.clip(w, self.low, self.high) - self.center) / self.deviation
-        part = np.exp(self._log_share(-z if self._mirrored else z) - self._log_share(np.array(self._ends[1])))
-        return np.asarray(1 - part if self._mirrored else part)
+        return np.asarray(self._law.cdf(np.clip(w, self.low, self.high)))
 
     def _icdf(self, q: Array) -> Array:
-        from scipy.special import log_ndtr, ndtri_exp
-
-        a, b = self._ends
-        with np.errstate(divide="ignore"):
-            log_share = np.log(1 - q if self._mirrored else q) + self._log_share(np.array(b))
-        z = np.clip(ndtri_exp(np.minimum(np.logaddexp(log_ndtr(a), log_share), 0.0)), a, b)
-        w = self.center + self.deviation * (-z if self._mirrored else z)
-        return np.asarray(np.clip(w, self.low, self.high))
+        return np.asarray(np.clip(self._law.ppf(q), self.low, self.high))

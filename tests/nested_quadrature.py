@@ -1,4 +1,4 @@
-"""Hockey-stick curves of two or three independent shifts at once, by nested quadrature.
+"""Hockey-stick curves of two or three independent shifts at once, by nested quadrature: a referee of composition.
 
 Losses of independent parts add, so with one part drawn and the others left as a curve
 
@@ -15,11 +15,10 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.dp.hockey_stick import FORMULAS, crossing, curve, side_of
-from errorfloor.dp.shifts import Part, largest_loss
-from errorfloor.errors import ConvergenceError, NoClosedFormError
+from errorfloor.dp.shifts import Part, independent_parts, largest_loss
+from errorfloor.errors import ConvergenceError
 from errorfloor.noise import Airy, Gaussian
 
-MOST = 3  # parts
 TOLERANCE = 1e-6
 STEEP = np.array([0.5, 1.0])  # fractions of ε at which the outer integral is split
 ROUNDING = 1e-12  # what differences of distribution functions may hide, added on top
@@ -33,23 +32,7 @@ def _tanh_sinh(step: float) -> tuple[Array, Array]:
 
 
 def curve_of_parts(parts: tuple[Part, ...], epsilon: Array) -> Array:
-    """H(ε) of independent parts for ε ≥ 0, rounded up.
-
-    Guarantee: the value lies above the exact one, by less than 1e-6, if the quadrature's error is below the
-    difference that halving its step makes.
-
-    Raises NoClosedFormError for more than three parts, ConvergenceError where the tolerance is not reached.
-
-    >>> from errorfloor.noise import Laplace
-    >>> both = (Part(Laplace(1.0), 1.0), Part(Laplace(1.0), 0.5))
-    >>> curve_of_parts(both, np.array([0.0, 1.5])).round(6)
-    array([0.409542, 0.      ])
-    """
-    if len(parts) > MOST:
-        raise NoClosedFormError(
-            f"{len(parts)} coordinates move at once, and nested quadrature stops at {MOST}: "
-            f"errorfloor.dp.compose((noise, sensitivity, 1)) bounds product noise in any dimension from above"
-        )
+    """H(ε) of independent parts for ε ≥ 0, rounded up."""
     ordered = tuple(sorted(parts, key=lambda part: type(part.noise) in FORMULAS))
     value, error = _nested(ordered, epsilon)
     if not (error <= TOLERANCE / 2).all():
@@ -105,3 +88,10 @@ def _kinks(parts: tuple[Part, ...]) -> list[float]:
         finite = [loss for loss in side.loss(np.array(breaks), shift).tolist() if math.isfinite(loss)]
         own.append(finite or [0.0])
     return sorted({sum(combination) for combination in product(*own)})
+
+
+def delta_of_product(noise, rows, epsilon):
+    """δ(ε) of product noise whose coordinates move together, the worst of some shifts and their negatives."""
+    level = np.asarray(epsilon, dtype=float)
+    shifts = [sign * np.asarray(row, dtype=float) for row in np.atleast_2d(rows) for sign in (1, -1)]
+    return np.max([curve_of_parts(independent_parts(noise, shift), level) for shift in shifts], axis=0)
