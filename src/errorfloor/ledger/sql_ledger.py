@@ -20,6 +20,7 @@ from errorfloor.ledger.book import Book
 from errorfloor.ledger.entry import EMPTY, Head, Record, follow
 from errorfloor.ledger.failures import explain, may_try_again
 from errorfloor.ledger.sql_book import SqlBook
+from errorfloor.ledger.together import Together
 
 Result = TypeVar("Result")
 Mode = Literal["read", "write", "prepare"]
@@ -71,6 +72,7 @@ class SqlLedger(Ledger):
         super().__init__(anchor)
         self._read_only = read_only
         self._database = LedgerStore(place, patience=patience, read_only=read_only)
+        self._together = Together(lambda work: self._database.run(work, "write"))
         try:
             head = (
                 self._open(anchor, create=create, accept=accept)
@@ -122,7 +124,7 @@ class SqlLedger(Ledger):
     def _write(self, work: Callable[[Book], Result]) -> Result:
         if self._read_only:
             raise LedgerError(f"the ledger {self._database.name} was opened for reading only; nothing was charged")
-        return self._database.run(lambda connection: work(SqlBook(connection)), "write")
+        return self._together.run(lambda connection: work(SqlBook(connection)))
 
     def close(self) -> None:
         """Wait for what is being anchored, and close the connections to the database."""

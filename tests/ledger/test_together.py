@@ -1,0 +1,97 @@
+"""Charges that wait together share one transaction: durable before any returns, and none at the expense of another."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import event
+
+from errorfloor.errors import AllowanceError, LedgerError
+from errorfloor.ledger import Account, Charge, Entry, FileAnchor, SqlLedger
+
+KWH = Account("meters", "kwh", "")
+TERMS = {"meters": {"account_by": []}}
+CLIENTS = 32
+
+
+class Watched:
+    """A ledger whose first transaction waits until all others are queued; it counts commits."""
+
+    def __init__(self, place):
+        self.ledger = place.open()
+        self.commits, self.fails = 0, False
+        self._first = True
+        engine = self.ledger._database.engine
+        event.listen(engine, "commit", self._commit)
+        event.listen(engine, "begin", self._begin)
+
+    def _begin(self, connection):
+        together = self.ledger._together
+        if self._first and connection.get_execution_options()["mode"] == "write":
+            self._first = False
+            until = time.monotonic() + 60
+            while len(together._waiting) < CLIENTS - 1 and time.monotonic() < until:
+                time.sleep(0.001)
+
+    def _commit(self, connection):
+        if connection.get_execution_options()["mode"] == "write":
+            self.commits += 1
+            if self.fails and self.commits > 1:
+                raise LedgerError("the disk of the ledger is full; nothing was charged")
+
+    def charge_at_once(self, allowance):
+        """Charge from many threads; give what each was told."""
+
+        def one(number):
+            entry = Entry(f"{number + 1:064x}", {KWH: Charge(1.0, 0.0)}, {})
+            try:
+                return self.ledger.charge([entry], {KWH: Charge(allowance, 0.0)}, TERMS)[0]
+            except (AllowanceError, LedgerError) as problem:
+                return type(problem)
+
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            return list(pool.map(one, range(CLIENTS)))
+
+
+@pytest.fixture
+def watched(ledger_place):
+    found = Watched(ledger_place)
+    yield found
+    found.ledger.close()
+
+
+def test_charges_that_wait_together_share_one_commit(watched):
+    assert watched.charge_at_once(CLIENTS) == [True] * CLIENTS
+    assert watched.commits == 2  # the first alone; then all who had come meanwhile
+    assert watched.ledger.verify().head.sequence == CLIENTS
+    assert watched.ledger.spent([KWH])[KWH].information == CLIENTS
+
+
+def test_a_refusal_costs_nobody_else_the_charge(watched):
+    told = watched.charge_at_once(20)
+    assert told.count(True) == 20
+    assert told.count(AllowanceError) == CLIENTS - 20
+    assert watched.commits == 2
+    assert watched.ledger.verify().head.sequence == 20
+
+
+def test_nobody_is_told_of_a_charge_that_was_not_committed(watched):
+    watched.fails = True
+    told = watched.charge_at_once(CLIENTS)
+    assert told.count(True) == 1
+    assert told.count(LedgerError) == CLIENTS - 1
+    assert watched.ledger.verify().head.sequence == 1
+
+
+def test_no_thread_works_for_the_others_for_ever(tmp_path):
+    """Whoever has done a batch goes; the next who waits leads on."""
+    leaders = set()
+    with SqlLedger(tmp_path / "ledger.sqlite", FileAnchor(tmp_path / "ledger.anchor"), create=True) as ledger:
+        event.listen(ledger._database.engine, "begin", lambda _: leaders.add(threading.get_ident()))
+        with ThreadPoolExecutor(8) as pool:
+            charges = [Entry(f"{number + 1:064x}", {KWH: Charge(1.0, 0.0)}, {}) for number in range(200)]
+            allowed = {KWH: Charge(200.0, 0.0)}
+            assert all(pool.map(lambda entry: ledger.charge([entry], allowed, TERMS)[0], charges))
+        assert len(leaders) > 1
+        assert ledger.verify().head.sequence == 200
