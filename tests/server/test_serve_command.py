@@ -42,7 +42,7 @@ def test_every_setting_is_an_option_with_its_own_sentence():
     assert "until Ctrl+C" in words
 
 
-def test_port_in_use_public_address_and_several_workers_are_refused_in_words(catalogue):
+def test_a_port_in_use_and_a_public_address_are_refused_in_words(catalogue):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -51,8 +51,6 @@ def test_port_in_use_public_address_and_several_workers_are_refused_in_words(cat
             InputError, match=rf"port {port} of 127\.0\.0\.1 is in use: choose another with --port, or 0"
         ):
             run("serve", catalogue, "--port", port, "--json")
-    with pytest.raises(InputError, match=r"2 workers need a ledger on PostgreSQL, and this is the file ledger\.sqlite"):
-        run("serve", catalogue, "--workers", 2)
     with pytest.raises(InputError, match=r"0\.0\.0\.0 can be reached from other machines"):
         run("serve", catalogue, "--host", "0.0.0.0")
     with pytest.raises(CatalogueError, match=r"there is no catalogue nowhere\.toml"):

@@ -63,7 +63,6 @@ def serve(catalogue: Catalogue = None, output: Folder = None, as_json: AsJson = 
     with _tables(catalogue, output) as file:
         settings = replace(settings, tokens=settings.tokens or file.parent / "tokens.json")
         assert settings.tokens is not None
-        ServingPlan(file, settings, settings.tokens).check()
         known = TokenFile(settings.tokens)
         temporary, text = ((), None) if known.all() else _owner(known, file, settings, as_json)
         taken, settings = listen(settings)

@@ -2,7 +2,9 @@
 
 import asyncio
 import multiprocessing
+import os
 import signal
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -19,7 +21,7 @@ from errorfloor.server.failures import install
 from errorfloor.server.gate import Gate
 from errorfloor.server.health import health
 from errorfloor.server.idempotency import Keys
-from errorfloor.server.metrics import Metrics
+from errorfloor.server.metrics import SHARED, Metrics
 from errorfloor.server.pages import login_page
 from errorfloor.server.pages import router as pages
 from errorfloor.server.probe import SharedProbe
@@ -83,11 +85,14 @@ def create_app(
     ...     sorted(app.openapi()["paths"])[:4]
     ['/healthz', '/metrics', '/readyz', '/v1/ask']
     """
+    alone = None if SHARED in os.environ else tempfile.TemporaryDirectory(prefix="errorfloor-counts-")
+    counts = Path(os.environ[SHARED] if alone is None else alone.name)
+    rates = Rates(settings.rate, settings.burst, counts)
     beside = None if tokens.path is None else tokens.path.with_name("sessions.sqlite")
     store = Store(settings.sessions or beside)
     authentication = Authentication(
         tokens,
-        Rates(settings.rate, settings.burst),
+        rates,
         store=store,
         idle=settings.session_idle,
         life=settings.session_life,
@@ -105,7 +110,7 @@ def create_app(
         metrics,
         Keys(),
         database.declared_streams,
-        UnderWay(database.catalogue.limit.running_per_token),
+        UnderWay(database.catalogue.limit.running_per_token, counts),
         SharedProbe(lambda: readiness(current()), time_limit=PROBE, kept=KEPT, name="ready"),
         SharedProbe(lambda: current().left(), time_limit=PROBE, kept=0.0, name="shares"),
     )
@@ -126,6 +131,9 @@ def create_app(
         door.workshop.close()
         audit.close()
         authentication.close()
+        rates.close()
+        if alone is not None:
+            alone.cleanup()
         if close_database:
             database.close()
 

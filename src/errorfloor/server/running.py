@@ -18,7 +18,6 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
-from errorfloor.catalogue import load
 from errorfloor.errors import InputError
 from errorfloor.server.app import create_app
 from errorfloor.server.messages import Messages
@@ -55,15 +54,6 @@ class ServingPlan:
         database = _opened(self.catalogue)
         followed = self.catalogue.resolve()
         return create_app(database, tokens=known, settings=self.settings, catalogue=followed, close_database=True)
-
-    def check(self) -> None:
-        """Refuse what cannot be served: several processes over a ledger in a file."""
-        place = load(self.catalogue).place
-        if self.settings.workers > 1 and "://" not in place.ledger:
-            raise InputError(
-                f"{self.settings.workers} workers need a ledger on PostgreSQL, and this is the file {place.ledger}: "
-                f'declare [place] ledger = "postgresql://…", or serve with one worker and more --threads'
-            )
 
 
 def _opened(catalogue: Path) -> Database:
@@ -149,7 +139,7 @@ def serve(plan: ServingPlan, taken: socket.socket, ready: Callable[[], None] = l
     with taken, _stopped_by_signal(server), ExitStack() as stack:
         _check_certificate(settings)
         if settings.workers > 1:
-            os.environ[SHARED] = stack.enter_context(tempfile.TemporaryDirectory(prefix="errorfloor-metrics-"))
+            os.environ[SHARED] = stack.enter_context(tempfile.TemporaryDirectory(prefix="errorfloor-counts-"))
             with _opened(plan.catalogue) as database:
                 _ = database.declared_streams  # what is wrong is said here, once, and not by every process
             processes = Workers(config, [taken])  # obeys signals from here on

@@ -48,7 +48,7 @@ class Settings:
     )
     workers: int = field(
         default=1,
-        metadata=_about("How many processes to run. More than one needs a ledger on PostgreSQL.", least=1, most=64),
+        metadata=_about("How many processes to run over one ledger; limits hold for all together.", least=1, most=64),
     )
     threads: int = field(
         default=8, metadata=_about("How many questions a process works on at once.", least=1, most=256)

@@ -1,45 +1,44 @@
 """How many questions each token has in progress, so that nobody takes all the threads."""
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from errorfloor.server.failures import DoorError
+from errorfloor.server.shared import SharedSeats
 
 
 class UnderWay:
-    """Counts, for one event loop; a question counts until its reply has left.
+    """Counts, for all processes that are given the same folder; a question counts until its reply has left.
 
-    >>> under_way = UnderWay(1)
-    >>> with under_way.counted("anna"), under_way.counted("otto"):
-    ...     under_way.enter("anna")
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     under_way = UnderWay(1, Path(folder))
+    ...     with under_way.counted("anna"), under_way.counted("otto"):
+    ...         under_way.enter("anna")
     Traceback (most recent call last):
     errorfloor.server.failures.DoorError: this token has 1 question in progress, but 1 is allowed: wait for an answer
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, folder: Path) -> None:
         self._most = most
-        self._running: Counter[str] = Counter()
+        self._seats = SharedSeats(folder)
 
     def enter(self, token: str) -> None:
         """Count one more; raises DoorError (429) if that is too many."""
-        running = self._running[token]
-        if running >= self._most:
+        if not self._seats.take(token, self._most):
             raise DoorError(
                 429,
                 "running",
-                f"this token has {running} question{'s' if running != 1 else ''} in progress, but {self._most} "
+                f"this token has {self._most} question{'s' if self._most != 1 else ''} in progress, but {self._most} "
                 f"{'are' if self._most != 1 else 'is'} allowed: wait for an answer",
                 headers={"Retry-After": "1"},
                 running_per_token=self._most,
             )
-        self._running[token] += 1
 
     def leave(self, token: str) -> None:
         """Count one less."""
-        self._running[token] -= 1
-        if not self._running[token]:
-            del self._running[token]
+        self._seats.leave(token)
 
     @contextmanager
     def counted(self, token: str) -> Iterator[None]:
