@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Literal, TypeVar, final
+from typing import Any, Literal, TypeVar, final
 
-from sqlalchemy import Connection
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from errorfloor.errors import LedgerError
@@ -26,6 +26,7 @@ Result = TypeVar("Result")
 Mode = Literal["read", "write", "prepare"]
 ATTEMPTS = 100
 PATIENCE = 30.0  # seconds to wait for another process's charge
+BEGIN = {"read": "BEGIN", "write": "BEGIN IMMEDIATE", "prepare": "BEGIN IMMEDIATE"}  # on SQLite
 BATCH = 1000  # records written at a time when a ledger is restored
 
 
@@ -161,7 +162,7 @@ class LedgerStore:
         else:
             if read_only:
                 self.path = self._closing.enter_context(sqlite.readable(self.path, str(place)))
-            self.engine, self.name = sqlite.make_engine(self.path, patience), str(place)
+            self.engine, self.name = _sqlite_engine(self.path, patience), str(place)
 
     def run(self, work: Callable[[Connection], Result], mode: Mode) -> Result:
         """Do work in one transaction, and do it again if another transaction came between.
@@ -272,3 +273,23 @@ class LedgerStore:
             yield
         finally:
             self._turn.release()
+
+
+def _sqlite_engine(path: Path, patience: float) -> Engine:
+    """Give an engine whose transactions begin and end where ours do, and not where the driver guesses."""
+    url = URL.create("sqlite", database=str(path))
+    options = {"timeout": patience, "check_same_thread": False}
+    engine = create_engine(url, connect_args=options, pool_timeout=patience)
+    event.listen(engine, "connect", _connected)
+    event.listen(engine, "begin", _begun)
+    return engine
+
+
+def _connected(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # the driver begins nothing by itself
+    connection.execute("PRAGMA synchronous=FULL")  # a commit returns when the log is on disk
+    connection.execute("PRAGMA fullfsync=ON")  # which on macOS takes asking twice
+
+
+def _begun(connection: Connection) -> None:
+    connection.exec_driver_sql(BEGIN[connection.get_execution_options()["mode"]])

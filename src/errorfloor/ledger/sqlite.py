@@ -1,4 +1,4 @@
-"""SQLite as the database of a ledger: a file of its owner's, a write-ahead log, every commit on disk."""
+"""The file of a ledger on SQLite: its owner's alone, with a write-ahead log, readable on a disk that is read-only."""
 
 import fcntl
 import os
@@ -9,24 +9,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.failures import sqlite_failure
-
-BEGIN = {"read": "BEGIN", "write": "BEGIN IMMEDIATE", "prepare": "BEGIN IMMEDIATE"}
-
-
-def make_engine(path: Path, patience: float) -> Engine:
-    """Give an engine whose transactions begin and end where ours do, and not where the driver guesses."""
-    url = URL.create("sqlite", database=str(path))
-    options = {"timeout": patience, "check_same_thread": False}
-    engine = create_engine(url, connect_args=options, pool_timeout=patience)
-    event.listen(engine, "connect", _connected)
-    event.listen(engine, "begin", _begun)
-    return engine
 
 
 def prepare_file(path: Path, name: str, patience: float) -> None:
@@ -88,13 +73,3 @@ def _use_log(path: Path, name: str, patience: float) -> None:
         if failure is not None:
             raise failure
         return
-
-
-def _connected(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # the driver begins nothing by itself
-    connection.execute("PRAGMA synchronous=FULL")  # a commit returns when the log is on disk
-    connection.execute("PRAGMA fullfsync=ON")  # which on macOS takes asking twice
-
-
-def _begun(connection: Connection) -> None:
-    connection.exec_driver_sql(BEGIN[connection.get_execution_options()["mode"]])
