@@ -1,0 +1,101 @@
+"""Sixty questions and more whose answers are kept, aspect by aspect: ``python tests/recorded.py`` writes them.
+
+Each aspect is a digest: ``values`` of what is computed before noise, ``bounds`` of what pricing finds, ``charges``,
+``stated`` of what is said of each cell, and ``answer`` of the released table. A change of how things are computed
+leaves all of them alone. A change of the sampler changes ``answer``, and then its version in the label has to change.
+"""
+
+import hashlib
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from errorfloor.service.releasing import values_before_noise
+from questions import ANSWERED
+from town import open_town, write_town
+
+KEPT = Path(__file__).with_name("recorded.json")
+BY_KEYS = [
+    "SELECT {0}, avg(kwh) AS a, count(*) AS n FROM meters GROUP BY {0}",
+    "SELECT {0}, var_samp(kwh) AS a, sum(peak * area) AS b FROM meters GROUP BY {0}",
+    "SELECT {0}, sum(kwh * area) / sum(area) AS a, avg(area) AS mean FROM meters WHERE rooms > 1 GROUP BY {0}",
+]
+KEYS = ["household", "day", "area", "rooms", "rooms, tariff", "area, day", "household, day, rooms", "tariff, area"]
+COMPUTED = [
+    "SELECT CASE WHEN rooms > 3 THEN tariff END AS k, avg(kwh) AS a FROM meters GROUP BY k",
+    "SELECT area / 3 AS k, rooms, avg(kwh) AS a FROM meters GROUP BY k, rooms",
+    "SELECT floor(area / 7) AS k, avg(kwh) AS a FROM meters GROUP BY k ORDER BY a DESC LIMIT 3",
+    "SELECT date_trunc('week', day) AS k, avg(kwh) AS a FROM meters GROUP BY k",
+    "SELECT rooms, day, avg(kwh) AS a, avg(peak) AS b FROM meters GROUP BY day, rooms ORDER BY b, day DESC",
+    "SELECT h.people, count(*) AS n, avg(kwh) AS a FROM meters JOIN homes h USING (household) GROUP BY h.people",
+    "SELECT avg(kwh) AS a FROM meters GROUP BY rooms",
+    "SELECT day, avg(kwh) FILTER (WHERE day < '2013-02-01') AS a, sum(rooms) AS r FROM meters GROUP BY day",
+]
+QUESTIONS = [*ANSWERED, *(text.format(key) for text in BY_KEYS for key in KEYS), *COMPUTED]
+TOWNS = {"plain": "", "owner": "", "divided": 'account_by = ["rooms"]\n'}
+WIDE = {"plain": 1000.0, "owner": 1e6, "divided": 1000.0}
+
+
+def digest(content: object) -> str:
+    """Give a digest of anything that has one way to be written."""
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
+
+
+def opened(folder: Path, town: str):
+    """Open a town of a kind: without owners, with them, or with accounts by rooms."""
+    write_town(folder, owner=town == "owner")
+    file = folder / "errorfloor.toml"
+    file.write_text(file.read_text().replace('version = "1"\n', f'version = "1"\n{TOWNS[town]}', 1))
+    return open_town(folder)
+
+
+def aspects(database, text: str, max_error: float) -> dict[str, str]:
+    """Ask, and give the digest of each aspect."""
+    answer = database.ask(text, max_error=max_error)
+    prepared = answer.prepared
+    bounds, groups = prepared.bounds, [repr(group) for group in prepared.bounds.groups]
+    order = sorted(range(len(groups)), key=groups.__getitem__)
+    values = values_before_noise(prepared, database._engine)
+    return {
+        "values": digest([[_hex(one.high[order]), _hex(one.low[order])] for one in values]),
+        "bounds": digest([_bounds(bounds, one, order) for one in bounds.outputs]),
+        "charges": digest([_charges(one.charges) for one in prepared.outputs]),
+        "stated": digest(sorted(map(_without_answer, answer.cells()))),
+        "answer": digest([answer.table.schema.names, answer.table.to_pylist()]),
+    }
+
+
+def _charges(charges) -> list[object]:
+    return sorted((str(account), charge.information.hex()) for account, charge in charges.items())
+
+
+def _bounds(bounds, one, order: list[int]) -> list[object]:
+    kinds = order
+    slopes = [(name, [sorted(_hex(slopes[kind])) for kind in kinds]) for name, slopes in sorted(one.slopes.items())]
+    arrays = [_hex(array[kinds]) for array in (one.owner, one.error, one.low, one.high, one.defined)]
+    return [slopes, arrays]
+
+
+def _without_answer(cell: dict) -> str:
+    noisy = ("answer", "certain_interval", "centred")
+    kept = {name: {k: v for k, v in o.items() if k not in noisy} for name, o in cell["outputs"].items()}
+    return repr([cell["keys"], kept])
+
+
+def _hex(numbers) -> list[str]:
+    return [number.hex() for number in np.asarray(numbers, dtype=float).tolist()]
+
+
+def record() -> dict[str, dict[str, dict[str, str]]]:
+    """Ask all questions of all towns."""
+    found = {}
+    for town in TOWNS:
+        with tempfile.TemporaryDirectory() as folder, opened(Path(folder) / "town", town) as database:
+            found[town] = {text: aspects(database, text, WIDE[town]) for text in QUESTIONS}
+    return found
+
+
+if __name__ == "__main__":
+    KEPT.write_text(json.dumps(record(), indent=1) + "\n")
