@@ -18,7 +18,8 @@ from benchmarks.page import TARGET, page
 from benchmarks.report import Report
 
 SECTIONS = (
-    *("draws", "peers", "library", "slopes", "attacks", "release", "questions", "peers_questions", "server", "ledger"),
+    *("draws", "peers", "library", "slopes", "attacks", "release", "questions", "cells"),
+    *("peers_questions", "server", "ledger"),
     *("policies", "counts", "trajectories", "designs", "elements", "searched", "twins"),
 )
 

@@ -1,11 +1,10 @@
 """Cost of a question about a private table, against the bare query on the same snapshot.
 
-Large tables, where reading dominates; a small one, where everything else does; growth with the number of groups and
-with the length of the ledger. Set BENCH_ROWS=100000000 for a large table of that size.
+Large tables, where reading dominates; a small one, where everything else does; growth with the length of the ledger.
+Set BENCH_ROWS=100000000 for a large table of that size.
 """
 
 import itertools
-import math
 import os
 import shutil
 import tempfile
@@ -39,21 +38,25 @@ class Bench:
     Every question asks for another error, so that it is charged anew.
     """
 
-    def __init__(self, folder: Path, rows: int, groups: Sequence[int] = (100,)) -> None:
+    def __init__(self, folder: Path, rows: int, groups: Sequence[int] = (100,), *, owners: int = 0) -> None:
         self.folder, self.rows, self.source = folder, rows, folder / "readings.parquet"
         keys = {f"key_{n}": f"(range % {n})::INT AS key_{n}" for n in groups}
+        if owners:
+            keys["who"] = f"(range // {rows // owners})::INT AS who"
         duckdb.sql("SET enable_progress_bar = false")
         duckdb.sql(
             f"COPY (SELECT range AS id, {', '.join(keys.values())}, round(50 * random(), 3) AS kwh "
             f"FROM range({rows})) TO '{self.source}' (FORMAT parquet)"
         )
-        declared = {
+        declared: dict[str, Any] = {
             "source": self.source.name,
             "version": "1",
             "row_key": ["id"],
             "public": {"id": "whole"} | dict.fromkeys(keys, "whole"),
             "private": {"kwh": {"range": [0, 50], "resolution": 0.001, "floor": 0.5, "unit": "kWh"}},
         }
+        if owners:
+            declared["owner"] = {"column": "who", "floor": 0.01}
         self.catalogue = Catalogue.model_validate({"tables": {"readings": declared}, "folder": folder})
         self.keys = KeyRing.create(folder / "keys.json")
         self._errors = (1 + place * 1e-6 for place in itertools.count())
@@ -94,6 +97,8 @@ class Bench:
         key, scale = f"key_{groups}", 10 * next(self._errors)
         sql = f"SELECT {key}, {first}(kwh) AS one, {second}(kwh) AS two FROM readings GROUP BY {key}"
         wide = {"sum": 1000.0, "avg": 1.0, "var_samp": 100.0}
+        if self.catalogue.tables["readings"].owner is not None:
+            scale *= 10_000
         return {"sql": sql, "max_error": {"one": wide[first] * scale, "two": wide[second] * scale}}
 
 
@@ -136,23 +141,6 @@ def sync(file: Path) -> None:
         os.fsync(opened.fileno())
 
 
-def by_groups(report: Report, folder: Path) -> None:
-    sizes = (100, 1000, 10_000)
-    bench = Bench(folder, 100_000, sizes)
-    bench.register()
-    actions: dict[str, Callable[[], object]] = {}
-    with bench.open(MemoryLedger()) as database:
-        for n in sizes:
-            actions[f"{BARE}, {n:,} groups"] = bench.bare(n)
-            actions[f"price, {n:,} groups"] = lambda n=n: bench.cold(database).price(**bench.question(n))
-            actions[f"ask, {n:,} groups"] = lambda n=n: bench.cold(database).ask(**bench.question(n))
-        times = side_by_side(actions, 5)
-    report.ratios("100,000 rows, public facts asked each time", times, f"{BARE}, 100 groups", unit="ms")
-    for verb in ("price", "ask"):
-        before, after = (times[f"{verb}, {n:,} groups"] for n in sizes[1:])
-        report.note(f"{verb} grows as groups^{math.log10(after / before):.2f} from {sizes[1]:,} to {sizes[2]:,} groups")
-
-
 def by_history(report: Report, folder: Path) -> None:
     sizes = (10, 1000, 100_000)
     bench = Bench(folder, 1000)
@@ -184,6 +172,6 @@ def fill(ledger: Ledger, database: Database, bench: Bench, size: int) -> None:
 
 
 def main(report: Report) -> None:
-    for measure in (large, small, by_groups, by_history):
+    for measure in (large, small, by_history):
         with tempfile.TemporaryDirectory() as folder:
             measure(report, Path(folder))

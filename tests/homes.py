@@ -169,10 +169,11 @@ class Town:
         table = self.engine.query(scan(question, self.snapshots, wanted, layout, self.engine.dialect))
         answer = {}
         for line in table.to_pylist():
-            sums = {w: None if line[f"s{j}"] is None else int(line[f"s{j}"]) - RAISED for j, w in enumerate(wanted)}
+            sums = {w: exact_integer(line[f"s{j}"]) for j, w in enumerate(wanted)}
             group = self.group(question, line, layout)
             assert group not in answer
             answer[group] = {output.name: exact_value(output.formula, sums, layout) for output in question.outputs}
+        assert list(answer) == sorted(answer, key=lambda group: list(map(canonical, group)))
         return answer
 
     def group(self, question, line, layout):
@@ -207,7 +208,19 @@ def value_of(raw, scalar_or_column, layout):
     polynomial = Polynomial.atom(scalar_or_column) if isinstance(scalar_or_column, TableColumn) else scalar_or_column
     if raw is None or scalar_or_column_type(scalar_or_column) != "number":
         return raw
-    return Fraction(int(raw), denominator(polynomial, layout))
+    return Fraction(exact_integer(raw), denominator(polynomial, layout))
+
+
+def canonical(value):
+    """Rank a key: NULL first, texts by their bytes."""
+    return value is not None, 0 if value is None else value.encode() if isinstance(value, str) else value
+
+
+def exact_integer(raw):
+    """Give a whole number as an engine wrote it: as such, or raised and as text."""
+    if raw is None:
+        return None
+    return int(raw) - RAISED if isinstance(raw, str) else int(raw)
 
 
 def scalar_or_column_type(value):

@@ -72,7 +72,7 @@ def _charges(charges) -> list[object]:
 
 
 def _bounds(bounds, one, order: list[int]) -> list[object]:
-    kinds = order
+    kinds = bounds.kind[order]
     slopes = [(name, [sorted(_hex(slopes[kind])) for kind in kinds]) for name, slopes in sorted(one.slopes.items())]
     arrays = [_hex(array[kinds]) for array in (one.owner, one.error, one.low, one.high, one.defined)]
     return [slopes, arrays]

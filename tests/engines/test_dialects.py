@@ -10,6 +10,7 @@ import pytest
 from errorfloor.engines import open_engine
 from errorfloor.engines.dialects import DuckDBDialect, PostgreSQLDialect, SparkDialect
 from errorfloor.errors import RefusedError
+from errorfloor.sql.fixed_width import whole
 from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR
 from plan_values import FUNCTIONS, date_part, smoothstep, truncated
 
@@ -222,6 +223,19 @@ def test_whole_numbers_are_exact_up_to_the_limit(engine):
         with pytest.raises(RefusedError) as caught:
             refused()
         assert caught.value.fields["reason"] == "too-large"
+
+
+def test_exact_numbers_have_one_size_whatever_they_are(engine):
+    dialect = engine.dialect
+    for edge in (2**63 - 1, 2**63, 10**37):
+        numbers = [edge, -edge, 0, 1]
+        asked = [dialect.exact(dialect.whole(dialect.integer(number), edge), edge) for number in numbers]
+        table = engine.query("SELECT " + ", ".join(f"{sql} AS c{j}" for j, sql in enumerate(asked)))
+        assert [int(whole(column)[0].as_py()) for column in table.columns] == numbers
+        assert len({column.type for column in table.columns}) == 1
+        assert len({len(value) for column in table.columns if isinstance(value := column[0].as_py(), str)}) <= 1
+    nothing = dialect.exact(f"CAST(NULL AS {dialect.integer_type(10**37)})", 10**37)
+    assert whole(engine.query(f"SELECT {nothing} AS c").column("c")).to_pylist() == [None]
 
 
 def test_sums_are_exact_up_to_the_limit(engine):

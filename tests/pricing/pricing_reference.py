@@ -13,11 +13,13 @@ from typing import Any
 
 import mpmath
 import numpy as np
+import pyarrow as pa
 from mpmath.libmp import from_rational
 
 from errorfloor.identity import encode
 from errorfloor.pricing.bounding import Bounds, bounds_from_facts
 from errorfloor.pricing.facts import Fact, Facts, Request, requested
+from errorfloor.pricing.keys import KeyColumn, Keys
 from errorfloor.pricing.owners import OwnerCounts
 from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, Layout
 from errorfloor.sql.plan import (
@@ -110,7 +112,7 @@ class World:
         parts = sorted({(groups.index((row.place,)), cells.index((row.region,))) for row in kept})
         members = [[row for row in kept if (row.place, row.region) == (groups[g][0], cells[c][0])] for g, c in parts]
         return Facts(
-            groups=groups,
+            groups=Keys((KeyColumn(pa.array([place for (place,) in groups], pa.string())),), len(groups)),
             cells=cells,
             group=np.array([g for g, _ in parts], dtype=np.int64),
             cell=np.array([c for _, c in parts], dtype=np.int64),
@@ -139,10 +141,10 @@ def _fact(request: Request, members: Sequence[Sequence[Row]]) -> Fact:
     whole = [[int(value * unit) for value in part] for part in values]
     return Fact(
         count=np.array([len(part) for part in whole], dtype=np.int64),
-        low=[min(part, default=0) for part in whole],
-        high=[max(part, default=0) for part in whole],
-        above=[sum(value for value in part if value > 0) for part in whole],
-        below=[sum(value for value in part if value < 0) for part in whole],
+        low=np.array([min(part, default=0) for part in whole], dtype=object),
+        high=np.array([max(part, default=0) for part in whole], dtype=object),
+        above=np.array([sum(value for value in part if value > 0) for part in whole], dtype=object),
+        below=np.array([sum(value for value in part if value < 0) for part in whole], dtype=object),
         denominator=unit,
     )
 

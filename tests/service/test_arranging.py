@@ -2,9 +2,9 @@
 
 import datetime
 from decimal import Decimal
-from fractions import Fraction
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,12 +14,21 @@ from errorfloor.sql.question import Ordering
 
 KINDS = {
     "whole": st.integers(-3, 3),
-    "huge": st.sampled_from([2**70, -(2**70), 0, 1]),
+    "huge": st.sampled_from([Decimal(2**70), Decimal(-(2**70)), Decimal(0), Decimal(1)]),
     "text": st.sampled_from(["", "a", "Z", "é", "\U0001f600", "\uffff"]),
     "date": st.dates(datetime.date(2026, 1, 1), datetime.date(2026, 1, 4)),
-    "decimal": st.sampled_from([Decimal("0.5"), Decimal("-12.25"), Decimal(3)]),
-    "fraction": st.sampled_from([Fraction(1, 3), Fraction(2, 3), Fraction(-5)]),
+    "moment": st.datetimes(datetime.datetime(2026, 1, 1), datetime.datetime(2026, 1, 4)),
+    "fraction": st.sampled_from([1 / 3, 2 / 3, -5.0]),
     "truth": st.booleans(),
+}
+TYPES = {
+    "whole": pa.int64(),
+    "huge": pa.decimal128(38, 0),
+    "text": pa.string(),
+    "date": pa.date32(),
+    "moment": pa.timestamp("us"),
+    "fraction": pa.float64(),
+    "truth": pa.bool_(),
 }
 
 
@@ -48,4 +57,6 @@ def test_order_is_that_of_python(kind, data):
         limit=limit,
     )
     columns = {"k": [one[0] for one in keys], "n": [one[1] for one in keys], "m": numbers}
-    assert arranged(question, keys, {"m": numbers}) == by_hand(columns, [*order, ("n", False), ("k", False)], limit)
+    arrays = {"k": pa.array(columns["k"], TYPES[kind]), "n": pa.array(columns["n"], pa.int64())}
+    found = arranged(question, arrays, {"m": pa.array(numbers, pa.float64())})
+    assert tuple(found.tolist()) == by_hand(columns, [*order, ("n", False), ("k", False)], limit)

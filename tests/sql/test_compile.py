@@ -57,9 +57,6 @@ NAMES = {"id": "p0", "tariff": "p1", "day": "p2", "rooms": "p3", "empty": "p4", 
 METERS = Snapshot("meters", "1", TABLE, '"m"', 10**7, NAMES, {"id": (0, 10**7), "rooms": (-2, 9)})
 
 
-RAISED_SQL = "CAST(50000000000000000000000000000000000000 AS HUGEINT)"  # sums leave as texts of one length
-
-
 def question(*formulas, keys=(), where=ALWAYS):
     return Question(
         "meters",
@@ -84,11 +81,12 @@ def test_mean_and_variance_of_groups_cost_three_plain_sums():
         Quotient(Sum(kwh, ALWAYS), Count(ALWAYS)), Covariance(kwh, kwh, ALWAYS, sample=True), keys=[TARIFF]
     )
     assert compiled(asked, DuckDBDialect()) == (
-        f"SELECT t0.p1 AS k0, CAST(sum(t0.x0) + {RAISED_SQL} AS VARCHAR) AS s0, "
-        f"CAST(count(*) + {RAISED_SQL} AS VARCHAR) AS s1, "
-        f"CAST(sum(CAST(t0.x0 AS BIGINT) * CAST(t0.x0 AS BIGINT)) + {RAISED_SQL} AS VARCHAR) AS s2\n"
+        "SELECT *\n"
+        "FROM (SELECT t0.p1 AS k0, CAST(sum(t0.x0) AS BIGINT) AS s0, CAST(count(*) AS BIGINT) AS s1, "
+        "CAST(sum(CAST(t0.x0 AS BIGINT) * CAST(t0.x0 AS BIGINT)) AS BIGINT) AS s2\n"
         'FROM "m" AS t0\n'
-        "GROUP BY t0.p1"
+        "GROUP BY t0.p1) AS grouped\n"
+        "ORDER BY k0 NULLS FIRST"
     )
 
 
@@ -218,6 +216,6 @@ def test_stored_layout_bounds_follow_from_declarations_and_extents():
 
 def test_counting_where_nothing_is_asked_needs_no_sum():
     assert compiled(question(Count(ALWAYS)), DuckDBDialect()) == (
-        f'SELECT CAST(count(*) + {RAISED_SQL} AS VARCHAR) AS s0\nFROM "m" AS t0'
+        'SELECT CAST(count(*) AS BIGINT) AS s0\nFROM "m" AS t0'
     )
     assert needed(Count(ALWAYS)) == [(ONE, ALWAYS)]

@@ -50,6 +50,7 @@ from homes import (
     SOLAR,
     TOWN,
     area,
+    exact_integer,
     kwh,
     of,
     peak,
@@ -274,7 +275,7 @@ def test_facts_are_those_of_the_public_columns(town):
                 assert found == [None] * 4
                 continue
             above, below = sum(max(value, 0) for value in values), sum(min(value, 0) for value in values)
-            assert [Fraction(int(text), unit) for text in found] == [min(values), max(values), above, below]
+            assert [Fraction(exact_integer(value), unit) for value in found] == [min(values), max(values), above, below]
 
 
 @pytest.mark.parametrize("owner", [TOWN, ROOMS, AREA], ids=["text", "whole number", "number"])

@@ -15,6 +15,8 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.random.sticky import BlockCipher
 
+MASKS = np.array([2 ** (8 * there) - 1 for there in range(9)], dtype="<u8")  # of a word's first bytes
+
 
 def row_tags(derived: bytes, columns: Sequence[Array]) -> Array:
     """Give an (n, 2) array of tags from arrays of words, each of shape (n,) or (n, 2).
@@ -64,8 +66,11 @@ def text_words(derived: bytes, content: Array, offsets: Array) -> Array:
 
 def _window(content: Array, starts: Array, lengths: Array, offset: int) -> Array:
     """Give sixteen bytes of each text from ``offset`` on, zeros where it has none, as two words."""
-    place = offset + np.arange(16)
-    inside = (place >= 0) & (place < lengths[:, None])
-    index = np.where(inside, starts[:, None] + place, 0)
-    taken = np.where(inside, content[index] if content.size else 0, 0).astype(np.uint8)
-    return np.ascontiguousarray(taken).view("<u8").copy()
+    padded = np.concatenate([content, np.zeros(8, dtype=np.uint8)])
+    everywhere = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))  # the word at each byte
+    message = np.zeros((len(starts), 2), dtype="<u8")
+    for half, place in enumerate((offset, offset + 8)):
+        if place >= 0:
+            there = np.clip(lengths - place, 0, 8)
+            message[:, half] = everywhere[np.minimum(starts + place, len(content))] & MASKS[there]
+    return message

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -15,9 +14,10 @@ from errorfloor.engines.allotment import allotment
 from errorfloor.errors import InputError
 from errorfloor.identity import Part
 from errorfloor.pricing.facts import Facts, aggregates, polynomials, requested
-from errorfloor.pricing.fetch import FactsCache, fetch, keys_of
+from errorfloor.pricing.fetch import FactsCache, fetch
 from errorfloor.pricing.formulas import final_error, formula_bound
 from errorfloor.pricing.interval import Enclosure, quiet, up
+from errorfloor.pricing.keys import Keys
 from errorfloor.pricing.owners import OwnerCounts, owner_counts
 from errorfloor.pricing.refusals import no_number
 from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
@@ -50,6 +50,10 @@ class RowSlopes:
         first, last = np.searchsorted(self.group, [group, group + 1])
         return self.values[first:last] if last > first else np.zeros(1)
 
+    def by_group(self, groups: int) -> Array:
+        """Give the largest of each group's parts, 0 if it has none."""
+        return _largest(self.values, self.group, groups)
+
     @property
     def dense(self) -> Array:
         """All of them as an array of groups × cells, 0 where a cell has no row of the group."""
@@ -62,8 +66,8 @@ class RowSlopes:
 class OutputBounds:
     """What holds for one output, whatever the private values are within their declared ranges.
 
-    By group: ``low`` and ``high`` enclose its value; ``error`` bounds |computed − exact|, never 0; ``owner`` is how
-    far one row can move it when all its private entries change; ``defined`` is False where the answer is NULL by
+    By kind of group: ``low`` and ``high`` enclose its value; ``error`` bounds |computed − exact|, never 0; ``owner`` is
+    how far one row can move it when all its private entries change; ``defined`` is False where the answer is NULL by
     public facts. ``slopes`` holds sup|∂f/∂x| of one entry for each private column that occurs.
 
     >>> example().outputs[0].high
@@ -82,25 +86,23 @@ class OutputBounds:
 class Bounds:
     """Bounds of all outputs of a question; groups and cells in canonical order.
 
-    Part i of the rows, those of one group in one cell of accounts, is group ``group[i]`` and cell ``cell[i]``.
+    Groups that public facts do not tell apart have equal bounds: they are of one kind, and there is one bound for each
+    kind. Group j is of the kind ``kind[j]``; part i of the rows, those of one kind in one cell of accounts, is kind
+    ``group[i]`` and cell ``cell[i]``.
 
     >>> example().outputs[0].error > 0
     array([ True])
     """
 
     table: str
-    groups: Sequence[tuple[Part, ...]]
+    groups: Keys
     cells: Sequence[tuple[Part, ...]]
     group: Array
     cell: Array
+    kind: Array
     layout: Layout
     outputs: tuple[OutputBounds, ...]
     owners: OwnerCounts | None = field(default=None)
-
-    @staticmethod
-    def keys_of(result: Any, question: Question, layout: Layout) -> list[tuple[Part, ...]]:
-        """Give the group of each row of a scan's result."""
-        return keys_of(result, question, layout)
 
 
 def bounds(
@@ -149,8 +151,9 @@ def bounds(
         public = table.public[table.owner.column]
         owner = _column(public.type, table.owner.column, public.step)
         layout = _with_columns(stored, [owner], snapshots[0])
-        owners = owner_counts(question, owner, facts.groups, snapshots, engine, layout, cache)
-    return bounds_from_facts(question, facts, ranges, stored, owners)
+        owners = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache)
+    kinds, kind = facts.kinds
+    return replace(bounds_from_facts(question, kinds, ranges, stored, owners), groups=facts.groups, kind=kind)
 
 
 def bounds_from_facts(
@@ -170,6 +173,7 @@ def bounds_from_facts(
         cells=facts.cells,
         group=facts.group,
         cell=facts.cell,
+        kind=np.arange(len(facts.groups)),
         layout=scene.layout,
         outputs=tuple(_output(output, scene) for output in question.outputs),
         owners=owners,
@@ -235,7 +239,7 @@ def example() -> Bounds:
     half = RowSlopes(np.array([0.5]), group, group, (1, 1))
     ends = np.array([0.0]), np.array([50.0])
     output = OutputBounds({"kwh": half}, np.array([25.0]), np.array([1e-14]), *ends, np.array([True]))
-    return Bounds("meters", [()], [()], group, group, Layout({}, {}, rows=2), (output,))
+    return Bounds("meters", Keys((), 1), [()], group, group, group, Layout({}, {}, rows=2), (output,))
 
 
 @quiet
@@ -292,7 +296,7 @@ def _moved_by_owner(count: Array, moved: Array, error: Array) -> Array:
 def _owner_charge(bounds: Bounds, bound: OutputBounds, information: float) -> float:
     counts = bounds.owners
     assert counts is not None
-    group = counts.group
+    group = bounds.kind[counts.group]
     moved = _moved_by_owner(counts.count, bound.owner[group], bound.error[group])
     squares = np.where(bound.defined[group], moved**2, 0.0)
     each = np.bincount(counts.owner, weights=squares, minlength=counts.owners)

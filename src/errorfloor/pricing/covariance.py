@@ -3,12 +3,12 @@
 The rules are derived in ``covariance.proof.md``.
 """
 
-from fractions import Fraction
+import math
 
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.pricing.facts import form_of
+from errorfloor.pricing.facts import form_of, integer_intervals
 from errorfloor.pricing.functions import FUNCTIONS
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, quiet, up
 from errorfloor.pricing.rows import PricedRows
@@ -104,10 +104,18 @@ def _deviation(polynomial: Polynomial, where: Condition, scene: Scene, hull: Enc
 
 def _public_covariance(first: Polynomial, second: Polynomial, where: Condition, scene: Scene) -> Enclosure:
     """Give (n Σgh − Σg Σh)/n² from exact sums."""
-    one, two, both = (exact_total(polynomial, where, scene) for polynomial in (first, second, first * second))
-    counts = scene.facts.by_group(scene.facts.count(where))
-    exact = []
-    for n, g, h, gh in zip(counts, one[0], two[0], both[0], strict=True):
-        total = n * Fraction(gh, both[1]) - Fraction(g, one[1]) * Fraction(h, two[1])
-        exact.append(total / n**2 if n else Fraction(0))
-    return Enclosure.around(exact)
+    (g, one), (h, two), (gh, both) = (
+        exact_total(polynomial, where, scene) for polynomial in (first, second, first * second)
+    )
+    n = scene.facts.by_group(scene.facts.count(where))
+    unit = math.lcm(both, one * two)
+    most = _most(n) * _most(gh) * (unit // both) + _most(g) * _most(h) * (unit // (one * two))
+    kind = np.int64 if most < 2**63 else object
+    n, g, h, gh = (integers.astype(kind) for integers in (n, g, h, gh))
+    spread = integer_intervals(n * gh * (unit // both) - g * h * (unit // (one * two)), unit)
+    count = integer_intervals(n, 1)
+    return (spread / (count * count)).where(count.low > 0, ZERO)
+
+
+def _most(integers: Array) -> int:
+    return max(map(abs, (int(integers.max(initial=0)), int(integers.min(initial=0)))))

@@ -12,10 +12,14 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from errorfloor.checks import Array
 from errorfloor.identity import Part
 from errorfloor.pricing.interval import EXACT_INTEGER, ZERO, Enclosure, quiet
+from errorfloor.pricing.keys import Keys
+from errorfloor.pricing.kinds import kinds_of
+from errorfloor.sql import fixed_width
 from errorfloor.sql.plan import (
     Aggregate,
     Apply,
@@ -167,15 +171,26 @@ class Fact:
     """What is known of a public polynomial on the rows of each part for which a condition holds.
 
     ``count`` rows; ``low`` and ``high`` its least and greatest value (0 where there is no row), ``above`` and ``below``
-    the sums of its positive and of its negative values; integers in units of 1/``denominator``.
+    the sums of its positive and of its negative values; integers in units of 1/``denominator``, of 64 bits, or Python's
+    where bounds do not keep them to that.
     """
 
     count: Array
-    low: Sequence[int]
-    high: Sequence[int]
-    above: Sequence[int]
-    below: Sequence[int]
+    low: Array
+    high: Array
+    above: Array
+    below: Array
     denominator: int
+
+    @property
+    def columns(self) -> tuple[Array, ...]:
+        """All of it, one array for each number of a part."""
+        return self.count, self.low, self.high, self.above, self.below
+
+    def taken(self, places: Array) -> "Fact":
+        """Give the facts about some of the parts."""
+        count, low, high, above, below = (array[places] for array in self.columns)
+        return Fact(count, low, high, above, below, self.denominator)
 
     @cached_property
     def range(self) -> Enclosure:
@@ -202,7 +217,7 @@ class Facts:
     ``cell[i]``, sorted by group and then by cell.
     """
 
-    groups: Sequence[tuple[Part, ...]]
+    groups: Keys
     cells: Sequence[tuple[Part, ...]]
     group: Array
     cell: Array
@@ -217,34 +232,68 @@ class Facts:
         """Give the number of rows of each part for which a condition holds."""
         return self.known[EVERY_ROW, where].count
 
-    def by_group(self, integers: Sequence[int] | Array) -> list[int]:
+    @cached_property
+    def kinds(self) -> tuple["Facts", Array]:
+        """One group of each kind, and the kind of every group: public facts do not tell groups of a kind apart.
+
+        What is bounded for one of them holds for all. Where groups have several parts, each is of a kind of its own.
+        """
+        columns = [self.cell, self.rows, *(column for fact in self.known.values() for column in fact.columns)]
+        found = kinds_of(columns) if len(self.group) == len(self.groups) else None
+        if found is None:
+            return self, np.arange(len(self.groups))
+        kind, first = found
+        known = {request: fact.taken(first) for request, fact in self.known.items()}
+        groups = self.groups.taken(first)
+        few = Facts(groups, self.cells, np.arange(len(first)), self.cell[first], self.rows[first], known)
+        return few, kind
+
+    def by_group(self, integers: Array) -> Array:
         """Add the integers of each group's parts, exactly."""
-        totals = [0] * len(self.groups)
-        for group, value in zip(self.group.tolist(), _plain(integers), strict=True):
-            totals[group] += value
+        if len(self.group) == len(self.groups):
+            return integers
+        totals = np.zeros(len(self.groups), dtype=integers.dtype)
+        np.add.at(totals, self.group, integers)
         return totals
 
 
+def whole_numbers(column: Any) -> Array:
+    """Give exact integers of an engine, 0 for NULL: of 64 bits, or Python's where their bound is larger.
+
+    >>> whole_numbers(pa.chunked_array([[3, None]])).tolist()
+    [3, 0]
+    """
+    array = fixed_width.whole(column).fill_null(0)
+    if pa.types.is_integer(array.type):
+        return fixed_width.integers(array)
+    return np.array([int(value) for value in array.to_pylist()], dtype=object)
+
+
+def multiplied(integers: Array, factor: int) -> Array:
+    """Give exact multiples of integers that are not negative.
+
+    >>> multiplied(np.array([3, 1]), 10**20).tolist()
+    [300000000000000000000, 100000000000000000000]
+    """
+    most = int(integers.max(initial=1)) * abs(factor)
+    return integers.astype(np.int64 if most < 2**63 else object) * factor
+
+
 @quiet
-def integer_intervals(integers: Sequence[int], denominator: int) -> Enclosure:
+def integer_intervals(integers: Array, denominator: int) -> Enclosure:
     """Enclose integers over a denominator in doubles.
 
-    >>> around = integer_intervals([1, 3], 3)
+    >>> around = integer_intervals(np.array([1, 3]), 3)
     >>> bool(around.low[0] < 1 / 3 < around.high[0])
     True
     """
-    nearest = np.array(integers, dtype=float)
+    nearest = integers.astype(float)
     exact = np.abs(nearest) < EXACT_INTEGER
     around = Enclosure(
         np.where(exact, nearest, np.nextafter(nearest, -np.inf)),
         np.where(exact, nearest, np.nextafter(nearest, np.inf)),
     )
     return around if denominator == 1 else around / Enclosure.exact(denominator)
-
-
-def _plain(integers: Sequence[int] | Array) -> list[int]:
-    values: Any = integers.tolist() if isinstance(integers, np.ndarray) else integers
-    return list(values)
 
 
 def requested(question: Question) -> tuple[Request, ...]:

@@ -1,100 +1,54 @@
-"""Ask an engine for public facts, read its keys as labels hold them, and remember both."""
+"""Ask an engine for public facts, and remember them."""
 
-import decimal
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.engines.allotment import allotment
 from errorfloor.errors import RefusedError
 from errorfloor.identity import Part, encode
-from errorfloor.pricing.facts import Fact, Facts, Request
+from errorfloor.pricing.facts import Fact, Facts, Request, multiplied, whole_numbers
+from errorfloor.pricing.keys import Keys
 from errorfloor.sql import compile as compiled
-from errorfloor.sql.compile import denominator
-from errorfloor.sql.layout import Layout
-from errorfloor.sql.plan import Scalar, TableColumn
+from errorfloor.sql.layout import Layout, denominator
+from errorfloor.sql.plan import TableColumn
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import Question
 from errorfloor.vault import Snapshot
 
-DIGITS = 60  # integers of an engine have at most 38: two different keys stay different
 MOST_PARTS = 2_000_000
 OVERHEAD = 200  # what keeping anything costs besides its numbers, in numbers
 COLUMNS = ("low", "high", "above", "below")
 
 
-def keys_of(result: Any, question: Question, layout: Layout) -> list[tuple[Part, ...]]:
-    """Give the group of each row of a result, an Arrow table with columns k0, k1 and so on.
-
-    Whole numbers are ``int``; other numbers are ``Decimal``, exact where they have a decimal form.
-    """
-    return _tuples(result, [(f"k{j}", key.value) for j, key in enumerate(question.keys)], layout)
-
-
-def canonical_groups(result: Any, question: Question, layout: Layout) -> tuple[list[tuple[Part, ...]], Array]:
-    """Give the different groups of a result in canonical order, and for each row the number of its group."""
-    return _canonical(result, [(f"k{j}", key.value) for j, key in enumerate(question.keys)], layout)
-
-
 def canonical_cells(
     result: Any, columns: Sequence[TableColumn], layout: Layout
 ) -> tuple[list[tuple[Part, ...]], Array]:
-    """Give the different cells of accounts of a result, from columns a0, a1 and so on, and the number of each row's."""
-    scalars = [Polynomial.atom(column) if column.type == "number" else column for column in columns]
-    return _canonical(result, [(f"a{j}", scalar) for j, scalar in enumerate(scalars)], layout)
+    """Give the different cells of accounts of a result, from columns a0, a1 and so on, and the number of each row's.
 
-
-def _canonical(
-    result: Any, wanted: Sequence[tuple[str, Scalar]], layout: Layout
-) -> tuple[list[tuple[Part, ...]], Array]:
-    """Sort the different tuples of some columns by their encoding; nothing runs row by row."""
+    Each has accounts of its own in the ledger; they are in the order of their encoding.
+    """
     codes = np.zeros(result.num_rows, dtype=np.int64)
-    for name, _ in wanted:
-        column = result.column(name).combine_chunks().dictionary_encode(null_encoding="encode")
+    for j in range(len(columns)):
+        column = result.column(f"a{j}").combine_chunks().dictionary_encode(null_encoding="encode")
         index = column.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         codes = np.unique(codes * max(len(column.dictionary), 1) + index, return_inverse=True)[1]
     _, first, number = np.unique(codes, return_index=True, return_inverse=True)
-    values = _tuples(result.take(first), wanted, layout)
+    named = result.take(first).select([f"a{j}" for j in range(len(columns))])
+    scalars = [Polynomial.atom(column) if column.type == "number" else column for column in columns]
+    values = list(Keys.of(named.rename_columns([f"k{j}" for j in range(len(columns))]), scalars, layout))
     encoded = [encode(value) for value in values]
     order = sorted(range(len(values)), key=encoded.__getitem__)
     place = np.empty(len(values), dtype=np.int64)
     place[order] = np.arange(len(values))
     return [values[i] for i in order], place[number]
-
-
-def _tuples(result: Any, wanted: Sequence[tuple[str, Scalar]], layout: Layout) -> list[tuple[Part, ...]]:
-    if not wanted:
-        return [()] * result.num_rows
-    return list(zip(*(_values(result.column(name), scalar, layout) for name, scalar in wanted), strict=True))
-
-
-def _values(column: Any, scalar: Scalar, layout: Layout) -> list[Part]:
-    values: list[Part] = column.to_pylist()
-    if not isinstance(scalar, Polynomial):
-        return values
-    unit = denominator(scalar, layout)
-    return [None if value is None else _number(int(str(value)), unit) for value in values]
-
-
-def _number(integer: int, unit: int) -> int | Decimal:
-    """Give integer/unit; the type follows from the unit alone.
-
-    >>> _number(6, 1), _number(6, 4), _number(8, 4)
-    (6, Decimal('1.5'), Decimal('2'))
-    """
-    if unit == 1:
-        return integer
-    value = Fraction(integer, unit)
-    context = decimal.Context(prec=DIGITS)
-    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 @dataclass
@@ -199,45 +153,35 @@ def read_facts(
             f"allowed: group by fewer columns",
             reason="group",
         )
-    count = _integers(result.column("n"))
-    kept = np.flatnonzero(count > 0)
-    result, count = result.take(kept), count[kept]
-    groups, group = canonical_groups(result, question, layout)
-    cells, cell = canonical_cells(result, by, layout)
-    order = np.lexsort((cell, group))
-    known = {
-        request: _fact(result, j, order, request[0], compiled.denominator(request[0], layout))
-        for j, request in enumerate(requests)
-    }
+    if not question.keys:  # all rows are one group, which is there even if it has none
+        result = result.filter(pc.greater(result.column("n"), 0))
+    each = Keys.of(result, [key.value for key in question.keys], layout)
+    group = each.numbered()
+    if by:
+        cells, cell = canonical_cells(result, by, layout)
+        order = np.lexsort((cell, group))
+        result, group, cell = result.take(order), group[order], cell[order]
+    else:
+        cells, cell = [()], np.zeros(len(group), dtype=np.int64)
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    groups = each if len(first) == len(each) else each.taken(first)
     return Facts(
-        groups=groups if question.keys else [()],
-        cells=cells if by else [()],
-        group=group[order],
-        cell=cell[order],
-        rows=count[order],
-        known=known,
+        groups=groups if question.keys else Keys((), 1),
+        cells=cells,
+        group=group,
+        cell=cell,
+        rows=whole_numbers(result.column("n")),
+        known={request: _fact(result, j, request[0], layout) for j, request in enumerate(requests)},
     )
 
 
-def _fact(result: Any, j: int, order: Array, polynomial: Polynomial, denominator: int) -> Fact:
-    count = _integers(result.column(f"n_{j}"))[order]
+def _fact(result: Any, j: int, polynomial: Polynomial, layout: Layout) -> Fact:
+    count, unit = whole_numbers(result.column(f"n_{j}")), denominator(polynomial, layout)
     constant = polynomial.value
     if constant is None:
-        low, high, above, below = (_whole_numbers(result.column(f"{name}_{j}"), order) for name in COLUMNS)
-        return Fact(count, low, high, above, below, denominator)
-    value = int(constant * denominator)
-    here = [value if n else 0 for n in count.tolist()]
-    totals = [value * n for n in count.tolist()]
-    nothing = [0] * len(here)
+        low, high, above, below = (whole_numbers(result.column(f"{name}_{j}")) for name in COLUMNS)
+        return Fact(count, low, high, above, below, unit)
+    value = int(constant * unit)
+    here, totals, nothing = multiplied(count > 0, value), multiplied(count, value), np.zeros_like(count)
     above, below = (totals, nothing) if value > 0 else (nothing, totals)
-    return Fact(count, here, here, above, below, denominator)
-
-
-def _integers(column: Any) -> Array:
-    return np.array(column.to_pylist(), dtype=np.int64)
-
-
-def _whole_numbers(column: Any, order: Array) -> list[int]:
-    """Read integers from texts, 0 for NULL."""
-    texts = column.to_pylist()
-    return [int(texts[i] or 0) for i in order.tolist()]
+    return Fact(count, here, here, above, below, unit)

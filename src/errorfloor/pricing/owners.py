@@ -7,8 +7,10 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
-from errorfloor.identity import Part
-from errorfloor.pricing.fetch import FactsCache, canonical_groups, rows_of
+from errorfloor.errors import EngineError
+from errorfloor.pricing.facts import whole_numbers
+from errorfloor.pricing.fetch import FactsCache, rows_of
+from errorfloor.pricing.keys import Keys
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.layout import Layout
 from errorfloor.sql.plan import TableColumn
@@ -42,13 +44,13 @@ class OwnerCounts:
 def owner_counts(
     question: Question,
     owner: TableColumn,
-    groups: Sequence[tuple[Part, ...]],
+    groups: int,
     snapshots: Sequence[Snapshot],
     engine: Engine,
     layout: Layout,
     cache: FactsCache | None,
 ) -> OwnerCounts:
-    """Count the rows of each owner in each group, numbered as in ``groups``."""
+    """Count the rows of each owner in each of so many ``groups``, numbered in the order of their keys."""
     key = ("owners", *rows_of(question, snapshots), owner.canonical)
     found: OwnerCounts | None = cache.find(key) if cache is not None else None
     if found is None:
@@ -61,27 +63,30 @@ def owner_counts(
 def _fetched(
     question: Question,
     owner: TableColumn,
-    groups: Sequence[tuple[Part, ...]],
+    groups: int,
     snapshots: Sequence[Snapshot],
     engine: Engine,
     layout: Layout,
 ) -> OwnerCounts:
-    each = compiled.owners(question, snapshots, owner, engine.dialect, layout)
-    keys = "".join(f"k{j}, " for j in range(len(question.keys)))
+    each, scalars = (
+        compiled.owners(question, snapshots, owner, engine.dialect, layout),
+        [k.value for k in question.keys],
+    )
     if snapshots[0].rows > MOST_PAIRS and _pairs(each, engine) > MOST_PAIRS:
+        keys = "".join(f"k{j}, " for j in range(len(scalars)))
         grouped = f" GROUP BY {keys[:-2]}" if keys else ""
-        result = engine.query(f"SELECT {keys}max(n) AS n FROM ({each}) AS each_owner{grouped}")
+        most = f"SELECT {keys}max(n) AS n FROM ({each}) AS each_owner{grouped}"
+        result = engine.query(compiled.ordered(most, scalars, engine.dialect))
         numbers = np.zeros(result.num_rows, dtype=np.int32)
     else:
-        result = engine.query(each)
+        result = engine.query(compiled.ordered(each, scalars, engine.dialect))
         codes = result.column("o").combine_chunks().dictionary_encode(null_encoding="encode")
         numbers = codes.indices.to_numpy(zero_copy_only=False).astype(np.int32)
-    own, place = canonical_groups(result, question, layout)
-    number = {group: i for i, group in enumerate(groups)}
-    place = np.array([number[group] for group in own], dtype=np.int32)[place]
-    count = result.column("n").combine_chunks().to_numpy(zero_copy_only=False)
-    order = np.argsort(place, kind="stable")  # sums over an owner's groups then have one order on every engine
-    return OwnerCounts(place[order], numbers[order], count[order].astype(np.int64))
+    # rows come in the order of their groups, so that sums over an owner's groups have one order on every engine
+    group = Keys.of(result, scalars, layout).numbered().astype(np.int32)
+    if group.max(initial=-1) + 1 > groups:
+        raise EngineError("an engine gave other groups for owners than for all rows", engine=engine.name)
+    return OwnerCounts(group, numbers, whole_numbers(result.column("n")))
 
 
 def _pairs(each: str, engine: Engine) -> int:

@@ -8,7 +8,7 @@ from math import ceil, frexp, log2
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.pricing.facts import Facts, integer_intervals
+from errorfloor.pricing.facts import Facts, integer_intervals, multiplied
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, grouped_hull, grouped_sum, quiet, up
 from errorfloor.pricing.refusals import too_large
 from errorfloor.pricing.rows import MOST_NUMBERS, PricedRows, Ranges
@@ -251,12 +251,11 @@ def public_total(polynomial: Polynomial, where: Condition, scene: Scene) -> Encl
     return integer_intervals(totals, denominator)
 
 
-def exact_total(polynomial: Polynomial, where: Condition, scene: Scene) -> tuple[list[int], int]:
+def exact_total(polynomial: Polynomial, where: Condition, scene: Scene) -> tuple[Array, int]:
     """Give Σ of a public polynomial over each group as integers over a denominator."""
     constant = polynomial.value
     if constant is not None:
         counts = scene.facts.by_group(scene.facts.count(where))
-        return [constant.numerator * count for count in counts], constant.denominator
+        return multiplied(counts, constant.numerator), constant.denominator
     fact = scene.facts.fact(polynomial, where)
-    above, below = scene.facts.by_group(fact.above), scene.facts.by_group(fact.below)
-    return [one + two for one, two in zip(above, below, strict=True)], fact.denominator
+    return scene.facts.by_group(fact.above) + scene.facts.by_group(fact.below), fact.denominator

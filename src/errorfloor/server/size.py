@@ -1,16 +1,22 @@
 """How large a reply is at most, from public facts alone, so that one that is too large is refused before the charge."""
 
+import numpy as np
+import pyarrow as pa
+
+from errorfloor.checks import Array
+from errorfloor.pricing.keys import KeyColumn
 from errorfloor.server.replies import body_of
 from errorfloor.service.preparation import Prepared
-from errorfloor.service.releasing import plain_key
 
 ANYHOW = 20_000  # bytes: what is stated of any answer, in numbers and in words
 AN_OUTPUT = 1000  # what is stated of an output
 AN_ACCOUNT = 3000  # and of an account
+MOMENT = 28  # the longest date, moment or flag
 NUMBER = 27  # the longest number, with its comma
 A_CELL = (
     150 + 9 * NUMBER
 )  # the words around the numbers of a cell, and those: thrice in the row, six times in its facts
+ESCAPED = 5  # how much longer a byte can become that JSON does not hold as it is
 AN_ENTRY = 60 + 3 * NUMBER  # what is stated of each private column in a cell
 
 
@@ -34,5 +40,19 @@ def reply_bytes(prepared: Prepared) -> int:
     size = ANYHOW + AN_OUTPUT * len(prepared.outputs) + AN_ACCOUNT * len(accounts) + row * shown
     if not question.keys:
         return size
-    lengths = sorted((2 * sum(len(body_of(plain_key(part))) + 4 for part in group) for group in groups), reverse=True)
-    return size + sum(lengths[:shown])
+    lengths = np.sort(sum((2 * (_written(column) + 4) for column in groups.columns), np.zeros(len(groups), np.int64)))
+    return size + int(lengths[len(groups) - shown :].sum())
+
+
+def _written(column: KeyColumn) -> Array:
+    """Bound the bytes of each key in JSON: a text in ASCII with its quotes, all else as the longest of its kind."""
+    values = column.values
+    if not pa.types.is_string(values.type):
+        return np.full(len(values), NUMBER if column.unit is not None else MOMENT)
+    _, offsets, content = values.buffers()
+    places = np.frombuffer(offsets, dtype="<i4")[values.offset :][: len(values) + 1].astype(np.int64)
+    letters = np.frombuffer(content or b"", dtype=np.uint8)
+    awkward = (letters < 32) | (letters > 126) | (letters == ord('"')) | (letters == ord("\\"))
+    before = np.concatenate([[0], np.cumsum(awkward)])
+    lengths: Array = np.maximum(2 + np.diff(places) + ESCAPED * np.diff(before[places]), len("null"))
+    return lengths

@@ -1,16 +1,17 @@
 """Prices, answers and accounts as JSON: everything that they state, so that a client can say the same."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from errorfloor.floors import Floor
+from errorfloor.server.columns import facts_of, json_cells, json_rows
 from errorfloor.server.replies import body_of
 from errorfloor.service import Answer, Price, QuotaStanding, Standing
 
-AT_ONCE = 1000  # rows that are written at a time
+AT_ONCE = 5000  # rows that are written at a time
 
 
 def standing_facts(standing: Standing, plain: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -64,11 +65,9 @@ def _floor_facts(columns: list[str], floor: Floor) -> dict[str, Any]:
 def json_parts(answer: Answer) -> Iterator[bytes]:
     """Write an answer as JSON, some rows at a time: what is stated of it and of each cell, then the released table."""
     yield from _fact_parts(answer)
-    yield b', "columns": ' + body_of(answer.to_arrow().column_names) + b', "rows": ['
-    for first in range(0, len(answer.places), AT_ONCE):
-        table = answer.to_arrow().slice(first, AT_ONCE)
-        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
-        yield _more([list(row) for row in rows], first)
+    table = answer.to_arrow()
+    yield b', "columns": ' + body_of(table.column_names) + b', "rows": ['
+    yield from _listed(lambda first: json_rows(table.slice(first, AT_ONCE)), table.num_rows)
     yield b"]}"
 
 
@@ -79,11 +78,13 @@ def facts_json(answer: Answer) -> bytes:
 
 def _fact_parts(answer: Answer) -> Iterator[bytes]:
     yield body_of(stated(answer) | {"fresh": list(answer.fresh)})[:-1] + b', "cells": ['
-    for first in range(0, len(answer.places), AT_ONCE):
-        yield _more(answer.cells(first, AT_ONCE), first)
+    facts = facts_of(answer)
+    yield from _listed(lambda first: json_cells(answer, facts, first, AT_ONCE), len(answer.places))
     yield b"]"
 
 
-def _more(items: list[Any], first: int) -> bytes:
-    """Write further items of a list."""
-    return (b", " if first else b"") + body_of(items)[1:-1]
+def _listed(written: Callable[[int], bytes], rows: int) -> Iterator[bytes]:
+    """Give the items of a list, some at a time; each is written with a comma and a space, which the last has not."""
+    for first in range(0, rows, AT_ONCE):
+        some = written(first)
+        yield some if first + AT_ONCE < rows else some[:-2]

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from errorfloor.accounts import Account, Charge
 from errorfloor.charging import QuotaStanding, Standing
+from errorfloor.checks import Array
 from errorfloor.display import ReleasedTable, Stated
 from errorfloor.floors import Floor
 from errorfloor.floors.words import rounded_down, rounded_up
@@ -142,7 +143,7 @@ class Answer(ReleasedTable, Price):
     """
 
     table: pa.Table
-    places: tuple[int, ...]
+    places: Array
     fresh: tuple[bool, ...]
 
     def cells(self, first: int = 0, count: int | None = None) -> list[dict[str, Any]]:
@@ -154,12 +155,13 @@ class Answer(ReleasedTable, Price):
         selected, keys = self.prepared.question.selected, [key.name for key in self.prepared.question.keys]
         shown = [(one.output.name, CellFacts(self.prepared, one)) for one in self.prepared.outputs]
         shown = [(name, facts) for name, facts in shown if name in selected]
+        rows = self.table.slice(first, count).to_pylist()
         return [
             {
                 "keys": {key: row[key] for key in keys if key in row},
                 "outputs": {name: facts.of(row, place) for name, facts in shown},
             }
-            for row, place in zip(self.table.slice(first, count).to_pylist(), self.places[first:end], strict=True)
+            for row, place in zip(rows, self.places[first:end].tolist(), strict=True)
         ]
 
     def to_dict(self) -> dict[str, Any]:

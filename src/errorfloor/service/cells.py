@@ -1,6 +1,12 @@
-"""What is stated of one cell of an answer: its certain interval, and what nobody learns from that cell alone."""
+"""What is stated of each cell of an answer: its certain interval, and what nobody learns from that cell alone.
 
-from collections.abc import Mapping
+Cells of one kind are moved alike, so that what is stated is worked out once for each kind; and where there are very
+many kinds, once for all whose slopes are about the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,25 +17,58 @@ from errorfloor.charging.standing import entry_floor
 from errorfloor.checks import Array
 from errorfloor.floors.two_point import angle, success
 from errorfloor.floors.words import rounded_down, times_in_hundred
+from errorfloor.pricing.interval import quiet
+from errorfloor.pricing.kinds import kinds_of
 from errorfloor.pricing.owners import OwnerCounts
 from errorfloor.service.preparation import Prepared, PreparedOutput
+from errorfloor.sql.double_words import two_product
+
+MOST_STATED = 1000  # kinds of cells that each have facts of their own
+AN_OCTAVE = 32  # steps of slopes where there are more: the next is 2.2 % larger
+
+
+@dataclass(frozen=True)
+class EntryFacts:
+    """What is learnt of an entry of one private column: ``stated[index[k]]`` for cells of kind k."""
+
+    stated: Sequence[Mapping[str, float]]
+    index: Array
 
 
 class CellFacts:
-    """States the facts of the cells of one output; those of groups that move it alike are worked out once."""
+    """States the facts of the cells of one output, as columns or one by one."""
 
     def __init__(self, prepared: Prepared, one: PreparedOutput) -> None:
-        self._one, self._private, self._owners = one, prepared.table.private, prepared.bounds.owners
-        self._most = _most_rows(self._owners, len(prepared.bounds.groups))
+        self.one, self.kind = one, prepared.bounds.kind
+        self._private, self._owners = prepared.table.private, prepared.bounds.owners
         self._bounds = prepared.bounds.outputs[prepared.outputs.index(one)]
-        self._known: dict[tuple[str, float, float], dict[str, float]] = {}
+
+    @cached_property
+    def entries(self) -> dict[str, EntryFacts]:
+        """What is learnt of an entry of each private column that moves the output."""
+        assert self.one.added is not None
+        errors = self._bounds.error + self.one.added.grain / 2
+        return {
+            column: self._entries(column, slopes.by_group(len(errors)), errors, self.one.added.information)
+            for column, slopes in self._bounds.slopes.items()
+        }
+
+    @cached_property
+    def owner(self) -> Array | None:
+        """How many times in 100 two histories of an owner are told apart by the cell of each group."""
+        if self._owners is None:
+            return None
+        assert self.one.added is not None
+        error = self._bounds.error[self.kind] + self.one.added.grain / 2
+        moved = _most_rows(self._owners, len(self.kind)) * self._bounds.owner[self.kind] + 2 * error
+        return in_hundred(np.asarray(success(np.sqrt(self.one.added.information * moved**2) / 2)))
 
     def of(self, row: Mapping[str, Any], group: int) -> dict[str, Any]:
         """Give the facts of the cell in a released row, which is that of a group."""
-        added, name, unit = self._one.added, self._one.output.name, self._one.output.unit
+        added, name, unit = self.one.added, self.one.output.name, self.one.output.unit
         if added is None or row[name] is None:
             return {"answer": row[name], "exact": added is None, "unit": unit}
-        error = float(self._bounds.error[group]) + added.grain / 2
+        kind = self.kind[group]
         cell = {
             "answer": row[name],
             "exact": False,
@@ -38,30 +77,53 @@ class CellFacts:
             "standard_error": added.standard_error,
             "bias": added.bias,
             "centred": row[name] - added.bias,
-            "entries": {
-                column: self._entry(column, float(slopes[group].max()), error, added.information)
-                for column, slopes in self._bounds.slopes.items()
-            },
+            "entries": {column: dict(facts.stated[facts.index[kind]]) for column, facts in self.entries.items()},
         }
-        if self._owners is not None:
-            moved = int(self._most[group]) * float(self._bounds.owner[group]) + 2 * error
-            told = success(angle(1.0, added.information * moved**2))
-            cell["owner"] = {"told_apart_in_100": float(times_in_hundred(float(told)))}
+        if self.owner is not None:
+            cell["owner"] = {"told_apart_in_100": float(self.owner[group])}
         return cell
 
-    def _entry(self, column: str, slope: float, error: float, information: float) -> dict[str, float]:
-        key = column, slope, error
-        if key not in self._known:
-            charge = Charge(information * slope**2, information * error**2)
-            self._known[key] = _entry_facts(self._private[column], charge)
-        return dict(self._known[key])
+    def _entries(self, column: str, slopes: Array, errors: Array, information: float) -> EntryFacts:
+        kinds = None
+        if len(slopes) > MOST_STATED:
+            kinds = kinds_of([slopes.view(np.int64), errors.view(np.int64)])
+            if kinds is None or len(kinds[1]) > MOST_STATED:
+                slopes, errors = coarser(slopes), np.full_like(errors, errors.max())
+                kinds = kinds_of([slopes.view(np.int64)])
+        index, first = (np.arange(len(slopes)),) * 2 if kinds is None else kinds
+        stated = [
+            _entry_facts(self._private[column], Charge(information * slope**2, information * error**2))
+            for slope, error in zip(slopes[first].tolist(), errors[first].tolist(), strict=True)
+        ]
+        return EntryFacts(stated, index)
 
 
-def _most_rows(owners: OwnerCounts | None, groups: int) -> Array:
+@quiet
+def coarser(slopes: Array) -> Array:
+    """Round numbers up to 32 steps an octave; zeros stay.
+
+    >>> coarser(np.array([0.0, 1.001, 1.002])).round(4).tolist()
+    [0.0, 1.0219, 1.0219]
+    """
+    steps = np.exp2(np.ceil(np.log2(slopes) * AN_OCTAVE) / AN_OCTAVE) * (1 + 2.0**-40)
+    return np.where(slopes > 0, steps, 0.0)
+
+
+def in_hundred(probability: Array) -> Array:
+    """Give probabilities as times in 100, to a tenth, never below them.
+
+    >>> in_hundred(np.array([0.50801, 1.0, 0.5])).tolist()
+    [50.9, 100.0, 50.0]
+    """
+    product, rest = two_product(probability, np.asarray(1000.0))
+    tenths: Array = np.ceil(product) + ((product == np.ceil(product)) & (rest > 0))
+    return tenths / 10
+
+
+def _most_rows(owners: OwnerCounts, groups: int) -> Array:
     """Give, for each group, the most rows that one owner has in it."""
     most = np.zeros(groups, dtype=np.int64)
-    if owners is not None:
-        np.maximum.at(most, owners.group, owners.count)
+    np.maximum.at(most, owners.group, owners.count)
     return most
 
 

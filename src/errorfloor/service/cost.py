@@ -13,8 +13,8 @@ START = 0.02  # seconds, for what every answer needs
 PER_ROW = {"duckdb": 2e-8, "postgresql": 4e-7, "spark": 4e-7}  # seconds for each sum over a row, generously
 STARTING: Mapping[str, float] = {"spark": 2.0}  # what an engine needs for any question
 PER_CALL = 2e-7  # seconds for each function of a row
-PER_CELL = 2e-5  # seconds for each number of an answer
-PER_STEP = 4e-6  # seconds for each node of a formula on a cell
+PER_CELL = 2e-6  # seconds for each number of an answer
+PER_STEP = 4e-7  # seconds for each node of a formula on a cell
 PER_NODE = 1e-4  # seconds for each node of a formula, however few cells there are
 PER_FUNCTION = {"exp": 2e-3, "ln": 2.5e-3, "tanh": 2.5e-3}  # the same where a node is a series of many terms
 

@@ -9,8 +9,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from errorfloor.checks import positive, real
+from errorfloor.checks import Array, positive, real
 from errorfloor.designer import design
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.floors.words import rounded_up
@@ -18,8 +19,9 @@ from errorfloor.noise import Noise, RaisedCosine
 from errorfloor.noise.affine_image import Translation
 from errorfloor.noise.lattice import Lattice
 from errorfloor.pricing import OutputBounds
-from errorfloor.pricing.interval import up
-from errorfloor.service.rounding import grain
+from errorfloor.pricing.interval import quiet, up
+from errorfloor.service.rounding import grain, multiples
+from errorfloor.sql.double_words import DoubleWord, two_sum
 from errorfloor.support import HalfLine, Interval
 
 MOST_ERROR = 1e-6  # of the noise's width: larger evaluation errors are refused
@@ -211,32 +213,39 @@ def bound_for(information: float, evaluation_error: float) -> float:
     return bound
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PublicNumbers:
-    """The number of every group, None where it is NULL, and a bound on |number − truth|.
+    """The number of every kind of group, NULL where it is not ``defined``, and a bound on |number − truth|.
 
-    >>> PublicNumbers((0.33, None), 0.0034).is_empty, PublicNumbers((None,), 0.0).is_empty
-    (False, True)
+    >>> PublicNumbers(np.array([0.33, 0.0]), np.array([True, False]), 0.0034).is_empty
+    False
     """
 
-    numbers: tuple[float | None, ...]
+    numbers: Array
+    defined: Array
     error: float
 
     @property
     def is_empty(self) -> bool:
         """Whether it is NULL everywhere: there are no rows to compute it from."""
-        return all(number is None for number in self.numbers)
+        return not self.defined.any()
+
+    @property
+    def column(self) -> Any:
+        """The numbers as an Arrow array."""
+        return pa.array(self.numbers, mask=~self.defined)
 
 
 def empty(bounds: OutputBounds) -> PublicNumbers:
     """Give the constant that is NULL everywhere."""
-    return PublicNumbers((None,) * len(bounds.defined), 0.0)
+    return PublicNumbers(np.zeros(len(bounds.defined)), bounds.defined, 0.0)
 
 
+@quiet
 def constant_of(bounds: OutputBounds, added: Added) -> PublicNumbers | None:
     """Give the numbers of an output, if all private values together move no cell of it by a grain; else None.
 
-    Each is the lattice point nearest to the middle of what the output can be; the least one that is not below it, if
+    Each is a lattice point next to the middle of what the output can be; the least one that is not below it, if
     answers must never be too small.
 
     *Guarantee*: the truth, whatever the private values are, is within ``error`` of the number, and not above it where
@@ -244,19 +253,18 @@ def constant_of(bounds: OutputBounds, added: Added) -> PublicNumbers | None:
     """
     if not (up(bounds.high - bounds.low)[bounds.defined] < added.grain).all():
         return None
-    numbers: list[float | None] = []
-    error = Fraction(0)
-    for low, high, defined in zip(bounds.low.tolist(), bounds.high.tolist(), bounds.defined.tolist(), strict=True):
-        number = _number(Fraction(low), Fraction(high), added) if defined else None
-        numbers.append(number)
-        if number is not None:
-            error = max(error, abs(Fraction(number) - Fraction(low)), abs(Fraction(number) - Fraction(high)))
-    return PublicNumbers(tuple(numbers), float(up(float(error))) if error else 0.0)
-
-
-def _number(low: Fraction, high: Fraction, added: Added) -> float:
-    step = Fraction(added.lattice.step)
+    low, high, step = bounds.low, bounds.high, DoubleWord.of(Fraction(added.lattice.step))
     if math.isfinite(added.high):
-        return float(math.floor((low + high) / 2 / step + Fraction(1, 2)) * step)
-    number = float(math.ceil(high / step) * step)
-    return number if Fraction(number) >= high else float(np.nextafter(number, math.inf))
+        middle = DoubleWord(*two_sum(low / 2, high / 2))
+        numbers = multiples((middle / step).nearest_whole(), added.lattice)
+    else:
+        steps = (DoubleWord(high, np.zeros_like(high)) / step).nearest_whole()
+        numbers = multiples(steps + (multiples(steps, added.lattice) < high), added.lattice)
+        numbers = np.where(numbers < high, np.nextafter(numbers, np.inf), numbers)
+    off = np.maximum(_distance(numbers, low), _distance(numbers, high))
+    return PublicNumbers(numbers, bounds.defined, float(off[bounds.defined].max(initial=0.0)))
+
+
+def _distance(one: Array, other: Array) -> Array:
+    """Give |one − other|, rounded up; exactly 0 where they are the same."""
+    return np.where(one == other, 0.0, up(np.abs(one - other)))

@@ -9,6 +9,7 @@ import pyarrow as pa
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.charging.settling import Terms, terms_of
 from errorfloor.charging.standing import allowances_of
+from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
 from errorfloor.identity import Label
@@ -25,9 +26,10 @@ from errorfloor.sql.question import Question, QuestionOutput, is_private, walk
 from errorfloor.vault import Snapshot, snapshot
 
 ARITHMETIC = 2  # the version of how values are computed and rounded; a change of it is a change of every answer
+TAGS = 2  # the version of how a cell's bits follow from its keys; a change of it is other noise
 LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs
 MOST_KEPT = 2_000_000  # released numbers that are kept to be given again
-Released = tuple[pa.Table, tuple[int, ...]]  # the released table, and which group each of its rows is
+Released = tuple[pa.Table, Array]  # the released table, and which group each of its rows is
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,10 @@ class PlannedQuestion:
     @property
     def size(self) -> int:
         """How many numbers it holds, about."""
-        numbers = len(self.bounds.group) * (2 + sum(len(one.slopes) for one in self.bounds.outputs))
-        owners = 0 if self.bounds.owners is None else len(self.bounds.owners.count)
-        return numbers + len(self.bounds.groups) * (1 + 5 * len(self.bounds.outputs)) + 3 * owners + len(self.statement)
+        bounds = self.bounds
+        kinds = len(bounds.group) * (2 + sum(5 + len(one.slopes) for one in bounds.outputs))
+        owners = 0 if bounds.owners is None else len(bounds.owners.count)
+        return kinds + len(bounds.groups) * (1 + len(bounds.groups.columns)) + 3 * owners + len(self.statement)
 
 
 @dataclass(frozen=True)
@@ -262,7 +265,8 @@ def function_of(question: Question, output: QuestionOutput, layout: Layout, snap
     calls = {node.encoded: layout.bits[node] for node in walk(output.formula) if isinstance(node, Call)}
     bits = tuple(bits for _, bits in sorted(calls.items()))
     read = tuple(one.whose for one in snapshots)
-    return Encoded.of((("arithmetic", ARITHMETIC, "sampler", SAMPLER), read, *question.function_of(output), bits))
+    versions = ("arithmetic", ARITHMETIC, "sampler", SAMPLER, "tags", TAGS)
+    return Encoded.of((versions, read, *question.function_of(output), bits))
 
 
 def label_of(function: Encoded, added: Added) -> Label:

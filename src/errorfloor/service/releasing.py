@@ -1,10 +1,6 @@
 """From a charge to released numbers: draw, look, add, round, lay out the table. Its cost is public."""
 
-import hmac
-import math
-from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from fractions import Fraction
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,17 +10,20 @@ import pyarrow.compute as pc
 from errorfloor.charging import look
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
-from errorfloor.identity import Key, Label, Part, encode
+from errorfloor.errors import EngineError
+from errorfloor.identity import Key, Label
+from errorfloor.pricing.keys import Keys
 from errorfloor.random import RowBits
 from errorfloor.service.noises import Added
-from errorfloor.service.preparation import Prepared, PreparedOutput, Released
+from errorfloor.service.preparation import TAGS, Prepared, PreparedOutput, Released
 from errorfloor.service.rounding import released
 from errorfloor.sql import evaluate, fixed_width
 from errorfloor.sql.double_words import DoubleWord
 from errorfloor.sql.question import Question
 from errorfloor.vault import is_current
 
-Numbers = list[Any]
+MOST_WHOLE = 2.0**62
+NEARLY = 2.0**-80  # relative
 FORMULA = "=+-@\t\r"  # how a formula begins
 
 
@@ -40,7 +39,8 @@ def look_and_release(prepared: Prepared, engine: Engine, key: Key, kept: Release
     def work() -> Released | None:
         found = kept
         if found is None:
-            noises = [_drawn(one, prepared, key) for one in prepared.looked_up]
+            tags = tags_of(prepared.bounds.groups, key)
+            noises = [_drawn(one, tags, key) for one in prepared.looked_up]
             found = release(prepared, values_before_noise(prepared, engine), noises)
         return found if all(is_current(one, engine) for one in prepared.plan.snapshots) else None
 
@@ -50,74 +50,66 @@ def look_and_release(prepared: Prepared, engine: Engine, key: Key, kept: Release
 def release(prepared: Prepared, values: list[DoubleWord], noises: list[Array | None]) -> Released:
     """Give the released table, and which group each of its rows is."""
     question, groups = prepared.question, prepared.bounds.groups
-    outputs = {one.output.name: one for one in prepared.outputs}
     found = iter(zip(values, noises, strict=True))
     numbers = {
-        one.output.name: _numbers(one, *next(found), prepared) if one.constant is None else list(one.constant.numbers)
+        one.output.name: _numbers(one, *next(found), prepared)
+        if one.constant is None
+        else one.constant.column.take(pa.array(prepared.bounds.kind))
         for one in prepared.outputs
     }
-    places = arranged(question, groups, numbers)
-    keys = {one.name: index for index, one in enumerate(question.keys)}
-    columns: dict[str, list[Any]] = {}
+    keys = {one.name: column.shown for one, column in zip(question.keys, groups.columns, strict=True)}
+    places = arranged(question, keys, numbers)
+    outputs = {one.output.name: one for one in prepared.outputs}
+    columns: dict[str, Any] = {}
     for name in question.selected:
-        if name in outputs:
-            columns |= _shown(outputs[name], [numbers[name][place] for place in places])
-        else:
-            columns[name] = [plain_key(groups[place][keys[name]]) for place in places]
-    return pa.table(columns), places
+        column = numbers[name] if name in outputs else keys[name]
+        chosen = column if places is None else column.take(pa.array(places))
+        columns |= _shown(outputs[name], chosen) if name in outputs else {name: chosen}
+    return pa.table(columns), np.arange(len(groups)) if places is None else places
 
 
-def _drawn(one: PreparedOutput, prepared: Prepared, key: Key) -> Array | None:
+def _drawn(one: PreparedOutput, tags: Array, key: Key) -> Array | None:
     if one.added is None or one.label is None:
         return None
-    return draw(key, one.label, prepared.bounds.groups, one.added)
+    return draw(key, one.label, tags, one.added)
 
 
-def _numbers(one: PreparedOutput, value: DoubleWord, noise: Array | None, prepared: Prepared) -> Numbers:
-    defined = prepared.bounds_of(one).defined
+def _numbers(one: PreparedOutput, value: DoubleWord, noise: Array | None, prepared: Prepared) -> Any:
+    """Give the numbers of an output, NULL where public facts make it that."""
+    defined = prepared.bounds_of(one).defined[prepared.bounds.kind]
     if one.added is None or noise is None:
-        return _where(defined, _plain_numbers(value))
+        return _public_numbers(value, defined)
     safe = DoubleWord(np.where(defined, value.high, 0.0), np.where(defined, value.low, 0.0))
-    return _where(defined, released(safe, noise, one.added.offset, one.added.lattice).tolist())
+    return pa.array(released(safe, noise, one.added.offset, one.added.lattice), mask=~defined)
 
 
-def _where(defined: Array, numbers: Numbers) -> Numbers:
-    """Put None where public facts make an output NULL."""
-    return [number if there else None for number, there in zip(numbers, defined.tolist(), strict=True)]
-
-
-def _shown(one: PreparedOutput, values: Numbers) -> dict[str, Numbers]:
+def _shown(one: PreparedOutput, values: Any) -> dict[str, Any]:
     name, added = one.output.name, one.added
     if added is None:
         return {name: values}
-    low = [None if value is None else value - added.high for value in values]
-    high = [None if value is None else value - added.low for value in values]
-    return {name: values, f"{name}_low": low, f"{name}_high": high}
+    ends = {f"{name}_low": added.high, f"{name}_high": added.low}
+    return {name: values} | {end: pc.subtract(values, pa.scalar(by, pa.float64())) for end, by in ends.items()}
 
 
-def _plain_numbers(value: DoubleWord) -> Numbers:
-    """Give public numbers, as integers where they are whole."""
-    if np.all((value.low == 0) & (np.rint(value.high) == value.high) & (np.abs(value.high) < 2**53)):
-        whole: list[int] = value.high.astype(np.int64).tolist()
-        return list(whole)
-    return list(map(_plain, value.high.tolist(), value.low.tolist()))
+def _public_numbers(value: DoubleWord, defined: Array) -> Any:
+    """Give public numbers, as integers if all are whole: nearer to one than their evaluation is off by."""
+    safe = DoubleWord(np.where(defined, value.high, 0.0), np.where(defined, value.low, 0.0))
+    if (np.abs(safe.high) < MOST_WHOLE).all():
+        whole = safe.nearest_whole()
+        off = (safe.high - np.rint(safe.high)) + (safe.low - (whole - np.rint(safe.high)))
+        if (np.abs(off) <= np.abs(safe.high) * NEARLY).all():
+            return pa.array(whole, mask=~defined)
+    return pa.array(safe.high, mask=~defined)
 
 
-def _plain(high: float, low: float) -> int | float:
-    """Give a public number, as an integer where it is whole: nearer to one than its evaluation is off by."""
-    if not math.isfinite(high + low):
-        return high
-    exact = Fraction(high) + Fraction(low)
-    whole = round(exact)
-    return whole if abs(whole) < 2**63 and abs(exact - whole) <= abs(exact) / 2**80 else float(exact)
+def draw(key: Key, label: Label, tags: Array, added: Added) -> Array:
+    """Draw the noise of each group's cell from the key, the label and the group's own tag."""
+    return added.noise.sample(len(tags), rng=RowBits(key.derive(label), tags))
 
 
-def draw(key: Key, label: Label, groups: Sequence[tuple[Part, ...]], added: Added) -> Array:
-    """Draw the noise of each group's cell from the key, the label and the group's own key values."""
-    tagging = key.derive(Label("answer groups", (label.encoded,)))
-    digests = b"".join(hmac.digest(tagging, encode(group), "sha256")[:16] for group in groups)
-    tags = np.frombuffer(digests, dtype="<u8").reshape(-1, 2)
-    return added.noise.sample(len(groups), rng=RowBits(key.derive(label), tags))
+def tags_of(groups: Keys, key: Key) -> Array:
+    """Give the tags of groups: the same for every output, whose own key then turns them into bits of its own."""
+    return groups.tags(key.derive(Label("answer cells", (TAGS,))))
 
 
 def values_before_noise(prepared: Prepared, engine: Engine) -> list[DoubleWord]:
@@ -128,56 +120,40 @@ def values_before_noise(prepared: Prepared, engine: Engine) -> list[DoubleWord]:
     *Guarantee*: after the scan the number of operations, their precision and the memory that they use follow from the
     question and from public facts.
     """
-    question, layout = prepared.question, prepared.bounds.layout
+    question, layout, groups = prepared.question, prepared.bounds.layout, prepared.bounds.groups
     formulas = [one.output.formula for one in prepared.looked_up]
     if not formulas:
         return []
     result = engine.query(prepared.statement)
-    row_of = {group: row for row, group in enumerate(prepared.bounds.keys_of(result, question, layout))}
-    order = np.array([row_of[group] for group in prepared.bounds.groups], dtype=np.int64)
-    sums = {}
-    for j, wanted in enumerate(prepared.sums):
-        total = fixed_width.read(result.column(f"s{j}"))
-        sums[wanted] = DoubleWord(total.high[order], total.low[order])
-    shape = (len(order),)
+    if not Keys.of(result, [key.value for key in question.keys], layout).are(groups):
+        raise EngineError("the groups that were scanned are not those that were priced", engine=engine.name)
+    sums = {wanted: fixed_width.read(result.column(f"s{j}")) for j, wanted in enumerate(prepared.sums)}
+    shape = (len(groups),)
     values = evaluate(formulas, sums, layout)
     return [DoubleWord(np.broadcast_to(one.high, shape), np.broadcast_to(one.low, shape)) for one in values]
 
 
-def arranged(
-    question: Question, groups: Sequence[tuple[Part, ...]], released: Mapping[str, Sequence[Any]]
-) -> tuple[int, ...]:
-    """Give the groups that are shown, in the order in which they are shown.
+def arranged(question: Question, keys: Mapping[str, Any], released: Mapping[str, Any]) -> Array | None:
+    """Give the groups that are shown, in the order in which they are shown; None if it is all of them as they are.
 
     Without ORDER BY they come in the order of the keys shown. A null counts as smaller than everything else.
     """
-    columns: dict[str, Sequence[Any]] = {
-        key.name: [group[place] for group in groups] for place, key in enumerate(question.keys)
-    }
-    shown = [name for name in question.selected if name in columns and name not in released]
-    columns |= released
-    places = np.arange(len(groups))
+    shown = [name for name in question.selected if name in keys and name not in released]
+    if not question.order and question.limit is None and shown == list(keys):
+        return None  # as the engine has sorted them
+    columns = {**keys, **released}
+    places = np.arange(len(next(iter(columns.values()))))
     for name in reversed(shown):
         places = places[_order(columns[name], places, descending=False)]
     for wanted in reversed(question.order):
         places = places[_order(columns[wanted.name], places, descending=wanted.descending)]
-    return tuple(places[: question.limit].tolist())
+    return places[: question.limit]
 
 
-def _order(values: Sequence[Any], places: Array, *, descending: bool) -> Array:
-    """Give the stable order of the values in some places; of a large table without holding other threads up."""
-    try:
-        column = pa.array(values).take(pa.array(places))
-    except (pa.ArrowException, OverflowError):  # numbers that Arrow does not hold
-        ranks = [(False, 0) if values[place] is None else (True, values[place]) for place in places.tolist()]
-        return np.array(sorted(range(len(ranks)), key=ranks.__getitem__, reverse=descending), dtype=int)
+def _order(values: Any, places: Array, *, descending: bool) -> Array:
+    """Give the stable order of the values in some places."""
     order, nulls = ("descending", "at_end") if descending else ("ascending", "at_start")
-    return np.asarray(pc.array_sort_indices(column, order=order, null_placement=nulls))
-
-
-def plain_key(value: Part) -> Any:
-    """Give a key as a type that Arrow has: numbers that are not whole become doubles."""
-    return float(value) if isinstance(value, (Decimal, Fraction)) else value
+    return np.asarray(pc.array_sort_indices(values.take(pa.array(places)), order=order, null_placement=nulls))
 
 
 def without_formulas(table: pa.Table) -> pa.Table:

@@ -1,14 +1,14 @@
 """From a plan to one SQL statement of an engine: exact integer sums by group.
 
 Three statements: ``scan`` reads private columns and gives sums of monomials, nothing else; ``facts`` and ``owners``
-read public columns only. Every number comes back as an integer in units of 1/``denominator``.
+read public columns only. Every number comes back as an integer in units of 1/``denominator``, in one word or two as its
+bound says (``Dialect.exact``). Rows come in the order of their keys (``ordered``), the same on every engine.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from errorfloor.engines.dialects import Dialect
-from errorfloor.sql import fixed_width
 from errorfloor.sql.layout import Layout, completed, denominator, largest
 from errorfloor.sql.plan import Always, Compare, Condition, Literal, Scalar, TableColumn
 from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
@@ -18,7 +18,7 @@ from errorfloor.sql.row_sql import Row
 if TYPE_CHECKING:
     from errorfloor.vault import Snapshot
 
-__all__ = ["denominator", "facts", "owners", "scan"]
+__all__ = ["denominator", "facts", "ordered", "owners", "scan"]
 
 
 def scan(
@@ -30,9 +30,9 @@ def scan(
 ) -> str:
     """Write the statement that looks: k0, k1, … (the group), s0, s1, … (sums of monomials where a condition holds).
 
-    Each sum is an exact integer as text of one length (``fixed_width``), in units of the monomial's scale; NULL if no
-    row counts, but 0 for the monomial ONE, which counts rows. Keys that are numbers are integers as text in units of
-    1/denominator, other keys are themselves. Without keys there is one row.
+    Each sum is an exact integer (``fixed_width``), in units of the monomial's scale; NULL if no row counts, but 0 for
+    the monomial ONE, which counts rows. Keys that are numbers are integers in units of 1/denominator, other keys are
+    themselves. Without keys there is one row.
 
     Guarantee: the sums do not depend on the engine, the order of rows or the number of threads (compile.proof.md).
 
@@ -48,12 +48,12 @@ def scan(
     >>> snapshot = Snapshot("homes", "1", homes, "homes", 3, {"id": "p0"}, {"id": (1, 3)})
     >>> asked = Question("homes", "1", (), Always(), (), (), (), (), None)
     >>> print(scan(asked, [snapshot], [(ONE, Always())], Layout({}, {}, rows=3), DuckDBDialect()))
-    SELECT CAST(count(*) + CAST(50000000000000000000000000000000000000 AS HUGEINT) AS VARCHAR) AS s0
+    SELECT CAST(count(*) AS BIGINT) AS s0
     FROM homes AS t0
     """
     row = Row.of(snapshots, completed(layout, question, snapshots), dialect)
     columns = [f"{_sum(row, monomial, where)} AS s{j}" for j, (monomial, where) in enumerate(sums)]
-    return _statement(question, snapshots, row, [], columns)
+    return ordered(_statement(question, snapshots, row, [], columns), [key.value for key in question.keys], dialect)
 
 
 def facts(
@@ -68,8 +68,8 @@ def facts(
 
     Columns: k0, k1, …; a0, a1, … (the cell); n (rows); and for request j, over the rows where its condition holds, n_j
     (rows), low_j and high_j (least and greatest value), above_j and below_j (sum of the positive values ≥ 0, sum of the
-    negative values ≤ 0); of a constant n_j alone. Values are integers as text in units of 1/denominator. The layout
-    need not know columns, dates and floors of the question: their bounds follow from the snapshots.
+    negative values ≤ 0); of a constant n_j alone. Values are integers in units of 1/denominator. The layout need
+    not know columns, dates and floors of the question: their bounds follow from the snapshots.
 
     >>> from errorfloor.catalogue.model import Table
     >>> from errorfloor.engines.dialects import DuckDBDialect
@@ -92,12 +92,12 @@ def facts(
         value = row.dialect.whole(sql, bound)
         above, below = (f"{extreme}({value}, {dialect.whole('0', bound)})" for extreme in ("greatest", "least"))
         columns += [
-            f"{dialect.text(f'min({_where(row, where, value)})')} AS low_{j}",
-            f"{dialect.text(f'max({_where(row, where, value)})')} AS high_{j}",
-            f"{dialect.text(dialect.total(_where(row, where, above), bound, layout.rows))} AS above_{j}",
-            f"{dialect.text(dialect.total(_where(row, where, below), bound, layout.rows))} AS below_{j}",
+            f"{dialect.exact(f'min({_where(row, where, value)})', bound)} AS low_{j}",
+            f"{dialect.exact(f'max({_where(row, where, value)})', bound)} AS high_{j}",
+            f"{_total(row, _where(row, where, above), bound, layout.rows)} AS above_{j}",
+            f"{_total(row, _where(row, where, below), bound, layout.rows)} AS below_{j}",
         ]
-    return _statement(question, snapshots, row, cells, columns)
+    return ordered(_statement(question, snapshots, row, cells, columns), [key.value for key in question.keys], dialect)
 
 
 def owners(
@@ -107,7 +107,7 @@ def owners(
     dialect: Dialect,
     layout: Layout | None = None,
 ) -> str:
-    """Write the statement that counts rows of each owner in each group: k0, k1, …, o (the owner), n (rows).
+    """Write the statement that counts rows of each owner in each group: k0, k1, …, o (the owner), n (rows), unordered.
 
     ``layout`` is needed only if a key or a condition holds a call.
 
@@ -120,13 +120,30 @@ def owners(
     >>> owner = TableColumn(0, "id", "number", step=Fraction(1))
     >>> asked = Question("homes", "1", (), Always(), (), (), (), (), None)
     >>> print(owners(asked, [snapshot], owner, DuckDBDialect()))
-    SELECT CAST(t0.p0 AS VARCHAR) AS o, count(*) AS n
+    SELECT CAST(t0.p0 AS BIGINT) AS o, count(*) AS n
     FROM homes AS t0
     GROUP BY t0.p0
     """
     known = layout or Layout({}, {}, snapshots[0].rows)
     row = Row.of(snapshots, completed(known, question, snapshots, [owner]), dialect)
     return _statement(question, snapshots, row, [("o", _scalar(owner))], ["count(*) AS n"])
+
+
+def ordered(statement: str, keys: Sequence[Scalar], dialect: Dialect) -> str:
+    """Sort the rows of a statement by its keys k0, k1 and so on: NULL first, texts by their bytes.
+
+    >>> from errorfloor.engines.dialects import DuckDBDialect
+    >>> print(ordered("SELECT 1 AS k0", [Literal("a", "text")], DuckDBDialect()))
+    SELECT *
+    FROM (SELECT 1 AS k0) AS grouped
+    ORDER BY k0 NULLS FIRST
+    """
+    if not keys:
+        return statement
+    texts = [not isinstance(value, Polynomial) and value.type == "text" for value in keys]
+    names = [dialect.by_bytes(f"k{j}") if text else f"k{j}" for j, text in enumerate(texts)]
+    order = ", ".join(f"{name} NULLS FIRST" for name in names)
+    return f"SELECT *\nFROM ({statement}) AS grouped\nORDER BY {order}"
 
 
 def _statement(
@@ -140,7 +157,8 @@ def _statement(
     shown, grouped = [], []
     for name, value in groups:
         sql = _key(row, value)
-        shown.append(f"{row.dialect.text(sql) if isinstance(value, Polynomial) else sql} AS {name}")
+        exact = row.dialect.exact(sql, row.polynomial(value)[1]) if isinstance(value, Polynomial) else sql
+        shown.append(f"{exact} AS {name}")
         grouped.append(sql)
     lines = [f"SELECT {', '.join([*shown, *columns])}", f"FROM {snapshots[0].relation} AS t0"]
     for place, join in enumerate(question.joins, start=1):
@@ -178,9 +196,10 @@ def _where(row: Row, where: Condition, sql: str) -> str:
 
 def _sum(row: Row, monomial: Monomial, where: Condition) -> str:
     if monomial == ONE:
-        return fixed_width.write(
-            "count(*)" if isinstance(where, Always) else f"count({_where(row, where, '1')})", row.dialect
-        )
-    bound = largest(monomial, row.layout)
-    total = row.dialect.total(_where(row, where, row.product(monomial)), bound, row.layout.rows)
-    return fixed_width.write(total, row.dialect)
+        count = "count(*)" if isinstance(where, Always) else f"count({_where(row, where, '1')})"
+        return row.dialect.exact(count, row.layout.rows)
+    return _total(row, _where(row, where, row.product(monomial)), largest(monomial, row.layout), row.layout.rows)
+
+
+def _total(row: Row, sql: str, bound: int, rows: int) -> str:
+    return row.dialect.exact(row.dialect.total(sql, bound, rows), bound * rows)

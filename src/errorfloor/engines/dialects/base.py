@@ -84,6 +84,13 @@ class Dialect(ABC):
         """Write a value as text; whole numbers without anything but digits and a sign."""
         return f"CAST({sql} AS {self.text_type})"
 
+    def exact(self, sql: str, largest: int) -> str:
+        """Give a whole number of at most ± ``largest`` as Arrow holds it exactly: in 64 bits, or in 128 if need be.
+
+        *Guarantee*: neither the size of a result nor the cost of reading it follows a number.
+        """
+        return self.whole(sql, 2**63 - 1 if largest < 2**63 else largest)
+
     # -- numbers
 
     @abstractmethod

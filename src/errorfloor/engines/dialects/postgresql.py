@@ -2,6 +2,7 @@
 
 from errorfloor.engines.dialects.base import LARGEST, Dialect, check_quotient
 
+RAISED = 5 * 10**37  # what is added to large numbers, so that they all have 38 digits
 FIELDS = {"dayofyear": "doy"}
 
 
@@ -28,6 +29,14 @@ class PostgreSQLDialect(Dialect):
         if max(bound, divisor) < 2**63:
             return f"({inner} / {divisor} - {shift})"
         return self.whole(f"div({inner}, {divisor}) - {shift}", 2**62)
+
+    def exact(self, sql: str, largest: int) -> str:
+        """Give a large number as the 38 digits of itself and ``RAISED``: Arrow has no type for NUMERIC.
+
+        >>> PostgreSQLDialect().exact("p1", largest=10**30)
+        'CAST(p1 + 50000000000000000000000000000000000000 AS TEXT)'
+        """
+        return super().exact(sql, largest) if largest < 2**63 else self.text(f"{sql} + {RAISED}")
 
     def total(self, sql: str, largest: int, rows: int) -> str:
         """Sum: of INTEGER in 64 bits, of BIGINT and NUMERIC in as many as needed."""

@@ -1,0 +1,80 @@
+"""How the cost of a question grows with its cells, against the bare query that gives the same groups as Arrow.
+
+A million rows, mean and variance, ledger in memory; with the larger numbers of cells most have no variance, and it is
+not computed. A new text is scanned twice: once for public facts, once for the answer. With owners, 100,000 of them, the
+rows of each in each cell are counted as well. Set BENCH_CELL_ROWS for another number of rows.
+"""
+
+import math
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.questions import BARE, Bench
+from benchmarks.report import Report
+from benchmarks.stopwatch import side_by_side
+from errorfloor.ledger import MemoryLedger
+from errorfloor.server.statements import json_parts
+
+ROWS = int(os.environ.get("BENCH_CELL_ROWS", "1000000"))
+SIZES = tuple(size for size in (100, 1000, 10_000, 100_000, 1_000_000) if size <= ROWS)
+NEW, SEEN, JSON = "a new text", "a text seen before", "its reply in JSON"
+OWNERS = ", with owners"
+MOST_WRITTEN = 100_000  # cells whose reply is written
+
+
+def measured(folder: Path, *, owners: int) -> dict[int, dict[str, float]]:
+    """Give the times of the actions for each number of cells."""
+    found = {}
+    bench = Bench(folder, ROWS, SIZES, owners=owners)
+    bench.register()
+    with bench.open(MemoryLedger()) as database:
+        for size in SIZES:
+            answer = database.ask(**bench.question(size))
+            actions: dict[str, Callable[[], Any]] = {
+                BARE: bench.bare(size),
+                NEW: lambda size=size: bench.cold(database).ask(**bench.question(size)),
+                SEEN: lambda size=size: database.ask(**bench.question(size)),
+            }
+            if size <= MOST_WRITTEN:
+                actions[JSON] = lambda answer=answer: sum(map(len, json_parts(answer)))
+            found[size] = side_by_side(actions, 5)
+    return found
+
+
+def peak(size: int, folder: Path) -> float:
+    """Give the bytes for each cell that a question takes at its peak, beyond what the process had before."""
+    bench = Bench(folder, ROWS, (100, size))
+    bench.register()
+    with bench.open(MemoryLedger()) as database:
+        database.ask(**bench.question(100))
+        Path("/proc/self/clear_refs").write_text("5")
+        before = _memory("VmRSS")
+        database.ask(**bench.question(size))
+        return (_memory("VmHWM") - before) / size
+
+
+def _memory(name: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(name))
+
+
+def main(report: Report) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        alone = measured(Path(folder), owners=0)
+    with tempfile.TemporaryDirectory() as folder:
+        owned = measured(Path(folder), owners=ROWS // 10)
+    columns = ["cells", SEEN, NEW, JSON, SEEN + OWNERS, NEW + OWNERS]
+    rows = []
+    for size in SIZES:
+        wanted = ((alone[size], SEEN), (alone[size], NEW), (alone[size], JSON), (owned[size], SEEN), (owned[size], NEW))
+        rows.append([f"{size:,}", *(times[name] / times[BARE] if name in times else "–" for times, name in wanted)])
+    report.rows(f"{ROWS:,} rows, × {BARE} on as many cells", columns, rows)
+    for name in (BARE, SEEN, NEW):
+        slope = math.log(alone[SIZES[-1]][name] / alone[SIZES[0]][name]) / math.log(SIZES[-1] / SIZES[0])
+        last = math.log(alone[SIZES[-1]][name] / alone[SIZES[-2]][name]) / math.log(SIZES[-1] / SIZES[-2])
+        report.note(f"{name} grows as cells^{slope:.2f} in all, and as cells^{last:.2f} over the last step")
+    with tempfile.TemporaryDirectory() as folder:
+        report.note(f"a question with two outputs takes {peak(SIZES[-2], Path(folder)):.0f} bytes a cell at its peak")

@@ -1,0 +1,122 @@
+"""Columns as JSON: whole columns are turned into text and joined, with no object for a row or a cell.
+
+Arrow does it outside the interpreter's lock, so that somebody's large table does not hold up others.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from errorfloor.server.replies import body_of
+from errorfloor.service import Answer
+from errorfloor.service.cells import CellFacts
+
+CONTROLS = "[\\x00-\\x1f]"
+Part = Any  # a text, or an Arrow array of texts
+
+
+def json_texts(column: Any) -> Any:
+    r"""Give each value of a column as JSON; what is no finite number is null, a date or moment its ISO text.
+
+    >>> json_texts(pa.array([1.0, float("inf"), None])).to_pylist()
+    ['1.0', 'null', 'null']
+    >>> json_texts(pa.array(['say "é"', "a\tb\\", None])).to_pylist() == ['"say \\"é\\""', '"a\\tb\\\\"', "null"]
+    True
+    """
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    kind = array.type
+    if pa.types.is_floating(kind):
+        finite = pc.if_else(pc.is_finite(array), array, pa.scalar(None, kind))
+        texts = pc.replace_substring_regex(finite.cast(pa.string()), "^(-?[0-9]+)$", "\\1.0")
+    elif pa.types.is_string(kind):
+        texts = _joined('"', _escaped(array), '"')
+    elif pa.types.is_date(kind):
+        texts = _joined('"', array.cast(pa.string()), '"')
+    elif pa.types.is_timestamp(kind):
+        moments = pc.replace_substring(array.cast(pa.string()), " ", "T")
+        texts = _joined('"', pc.replace_substring_regex(moments, "\\.000000$", ""), '"')
+    else:
+        texts = array.cast(pa.string())
+    return texts.fill_null("null")
+
+
+def json_rows(table: pa.Table) -> bytes:
+    """Write the rows of a table as lists, with a comma and a space after each.
+
+    >>> json_rows(pa.table({"town": ["Ely", None], "n": [3, 4]}))
+    b'["Ely", 3], [null, 4], '
+    """
+    parts: list[Part] = ["["]
+    for column in table.columns:
+        parts += [json_texts(column), ", "]
+    parts[-1] = "], "
+    return _bytes(_joined(*parts))
+
+
+def json_cells(answer: Answer, facts: Sequence[CellFacts], first: int, count: int) -> bytes:
+    """Write what is stated of the cells of some rows, with a comma and a space after each row; as ``Answer.cells``."""
+    table, places = answer.to_arrow().slice(first, count), answer.places[first : first + count]
+    parts: list[Part] = ['{"keys": {']
+    for key in (key.name for key in answer.prepared.question.keys if key.name in table.column_names):
+        parts += [f"{_quoted(key)}: ", json_texts(table.column(key)), ", "]
+    parts[-1] = '}, "outputs": {' if len(parts) > 1 else '{"keys": {}, "outputs": {'
+    for one in facts:
+        parts += [f"{_quoted(one.one.output.name)}: ", _cell(one, table, places), ", "]
+    parts[-1] = "}}, " if facts else parts[-1] + "}}, "
+    return _bytes(_joined(*parts))
+
+
+def facts_of(answer: Answer) -> list[CellFacts]:
+    """Give what states the facts of each output that is shown."""
+    shown = answer.prepared.question.selected
+    return [CellFacts(answer.prepared, one) for one in answer.prepared.outputs if one.output.name in shown]
+
+
+def _cell(facts: CellFacts, table: pa.Table, places: Any) -> Any:
+    """Write the facts of an output's cells."""
+    added, name, unit = facts.one.added, facts.one.output.name, _quoted(facts.one.output.unit)
+    values = table.column(name).combine_chunks()
+    if added is None:
+        return _joined('{"answer": ', json_texts(values), f', "exact": true, "unit": {unit}}}')
+    parts: list[Part] = ['{"answer": ', json_texts(values), f', "exact": false, "unit": {unit}, "certain_interval": [']
+    parts += [json_texts(table.column(f"{name}_low")), ", ", json_texts(table.column(f"{name}_high")), "], "]
+    parts.append(f'"standard_error": {_quoted(added.standard_error)}, "bias": {_quoted(added.bias)}, "centred": ')
+    parts += [json_texts(pc.subtract(values, pa.scalar(added.bias, pa.float64()))), ', "entries": {']
+    for column, entries in facts.entries.items():
+        stated = pa.array([json.dumps(one) for one in entries.stated])
+        parts += [f"{_quoted(column)}: ", stated.take(pa.array(entries.index[facts.kind[places]])), ", "]
+    parts[-1] = "}" if facts.entries else parts[-1] + "}"
+    if facts.owner is not None:
+        parts += [', "owner": {"told_apart_in_100": ', json_texts(pa.array(facts.owner[places])), "}"]
+    nothing = f'{{"answer": null, "exact": false, "unit": {unit}}}'
+    return pc.if_else(values.is_valid(), _joined(*parts, "}"), nothing)
+
+
+def _escaped(texts: Any) -> Any:
+    texts = pc.replace_substring(pc.replace_substring(texts, "\\", "\\\\"), '"', '\\"')
+    if pc.any(pc.match_substring_regex(texts, CONTROLS)).as_py():
+        for letter in map(chr, range(32)):
+            texts = pc.replace_substring(texts, letter, json.dumps(letter)[1:-1])
+    return texts
+
+
+def _quoted(content: Any) -> str:
+    return body_of(content).decode()
+
+
+def _joined(*parts: Part) -> Any:
+    """Put texts and columns of texts together, row by row."""
+    return pc.binary_join_element_wise(*parts, "")
+
+
+def _bytes(texts: Any) -> bytes:
+    """Give all texts of a column one after another, which is how Arrow holds them."""
+    if not len(texts):
+        return b""
+    _, offsets, content = texts.buffers()
+    ends = np.frombuffer(offsets, dtype="<i4")
+    return bytes(memoryview(content)[ends[texts.offset] : ends[texts.offset + len(texts)]])

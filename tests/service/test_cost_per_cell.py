@@ -1,0 +1,116 @@
+"""Ten times as many cells take the interpreter about as many steps: what grows is inside NumPy, Arrow and the engine.
+
+Steps are bytecodes of this package, counted, not timed.
+"""
+
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import errorfloor
+from errorfloor.catalogue import Catalogue
+from errorfloor.engines import open_engine
+from errorfloor.identity import KeyRing
+from errorfloor.ledger import MemoryLedger
+from errorfloor.server.size import reply_bytes
+from errorfloor.server.statements import json_parts
+from errorfloor.service import Database
+from errorfloor.service.preparation import Known
+from errorfloor.vault import register
+
+HOME = str(Path(errorfloor.__file__).parent)
+FEW, MANY = 1000, 10_000
+SPARE = 3000  # steps that may come on top for 9,000 more cells: a third of a step each
+QUESTIONS = {
+    "numbers": "SELECT n_{0}, avg(kwh) AS a, count(*) AS n FROM readings GROUP BY n_{0}",
+    "texts": "SELECT t_{0}, var_pop(kwh) AS a FROM readings GROUP BY t_{0}",
+    "dates": "SELECT d_{0}, sum(kwh) AS a, avg(rooms) AS b FROM readings GROUP BY d_{0}",
+    "weights": "SELECT n_{0}, sum(kwh * weight) AS a FROM readings GROUP BY n_{0}",
+    "public covariance": "SELECT n_{0}, covar_pop(kwh, weight) AS a FROM readings GROUP BY n_{0}",
+    "ordered": "SELECT t_{0}, avg(kwh) AS a FROM readings GROUP BY t_{0} ORDER BY a DESC",
+    "constant": "SELECT n_{0}, avg(kwh * 1e-30) AS a FROM readings GROUP BY n_{0}",
+}
+
+
+def steps_of(work):
+    """Count the bytecodes of this package that some work runs."""
+    found = 0
+
+    def each(frame, event, argument):
+        nonlocal found
+        found += event == "opcode"
+        return each
+
+    def begun(frame, event, argument):
+        if not frame.f_code.co_filename.startswith(HOME):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return each
+
+    before = sys.gettrace()
+    sys.settrace(begun)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return found
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["without owners", "with owners"])
+def readings(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("readings")
+    keys = [
+        f"{sql.format(n)} AS {name}_{n}"
+        for n in (FEW, MANY)
+        for name, sql in (
+            ("n", "(range % {})::INT"),
+            ("t", "'town ' || (range % {})"),
+            ("d", "DATE '2020-01-01' + (range % {})::INT"),
+        )
+    ]
+    duckdb.sql(
+        f"COPY (SELECT range AS id, range // 3 AS who, {', '.join(keys)}, (range % 6)::INT AS rooms, "
+        f"(range * 7919 % 100003)::INT AS weight, round(50 * random(), 3) AS kwh FROM range({2 * MANY})) "
+        f"TO '{folder}/readings.parquet' (FORMAT parquet)"
+    )
+    types = {"n": "whole", "t": "text", "d": "date"}
+    table = {
+        "source": "readings.parquet",
+        "version": "1",
+        "row_key": ["id"],
+        "public": dict.fromkeys(("id", "who", "rooms", "weight"), "whole")
+        | {f"{name}_{n}": kind for n in (FEW, MANY) for name, kind in types.items()},
+        "private": {"kwh": {"range": [0, 50], "resolution": 0.001, "floor": 0.5}},
+    }
+    if request.param:
+        table["owner"] = {"column": "who", "floor": 0.01}
+    catalogue = Catalogue.model_validate({"tables": {"readings": table}, "folder": folder})
+    with open_engine(catalogue.place, folder, read_only=False) as engine:
+        register(catalogue, "readings", engine=engine)
+    keys = KeyRing.create(folder / "keys.json")
+    engine = open_engine(catalogue.place, folder, read_only=True)
+    with Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=keys) as database:
+        yield database
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_more_cells_take_no_more_steps_of_the_interpreter(readings, question):
+    found = {}
+    for cells in (FEW, MANY):
+        text = QUESTIONS[question].format(cells)
+        readings.ask(text, max_error=1e9)  # what is loaded once, and designed once
+        readings._known = Known()
+        found[cells] = steps_of(lambda text=text: readings.ask(text, max_error=1e9 + 1))
+    assert found[FEW] > 10_000  # steps are counted
+    assert found[MANY] - found[FEW] < SPARE
+
+
+@pytest.mark.parametrize("question", ["numbers", "texts", "dates"])
+def test_a_longer_reply_takes_a_few_more_steps_for_thousands_of_rows(readings, question):
+    found = {}
+    for cells in (FEW, MANY):
+        answer = readings.ask(QUESTIONS[question].format(cells), max_error=1e9)
+        found[cells] = steps_of(lambda answer=answer: [reply_bytes(answer.prepared), *json_parts(answer)])
+    assert found[MANY] - found[FEW] < SPARE
