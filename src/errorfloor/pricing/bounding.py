@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from errorfloor.pricing.fetch import FactsCache, fetch
 from errorfloor.pricing.formulas import final_error, formula_bound
 from errorfloor.pricing.interval import Enclosure, quiet, up
 from errorfloor.pricing.keys import Keys
+from errorfloor.pricing.kinds import kinds_of
 from errorfloor.pricing.owners import OwnerCounts, owner_counts
 from errorfloor.pricing.refusals import no_number
 from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
@@ -103,6 +105,14 @@ class Bounds:
     layout: Layout
     outputs: tuple[OutputBounds, ...]
     owners: OwnerCounts | None = field(default=None)
+
+    @cached_property
+    def pairs(self) -> tuple[Array, Array, Array]:
+        """What tells pairs of an owner and a group apart, a kind and a count, and which of these each pair has."""
+        assert self.owners is not None
+        kind, count = self.kind[self.owners.group], self.owners.count
+        alike, first = kinds_of([kind, count]) or (np.arange(len(kind)),) * 2
+        return kind[first], count[first], alike
 
 
 def bounds(
@@ -296,9 +306,9 @@ def _moved_by_owner(count: Array, moved: Array, error: Array) -> Array:
 def _owner_charge(bounds: Bounds, bound: OutputBounds, information: float) -> float:
     counts = bounds.owners
     assert counts is not None
-    group = bounds.kind[counts.group]
-    moved = _moved_by_owner(counts.count, bound.owner[group], bound.error[group])
-    squares = np.where(bound.defined[group], moved**2, 0.0)
-    each = np.bincount(counts.owner, weights=squares, minlength=counts.owners)
+    kind, count, alike = bounds.pairs
+    moved = _moved_by_owner(count, bound.owner[kind], bound.error[kind])
+    squares = np.where(bound.defined[kind], moved**2, 0.0)
+    each = np.bincount(counts.owner, weights=squares[alike], minlength=counts.owners)
     roundings = 1 + (len(bounds.groups) + 16) * 2.0**-52  # of a sum over groups, and of its terms
     return float(each.max(initial=0.0) * information * SLACK * roundings)

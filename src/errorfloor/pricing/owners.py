@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class OwnerCounts:
     owner: Array
     count: Array
 
-    @property
+    @cached_property
     def owners(self) -> int:
         """The number of owners."""
         return int(self.owner.max(initial=-1)) + 1
