@@ -13,7 +13,7 @@ import mpmath
 from errorfloor.catalogue.model import Table
 from errorfloor.engines import Engine, open_engine
 from errorfloor.sql import Layout, denominator, needed, scan, stored_layout
-from errorfloor.sql.fixed_width import RAISED
+from errorfloor.sql.arrow import RAISED
 from errorfloor.sql.plan import Always, Compare, Literal, Missing, Not, TableColumn, all_of
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import GroupKey, Question, QuestionOutput

@@ -19,7 +19,7 @@ from mpmath.libmp import from_rational
 from errorfloor.identity import encode
 from errorfloor.pricing.bounding import Bounds, bounds_from_facts
 from errorfloor.pricing.facts import Fact, Facts, Request, requested
-from errorfloor.pricing.keys import KeyColumn, Keys
+from errorfloor.pricing.keys import GroupKeys, KeyColumn
 from errorfloor.pricing.owners import OwnerCounts
 from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, Layout
 from errorfloor.sql.plan import (
@@ -112,7 +112,7 @@ class World:
         parts = sorted({(groups.index((row.place,)), cells.index((row.region,))) for row in kept})
         members = [[row for row in kept if (row.place, row.region) == (groups[g][0], cells[c][0])] for g, c in parts]
         return Facts(
-            groups=Keys((KeyColumn(pa.array([place for (place,) in groups], pa.string())),), len(groups)),
+            groups=GroupKeys((KeyColumn(pa.array([place for (place,) in groups], pa.string())),), len(groups)),
             cells=cells,
             group=np.array([g for g, _ in parts], dtype=np.int64),
             cell=np.array([c for _, c in parts], dtype=np.int64),

@@ -18,8 +18,7 @@ from errorfloor.pricing.facts import Facts, aggregates, polynomials, requested
 from errorfloor.pricing.fetch import FactsCache, fetch
 from errorfloor.pricing.formulas import final_error, formula_bound
 from errorfloor.pricing.interval import Enclosure, quiet, up
-from errorfloor.pricing.keys import Keys
-from errorfloor.pricing.kinds import kinds_of
+from errorfloor.pricing.keys import GroupKeys, kinds_of
 from errorfloor.pricing.owners import OwnerCounts, owner_counts
 from errorfloor.pricing.refusals import no_number
 from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
@@ -97,7 +96,7 @@ class Bounds:
     """
 
     table: str
-    groups: Keys
+    groups: GroupKeys
     cells: Sequence[tuple[Part, ...]]
     group: Array
     cell: Array
@@ -249,7 +248,7 @@ def example() -> Bounds:
     half = RowSlopes(np.array([0.5]), group, group, (1, 1))
     ends = np.array([0.0]), np.array([50.0])
     output = OutputBounds({"kwh": half}, np.array([25.0]), np.array([1e-14]), *ends, np.array([True]))
-    return Bounds("meters", Keys((), 1), [()], group, group, group, Layout({}, {}, rows=2), (output,))
+    return Bounds("meters", GroupKeys((), 1), [()], group, group, group, Layout({}, {}, rows=2), (output,))
 
 
 @quiet

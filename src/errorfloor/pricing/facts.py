@@ -9,17 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from errorfloor.checks import Array
 from errorfloor.identity import Part
 from errorfloor.pricing.interval import EXACT_INTEGER, ZERO, Enclosure, quiet
-from errorfloor.pricing.keys import Keys
-from errorfloor.pricing.kinds import kinds_of
-from errorfloor.sql import fixed_width
+from errorfloor.pricing.keys import GroupKeys, kinds_of
 from errorfloor.sql.plan import (
     Aggregate,
     Apply,
@@ -217,7 +213,7 @@ class Facts:
     ``cell[i]``, sorted by group and then by cell.
     """
 
-    groups: Keys
+    groups: GroupKeys
     cells: Sequence[tuple[Part, ...]]
     group: Array
     cell: Array
@@ -255,18 +251,6 @@ class Facts:
         totals = np.zeros(len(self.groups), dtype=integers.dtype)
         np.add.at(totals, self.group, integers)
         return totals
-
-
-def whole_numbers(column: Any) -> Array:
-    """Give exact integers of an engine, 0 for NULL: of 64 bits, or Python's where their bound is larger.
-
-    >>> whole_numbers(pa.chunked_array([[3, None]])).tolist()
-    [3, 0]
-    """
-    array = fixed_width.whole(column).fill_null(0)
-    if pa.types.is_integer(array.type):
-        return fixed_width.integers(array)
-    return np.array([int(value) for value in array.to_pylist()], dtype=object)
 
 
 def multiplied(integers: Array, factor: int) -> Array:

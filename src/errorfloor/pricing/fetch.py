@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.engines.allotment import allotment
 from errorfloor.errors import RefusedError
 from errorfloor.identity import Part, encode
-from errorfloor.pricing.facts import Fact, Facts, Request, multiplied, whole_numbers
-from errorfloor.pricing.keys import Keys
+from errorfloor.pricing.facts import Fact, Facts, Request, multiplied
+from errorfloor.pricing.keys import GroupKeys
+from errorfloor.sql import arrow
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.layout import Layout, denominator
 from errorfloor.sql.plan import TableColumn
@@ -38,12 +38,12 @@ def canonical_cells(
     codes = np.zeros(result.num_rows, dtype=np.int64)
     for j in range(len(columns)):
         column = result.column(f"a{j}").combine_chunks().dictionary_encode(null_encoding="encode")
-        index = column.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        index = arrow.values_of(column.indices).astype(np.int64)
         codes = np.unique(codes * max(len(column.dictionary), 1) + index, return_inverse=True)[1]
     _, first, number = np.unique(codes, return_index=True, return_inverse=True)
-    named = result.take(first).select([f"a{j}" for j in range(len(columns))])
+    named = result.take(arrow.column(first)).select([f"a{j}" for j in range(len(columns))])
     scalars = [Polynomial.atom(column) if column.type == "number" else column for column in columns]
-    values = list(Keys.of(named.rename_columns([f"k{j}" for j in range(len(columns))]), scalars, layout))
+    values = list(GroupKeys.of(named.rename_columns([f"k{j}" for j in range(len(columns))]), scalars, layout))
     encoded = [encode(value) for value in values]
     order = sorted(range(len(values)), key=encoded.__getitem__)
     place = np.empty(len(values), dtype=np.int64)
@@ -154,32 +154,32 @@ def read_facts(
             reason="group",
         )
     if not question.keys:  # all rows are one group, which is there even if it has none
-        result = result.filter(pc.greater(result.column("n"), 0))
-    each = Keys.of(result, [key.value for key in question.keys], layout)
+        result = result.filter(arrow.column(arrow.whole_numbers(result.column("n")) > 0))
+    each = GroupKeys.of(result, [key.value for key in question.keys], layout)
     group = each.numbered()
     if by:
         cells, cell = canonical_cells(result, by, layout)
         order = np.lexsort((cell, group))
-        result, group, cell = result.take(order), group[order], cell[order]
+        result, group, cell = result.take(arrow.column(order)), group[order], cell[order]
     else:
         cells, cell = [()], np.zeros(len(group), dtype=np.int64)
     first = np.flatnonzero(np.diff(group, prepend=-1))
     groups = each if len(first) == len(each) else each.taken(first)
     return Facts(
-        groups=groups if question.keys else Keys((), 1),
+        groups=groups if question.keys else GroupKeys((), 1),
         cells=cells,
         group=group,
         cell=cell,
-        rows=whole_numbers(result.column("n")),
+        rows=arrow.whole_numbers(result.column("n")),
         known={request: _fact(result, j, request[0], layout) for j, request in enumerate(requests)},
     )
 
 
 def _fact(result: Any, j: int, polynomial: Polynomial, layout: Layout) -> Fact:
-    count, unit = whole_numbers(result.column(f"n_{j}")), denominator(polynomial, layout)
+    count, unit = arrow.whole_numbers(result.column(f"n_{j}")), denominator(polynomial, layout)
     constant = polynomial.value
     if constant is None:
-        low, high, above, below = (whole_numbers(result.column(f"{name}_{j}")) for name in COLUMNS)
+        low, high, above, below = (arrow.whole_numbers(result.column(f"{name}_{j}")) for name in COLUMNS)
         return Fact(count, low, high, above, below, unit)
     value = int(constant * unit)
     here, totals, nothing = multiplied(count > 0, value), multiplied(count, value), np.zeros_like(count)

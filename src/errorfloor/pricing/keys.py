@@ -1,6 +1,7 @@
 """The groups of a question as columns: one Arrow array for each key, in the order in which engines sort them.
 
-No group is an object of its own until somebody asks for one.
+No group is an object of its own until somebody asks for one. Groups that are alike in all public facts are of one
+kind, and what follows from these facts is worked out once for each kind.
 """
 
 import decimal
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from errorfloor.checks import Array
 from errorfloor.identity import Part
 from errorfloor.identity.rows import row_tags, text_words
-from errorfloor.sql import fixed_width
+from errorfloor.sql import arrow
 from errorfloor.sql.double_words import DoubleWord
 from errorfloor.sql.layout import Layout, denominator
 from errorfloor.sql.plan import Scalar
@@ -43,8 +44,8 @@ class KeyColumn:
     def of(cls, column: Any, scalar: Scalar, layout: Layout) -> "KeyColumn":
         """Read a column of an engine's result."""
         if isinstance(scalar, Polynomial):
-            return cls(fixed_width.whole(column), denominator(scalar, layout))
-        return cls(fixed_width.flat(column).cast(TYPES[scalar.type]))
+            return cls(arrow.whole(column), denominator(scalar, layout))
+        return cls(arrow.flat(column).cast(TYPES[scalar.type]))
 
     def parts(self, first: int = 0, count: int | None = None) -> list[Part]:
         """Give some keys as labels hold them: whole numbers are ``int``, others ``Decimal``.
@@ -65,8 +66,8 @@ class KeyColumn:
         """
         if self.unit is None or self.unit == 1:
             return self.values
-        found = fixed_width.read(self.values) / DoubleWord.of(self.unit)
-        return pa.array(found.high, mask=self.values.is_null().to_numpy(zero_copy_only=False))
+        found = arrow.read(self.values) / DoubleWord.of(self.unit)
+        return arrow.column(found.high, ~arrow.nulls(self.values))
 
     def words(self, derived: bytes) -> Array:
         """Give two words for each key, from which no two keys of a type have the same: a number, or a keyed digest.
@@ -79,10 +80,10 @@ class KeyColumn:
             places = np.frombuffer(offsets, dtype="<i4")[self.values.offset :][: len(self.values) + 1]
             words = text_words(derived, np.frombuffer(content or b"", dtype=np.uint8), places)
         else:
-            lower, upper = fixed_width.words_of(self._integers)
+            lower, upper = arrow.words_of(self._integers)
             words = np.stack([lower, upper.view("<u8")], axis=1)
         if self.values.null_count:
-            words[self.values.is_null().to_numpy(zero_copy_only=False)] = NULL
+            words[arrow.nulls(self.values)] = NULL
         return words
 
     @property
@@ -96,17 +97,17 @@ class KeyColumn:
     def changes(self) -> Array:
         """Tell for each key but the first whether it differs from the one before."""
         before, after = self.values.slice(0, max(len(self.values) - 1, 0)), self.values.slice(1)
-        same = pc.equal(before, after).fill_null(False)
+        same = pc.equal(before, after).fill_null(arrow.scalar(False))
         both_null = pc.and_(before.is_null(), after.is_null())
-        return np.asarray(~pc.or_(same, both_null).to_numpy(zero_copy_only=False))
+        return ~arrow.values_of(pc.or_(same, both_null))
 
 
 @dataclass(frozen=True, eq=False)
-class Keys(Sequence[tuple[Part, ...]]):
+class GroupKeys(Sequence[tuple[Part, ...]]):
     """The keys of ``size`` groups, or of rows; as a sequence it gives the groups, one tuple each.
 
-    >>> keys = Keys((KeyColumn(pa.array(["a", "b"])), KeyColumn(pa.array([1, 2]), 1)), 2)
-    >>> keys[1], len(keys), list(Keys((), 1))
+    >>> keys = GroupKeys((KeyColumn(pa.array(["a", "b"])), KeyColumn(pa.array([1, 2]), 1)), 2)
+    >>> keys[1], len(keys), list(GroupKeys((), 1))
     (('b', 2), 2, [()])
     """
 
@@ -114,7 +115,7 @@ class Keys(Sequence[tuple[Part, ...]]):
     size: int
 
     @classmethod
-    def of(cls, result: Any, scalars: Sequence[Scalar], layout: Layout) -> "Keys":
+    def of(cls, result: Any, scalars: Sequence[Scalar], layout: Layout) -> "GroupKeys":
         """Read the columns k0, k1 and so on of an Arrow table."""
         columns = (KeyColumn.of(result.column(f"k{j}"), scalar, layout) for j, scalar in enumerate(scalars))
         return cls(tuple(columns), result.num_rows)
@@ -140,7 +141,7 @@ class Keys(Sequence[tuple[Part, ...]]):
     def numbered(self) -> Array:
         """Give the number of each row's group, where equal rows follow each other.
 
-        >>> Keys((KeyColumn(pa.array(["a", "a", None])),), 3).numbered().tolist()
+        >>> GroupKeys((KeyColumn(pa.array(["a", "a", None])),), 3).numbered().tolist()
         [0, 0, 1]
         """
         differs = np.zeros(max(self.size - 1, 0), dtype=bool)
@@ -153,12 +154,12 @@ class Keys(Sequence[tuple[Part, ...]]):
         words = [column.words(derived) for column in self.columns]
         return row_tags(derived, words or [np.zeros((self.size, 2), dtype="<u8")])
 
-    def taken(self, places: Array) -> "Keys":
+    def taken(self, places: Array) -> "GroupKeys":
         """Give the keys in some places."""
-        chosen = pa.array(places)
-        return Keys(tuple(KeyColumn(one.values.take(chosen), one.unit) for one in self.columns), len(places))
+        chosen = arrow.column(places)
+        return GroupKeys(tuple(KeyColumn(one.values.take(chosen), one.unit) for one in self.columns), len(places))
 
-    def are(self, others: "Keys") -> bool:
+    def are(self, others: "GroupKeys") -> bool:
         """Tell whether they are the same keys in the same order."""
         pairs = zip(self.columns, others.columns, strict=True)
         return self.size == others.size and all(one.values.equals(other.values) for one, other in pairs)
@@ -175,3 +176,33 @@ def _number(integer: int, unit: int) -> int | Decimal:
     value = Fraction(integer, unit)
     context = decimal.Context(prec=DIGITS)
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def kinds_of(columns: Sequence[Array]) -> tuple[Array, Array] | None:
+    """Number the different rows of some columns, and give the place of the first of each; None if most differ.
+
+    >>> kind, first = kinds_of([np.array([7, 7, 9, 7]), np.array([1, 1, 1, 1])])
+    >>> kind.tolist(), first.tolist(), kinds_of([np.arange(9)])
+    ([0, 0, 1, 0], [0, 2], None)
+    """
+    kind, many = np.zeros(len(columns[0]), dtype=np.int64), 1
+    seen: list[Array] = []
+    for column in columns:
+        if any(column is other or np.array_equal(column, other) for other in seen):
+            continue
+        if column.dtype == object:
+            return None
+        seen.append(column)
+        own, values = _numbered(column)
+        kind, many = _numbered(kind * values + own)
+        if 2 * many > len(kind):
+            return None
+    first = np.empty(many, dtype=np.int64)
+    first[kind[::-1]] = np.arange(len(kind))[::-1]  # the last of those that are put in one place stays
+    return kind, first
+
+
+def _numbered(column: Array) -> tuple[Array, int]:
+    """Number the different values of a column, in the order in which they come; and say how many there are."""
+    encoded = arrow.column(column).dictionary_encode()
+    return arrow.values_of(encoded.indices).astype(np.int64), len(encoded.dictionary)

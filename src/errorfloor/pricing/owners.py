@@ -9,9 +9,9 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.errors import EngineError
-from errorfloor.pricing.facts import whole_numbers
 from errorfloor.pricing.fetch import FactsCache, rows_of
-from errorfloor.pricing.keys import Keys
+from errorfloor.pricing.keys import GroupKeys
+from errorfloor.sql import arrow
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.layout import Layout
 from errorfloor.sql.plan import TableColumn
@@ -82,12 +82,12 @@ def _fetched(
     else:
         result = engine.query(compiled.ordered(each, scalars, engine.dialect))
         codes = result.column("o").combine_chunks().dictionary_encode(null_encoding="encode")
-        numbers = codes.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+        numbers = arrow.values_of(codes.indices)
     # rows come in the order of their groups, so that sums over an owner's groups have one order on every engine
-    group = Keys.of(result, scalars, layout).numbered().astype(np.int32)
+    group = GroupKeys.of(result, scalars, layout).numbered().astype(np.int32)
     if group.max(initial=-1) + 1 > groups:
         raise EngineError("an engine gave other groups for owners than for all rows", engine=engine.name)
-    return OwnerCounts(group, numbers, whole_numbers(result.column("n")))
+    return OwnerCounts(group, numbers, arrow.whole_numbers(result.column("n")))
 
 
 def _pairs(each: str, engine: Engine) -> int:

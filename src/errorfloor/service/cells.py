@@ -18,7 +18,7 @@ from errorfloor.checks import Array
 from errorfloor.floors.two_point import angle, success
 from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.pricing.interval import quiet
-from errorfloor.pricing.kinds import kinds_of
+from errorfloor.pricing.keys import kinds_of
 from errorfloor.pricing.owners import OwnerCounts
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.sql.double_words import two_product

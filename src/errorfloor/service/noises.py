@@ -9,7 +9,6 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from errorfloor.checks import Array, positive, real
 from errorfloor.designer import design
@@ -21,6 +20,7 @@ from errorfloor.noise.lattice import Lattice
 from errorfloor.pricing import OutputBounds
 from errorfloor.pricing.interval import quiet, up
 from errorfloor.service.rounding import grain, multiples
+from errorfloor.sql import arrow
 from errorfloor.sql.double_words import DoubleWord, two_sum
 from errorfloor.support import HalfLine, Interval
 
@@ -233,7 +233,7 @@ class PublicNumbers:
     @property
     def column(self) -> Any:
         """The numbers as an Arrow array."""
-        return pa.array(self.numbers, mask=~self.defined)
+        return arrow.column(self.numbers, self.defined)
 
 
 def empty(bounds: OutputBounds) -> PublicNumbers:

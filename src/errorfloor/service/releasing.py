@@ -12,12 +12,12 @@ from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.errors import EngineError
 from errorfloor.identity import Key, Label
-from errorfloor.pricing.keys import Keys
+from errorfloor.pricing.keys import GroupKeys
 from errorfloor.random import RowBits
 from errorfloor.service.noises import Added
 from errorfloor.service.preparation import TAGS, Prepared, PreparedOutput, Released
 from errorfloor.service.rounding import released
-from errorfloor.sql import evaluate, fixed_width
+from errorfloor.sql import arrow, evaluate
 from errorfloor.sql.double_words import DoubleWord
 from errorfloor.sql.question import Question
 from errorfloor.vault import is_current
@@ -54,7 +54,7 @@ def release(prepared: Prepared, values: list[DoubleWord], noises: list[Array | N
     numbers = {
         one.output.name: _numbers(one, *next(found), prepared)
         if one.constant is None
-        else one.constant.column.take(pa.array(prepared.bounds.kind))
+        else one.constant.column.take(arrow.column(prepared.bounds.kind))
         for one in prepared.outputs
     }
     keys = {one.name: column.shown for one, column in zip(question.keys, groups.columns, strict=True)}
@@ -63,7 +63,7 @@ def release(prepared: Prepared, values: list[DoubleWord], noises: list[Array | N
     columns: dict[str, Any] = {}
     for name in question.selected:
         column = numbers[name] if name in outputs else keys[name]
-        chosen = column if places is None else column.take(pa.array(places))
+        chosen = column if places is None else column.take(arrow.column(places))
         columns |= _shown(outputs[name], chosen) if name in outputs else {name: chosen}
     return pa.table(columns), np.arange(len(groups)) if places is None else places
 
@@ -80,7 +80,7 @@ def _numbers(one: PreparedOutput, value: DoubleWord, noise: Array | None, prepar
     if one.added is None or noise is None:
         return _public_numbers(value, defined)
     safe = DoubleWord(np.where(defined, value.high, 0.0), np.where(defined, value.low, 0.0))
-    return pa.array(released(safe, noise, one.added.offset, one.added.lattice), mask=~defined)
+    return arrow.column(released(safe, noise, one.added.offset, one.added.lattice), defined)
 
 
 def _shown(one: PreparedOutput, values: Any) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _shown(one: PreparedOutput, values: Any) -> dict[str, Any]:
     if added is None:
         return {name: values}
     ends = {f"{name}_low": added.high, f"{name}_high": added.low}
-    return {name: values} | {end: pc.subtract(values, pa.scalar(by, pa.float64())) for end, by in ends.items()}
+    return {name: values} | {end: pc.subtract(values, arrow.scalar(by)) for end, by in ends.items()}
 
 
 def _public_numbers(value: DoubleWord, defined: Array) -> Any:
@@ -98,8 +98,8 @@ def _public_numbers(value: DoubleWord, defined: Array) -> Any:
         whole = safe.nearest_whole()
         off = (safe.high - np.rint(safe.high)) + (safe.low - (whole - np.rint(safe.high)))
         if (np.abs(off) <= np.abs(safe.high) * NEARLY).all():
-            return pa.array(whole, mask=~defined)
-    return pa.array(safe.high, mask=~defined)
+            return arrow.column(whole, defined)
+    return arrow.column(safe.high, defined)
 
 
 def draw(key: Key, label: Label, tags: Array, added: Added) -> Array:
@@ -107,7 +107,7 @@ def draw(key: Key, label: Label, tags: Array, added: Added) -> Array:
     return added.noise.sample(len(tags), rng=RowBits(key.derive(label), tags))
 
 
-def tags_of(groups: Keys, key: Key) -> Array:
+def tags_of(groups: GroupKeys, key: Key) -> Array:
     """Give the tags of groups: the same for every output, whose own key then turns them into bits of its own."""
     return groups.tags(key.derive(Label("answer cells", (TAGS,))))
 
@@ -125,9 +125,9 @@ def values_before_noise(prepared: Prepared, engine: Engine) -> list[DoubleWord]:
     if not formulas:
         return []
     result = engine.query(prepared.statement)
-    if not Keys.of(result, [key.value for key in question.keys], layout).are(groups):
+    if not GroupKeys.of(result, [key.value for key in question.keys], layout).are(groups):
         raise EngineError("the groups that were scanned are not those that were priced", engine=engine.name)
-    sums = {wanted: fixed_width.read(result.column(f"s{j}")) for j, wanted in enumerate(prepared.sums)}
+    sums = {wanted: arrow.read(result.column(f"s{j}")) for j, wanted in enumerate(prepared.sums)}
     shape = (len(groups),)
     values = evaluate(formulas, sums, layout)
     return [DoubleWord(np.broadcast_to(one.high, shape), np.broadcast_to(one.low, shape)) for one in values]
@@ -153,7 +153,7 @@ def arranged(question: Question, keys: Mapping[str, Any], released: Mapping[str,
 def _order(values: Any, places: Array, *, descending: bool) -> Array:
     """Give the stable order of the values in some places."""
     order, nulls = ("descending", "at_end") if descending else ("ascending", "at_start")
-    return np.asarray(pc.array_sort_indices(values.take(pa.array(places)), order=order, null_placement=nulls))
+    return arrow.values_of(pc.array_sort_indices(values.take(arrow.column(places)), order=order, null_placement=nulls))
 
 
 def without_formulas(table: pa.Table) -> pa.Table:

@@ -30,7 +30,7 @@ def scan(
 ) -> str:
     """Write the statement that looks: k0, k1, … (the group), s0, s1, … (sums of monomials where a condition holds).
 
-    Each sum is an exact integer (``fixed_width``), in units of the monomial's scale; NULL if no row counts, but 0 for
+    Each sum is an exact integer (``arrow``), in units of the monomial's scale; NULL if no row counts, but 0 for
     the monomial ONE, which counts rows. Keys that are numbers are integers in units of 1/denominator, other keys are
     themselves. Without keys there is one row.
 

@@ -70,7 +70,7 @@ def _text(value: object) -> str | None:
 class Snapshot:
     """An immutable table of integers, texts, days, moments and flags on an engine.
 
-    ``columns`` leads from declared to physical names: public p0, p1, …, private x0, x1, … ``extent`` holds the least
+    ``arrow`` leads from declared to physical names: public p0, p1, …, private x0, x1, … ``extent`` holds the least
     and the greatest stored integer of each public column of numbers that has any. ``identity`` was drawn at random when
     the snapshot was made, and goes with it when it is copied to another engine; a vault that is made again, from
     whatever source, has other ones.

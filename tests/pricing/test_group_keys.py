@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errorfloor.pricing.keys import KeyColumn, Keys
-from errorfloor.pricing.kinds import kinds_of
+from errorfloor.pricing.keys import GroupKeys, KeyColumn, kinds_of
 
 KEY = bytes(range(32))
 MOMENT = datetime.datetime(1969, 12, 31, 23, 59, 59, 999999)
@@ -41,26 +40,26 @@ def test_a_number_has_the_same_words_in_one_word_as_in_two():
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_a_group_keeps_its_tag_in_another_order_and_in_another_batch(kind):
     column = COLUMNS[kind]
-    keys = Keys((column, KeyColumn(pa.array(range(len(column.values))), 1)), len(column.values))
+    keys = GroupKeys((column, KeyColumn(pa.array(range(len(column.values))), 1)), len(column.values))
     tags = keys.tags(KEY)
     assert (keys.taken(np.arange(len(tags))[::-1]).tags(KEY) == tags[::-1]).all()
-    later = Keys(tuple(KeyColumn(one.values.slice(1), one.unit) for one in keys.columns), len(tags) - 1)
+    later = GroupKeys(tuple(KeyColumn(one.values.slice(1), one.unit) for one in keys.columns), len(tags) - 1)
     assert (later.tags(KEY) == tags[1:]).all()
 
 
 def test_two_keys_do_not_change_places_unnoticed():
     one, two = KeyColumn(pa.array([1]), 1), KeyColumn(pa.array([2]), 1)
-    assert (Keys((one, two), 1).tags(KEY) != Keys((two, one), 1).tags(KEY)).any()
+    assert (GroupKeys((one, two), 1).tags(KEY) != GroupKeys((two, one), 1).tags(KEY)).any()
 
 
 def test_groups_without_keys_have_one_tag_that_follows_from_the_derived_key():
-    assert Keys((), 1).tags(KEY).shape == (1, 2)
-    assert (Keys((), 1).tags(KEY) != Keys((), 1).tags(bytes(32))).any()
+    assert GroupKeys((), 1).tags(KEY).shape == (1, 2)
+    assert (GroupKeys((), 1).tags(KEY) != GroupKeys((), 1).tags(bytes(32))).any()
 
 
 def test_keys_are_numbers_texts_and_days_when_they_are_asked_for():
     area = KeyColumn(pa.array([125, None]), 100)
-    keys = Keys((KeyColumn(pa.array(["x", None])), area), 2)
+    keys = GroupKeys((KeyColumn(pa.array(["x", None])), area), 2)
     assert list(keys) == [keys[0], keys[1]] == [("x", Decimal("1.25")), (None, None)]
     assert area.shown.to_pylist() == [1.25, None]
     assert keys.are(keys.taken(np.array([0, 1]))) and not keys.are(keys.taken(np.array([1, 0])))
@@ -72,7 +71,7 @@ def test_rows_of_a_group_have_one_number_and_the_next_group_the_next(rows):
     columns = [KeyColumn(pa.array([row[0] for row in rows], pa.int64()), 1)]
     columns.append(KeyColumn(pa.array([row[1] for row in rows], pa.string())))
     expected = [sum(rows[i] != rows[i + 1] for i in range(place)) for place in range(len(rows))]
-    assert Keys(tuple(columns), len(rows)).numbered().tolist() == expected
+    assert GroupKeys(tuple(columns), len(rows)).numbered().tolist() == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(-1, 1)), min_size=1, max_size=40))
