@@ -108,8 +108,11 @@ def draw(key: Key, label: Label, tags: Array, added: Added) -> Array:
 
 
 def tags_of(groups: GroupKeys, key: Key) -> Array:
-    """Give the tags of groups: the same for every output, whose own key then turns them into bits of its own."""
-    return groups.tags(key.derive(Label("answer cells", (TAGS,))))
+    """Give the tags of groups: the same for every output, whose own key then turns them into bits of its own.
+
+    The key of tags holds the number of keys, so that no group's words are the beginning of another's.
+    """
+    return groups.tags(key.derive(Label("answer cells", (TAGS, len(groups.columns)))))
 
 
 def values_before_noise(prepared: Prepared, engine: Engine) -> list[DoubleWord]:
