@@ -58,8 +58,10 @@ class ReleasedTable(Stated):
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.table.column_names)
         rows = "".join(
             "<tr>" + "".join(f"<td>{html.escape('' if v is None else str(v))}</td>" for v in row.values()) + "</tr>"
-            for row in self.table.to_pylist()
+            for row in self.table.slice(0, MOST_SHOWN).to_pylist()
         )
+        if self.table.num_rows > MOST_SHOWN:
+            rows += f'<tr><td colspan="{self.table.num_columns}">{_further(self.table)}</td></tr>'
         said = "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().split("\n"))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{said}"
 
@@ -83,8 +85,12 @@ def text_table(table: "pa.Table", outputs: Sequence[Mapping[str, Any]]) -> str:
     lines += ["  ".join("─" * width for width in widths)]
     lines += ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if table.num_rows > MOST_SHOWN:
-        lines.append(f"… and {table.num_rows - MOST_SHOWN:,} more rows")
+        lines.append(_further(table))
     return "\n".join(lines)
+
+
+def _further(table: "pa.Table") -> str:
+    return f"… and {table.num_rows - MOST_SHOWN:,} more rows"
 
 
 def _cell(value: Any, output: Mapping[str, Any] | None) -> str:

@@ -197,6 +197,9 @@ def test_an_answer_shows_itself(town):
     answer = town.ask(AVERAGE, max_error=0.5)
     assert "± 0.5 kWh" in repr(answer)
     assert "<table>" in answer._repr_html_()
+    days = town.ask("SELECT household, day, count(*) AS n FROM meters GROUP BY household, day", max_error=1.0)
+    for shown in (days.text(), days._repr_html_()):  # a notebook does not stop at a million rows
+        assert "… and 660 more rows" in shown and "h03" not in shown
     assert list(answer.to_pandas().columns) == ["tariff", "mean", "mean_low", "mean_high"]
 
 
