@@ -18,6 +18,7 @@ from errorfloor.server.size import reply_bytes
 from errorfloor.server.statements import json_parts
 from errorfloor.service import Database
 from errorfloor.service.preparation import Known
+from errorfloor.service.registering import enter_all
 from errorfloor.vault import register
 
 HOME = str(Path(errorfloor.__file__).parent)
@@ -91,7 +92,9 @@ def readings(request, tmp_path_factory):
         register(catalogue, "readings", engine=engine)
     keys = KeyRing.create(folder / "keys.json")
     engine = open_engine(catalogue.place, folder, read_only=True)
-    with Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=keys) as database:
+    ledger = MemoryLedger()
+    enter_all(ledger, engine)
+    with Database(catalogue, engine=engine, ledger=ledger, keys=keys) as database:
         yield database
 
 
