@@ -3,7 +3,7 @@
 import datetime
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -141,3 +141,25 @@ def _sum_up(one: float, two: float) -> float:
     part = total - one
     error = (one - (total - part)) + (two - part)
     return math.nextafter(total, math.inf) if error > 0 else total
+
+
+@dataclass(frozen=True)
+class StepAnswer:
+    """What was released for a step of a trip; ``fresh`` says whether it was now.
+
+    >>> StepAnswer.of({"step": 0, "answer": [123.4]}).to_dict()
+    {'step': 0, 'answer': [123.4], 'fresh': False}
+    """
+
+    step: int
+    answer: tuple[float, ...]
+    fresh: bool
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> "StepAnswer":
+        """Read what a server gave."""
+        return cls(int(plain["step"]), tuple(map(float, plain["answer"])), bool(plain.get("fresh", False)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        return {"step": self.step, "answer": list(self.answer), "fresh": self.fresh}

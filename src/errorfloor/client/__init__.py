@@ -9,7 +9,6 @@ from errorfloor.client.answer import RemoteAnswer, RemotePrice
 from errorfloor.client.database import RemoteDatabase, connect
 from errorfloor.client.failures import RemoteError
 from errorfloor.client.standing import RemoteQuota, RemoteSimulation, RemoteStanding
-from errorfloor.client.steps import RemoteStep
 
 __all__ = [
     "Account",
@@ -21,6 +20,5 @@ __all__ = [
     "RemoteQuota",
     "RemoteSimulation",
     "RemoteStanding",
-    "RemoteStep",
     "connect",
 ]

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,11 +11,11 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from errorfloor.accounts import StepAnswer
 from errorfloor.client.answer import RemoteAnswer, RemotePrice
 from errorfloor.client.connection import Connection
 from errorfloor.client.failures import RemoteError
 from errorfloor.client.standing import RemoteQuota, RemoteSimulation, RemoteStanding
-from errorfloor.client.steps import RemoteStep, measured
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.support import HalfLine, Interval
 
@@ -108,27 +109,27 @@ class RemoteDatabase:
         found: list[dict[str, Any]] = [] if self.is_dry else self._connection.get("/v1/streams")["streams"]
         return found
 
-    def answer(self, stream: str, *, entity: str, trip: str, step: int, measurement: Sequence[float]) -> RemoteStep:
+    def answer(self, stream: str, *, entity: str, trip: str, step: int, measurement: Sequence[float]) -> StepAnswer:
         """Push the measurement of one step of a trip, with an owner's token; give what is released for it.
 
         Sent again, it is free and the same. Raises RefusedError if the step was answered from another measurement.
         """
         self._check_streams(stream)
-        body = {"entity": entity, "trip": trip, "step": step, "measurement": measured(measurement)}
+        body = {"entity": entity, "trip": trip, "step": step, "measurement": _measured(measurement)}
         try:
-            return RemoteStep.of(self._connection.post(f"/v1/streams/{quote(stream, safe='')}/answers", body).json())
+            return StepAnswer.of(self._connection.post(f"/v1/streams/{quote(stream, safe='')}/answers", body).json())
         except RemoteError as problem:
             if problem.code != "answered":
                 raise
             raise RefusedError(str(problem), reason="corrected") from None
 
-    def answers(self, stream: str, *, entity: str, trip: str, after: int = -1, limit: int = 1000) -> list[RemoteStep]:
+    def answers(self, stream: str, *, entity: str, trip: str, after: int = -1, limit: int = 1000) -> list[StepAnswer]:
         """Pull what was released for the steps ``after`` + 1 … ``after`` + ``limit`` of a trip; nothing is charged."""
         self._check_streams(stream)
         page = self._connection.get(
             f"/v1/streams/{quote(stream, safe='')}/answers", entity=entity, trip=trip, after=after, limit=limit
         )
-        return [RemoteStep.of(one) for one in page["answers"]]
+        return [StepAnswer.of(one) for one in page["answers"]]
 
     def dry(self) -> "RemoteDatabase":
         """Give the same tables with dummy rows, made from the catalogue alone; what they answer is free."""
@@ -210,3 +211,18 @@ def _plain(value: Any) -> Any:
     if number != number or number in (float("inf"), -float("inf")):
         raise InputError(f"a finite number is needed, got {value!r}")
     return number
+
+
+def _measured(measurement: Sequence[float]) -> list[float]:
+    """Give a measurement as JSON; the error for what is none does not repeat it, for it is private.
+
+    >>> _measured([1, 2.5])
+    [1.0, 2.5]
+    """
+    try:
+        numbers = [float(value) for value in measurement]
+    except (TypeError, ValueError, OverflowError):
+        numbers = []
+    if not numbers or not all(map(math.isfinite, numbers)):
+        raise InputError("measurement must be a list of finite numbers")
+    return numbers

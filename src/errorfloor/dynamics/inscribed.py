@@ -16,7 +16,6 @@ from errorfloor.noise import BesselBall, Certificate, LinearImage, Noise, Produc
 PADDING = 1e-6  # relative, on the solutions of linear programmes that a proof uses
 TOUCHING = 1e-9  # relative distance that closed forms keep from the polytope's faces
 ROUNDS = 2000
-TURNS = 400
 VOLUMES = 4  # dimensions in which corners are listed
 
 
@@ -91,8 +90,6 @@ def least_cost(polytope: Whitened) -> float:
     """
     n = polytope.rows.shape[1]
     found = [_by_chords(polytope, axes) for axes in (polytope.axes, np.eye(n), _greedy(polytope.rows))]
-    if _is_symmetric(polytope.rows) and n > 1:
-        found.append(_turned(polytope.rows, _greedy(polytope.rows)))
     if 2 <= n <= VOLUMES:
         found.append(_by_volume(polytope.rows))
     return max(found) * (1 - PADDING**2)
@@ -111,25 +108,6 @@ def _greedy(rows: Array) -> Array:
         axes.append(axis)
         left = left - np.outer(left @ axis, axis)
     return np.linalg.qr(np.array(axes).T)[0]
-
-
-def _turned(rows: Array, axes: Array) -> float:
-    """Improve axes for a symmetric polytope by turning pairs of them; Σ π² max_i (h_i·u_j)² can only rise."""
-    draws = np.random.default_rng(0)
-    n = axes.shape[1]
-    along = rows @ axes
-    sizes = along.max(axis=0) ** 2
-    for _ in range(TURNS):
-        i, j = draws.choice(n, 2, replace=False)
-        angles = draws.uniform(-1, 1, 8) * math.pi / 4
-        one = np.outer(along[:, i], np.cos(angles)) + np.outer(along[:, j], np.sin(angles))
-        two = np.outer(along[:, j], np.cos(angles)) - np.outer(along[:, i], np.sin(angles))
-        gains = one.max(axis=0) ** 2 + two.max(axis=0) ** 2
-        best = int(np.argmax(gains))
-        if gains[best] > sizes[i] + sizes[j]:
-            along[:, i], along[:, j] = one[:, best], two[:, best]
-            sizes[[i, j]] = along[:, i].max() ** 2, along[:, j].max() ** 2
-    return float(math.pi**2 * sizes.sum()) * (1 - PADDING)
 
 
 def _by_volume(rows: Array) -> float:

@@ -12,9 +12,10 @@ from errorfloor.extras import require
 
 require("sql", "duckdb", "pyarrow", "pydantic", "sqlalchemy", "sqlglot")
 
+from errorfloor.accounts import StepAnswer
 from errorfloor.streams.declared import Streams
 from errorfloor.streams.fleet import Fleet, Trip
-from errorfloor.streams.journal import Journal, StepAnswer
+from errorfloor.streams.journal import Journal
 from errorfloor.streams.stream import Stream
 
 __all__ = ["Fleet", "Journal", "StepAnswer", "Stream", "Streams", "Trip"]

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from errorfloor.accounts import StepAnswer
 from errorfloor.catalogue import Catalogue, PrivateColumn, Trajectories, entry_promise
 from errorfloor.catalogue.systems import LONGEST, mistakes_in_states
 from errorfloor.dynamics import LinearSystem, Plan, Robust, plan_from_dict
@@ -15,7 +16,7 @@ from errorfloor.errors import CatalogueError, InputError
 from errorfloor.floors.words import rounded_up
 from errorfloor.identity import Key
 from errorfloor.ledger import Ledger
-from errorfloor.streams.journal import Journal, StepAnswer
+from errorfloor.streams.journal import Journal
 from errorfloor.streams.stream import Stream
 
 MOST_BYTES = 1 << 26  # of a plan's file

@@ -5,12 +5,12 @@ import threading
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, final
 
 import numpy as np
 
+from errorfloor.accounts import StepAnswer
 from errorfloor.charging import NO_LIMITS, Grant, look
 from errorfloor.checks import whole
 from errorfloor.errors import InputError, RefusedError
@@ -24,24 +24,6 @@ from errorfloor.streams.stream import Stream
 UNDER_WAY = 10_000  # trips that are kept where they stand, so that the next step costs one step
 LONGEST_NAME = 200
 MOST_ANSWERS = 1000  # in one page
-
-
-@final
-@dataclass(frozen=True)
-class StepAnswer:
-    """What was released for a step of a trip; ``fresh`` says whether it was now.
-
-    >>> StepAnswer(0, (123.4,), True).to_dict()
-    {'step': 0, 'answer': [123.4], 'fresh': True}
-    """
-
-    step: int
-    answer: tuple[float, ...]
-    fresh: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give it as plain JSON types."""
-        return {"step": self.step, "answer": list(self.answer), "fresh": self.fresh}
 
 
 @final
