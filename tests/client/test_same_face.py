@@ -127,7 +127,13 @@ def test_dry_answers_are_those_of_the_dry_database(both):
 
 
 def test_faces_are_the_same():
-    for_servers = {"within", "renewed", "check_registered", "declared_streams"}  # what a door does for those behind it
+    for_servers = {
+        "within",
+        "renewed",
+        "check_ledger",
+        "check_registered",
+        "declared_streams",
+    }  # what a door does for those behind it
     for_servers |= {"of_dummies", "release"}  # and what is done beside the data alone
     ours = {name for name in dir(Database) if not name.startswith("_")} - for_servers
     assert {name for name in dir(RemoteDatabase) if not name.startswith("_")} == ours
