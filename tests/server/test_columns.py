@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errorfloor.floors.words import times_in_hundred
+from errorfloor.pricing.keys import KeyColumn
 from errorfloor.server import statements
 from errorfloor.server.columns import json_texts
 from errorfloor.server.replies import body_of
+from errorfloor.server.size import _written, reply_bytes
 from errorfloor.server.statements import facts_json, json_parts
 from errorfloor.service.cells import CellFacts, coarser, in_hundred
 from recorded import QUESTIONS, TOWNS, WIDE, opened
@@ -46,6 +48,22 @@ def test_a_whole_number_of_128_bits_keeps_all_its_digits():
     ]
 
 
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        ([0, -1, 9, 10, 99_999, -(10**18), 2**63 - 1, -(2**63), None], pa.int64()),
+        (["ab", "plain", 'say "no"', None], pa.string()),
+        ([datetime.date(2013, 1, 20)], pa.date32()),
+    ],
+)
+def test_the_bound_of_a_reply_counts_the_digits_and_letters_of_its_keys(values, type_):
+    column = pa.array(values, type_)
+    bound = _written(KeyColumn(column, 1 if type_ == pa.int64() else None))
+    lengths = [len(text) for text in json_texts(column).to_pylist()]
+    escapes = [0 if value is None else 4 * str(value).count('"') for value in values]
+    assert bound.tolist() == [length + more for length, more in zip(lengths, escapes, strict=True)]
+
+
 @pytest.mark.parametrize("town", TOWNS)
 def test_replies_state_of_each_cell_what_the_answer_states(tmp_path, monkeypatch, town):
     monkeypatch.setattr(statements, "AT_ONCE", 7)
@@ -53,6 +71,7 @@ def test_replies_state_of_each_cell_what_the_answer_states(tmp_path, monkeypatch
         for text in QUESTIONS[:: 6 if town == "plain" else 12]:
             answer = database.ask(text, max_error=WIDE[town])
             reply = json.loads(b"".join(json_parts(answer)))
+            assert len(b"".join(json_parts(answer))) < reply_bytes(answer.prepared)
             assert reply["cells"] == json.loads(body_of(answer.cells()))
             assert reply["rows"] == json.loads(body_of([list(row.values()) for row in answer.table.to_pylist()]))
             assert json.loads(facts_json(answer))["cells"] == reply["cells"]

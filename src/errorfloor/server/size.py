@@ -7,11 +7,18 @@ from errorfloor.checks import Array
 from errorfloor.pricing.keys import KeyColumn
 from errorfloor.server.replies import body_of
 from errorfloor.service.preparation import Prepared
+from errorfloor.sql import arrow
 
 ANYHOW = 20_000  # bytes: what is stated of any answer, in numbers and in words
 AN_OUTPUT = 1000  # what is stated of an output
 AN_ACCOUNT = 3000  # and of an account
-MOMENT = 28  # the longest date, moment or flag
+LONGEST = {
+    pa.types.is_date: 12,
+    pa.types.is_timestamp: 28,
+    pa.types.is_boolean: 5,
+    pa.types.is_decimal: 40,
+}  # bytes of a key that is neither a text nor a number of 64 bits
+POWERS = 10 ** np.arange(1, 19, dtype=np.int64)
 NUMBER = 27  # the longest number, with its comma
 A_CELL = (
     150 + 9 * NUMBER
@@ -45,10 +52,15 @@ def reply_bytes(prepared: Prepared) -> int:
 
 
 def _written(column: KeyColumn) -> Array:
-    """Bound the bytes of each key in JSON: a text in ASCII with its quotes, all else as the longest of its kind."""
+    """Bound the bytes of each key in JSON: whole numbers by their digits, texts in ASCII with their quotes."""
     values = column.values
+    if pa.types.is_integer(values.type) and column.unit == 1:
+        whole = arrow.values_of(values)
+        size = np.abs(np.maximum(whole, 1 - 2**63))
+        digits = 1 + np.searchsorted(POWERS, size, side="right") + (whole < 0)
+        return np.where(arrow.nulls(values), len("null"), digits)
     if not pa.types.is_string(values.type):
-        return np.full(len(values), NUMBER if column.unit is not None else MOMENT)
+        return np.full(len(values), next((size for kind, size in LONGEST.items() if kind(values.type)), NUMBER))
     _, offsets, content = values.buffers()
     places = np.frombuffer(offsets, dtype="<i4")[values.offset :][: len(values) + 1].astype(np.int64)
     letters = np.frombuffer(content or b"", dtype=np.uint8)
