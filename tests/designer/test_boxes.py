@@ -155,7 +155,6 @@ def test_an_ellipsoid_in_four_dimensions_is_bracketed():
     support, K = ef.Ellipsoid(np.diag([1.0, 2, 3, 4])), np.diag([1.0, 2.0, 1.0, 1.0])
     noise = ef.design(support, sensitivity=K, loss_weight=5.0)
     assert 0 < noise.certificate.lower_bound < noise.certificate.value
-    assert support.contains(noise.sample(500, rng=1)).all()
     value = float(np.trace(K @ noise.information)) + 5 * noise.expected_loss()
     assert noise.certificate.value == pytest.approx(value, rel=1e-9)
 

@@ -98,11 +98,11 @@ def test_moments_and_means_agree_with_a_finer_rule_over_the_density(askew):
 
 
 def test_draws_have_the_moments_of_the_density(askew):
-    drawn = askew.sample(100_000, rng=7)
+    drawn = askew.sample(30_000, rng=7)
     assert askew.support.contains(drawn).all()
     deviation = np.sqrt(np.diag(askew.covariance))
     assert (abs(drawn.mean(axis=0) - askew.mean) < 6.5 * deviation / math.sqrt(len(drawn))).all()
-    assert np.cov(drawn.T) == pytest.approx(askew.covariance, abs=0.03 * deviation.max() ** 2)
+    assert np.cov(drawn.T) == pytest.approx(askew.covariance, abs=0.05 * deviation.max() ** 2)
 
 
 def test_the_bounds_of_the_sampler_hold_everywhere_in_the_ball(askew):

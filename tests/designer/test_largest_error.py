@@ -52,7 +52,7 @@ def test_looser_caps_rise_towards_the_chord_of_the_rhombus():
         assert report.supremum == pytest.approx(CHORD)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_queries_gain_over_least_information(seed):
     C = 0.6 * np.random.default_rng(seed).normal(size=(2, 2)) + np.eye(2)
     plain = solve(SQUARE, C @ C.T, certify=False, tolerance=1e-6).noise

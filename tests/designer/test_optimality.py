@@ -12,7 +12,7 @@ import pytest
 import errorfloor as ef
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(80)
-TRIALS = 200
+TRIALS = 66
 
 
 def line(low, high):
