@@ -1,8 +1,8 @@
 """The designer: from where noise may live, what is asked and what quality is wanted, to the best noise.
 
-A sub-room holds one method: ``closed_forms``; ``boxes`` (products of intervals, by polynomials of high degree);
-``elements`` (polygons, polytopes and ellipsoids, on ``meshes``); ``slices`` (answers that depend on each other);
-``largest_error`` (P1). ``bounds`` proves how low any noise can go.
+Each method has a module or a sub-room: ``closed_forms``; ``boxes`` (products of intervals, by polynomials of high
+degree); ``elements`` (polygons, polytopes and ellipsoids, on ``meshes``); ``slices`` (answers that depend on each
+other); ``largest_error`` (P1). ``bounds`` proves how low any noise can go.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from errorfloor.blas import one_thread
-from errorfloor.designer.closed_forms.certified import closed_form
+from errorfloor.designer.closed_forms import closed_form
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.well_posed import check_stretch, check_well_posed
@@ -104,7 +104,7 @@ def design(
 
 def _computed(problem: Problem, progress: Progress) -> Noise:
     if problem.rank != problem.support.dimension:
-        from errorfloor.designer.slices.design import slice_design
+        from errorfloor.designer.slices import slice_design
 
         return slice_design(problem, progress)
     from errorfloor.designer.numerical import numerical_design

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from errorfloor.designer.closed_forms.certified import closed_form
+from errorfloor.designer.closed_forms import closed_form
 from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.problem import Problem

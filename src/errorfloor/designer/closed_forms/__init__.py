@@ -1,1 +1,0 @@
-"""Problems whose best noise is known in closed form."""

@@ -1,1 +1,0 @@
-"""Answers that depend on each other: noise on the best slice of the support."""
