@@ -64,7 +64,12 @@ LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on
         *("dp/test_several_dimensions.py", "dp/test_shannon.py", "dynamics/test_bounded.py"),
         *("dynamics/test_car_example.py", "dynamics/test_theorem_four.py", "noise/test_information_from_samples.py"),
         *("noise/test_lattice.py", "noise/test_samples.py", "noise/test_samples_of_vectors.py"),
-        *("noise/test_scaling_laws.py", "bulk/test_charged_release.py", "server/test_streams.py"),
+        *(
+            "floors/test_adversary.py",
+            "noise/test_scaling_laws.py",
+            "bulk/test_charged_release.py",
+            "server/test_streams.py",
+        ),
         *("bulk/test_order.py", "cli/test_demo.py", "cli/test_encodings.py", "pricing/test_soundness.py"),
         *("repo/test_extras.py", "repo/test_packages.py"),
         *("server/test_identity_provider.py", "server/test_openapi.py", "server/test_operations.py"),

@@ -33,21 +33,25 @@ class Account:
 class Charge:
     """Information and evaluation error that an answer costs an account: A = I·L² and E = I·η².
 
+    ``raised_cosine`` is the information of answers with raised-cosine or Gaussian noise, where an account counts them
+    apart; ``information`` that of all others.
+
     *Guarantee*: a sum of charges is never less than the sum of their numbers; each addition is rounded up.
 
     Raises ``InputError`` for a number that is negative or not a number.
 
     >>> Charge(1.0, 0.25) + Charge(2.0, 0.0)
-    Charge(information=3.0, evaluation=0.25)
+    Charge(information=3.0, evaluation=0.25, raised_cosine=0.0)
     >>> (Charge(1.0, 0.0) + Charge(1e-30, 0.0)).information > 1.0
     True
     """
 
     information: float
     evaluation: float
+    raised_cosine: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, value in (("information", self.information), ("evaluation", self.evaluation)):
+        for name, value in self.amounts().items():
             if not value >= 0:
                 raise InputError(f"a charge's {name} must be at least 0, got {value}")
 
@@ -55,7 +59,24 @@ class Charge:
         return Charge(
             _sum_up(self.information, other.information),
             _sum_up(self.evaluation, other.evaluation),
+            _sum_up(self.raised_cosine, other.raised_cosine),
         )
+
+    def amounts(self) -> dict[str, float]:
+        """Give the numbers by name."""
+        return {
+            "information": self.information,
+            "evaluation": self.evaluation,
+            "raised_cosine": self.raised_cosine,
+        }
+
+    def as_raised_cosine(self) -> "Charge":
+        """Give the same charge, its information counted as that of raised-cosine noise.
+
+        >>> Charge(2.0, 0.0).as_raised_cosine()
+        Charge(information=0.0, evaluation=0.0, raised_cosine=2.0)
+        """
+        return Charge(0.0, self.evaluation, _sum_up(self.information, self.raised_cosine))
 
 
 NOTHING = Charge(0.0, 0.0)
@@ -87,18 +108,22 @@ class Balance:
 
     def amounts(self) -> dict[str, Any]:
         """Give the numbers as plain JSON types."""
+        names = ("charge", self.charge), ("spent", self.spent), ("allowance", self.allowance)
+        kinds = 3 if self.allowance.raised_cosine else 2
         return {
-            "charge": [self.charge.information, self.charge.evaluation],
-            "spent": [self.spent.information, self.spent.evaluation],
-            "allowance": [self.allowance.information, self.allowance.evaluation],
+            **{name: list(one.amounts().values())[:kinds] for name, one in names},
             "used": self.used,
             "used_by_this": self.used_by_this,
         }
 
 
 def share(part: Charge, whole: Charge) -> float:
-    """Give the larger of the shares of information and of evaluation error."""
+    """Give the largest of the shares of information, of either kind, and of evaluation error."""
     evaluation = part.evaluation / whole.evaluation if whole.evaluation > 0 else 0.0
+    if whole.raised_cosine > 0:
+        evaluation = max(evaluation, part.raised_cosine / whole.raised_cosine)
+    elif part.raised_cosine > 0:
+        return math.inf
     return max(part.information / whole.information, evaluation)
 
 

@@ -1,15 +1,19 @@
 """The allowance against high-precision quadrature, and the floor on all of the rectangle that it spans."""
 
+import itertools
 import math
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import quad
 
 from errorfloor.catalogue import Owner, PrivateColumn, allowance, owner_allowance
-from errorfloor.catalogue.allowance import COARSE, EVALUATION, FEW, _allowance, least_error
+from errorfloor.catalogue.allowance import COARSE, EVALUATION, FEW, _allowance, exact_allowance, least_error
+from errorfloor.floors import worst_case
 from errorfloor.floors.two_point import success
 from errorfloor.floors.worst_case import minimax
 
@@ -157,3 +161,36 @@ def test_an_allowance_is_computed_once(top, floor):
     hits = _allowance.cache_info().hits
     assert allowance(column) == first
     assert _allowance.cache_info().hits == hits + 1
+
+
+@pytest.mark.parametrize(
+    ("width", "resolution", "floor"), [(50, 0.001, 1.0), (50, 0.5, 2.0), (10, 1.0, 1.0), (1, 1.0, 0.2)]
+)
+def test_exact_allowance_is_the_largest_that_keeps_the_floor(width, resolution, floor):
+    column = PrivateColumn(range=(0, width), resolution=resolution, floor=floor)
+    other, evaluation, cosine = exact_allowance(column)
+    assert other == cosine / 500
+    step = float(column.resolution)
+    assert least_error(other, evaluation, width, step, floor, cosine) >= floor**2
+    assert least_error(other * 1.01, evaluation, width, step, floor, cosine * 1.01) < floor**2
+    for part in (0.0, 0.3, 1.0):  # on the whole box
+        assert least_error(other * part, evaluation, width, step, floor, cosine * 0.5) >= floor**2
+    assert cosine > 1.4 * allowance(column)[0]
+
+
+@pytest.mark.parametrize("information", [0.01, 0.2, 3.0])
+def test_sum_below_the_integral_is_close_to_it(information):
+    width, spacing = 50.0, 1e-4
+
+    def inner(h):
+        return (
+            (h - spacing)
+            * (1 - h / width)
+            * float(worst_case.doubt(np.array([h]), 0.002 * information, 1e-6, information)[0])
+        )
+
+    reach = min(width, 4.7 / math.sqrt(information))
+    cuts = np.linspace(0, reach, 41)
+    exact = sum(quad(inner, *pair, limit=200, epsabs=1e-7, epsrel=1e-5)[0] for pair in itertools.pairwise(cuts))
+    found = least_error(0.002 * information, 1e-6, width, spacing, 1.0, information)
+    assert 0.99 * exact < found < exact

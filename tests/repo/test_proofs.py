@@ -39,6 +39,8 @@ MECHANISMS = sorted(
         SOURCE / "dynamics" / "optimum.py",
         SOURCE / "dynamics" / "robust.py",
         SOURCE / "dynamics" / "smoother.py",
+        SOURCE / "floors" / "adversary" / "certificate.py",
+        SOURCE / "floors" / "adversary" / "value.py",
         SOURCE / "floors" / "bayes.py",
         SOURCE / "floors" / "bounds.py",
         SOURCE / "floors" / "pairs.py",

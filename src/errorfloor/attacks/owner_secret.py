@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from errorfloor.accounts import Charge
 from errorfloor.attacks.generated import with_values
 from errorfloor.attacks.secret import Secret, literal
-from errorfloor.catalogue import Table, owner_allowance
+from errorfloor.catalogue import Table, allowed
 from errorfloor.errors import InputError
-from errorfloor.floors.two_point import angle, success
+from errorfloor.floors.two_point import told_apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +25,17 @@ class OwnerSecret(Secret):
     @property
     def promised(self) -> float:
         """How often anybody may be right at most, when the whole allowance of the owner is spent."""
-        assert self.declared.owner is not None
-        return float(success(angle(1.0, *owner_allowance(self.declared.owner))))
+        return float(told_apart(1.0, **self.limit.amounts()))
+
+    @property
+    def limit(self) -> Charge:
+        """The whole allowance of the owner."""
+        return allowed(self.declared, "")
+
+    @property
+    def whole(self) -> float:
+        """The same, in which the distance of two histories is counted already."""
+        return self.limit.raised_cosine or self.limit.information
 
     def rows_with(self, coin: int) -> pa.Table:
         """Give the table with the first or the second history."""

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from errorfloor.accounts import Charge
 from errorfloor.attacks.generated import with_values
-from errorfloor.catalogue import PrivateColumn, Table, allowance
-from errorfloor.floors.two_point import angle, success
+from errorfloor.catalogue import PrivateColumn, Table, allowance, allowed
+from errorfloor.floors.two_point import told_apart
 
 ANGLE = 0.35  # between the two laws when the whole allowance is spent: right at most 67 times in 100 by the promise
 
@@ -42,7 +43,17 @@ class Secret:
     @property
     def promised(self) -> float:
         """How often anybody may be right at most, when the whole allowance is spent."""
-        return float(success(angle(self.distance, *allowance(self.private))))
+        return float(told_apart(self.distance, **self.limit.amounts()))
+
+    @property
+    def limit(self) -> Charge:
+        """The whole allowance of what is at stake."""
+        return allowed(self.declared, self.column)
+
+    @property
+    def whole(self) -> float:
+        """I·d² of all answers of the usual noise that the allowance covers: what they tell of which one it is."""
+        return (self.limit.raised_cosine or self.limit.information) * self.distance**2
 
     def rows_with(self, coin: int) -> pa.Table:
         """Give the table with the first or the second value in the victim's cell."""

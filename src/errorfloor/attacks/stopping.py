@@ -26,8 +26,7 @@ class AdaptiveStopping(Attack):
 
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
         """Give the odds at which it stopped; each answer is about another multiple, so that none is free."""
-        whole = (2 * math.asin(2 * secret.promised - 1)) ** 2  # what the allowance tells of which of the two it is
-        share = min(1.0, SLICE / whole)
+        share = min(1.0, SLICE / secret.whole)
         asks = (
             (secret.truths(k), partial(door.ask, secret.question(times=k), spend=share))
             for k in range(1, math.ceil(CAP / SLICE) + 1)

@@ -11,6 +11,7 @@ from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.catalogue import Catalogue, PrivateColumn
 from errorfloor.engines import Engine
 from errorfloor.errors import InputError
+from errorfloor.floors.adversary import counted_apart
 from errorfloor.identity import Part
 from errorfloor.noise.lattice import MOST
 from errorfloor.pricing import Account, Charge, bounds, cell_text
@@ -45,11 +46,15 @@ def exposure(catalogue: Catalogue, snapshot: Snapshot, column: str, engine: Engi
     return Exposure(tuple(found.cells), most)
 
 
-def charges(column: RuledColumn, declared: PrivateColumn, table: str, shown: Exposure) -> dict[Account, Charge]:
+def charges(
+    column: RuledColumn, declared: PrivateColumn, table: str, shown: Exposure, *, exact: bool = False
+) -> dict[Account, Charge]:
     """Give what the release of a column costs each account.
 
     With I the information of the noise or policy, η the evaluation error, L the width of the range and n the rows of
     the owner with most of them: A = I and E = I·η² for every cell of accounts, A = n·I·(L + 2η)² for owners.
+
+    ``exact`` accounts count raised-cosine noise apart.
 
     Guarantee: each number is rounded up; see charging.proof.md.
 
@@ -64,11 +69,16 @@ def charges(column: RuledColumn, declared: PrivateColumn, table: str, shown: Exp
     """
     information = column.information
     error = evaluation_error(column)
-    entry = Charge(information * SLACK, information * error**2 * SLACK)
+    apart = exact and isinstance(column, ReleasedColumn) and counted_apart(column.noise)
+
+    def booked(charge: Charge) -> Charge:
+        return charge.as_raised_cosine() if apart else charge
+
+    entry = booked(Charge(information * SLACK, information * error**2 * SLACK))
     cost = {Account(table, column.name, cell_text(cell)): entry for cell in shown.cells}
     if shown.most:
         moved = float(declared.width) + 2 * error
-        cost[Account(table, "", "")] = Charge(shown.most * information * moved**2 * SLACK, 0.0)
+        cost[Account(table, "", "")] = booked(Charge(shown.most * information * moved**2 * SLACK, 0.0))
     return cost
 
 

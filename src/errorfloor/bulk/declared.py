@@ -153,7 +153,8 @@ def _charging(request: Request, taken: Snapshot, schema: pa.Schema, wanted: Want
     entries = []
     for column in request.columns:
         shown = exposure(house.catalogue, taken, column.name, house.engine)
-        cost = charges(column, taken.table.private[column.name], taken.table_name, shown)
+        declared = taken.table.private[column.name]
+        cost = charges(column, declared, taken.table_name, shown, exact=taken.table.exact)
         note = {"release": column.name, "batch": request.batch}
         note |= {"table": taken.table_name, "version": taken.version, "key": house.key.id}
         label = noise_label(schema, column, request.key, request.naming)

@@ -12,6 +12,7 @@
 ``Quota``                  which share of every allowance one analyst or one period may use
 ``allowance(column)``      how much information answers may give away about an entry before its floor breaks
 ``owner_allowance(…)``     the same for all that belongs to one owner
+``allowed(table, …)``      either, as the charge that the table's accounts may take in all
 ``promise(table, …)``      what holds whatever is asked: the figures at the allowance
 ``believed(column)``       its prior as a law on the values that can be stored
 ``draft(schemas)``         a commented file to begin with, from ``Schema``: names and types of columns
@@ -22,7 +23,7 @@ from errorfloor.extras import require
 
 require("sql", "pydantic")
 
-from errorfloor.catalogue.allowance import allowance, owner_allowance
+from errorfloor.catalogue.allowance import allowance, allowed, owner_allowance
 from errorfloor.catalogue.believed import believed
 from errorfloor.catalogue.columns import Prior, PrivateColumn, PublicColumn
 from errorfloor.catalogue.draft import Schema, draft
@@ -45,6 +46,7 @@ __all__ = [
     "Table",
     "Trajectories",
     "allowance",
+    "allowed",
     "believed",
     "draft",
     "entry_promise",

@@ -1,15 +1,19 @@
 """The allowance: how much information answers may give away before a declared floor breaks."""
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
+from errorfloor.accounts import Charge
 from errorfloor.catalogue.columns import PrivateColumn
 from errorfloor.catalogue.model import Owner
 from errorfloor.checks import Array
-from errorfloor.floors.two_point import angle
-from errorfloor.floors.worst_case import NODES, WEIGHTS, ziv_zakai
+from errorfloor.floors.adversary import best_success
+from errorfloor.floors.adversary.table import value_table
+from errorfloor.floors.worst_case import NODES, STEPS, WEIGHTS, doubt, doubtful, ziv_zakai
 
 EVALUATION = 1e-6  # information that evaluation errors may carry: an angle of 0.001, far below what noise gives away
 COARSE = 100  # a resolution above this part of the floor is summed value by value
@@ -17,6 +21,40 @@ FEW = 1000  # and so are this many values or fewer
 STATED = 10  # a resolution below this part of the floor is a continuum in the floors that are stated with answers
 MARGIN = 1e-10  # relative, on the mean square: far above the rounding of its evaluation
 HALVINGS = 48
+FEWER = 22  # where each takes a thousand times as long
+OTHERS = 1 / 500  # of what raised-cosine answers may spend, for all other noises: it costs them one part in a hundred
+
+
+class Protected(Protocol):
+    """What is protected together: private columns and perhaps their owners, of a table or of a stream."""
+
+    @property
+    def private(self) -> Mapping[str, PrivateColumn]:
+        """The private columns or states."""
+
+    @property
+    def owner(self) -> Owner | None:
+        """Who owns several of them, if that is declared."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether raised-cosine answers are counted apart, by the adversary's game."""
+
+
+def allowed(table: Protected, column: str) -> Charge:
+    """Give the whole allowance of the entries of a private column of a table or, for "", of its owners.
+
+    >>> from errorfloor.catalogue import Table
+    >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
+    >>> table = Table(source="-", version="1", row_key=["id"], private={"kwh": kwh}, public={"id": "whole"})
+    >>> round(allowed(table, "kwh").information, 3)
+    0.107
+    """
+    if column:
+        declared = table.private[column]
+        return Charge(*(exact_allowance(declared) if table.exact else allowance(declared)))
+    assert table.owner is not None
+    return Charge(*(exact_owner_allowance(table.owner) if table.exact else owner_allowance(table.owner)))
 
 
 def allowance(column: PrivateColumn) -> tuple[float, float]:
@@ -34,7 +72,22 @@ def allowance(column: PrivateColumn) -> tuple[float, float]:
     >>> round(information, 3), evaluation
     (0.107, 1e-06)
     """
-    return _allowance(float(column.width), float(column.resolution), column.floor), EVALUATION
+    return _allowance(float(column.width), float(column.resolution), column.floor, False), EVALUATION
+
+
+def exact_allowance(column: PrivateColumn) -> tuple[float, float, float]:
+    """Give (Ā₂, Ē, Ā₁) for accounts of raised-cosine answers: A₁ for those and Gaussian noise, A₂ for all other noises.
+
+    Ē = 10⁻⁶, Ā₂ = Ā₁/500, and Ā₁ is the largest for which the floor stays, by the value of the adversary's game.
+
+    Guarantee: as for ``allowance``, as long as each of the three sums stays below its own limit on every transcript.
+
+    >>> other, evaluation, information = exact_allowance(PrivateColumn(range=(0, 50), resolution=0.001, floor=2.0))
+    >>> round(information, 3), round(other, 6), evaluation
+    (0.208, 0.000417, 1e-06)
+    """
+    information = _allowance(float(column.width), float(column.resolution), column.floor, True)
+    return information * OTHERS, EVALUATION, information
 
 
 def owner_allowance(owner: Owner) -> tuple[float, float]:
@@ -52,48 +105,79 @@ def owner_allowance(owner: Owner) -> tuple[float, float]:
     return (2 * math.asin(1 - 2 * owner.floor)) ** 2 * (1 - MARGIN), 0.0
 
 
-def least_error(information: float, evaluation: float, width: float, spacing: float, floor: float) -> float:
+@lru_cache(maxsize=1024)
+def exact_owner_allowance(owner: Owner) -> tuple[float, float, float]:
+    """Give (Ā₂, 0, Ā₁) for an owner's account of raised-cosine answers: the largest Ā₁ with min(U, sine) ≤ 1 − floor.
+
+    Guarantee: as for ``owner_allowance``, as long as both sums stay below their limits on every transcript.
+
+    >>> other, _, information = exact_owner_allowance(Owner(column="household", floor=0.2))
+    >>> round(information, 3), round(other, 5)
+    (2.668, 0.00534)
+    """
+    low, high = 0.0, float(value_table().levels[-1])
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if best_success(middle, middle * OTHERS) <= 1 - owner.floor else (low, middle)
+    return low * (1 - MARGIN) * OTHERS, 0.0, low * (1 - MARGIN)
+
+
+def least_error(
+    information: float, evaluation: float, width: float, spacing: float, floor: float, raised_cosine: float = 0.0
+) -> float:
     """Bound from below the worst mean-square error of any estimator of an entry with values ``spacing`` apart.
 
     Few values, or a spacing d above a hundredth of the floor: Σ_{k<N} d²(k − ½)(1 − k/N) q(kd). Fine lattices:
     ∫₀ᴸ (h − d)(1 − h/L) q(h) dh, which is below that sum and costs the same however fine the lattice is. Here
-    q(h) = ½(1 − sin min(a(h), π/2)), a(h) = ½(h√A + 2√E), which is zero beyond h = (π − 2√E)/√A.
+    q(h) = ½(1 − sin min(a(h), π/2)), a(h) = ½(h√A + 2√E), which is zero beyond h = (π − 2√E)/√A; or, with
+    ``raised_cosine``, one minus the value of the adversary's game, and a sum below the integral.
 
     Guarantee: it bounds the worst case over the lattice, for these and any smaller ``information`` and ``evaluation``.
 
     >>> round(least_error(0.0, 0.0, 1.0, 1e-9, 0.1), 6)  # no answer: L²/12
     0.083333
     """
-    reach = width
-    if information > 0:
-        reach = min(width, max(0.0, (math.pi - 2 * math.sqrt(evaluation)) / math.sqrt(information)))
+    reach = doubtful(information, evaluation, raised_cosine, width)
     count = math.floor(width / spacing * (1 + 1e-12)) + 1
     if count > FEW and spacing * COARSE <= floor:
+        if raised_cosine:
+            return _below_integral(information, evaluation, width, spacing, raised_cosine)
         h: Array = reach * (NODES + 1) / 2
         weight: Array = reach / 2 * WEIGHTS * (h - spacing) * (1 - h / width)
     else:
         k = np.arange(1, min(count - 1, math.ceil(reach / spacing)) + 1)
         h = k * spacing
         weight = spacing**2 * (k - 0.5) * (1 - k / count)
-    doubt = 0.5 * (1 - np.sin(np.minimum(angle(h, information, evaluation), math.pi / 2)))
-    return float((weight * doubt).sum())
+    return float((weight * doubt(h, information, evaluation, raised_cosine)).sum())
+
+
+def _below_integral(information: float, evaluation: float, width: float, spacing: float, raised_cosine: float) -> float:
+    """Sum ∫(h − d)(1 − h/L)dh over steps, each with the least q of its step; below d, where h − d < 0, with q = ½."""
+    reach = doubtful(information, evaluation, raised_cosine, width)
+    if reach <= spacing:
+        return 0.0
+    edges = np.linspace(spacing, reach, STEPS + 1)
+    primitive = -spacing * edges + (1 + spacing / width) * edges**2 / 2 - edges**3 / (3 * width)
+    q = doubt(edges[1:], information, evaluation, raised_cosine)
+    return float((np.diff(primitive) * q).sum()) - spacing**2 / 4
 
 
 @lru_cache(maxsize=4096)
-def _allowance(width: float, spacing: float, floor: float) -> float:
+def _allowance(width: float, spacing: float, floor: float, exact: bool) -> float:
     wanted = floor**2 * (1 + MARGIN)
 
     def holds(root: float) -> bool:
-        if spacing * STATED <= floor and ziv_zakai(root**2, width, EVALUATION) < wanted:
+        given = (root**2 * OTHERS, root**2) if exact else (root**2, 0.0)
+        if spacing * STATED <= floor and ziv_zakai(given[0], width, EVALUATION, given[1]) < wanted:
             return False  # proved for the lattice or not: what is stated must not fall below what is declared
-        return least_error(root**2, EVALUATION, width, spacing, floor) >= wanted
+        return least_error(given[0], EVALUATION, width, spacing, floor, given[1]) >= wanted
 
     # The root of A enters the angle. At π/floor nothing is left but doubt about values less than the floor apart, which
     # is too little; halving from there meets the answer while the sums are still short.
-    low = high = math.pi / floor
+    low = high = (math.sqrt(float(value_table().levels[-1])) if exact else math.pi) / floor
     while not holds(low):
         low, high = low / 2, low
-    for _ in range(HALVINGS):
+    for _ in range(FEWER if exact else HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low**2 * (1 - MARGIN)

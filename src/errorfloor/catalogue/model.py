@@ -52,6 +52,12 @@ class Table(Declaration):
     public: dict[str, PublicColumn]
     owner: Owner | None = None
     account_by: tuple[str, ...] = ()
+    noises: Literal["any", "raised cosine"] = "any"
+
+    @property
+    def exact(self) -> bool:
+        """Whether accounts count raised-cosine answers by the adversary's game, and leave little for other noises."""
+        return self.noises == "raised cosine"
 
     @model_validator(mode="after")
     def _consistent(self) -> "Table":

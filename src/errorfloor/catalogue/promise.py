@@ -1,32 +1,18 @@
 """What is promised whatever is asked: the figures at the allowance, which is fixed before the first question."""
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
 
-from errorfloor.catalogue.allowance import allowance, owner_allowance
+from errorfloor.accounts import Charge
+from errorfloor.catalogue.allowance import Protected, allowance, allowed, exact_allowance
 from errorfloor.catalogue.believed import believed
 from errorfloor.catalogue.columns import PrivateColumn
-from errorfloor.catalogue.model import Owner
 from errorfloor.floors.prior import ziv_zakai_under
 from errorfloor.floors.promise import Promise
-from errorfloor.floors.two_point import angle, success
+from errorfloor.floors.two_point import told_apart
 
 TIES = Fraction(1, 256)  # of a step: more than doubles can be off by before they are rounded to steps
-
-
-class Protected(Protocol):
-    """What is protected together: private columns and perhaps their owners, of a table or of a stream."""
-
-    @property
-    def private(self) -> Mapping[str, PrivateColumn]:
-        """The private columns or states."""
-
-    @property
-    def owner(self) -> Owner | None:
-        """Who owns several of them, if that is declared."""
 
 
 def promise(table: Protected, column: str) -> Promise:
@@ -41,26 +27,26 @@ def promise(table: Protected, column: str) -> Promise:
     >>> promise(table, "").times, promise(table, "kwh").times, promise(table, "kwh").least
     ('80', '80', '2')
     """
-    told = 1.0 if table.owner is None else float(success(angle(1.0, *owner_allowance(table.owner))))
+    told = 1.0 if table.owner is None else float(told_apart(1.0, **allowed(table, "").amounts()))
     if not column:
         return Promise(told)
-    found = entry_promise(table.private[column])
+    found = entry_promise(table.private[column], exact=table.exact)
     return Promise(min(found.told_apart, told), found.floor, found.against_prior)
 
 
-def entry_promise(column: PrivateColumn) -> Promise:
-    """Give what is promised of an entry by its own allowance.
+def entry_promise(column: PrivateColumn, *, exact: bool = False) -> Promise:
+    """Give what is promised of an entry by its own allowance; ``exact`` if raised-cosine answers are counted apart.
 
     >>> found = entry_promise(PrivateColumn(range=(0, 50), resolution=0.001, floor=2.0))
     >>> found.times, found.least
     ('86.6', '2')
     """
-    information, evaluation = allowance(column)
+    limits = Charge(*(exact_allowance(column) if exact else allowance(column))).amounts()
     law = believed(column)
     return Promise(
-        told_apart=float(success(angle(stored_distance(column), information, evaluation))),
+        told_apart=float(told_apart(stored_distance(column), **limits)),
         floor=column.floor,
-        against_prior=None if law is None else math.sqrt(ziv_zakai_under(law, information, evaluation)),
+        against_prior=None if law is None else math.sqrt(ziv_zakai_under(law, **limits)),
     )
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeVar
 
 from errorfloor.accounts import Account, Charge, share
 from errorfloor.catalogue import Catalogue, PrivateColumn, Table
+from errorfloor.catalogue.allowance import Protected
 from errorfloor.catalogue.model import PublicColumn
-from errorfloor.catalogue.promise import Protected
 from errorfloor.charging.refusal import check_share
 from errorfloor.charging.standing import QuotaStanding, Standing, asked, quota_standings, standings
 from errorfloor.errors import AllowanceError, AnswerFailedError
@@ -46,6 +46,7 @@ def table_terms(name: str, table: Table) -> Terms:
             "row_key": [_key(column, table.public[column]) for column in sorted(table.row_key)],
             "account_by": [_key(column, table.public[column]) for column in table.account_by],
             "owner": None if table.owner is None else _key(table.owner.column, table.public[table.owner.column]),
+            **({"noises": table.noises} if table.exact else {}),
         }
     }
     if table.owner is not None:

@@ -8,11 +8,11 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from errorfloor.accounts import NOTHING, Account, Balance, Charge, percent
-from errorfloor.catalogue import PrivateColumn, allowance, believed, owner_allowance, promise, stored_distance
-from errorfloor.catalogue.promise import Protected
+from errorfloor.catalogue import PrivateColumn, allowed, believed, promise, stored_distance
+from errorfloor.catalogue.allowance import Protected
 from errorfloor.floors.prior import ziv_zakai_under
 from errorfloor.floors.promise import Promise
-from errorfloor.floors.two_point import angle, success
+from errorfloor.floors.two_point import told_apart
 from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.floors.worst_case import minimax
 from errorfloor.ledger import Entry, Quotas, Settlement
@@ -48,10 +48,8 @@ class Standing(Balance):
     @property
     def capped(self) -> Charge:
         """What may be spent in all: the allowance, or more where a floor was raised after more had been spent."""
-        return Charge(
-            max(self.allowance.information, self.spent.information),
-            max(self.allowance.evaluation, self.spent.evaluation),
-        )
+        spent = self.spent.amounts()
+        return Charge(**{name: max(amount, spent[name]) for name, amount in self.allowance.amounts().items()})
 
     @cached_property
     def promised(self) -> Promise:
@@ -93,7 +91,7 @@ class Standing(Balance):
         law = None if self.column is None else believed(self.column)
         if law is None:
             return None
-        return law.spread, math.sqrt(ziv_zakai_under(law, self.spent.information, self.spent.evaluation))
+        return law.spread, math.sqrt(ziv_zakai_under(law, **self.spent.amounts()))
 
     @property
     def name(self) -> str:
@@ -104,7 +102,7 @@ class Standing(Balance):
 
     def _success(self, charged: Charge) -> float:
         distance = 1.0 if self.column is None else stored_distance(self.column)
-        return float(success(angle(distance, charged.information, charged.evaluation)))
+        return float(told_apart(distance, **charged.amounts()))
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain JSON types."""
@@ -257,14 +255,7 @@ def asked(entries: Sequence[Entry], fresh: Sequence[bool]) -> dict[Account, Char
 
 def allowances_of(table: Protected, accounts: Iterable[Account]) -> dict[Account, Charge]:
     """Give the whole allowance of each account, from the floors that the custodian declared."""
-    found = {}
-    for account in accounts:
-        if account.column:
-            found[account] = Charge(*allowance(table.private[account.column]))
-        else:
-            assert table.owner is not None
-            found[account] = Charge(*owner_allowance(table.owner))
-    return found
+    return {account: allowed(table, account.column) for account in accounts}
 
 
 def entry_floor(column: PrivateColumn, charged: Charge) -> float:
@@ -276,4 +267,4 @@ def entry_floor(column: PrivateColumn, charged: Charge) -> float:
 def _entry_floor(ends: tuple[Fraction, Fraction], resolution: Fraction, floor: float, charged: Charge) -> float:
     step = float(resolution)
     spacing = step if step > floor / 10 else None
-    return math.sqrt(minimax(charged.information, float(ends[1] - ends[0]), charged.evaluation, spacing))
+    return math.sqrt(minimax(width=float(ends[1] - ends[0]), spacing=spacing, **charged.amounts()))

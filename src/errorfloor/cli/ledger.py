@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from errorfloor.accounts import percent
-from errorfloor.catalogue import allowance, load, owner_allowance
+from errorfloor.catalogue import allowance, allowed, load
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import Charge, FileAnchor, Quotas, Record, open_ledger
@@ -43,8 +43,8 @@ def show(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
         print_json({"records": head.sequence, "hash": head.hash, "accounts": plain, "quotas": of_quotas})
         return
     print(f"{counted(head.sequence, 'record')}, {counted(len(accounts), 'account')}")
-    for account, charge, allowed in (*accounts, *quotas):
-        print(f"{account_name(account)}: {_words(charge, allowed)}")
+    for account, charge, limit in (*accounts, *quotas):
+        print(f"{account_name(account)}: {_words(charge, limit)}")
 
 
 @ledger.command()
@@ -198,10 +198,8 @@ def _allowance(declared: "Catalogue", account: "Account") -> "Charge | None":
         stream = declared.streams.get(account.table)
         state = None if stream is None else stream.private.get(account.column)
         return None if state is None else Charge(*allowance(state))
-    if not account.column:
-        return None if table.owner is None else Charge(*owner_allowance(table.owner))
-    column = table.private.get(account.column)
-    return None if column is None else Charge(*allowance(column))
+    known = account.column in table.private if account.column else table.owner is not None
+    return allowed(table, account.column) if known else None
 
 
 def _applies(declared: "Catalogue", account: "Account", time: str) -> bool:
@@ -210,24 +208,30 @@ def _applies(declared: "Catalogue", account: "Account", time: str) -> bool:
     return account.holder in Quotas(declared.quota.shares, analyst).holders(time)
 
 
-def _row(account: "Account", charge: "Charge", allowed: "Charge | None") -> dict[str, Any]:
+def _row(account: "Account", charge: "Charge", limit: "Charge | None") -> dict[str, Any]:
     return {
         "table": account.table,
         "column": account.column or None,
         "cell": json.loads(account.cell) if account.cell else None,
         "information": charge.information,
         "evaluation": charge.evaluation,
-        "allowed_information": None if allowed is None else allowed.information,
-        "allowed_evaluation": None if allowed is None else allowed.evaluation,
+        "allowed_information": None if limit is None else limit.information,
+        "allowed_evaluation": None if limit is None else limit.evaluation,
+        **(_raised_cosine(charge, limit) if limit is not None and limit.raised_cosine else {}),
     }
 
 
-def _words(charge: "Charge", allowed: "Charge | None") -> str:
+def _raised_cosine(charge: "Charge", limit: "Charge") -> dict[str, float]:
+    return {"raised_cosine": charge.raised_cosine, "allowed_raised_cosine": limit.raised_cosine}
+
+
+def _words(charge: "Charge", most: "Charge | None") -> str:
     words = []
-    for name in ("information", "evaluation"):
-        spent, limit = getattr(charge, name), getattr(allowed, name, None)
+    limits = {} if most is None else most.amounts()
+    for name, spent in charge.amounts().items():
+        limit, said = limits.get(name), name.replace("_", " ")
         if limit:
-            words.append(f"{name} {spent:.4g} of {limit:.4g} ({percent(spent / limit)})")
-        elif spent or limit is None:
-            words.append(f"{name} {spent:.4g}")
+            words.append(f"{said} {spent:.4g} of {limit:.4g} ({percent(spent / limit)})")
+        elif spent or (limit is None and name != "raised_cosine"):
+            words.append(f"{said} {spent:.4g}")
     return ", ".join(words)

@@ -78,6 +78,7 @@ class RemotePrice(Stated):
             spacing=np.array(plain["spacing"], dtype=float),
             evaluation=plain["evaluation"],
             linear=False,
+            raised_cosine=np.array(plain["raised_cosine"], dtype=float) if "raised_cosine" in plain else None,
         )
 
     def explain(self) -> str:

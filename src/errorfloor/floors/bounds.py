@@ -10,7 +10,7 @@ import numpy as np
 from errorfloor.checks import Array, broadcast, matrix, numbers, symmetric, whole
 from errorfloor.errors import InputError
 from errorfloor.floors import words
-from errorfloor.floors.two_point import angle, success
+from errorfloor.floors.two_point import angle, success, told_apart
 from errorfloor.floors.worst_case import minimax
 
 MOST_SQUARE = 5000  # entries for which an n×n matrix is formed
@@ -24,7 +24,8 @@ class Floor:
     from elsewhere; ``exposed`` marks entries about which the information is infinite. ``low`` and ``high`` are the
     declared ranges, ``spacing`` the step between an entry's possible values (0 for a continuum), ``evaluation`` the
     information Σ I_k η_k² of errors in evaluating the query. ``linear`` is False where G holds bounds on derivatives:
-    then only the diagonal of GᵀG bounds anything.
+    then only the diagonal of GᵀG bounds anything. ``raised_cosine`` is the part of the information about each entry
+    that comes from answers with raised-cosine or Gaussian noise; it is told apart less well.
 
     Bounds for a continuum (``per_entry``, ``total``, ``biased``, ``bayes``) promise nothing, that is 0, where values
     lie on a lattice or the query is evaluated with errors.
@@ -44,6 +45,7 @@ class Floor:
     evaluation: float = 0.0
     linear: bool = True
     why_infinite: str | None = None
+    raised_cosine: Array | None = None
 
     @property
     def entries(self) -> int:
@@ -69,6 +71,10 @@ class Floor:
         return np.where(self.exposed, math.inf, (self.root**2).sum(axis=0) + (self.known**2).sum(axis=0))
 
     @property
+    def _cosines(self) -> Array:
+        return np.zeros(self.entries) if self.raised_cosine is None else self.raised_cosine
+
+    @property
     def rough(self) -> Array:
         """Entries for which no bound for a continuum holds: on a lattice, or behind errors of evaluation."""
         lattice = np.zeros(self.entries, dtype=bool) if self.spacing is None else self.spacing > 0
@@ -90,22 +96,30 @@ class Floor:
         """Root-mean-square error of *any* estimator of each entry, in the worst case over its declared range."""
         widths = self._widths("any_estimator")
         spacing = np.zeros(self.entries) if self.spacing is None else self.spacing
-        cases = np.stack([self.entry_information, widths, spacing], axis=1)
+        cases = np.stack([self.entry_information, widths, spacing, self._cosines], axis=1)
         different, place = (cases[:1], np.zeros(len(cases), dtype=int)) if (cases == cases[0]).all() else _unique(cases)
-        squares = [minimax(i, width, self.evaluation, step or None) for i, width, step in different.tolist()]
+        squares = [
+            minimax(max(0.0, i - cosine), width, self.evaluation, step or None, cosine)
+            for i, width, step, cosine in different.tolist()
+        ]
         return np.sqrt(squares)[place]
 
-    def distinguish(self, distance: Any, *, entry: int | None = None) -> Any:
-        """Best probability of telling two values of an entry ``distance`` apart at even odds (0.5 is a coin).
+    def distinguish(self, distance: Any, *, entry: int | None = None, odds: float = 1.0) -> Any:
+        """Best probability of telling two values of an entry ``distance`` apart at prior ``odds`` (0.5 is a coin).
 
-        For the most exposed entry unless one is named. Guarantee: no test does better, whatever it knows of the other
-        entries, smooth query or not, continuous entry or not.
+        For the most exposed entry unless one is named; odds lie between 1 : 20 and 20 : 1. Guarantee: no test does
+        better, whatever it knows of the other entries, smooth query or not, continuous entry or not.
         """
         h = numbers("distance", distance)
         if not (np.isfinite(h) & (h >= 0)).all():
             raise InputError(f"distance must be finite and not negative, got {distance!r}")
-        information = self.entry_information.max() if entry is None else self.entry_information[self._index(entry)]
-        return success(angle(h, float(information), self.evaluation))
+        chosen = np.arange(self.entries) if entry is None else np.array([self._index(entry)])
+        cases = {(float(self.entry_information[i]), float(self._cosines[i])) for i in chosen}
+        found = [
+            told_apart(h, max(0.0, whole - cosine), self.evaluation, cosine, odds=odds)
+            for whole, cosine in _worst(cases)
+        ]
+        return found[0] if len(found) == 1 else np.max(found, axis=0)[()]
 
     def owner(self, entries: Any = None) -> float:
         """Best probability of telling any two histories of one owner apart, all of ``entries`` changing together.
@@ -238,7 +252,10 @@ class Floor:
         count = whole("answers", answers)
         if count > 10**30:
             raise InputError("answers must be at most 10³⁰")
-        return replace(self, root=self.root * math.sqrt(count), evaluation=self.evaluation * count)
+        cosine = None if self.raised_cosine is None else self.raised_cosine * count
+        return replace(
+            self, root=self.root * math.sqrt(count), evaluation=self.evaluation * count, raised_cosine=cosine
+        )
 
     def explain(self, *, unit: str = "", distance: float | None = None, stored: float | None = None) -> str:
         """Say in the data's units what nobody can learn, each sentence with its quantifier.
@@ -265,6 +282,15 @@ class Floor:
         if isinstance(entry, bool) or not isinstance(entry, (int, np.integer)) or not 0 <= entry < self.entries:
             raise InputError(f"entry must be one of 0 … {self.entries - 1}, got {entry!r}")
         return int(entry)
+
+
+def _worst(cases: set[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Leave out the cases that another one dominates: more information in all, and more of the other noises."""
+    return [
+        one
+        for one in cases
+        if not any(two != one and two[0] >= one[0] and two[0] - two[1] >= one[0] - one[1] for two in cases)
+    ]
 
 
 def _unique(cases: Array) -> tuple[Array, Array]:

@@ -7,7 +7,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from errorfloor.checks import Array, positive, real, whole
+from errorfloor.floors.adversary import value
 from errorfloor.floors.two_point import angle
+from errorfloor.floors.worst_case import doubtful
 
 NEGLIGIBLE = 150.0  # z² above its least, from where on all 2⁴¹ values together weigh less than 10⁻²⁰
 COUNTED = 25.0  # the same, up to where doubt is counted; what is left out can only raise the floor
@@ -86,15 +88,20 @@ class LatticeNormal:
         off = middles - middles @ weights / weights.sum()
         return self.spacing * math.sqrt(float(weights @ off**2 / weights.sum()))
 
-    def missed(self, steps: int, information: float, evaluation: float) -> float:
+    def missed(self, steps: int, information: float, evaluation: float, raised_cosine: float = 0.0) -> float:
         """Bound from below how often any estimate is off by half of ``steps`` spacings or more: q_k of the floor."""
         first, last = self.within(COUNTED)
         size = max(1, -(-(last - first + 1) // MOST_COUNTED))
         begins = np.arange(first, last - steps + 1, size)
         ends = np.minimum(begins + size - 1, last - steps)
         one, two = (np.minimum(self.relative(begins + k), self.relative(ends + k)) for k in (0, steps))
-        bound = float(angle(steps * self.spacing, information, evaluation))
-        return float((ends - begins + 1.0) @ mistaken(one, two, bound)) / self.total
+        distance = steps * self.spacing
+        if raised_cosine:
+            others = (2 * angle(distance, information, evaluation)) ** 2 if information else 0.0
+            mistakes = value.mistaken((2 * angle(distance, raised_cosine, evaluation)) ** 2, others, one, two)
+        else:
+            mistakes = mistaken(one, two, float(angle(distance, information, evaluation)))
+        return float((ends - begins + 1.0) @ mistakes) / self.total
 
 
 def mistaken(one: Array, two: Array, bound: float) -> Array:
@@ -112,12 +119,15 @@ def mistaken(one: Array, two: Array, bound: float) -> Array:
 
 
 @lru_cache(maxsize=1024)  # stated several times of one answer, and the same at the allowance for every one
-def ziv_zakai_under(law: LatticeNormal, information: float, evaluation: float = 0.0) -> float:
+def ziv_zakai_under(
+    law: LatticeNormal, information: float, evaluation: float = 0.0, raised_cosine: float = 0.0
+) -> float:
     """½ Σ_k d²(k − ½) q_k, q_k = Σ_i ½[p_i + p_{i+k} − √((p_i − p_{i+k})² + 4p_i p_{i+k} sin² a(kd))]: a mean square.
 
     Guarantee: averaged under the prior, the mean-square error of any estimator that sees the answers is at least this;
     a(h) is the two-point angle, so that neither smoothness nor unbiasedness is needed. Values form a lattice, however
-    coarse; where they are very many, sums over blocks of them are replaced by bounds from below.
+    coarse; where they are very many, sums over blocks of them are replaced by bounds from below. With ``raised_cosine``
+    information the mistakes in q_k are those of the adversary's game, where they are more.
 
     >>> law = LatticeNormal(mean=10.0, deviation=8.0, low=0.0, spacing=0.001, count=50_001)
     >>> round(ziv_zakai_under(law, 0.0) ** 0.5, 1), round(ziv_zakai_under(law, 0.05) ** 0.5, 1)
@@ -127,10 +137,8 @@ def ziv_zakai_under(law: LatticeNormal, information: float, evaluation: float = 
     True
     """
     first, last = law.within(COUNTED)
-    most = last - first
-    if information > 0:
-        reach = max(0.0, math.pi - 2 * math.sqrt(evaluation)) / (law.spacing * math.sqrt(information))
-        most = min(most, math.ceil(reach))
+    reach = doubtful(information, evaluation, raised_cosine, math.inf) / law.spacing
+    most = min(last - first, math.ceil(reach)) if math.isfinite(reach) else last - first
     stride = max(1, -(-most // MOST_DISTANCES))
-    doubts = [law.missed(k, information, evaluation) for k in range(stride, most + 1, stride)]
+    doubts = [law.missed(k, information, evaluation, raised_cosine) for k in range(stride, most + 1, stride)]
     return float((np.arange(len(doubts)) + 0.5) @ np.array(doubts)) * (stride * law.spacing) ** 2 / 2

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from errorfloor.floors.adversary.value import best_success
+
 
 def angle(distance: Any, information: float, evaluation: float = 0.0) -> Any:
     """Bound the angle between the laws of all answers at two values ``distance`` apart.
@@ -32,3 +34,27 @@ def success(bound: Any) -> Any:
         return 0.5 * (1 + math.sin(min(bound, math.pi / 2)))
     probability = 0.5 * (1 + np.sin(np.minimum(bound, math.pi / 2)))
     return float(probability) if np.ndim(probability) == 0 else probability
+
+
+def told_apart(
+    distance: Any, information: float, evaluation: float = 0.0, raised_cosine: float = 0.0, *, odds: float = 1.0
+) -> Any:
+    """Bound how often two values ``distance`` apart are told apart, whatever is asked, at prior ``odds``.
+
+    ``raised_cosine`` is the information A₁ of answers with raised-cosine or Gaussian noise, ``information`` that of all
+    others, A₂. Without the first, at even odds, ½(1 + sin a) of the angle; else the smaller of that and the value of
+    the adversary's game, min(U, sine), at (h√A₁ + 2√E)² and (h√A₂ + 2√E)².
+
+    Guarantee: `adversary/value.proof.md`, part 5: it holds for sums that every transcript keeps.
+
+    >>> round(told_apart(1.0, 2.0), 4), round(float(told_apart(1.0, 0.0, 0.0, 2.0)), 4)
+    (0.8248, 0.7661)
+    """
+    if not raised_cosine and odds == 1:
+        return success(angle(distance, information, evaluation))
+    if math.isinf(information) or math.isinf(raised_cosine):
+        return best_success(np.where(np.asarray(distance) == 0, 0.0, math.inf), odds=odds)
+    zero = np.zeros(np.shape(distance))
+    cosines = (2 * angle(distance, raised_cosine, evaluation)) ** 2 if raised_cosine else zero
+    others = (2 * angle(distance, information, evaluation)) ** 2 if information or not raised_cosine else zero
+    return best_success(cosines, others, odds=odds)

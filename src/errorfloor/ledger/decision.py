@@ -12,11 +12,12 @@ from errorfloor.errors import AllowanceError, CatalogueError, InputError, Ledger
 from errorfloor.ledger.book import Book, check_belong, first_charged
 from errorfloor.ledger.entry import JSON, Entry, Head, Record, account_name, canonical, check_charge
 from errorfloor.ledger.quotas import Quotas
-from errorfloor.ledger.total import FACES, Total, round_down, round_up
+from errorfloor.ledger.total import BOOKED, Total, round_down, round_up
 
 Path = str | tuple[str, ...]
 FAR = datetime.timedelta(days=366)  # between two records; a server that rests for longer has its clock confirmed
 SHOWN = 3  # accounts that a refusal names; its fields have all of them
+FROM_THE_START = {"noises"}  # terms that change what was promised of answers already given
 
 
 def term_name(path: Path) -> str:
@@ -45,14 +46,22 @@ def texts(terms: Mapping[Path, object]) -> dict[str, str]:
 def stricter(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Say whether terms may take the place of others: a floor that rises, or the same with something more fixed.
 
+    How accounts count noises is fixed with the first charge: other limits hold from the start, or not at all.
+
     >>> stricter({"floor": 2.0}, {"floor": 2.5}), stricter({"floor": 2.0}, {"floor": 1.5})
     (True, False)
     >>> stricter({"unit": "m"}, {"unit": "m", "resolution": "1"}), stricter({"unit": "m"}, {"unit": "cm"})
     (True, False)
+    >>> stricter({"owner": None}, {"owner": None, "noises": "raised cosine"})
+    False
     """
     if set(old) == set(new) == {"floor"}:
         return bool(old["floor"] < new["floor"])
-    return set(old) < set(new) and all(new[name] == value for name, value in old.items())
+    return (
+        set(old) < set(new)
+        and not FROM_THE_START & (set(new) - set(old))
+        and all(new[name] == value for name, value in old.items())
+    )
 
 
 def changed(held: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
@@ -106,7 +115,7 @@ def _changed_meaning(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
             f"now says {new['floor']:g}. A floor may rise but must not fall: declare it as it was",
             table=path[0],
         )
-    differ = sorted(one for one in {*old, *new} if old.get(one) != new.get(one) and one in old)
+    differ = sorted(one for one in {*old, *new} if old.get(one) != new.get(one) and one in {*old, *FROM_THE_START})
     return CatalogueError(
         f"the accounts of {words(name)} were opened with {_listed(old, differ)}; the catalogue now says "
         f"{_listed(new, differ)}. That would change what its floor means for answers already given, and what was "
@@ -305,7 +314,7 @@ def _shortfalls(
             column=account.column,
         )
     check_charge(f"the allowance of {account_name(account)}", allowances[account])
-    for kind in FACES:
+    for kind in BOOKED:
         before, more = spent.face(kind), asked.face(kind)
         limit = Fraction(getattr(allowances[account], kind))
         if more > 0 and before + more > limit:
@@ -318,8 +327,8 @@ def _refusal(short: list[_Shortfall]) -> AllowanceError:
     """Say what is asked, what is left and what is missing, account by account, and what to do."""
     worst = sorted(short, key=lambda line: line.remaining / line.requested)[:SHOWN]
     lines = [
-        f"{account_name(Account(line.table, line.column, line.cell, line.holder))}: {line.kind} requested "
-        f"{line.requested:.4g}, "
+        f"{account_name(Account(line.table, line.column, line.cell, line.holder))}: {line.kind.replace('_', ' ')} "
+        f"requested {line.requested:.4g}, "
         f"remaining {line.remaining:.4g} of {line.allowance:.4g}, difference {line.difference:.4g}"
         for line in worst
     ]

@@ -53,7 +53,7 @@ class Entry:
         for account, charge in self.charges.items():
             check_account(account)
             check_charge(f"the charge to {account_name(account)}", charge)
-            charges[account] = Charge(float(charge.information), float(charge.evaluation))
+            charges[account] = Charge(**{name: float(amount) for name, amount in charge.amounts().items()})
         object.__setattr__(self, "charges", charges)
         object.__setattr__(self, "note", json.loads(canonical("note", self.note)))
 
@@ -137,7 +137,7 @@ def check_account(account: Account) -> None:
 
 def check_charge(name: str, charge: Charge) -> None:
     """Refuse a charge or an allowance that is negative, not a number or without end."""
-    for what, value in (("information", charge.information), ("evaluation", charge.evaluation)):
+    for what, value in charge.amounts().items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
             raise InputError(f"{name} must be finite and not negative, got {what} {value!r}")
 

@@ -88,10 +88,10 @@ def part(whole: Charge, share: float) -> Charge:
     """Give a share of an allowance, rounded down.
 
     >>> part(Charge(0.3, 1e-6), 0.5)
-    Charge(information=0.15, evaluation=5e-07)
+    Charge(information=0.15, evaluation=5e-07, raised_cosine=0.0)
     """
     exact = Fraction(share)
-    return Charge(round_down(exact * Fraction(whole.information)), round_down(exact * Fraction(whole.evaluation)))
+    return Charge(**{name: round_down(exact * Fraction(amount)) for name, amount in whole.amounts().items()})
 
 
 def check_analyst(name: object) -> str:

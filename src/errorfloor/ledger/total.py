@@ -8,17 +8,16 @@ from fractions import Fraction
 from errorfloor.accounts import Charge
 from errorfloor.errors import LedgerError
 
-FACES = {"information": ("A1", "A2"), "evaluation": ("E",)}  # which coordinates each part of a charge sums up
-BOOKED = {"information": "A2", "evaluation": "E"}  # where a charge is booked
-COORDINATES = tuple(name for names in FACES.values() for name in names)
+BOOKED = {"raised_cosine": "A1", "information": "A2", "evaluation": "E"}  # where each part of a charge is booked
+COORDINATES = tuple(BOOKED.values())
 
 
 @dataclass(frozen=True)
 class Total:
     """The exact sums of the charges to one account, by coordinate; a coordinate without a charge is left out.
 
-    A1 is information of answers with raised cosine noise, A2 of all others (today all is booked there), E evaluation
-    error.
+    A1 is information of answers with raised-cosine noise, for accounts that count them apart, A2 of all others, E
+    evaluation error.
 
     Guarantee: a total is the true sum of the doubles that were charged, whatever their number, order and sizes; shown
     as a double it is never less.
@@ -35,7 +34,7 @@ class Total:
     @classmethod
     def of(cls, charge: Charge) -> "Total":
         """Give a charge as a total."""
-        booked = {BOOKED[face]: Fraction(getattr(charge, face)) for face in FACES}
+        booked = {BOOKED[face]: Fraction(amount) for face, amount in charge.amounts().items()}
         return cls({coordinate: amount for coordinate, amount in booked.items() if amount})
 
     def plus(self, more: "Charge | Total") -> "Total":
@@ -47,7 +46,7 @@ class Total:
 
     @property
     def information(self) -> Fraction:
-        """All the information: any of it may be booked in A2, so the sum of both is a bound."""
+        """The information that is booked in A2."""
         return self.face("information")
 
     @property
@@ -57,11 +56,11 @@ class Total:
 
     def face(self, name: str) -> Fraction:
         """Give one part of the charge that this total is shown as."""
-        return sum((self.amounts.get(coordinate, Fraction(0)) for coordinate in FACES[name]), Fraction(0))
+        return self.amounts.get(BOOKED[name], Fraction(0))
 
     def rounded_up(self) -> Charge:
         """Give the least doubles that are not below the sums."""
-        return Charge(round_up(self.information), round_up(self.evaluation))
+        return Charge(**{face: round_up(self.face(face)) for face in BOOKED})
 
     def to_json(self) -> dict[str, str]:
         """Give the amounts as texts, which keep every digit."""

@@ -140,6 +140,9 @@ class FloorState(BaseModel):
     root: Annotated[list[float], Field(description="The square roots of it, to the last bit.")]
     spacing: list[float]
     evaluation: float
+    raised_cosine: (
+        Annotated[list[float], Field(description="The part from answers with raised-cosine noise.")] | None
+    ) = None
 
 
 class PriceReply(Open):

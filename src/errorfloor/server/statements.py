@@ -59,6 +59,7 @@ def _floor_facts(columns: list[str], floor: Floor) -> dict[str, Any]:
         "high": floor.high.tolist(),
         "spacing": floor.spacing.tolist(),
         "evaluation": floor.evaluation,
+        **({} if floor.raised_cosine is None else {"raised_cosine": floor.raised_cosine.tolist()}),
     }
 
 

@@ -77,14 +77,17 @@ class Price(Stated):
         worst: dict[str, Standing] = {}
         for standing in self.standings:
             name = standing.account.column
-            if name and (name not in worst or standing.spent.information > worst[name].spent.information):
+            if name and (name not in worst or standing.used > worst[name].used):
                 worst[name] = standing
         return dict(sorted(worst.items()))
 
     def _floor(self, charged: Mapping[str, Charge]) -> Floor:
         columns = [self.prepared.table.private[name] for name in charged]
         return Floor(
-            root=np.diag([math.sqrt(one.information) for one in charged.values()]),
+            root=np.diag([math.sqrt(one.information + one.raised_cosine) for one in charged.values()]),
+            raised_cosine=np.array([one.raised_cosine for one in charged.values()])
+            if self.prepared.table.exact
+            else None,
             exposed=np.zeros(len(charged), dtype=bool),
             known=np.zeros((0, len(charged))),
             low=np.array([float(column.low) for column in columns]),

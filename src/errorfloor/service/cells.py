@@ -15,7 +15,8 @@ from errorfloor.accounts import Charge
 from errorfloor.catalogue import PrivateColumn, stored_distance
 from errorfloor.charging.standing import entry_floor
 from errorfloor.checks import Array
-from errorfloor.floors.two_point import angle, success
+from errorfloor.floors.adversary import best_success, counted_apart
+from errorfloor.floors.two_point import success, told_apart
 from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.pricing.interval import quiet
 from errorfloor.pricing.keys import kinds_of
@@ -42,6 +43,7 @@ class CellFacts:
         self.one, self.kind = one, prepared.bounds.kind
         self._private, self._owners = prepared.table.private, prepared.bounds.owners
         self._bounds = prepared.bounds.outputs[prepared.outputs.index(one)]
+        self._apart = prepared.table.exact and one.added is not None and counted_apart(one.added.noise)
 
     @cached_property
     def entries(self) -> dict[str, EntryFacts]:
@@ -61,7 +63,8 @@ class CellFacts:
         assert self.one.added is not None
         error = self._bounds.error[self.kind] + self.one.added.grain / 2
         moved = _most_rows(self._owners, len(self.kind)) * self._bounds.owner[self.kind] + 2 * error
-        return in_hundred(np.asarray(success(np.sqrt(self.one.added.information * moved**2) / 2)))
+        told = self.one.added.information * moved**2
+        return in_hundred(np.asarray(best_success(told) if self._apart else success(np.sqrt(told) / 2)))
 
     def of(self, row: Mapping[str, Any], group: int) -> dict[str, Any]:
         """Give the facts of the cell in a released row, which is that of a group."""
@@ -92,10 +95,13 @@ class CellFacts:
                 kinds = kinds_of([slopes.view(np.int64)])
         index, first = (np.arange(len(slopes)),) * 2 if kinds is None else kinds
         stated = [
-            _entry_facts(self._private[column], Charge(information * slope**2, information * error**2))
+            _entry_facts(self._private[column], self._booked(Charge(information * slope**2, information * error**2)))
             for slope, error in zip(slopes[first].tolist(), errors[first].tolist(), strict=True)
         ]
         return EntryFacts(stated, index)
+
+    def _booked(self, charge: Charge) -> Charge:
+        return charge.as_raised_cosine() if self._apart else charge
 
 
 @quiet
@@ -128,7 +134,7 @@ def _most_rows(owners: OwnerCounts, groups: int) -> Array:
 
 
 def _entry_facts(declared: PrivateColumn, charge: Charge) -> dict[str, float]:
-    told = success(angle(stored_distance(declared), charge.information, charge.evaluation))
+    told = told_apart(stored_distance(declared), **charge.amounts())
     return {
         "distance": declared.example,
         "told_apart_in_100": float(times_in_hundred(float(told))),

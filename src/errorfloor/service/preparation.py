@@ -1,7 +1,7 @@
 """Everything about a question that follows from public facts: bounds, noises, labels and charges."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from errorfloor.charging.standing import allowances_of
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
+from errorfloor.floors.adversary import counted_apart
 from errorfloor.identity import Label
 from errorfloor.identity.labels import Encoded
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, OutputBounds, bounds, charges
@@ -208,13 +209,17 @@ def _prepared_output(index: int, wish: QuestionWish, plan: PlannedQuestion) -> P
     if constant is not None:
         return PreparedOutput(output, None, None, {}, constant=constant)
     exact = charges(bounded, index, added.information, rounding=added.grain / 2)
+    if plan.table.exact and counted_apart(added.noise):
+        exact = {account: charge.as_raised_cosine() for account, charge in exact.items()}
     cost = {account: _at_least(charge, plan.allowances[account]) for account, charge in exact.items()}
     return PreparedOutput(output, added, label_of(plan.functions[index], added), cost)
 
 
 def _at_least(charge: Charge, allowance: Charge) -> Charge:
     """Raise a charge to a millionth of the allowance: no question is free to ask in a thousand variants."""
-    return Charge(max(charge.information, LEAST_SHARE * allowance.information), charge.evaluation)
+    if charge.raised_cosine:
+        return replace(charge, raised_cosine=max(charge.raised_cosine, LEAST_SHARE * allowance.raised_cosine))
+    return replace(charge, information=max(charge.information, LEAST_SHARE * allowance.information))
 
 
 def _sums(outputs: Iterable[QuestionOutput]) -> tuple[tuple[Monomial, Condition], ...]:
@@ -241,13 +246,18 @@ def _check_names(question: Question) -> None:
 
 def _affordable(unit: Mapping[Account, Charge], limits: Mapping[Account, Charge], share: float) -> float:
     """Give the information of a noise whose charge is this share of the scarcest allowance."""
-    ratios = [limits[a].information / c.information for a, c in unit.items() if c.information > 0]
+    ratios = [_most(limits[a]) / c.information for a, c in unit.items() if c.information > 0]
     ratios += [limits[a].evaluation / c.evaluation for a, c in unit.items() if c.evaluation > 0 and a.column]
     if not ratios:
         raise RefusedError(
             "no private value moves this answer, so nothing would be spent: ask with max_error", reason="constant"
         )
     return share * min(ratios)
+
+
+def _most(limit: Charge) -> float:
+    """Give what answers with raised-cosine noise may spend, which is the noise that a share is turned into."""
+    return limit.raised_cosine or limit.information
 
 
 def _evaluation_error(bounded: Bounds, index: int) -> float:

@@ -41,9 +41,8 @@ class Room:
         """How many fit, exactly."""
         parts = [
             max(0, (Fraction(allowed) - Fraction(spent)) // Fraction(charge))
-            for charge, spent, allowed in (
-                (self.charge.information, self.spent.information, self.allowance.information),
-                (self.charge.evaluation, self.spent.evaluation, self.allowance.evaluation),
+            for charge, spent, allowed in zip(
+                *(one.amounts().values() for one in (self.charge, self.spent, self.allowance)), strict=True
             )
             if charge > 0
         ]

@@ -33,6 +33,7 @@ class ProtectedStates:
 
     private: Mapping[str, PrivateColumn]
     owner: None = None
+    exact: bool = False
 
 
 class Stream:

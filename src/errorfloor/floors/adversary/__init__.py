@@ -1,0 +1,12 @@
+"""The adversary's own game: how often the best one names the right one of two hypotheses.
+
+``value``         U(A₁, A₂, π), what is stated; ``answers`` what one answer does to the odds
+``noises``        which noises are counted in A₁
+``table``         W(A, π) for raised-cosine answers, shipped as ``value.table``; ``candidate`` makes it
+``certificate``   proves W for all real charges, rounding included
+"""
+
+from errorfloor.floors.adversary.noises import counted_apart
+from errorfloor.floors.adversary.value import best_success
+
+__all__ = ["best_success", "counted_apart"]
