@@ -168,6 +168,13 @@ def test_shifted_and_stretched_ellipses_are_bounded_by_inclusion():
     assert pushed.noise.mean[0] < 3
 
 
+def test_a_stretched_ellipse_off_the_centre_has_a_second_level_on_a_polygon_around_it():
+    body = Ellipsoid(np.diag([4.0, 0.2]), [0.3, 0.1])
+    found = ground_state(body, np.array([[1.6, 0.6], [0.6, 1.6]]), Loss.parse("squared", 2), 10.0)
+    assert found.gap < 1e-6
+    assert "Crouzeix–Raviart elements bounding the second eigenvalue" in found.proof
+
+
 def test_without_certify_no_bound_is_claimed():
     assert ground_state(PENTAGON, np.eye(2), certify=False).lower_bound is None
 

@@ -7,15 +7,18 @@ With w = center + A y, A chosen so that A⁻¹KA⁻ᵀ is diagonal with entries 
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.bounds.enclosure import level_in_box
-from errorfloor.designer.bounds.residual import CEILING, ROUNDING, Bound
+from errorfloor.designer.bounds.residual import CEILING, ROUNDING, Bound, second_eigenvalue
 from errorfloor.designer.elements.eigen import DENSE
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.meshes.isotropic import Isotropic
+from errorfloor.designer.meshes.mesh import Mesh
+from errorfloor.designer.meshes.region import Region
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import EllipsoidPolynomial
 from errorfloor.noise.ball_polynomials import (
@@ -33,6 +36,8 @@ MOST_POLYNOMIALS = 1400  # that matrices are formed for
 FREE = 1e-8  # the relative change at which the degree is high enough without a loss
 HOPELESS = 0.1  # a relative change at the third degree after which no other will do
 CHUNK = 1 << 12
+SIDES = 96  # of the polygon around an ellipse
+MESHED = 3  # dimensions in which elements help where a box does not
 RESOLVED = 1e-2  # a relative change at the last degree that will do
 
 
@@ -101,20 +106,26 @@ class EllipsoidSolver:
         return EllipsoidPolynomial(self.body, self.frame, trial.degree, trial.coefficients)
 
     def bound(self, weight: float, trial: BallTrial) -> Bound:
-        """Prove a lower bound by the residual, above a second level in a box around it, or by that box alone."""
-        ceiling = CEILING * trial.quotient
-        second = (
-            math.pi**2 / 4 * (float(self.stretch.sum()) + 8 * float(self.stretch.min()))
-            if weight == 0
-            else level_in_box(self.problem, weight, self._reach, ceiling, 1, even=self._is_even)
-        )
+        """Prove a lower bound by the residual above a second level, or by a box around the ellipsoid."""
+        second, how = self._second(weight, trial.quotient)
         if second > trial.quotient:
             value = trial.quotient - self._residual(weight, trial) / (second - trial.quotient)
             if value > 0.9 * trial.quotient:
-                proof = "lower bound by Temple's inequality, a box around the ellipsoid bounding the second eigenvalue"
+                proof = f"lower bound by Temple's inequality, {how} bounding the second eigenvalue"
                 return Bound(value * (1 - ROUNDING), proof)
-        box = level_in_box(self.problem, weight, self._reach, ceiling, 0)
+        box = level_in_box(self.problem, weight, self._reach, CEILING * trial.quotient, 0)
         return Bound(box * (1 - ROUNDING), "lower bound by a box around the ellipsoid")
+
+    def _second(self, weight: float, quotient: float) -> tuple[float, str]:
+        """A lower bound of the second eigenvalue: in a box, or by elements on a polytope around the ellipsoid."""
+        second = (
+            math.pi**2 / 4 * (float(self.stretch.sum()) + 8 * float(self.stretch.min()))
+            if weight == 0
+            else level_in_box(self.problem, weight, self._reach, CEILING * quotient, 1, even=self._is_even)
+        )
+        if second > quotient or self.problem.dimension > MESHED:
+            return second, "a box around the ellipsoid"
+        return second_eigenvalue(self.problem, Region(self._around, self._around), self._reach, weight, quotient)
 
     @property
     def _is_even(self) -> bool:
@@ -204,6 +215,19 @@ class EllipsoidSolver:
             mass += float(weights[start : start + CHUNK] @ jet[0] ** 2)
         return square / mass
 
+    @cached_property
+    def _around(self) -> Mesh:
+        """A polytope around the ellipsoid, in isotropic coordinates, as a cone from its centre."""
+        if self.problem.dimension == 2:
+            angle = 2 * math.pi * np.arange(SIDES) / SIDES
+            surface, inner = np.column_stack([np.cos(angle), np.sin(angle)]), math.cos(math.pi / SIDES)
+            faces = np.column_stack([np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES])
+        else:
+            surface, faces, inner = _sphere()
+        points = np.vstack([np.zeros(self.problem.dimension), surface / (inner * (1 - 1e-9))])
+        cells = np.column_stack([np.zeros(len(faces), dtype=int), faces + 1])
+        return Mesh.of((self.body.middle + points @ self.frame.T) @ self.problem.inverse.T, cells)
+
 
 def _ground_vector(form: Array) -> Array:
     """The eigenvector of the least eigenvalue of a symmetric matrix, of unit length."""
@@ -217,3 +241,21 @@ def _ground_vector(form: Array) -> Array:
     inverse = LinearOperator(form.shape, matvec=lambda x: cho_solve(factor, x), dtype=float)
     start = np.eye(1, count)[0]  # the lowest polynomial is most of it
     return np.asarray(eigsh(form, 1, sigma=0.0, OPinv=inverse, v0=start, tol=1e-14)[1][:, 0])
+
+
+def _sphere() -> tuple[Array, Array, float]:
+    """Points on the unit sphere, the triangles of their hull, and the radius of the ball inside."""
+    from scipy.spatial import ConvexHull
+
+    golden = (1 + math.sqrt(5)) / 2
+    signs = [(a, b) for a in (-1.0, 1.0) for b in (-golden, golden)]
+    corners = np.array([p for a, b in signs for p in ((0, a, b), (a, b, 0), (b, 0, a))])
+    hull = ConvexHull(corners)
+    first, second = np.triu_indices(3, 1)
+    middles = np.unique(
+        (corners[hull.simplices[:, first]] + corners[hull.simplices[:, second]]).reshape(-1, 3).round(12), axis=0
+    )
+    points = np.vstack([corners, middles])
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    hull = ConvexHull(points)
+    return points, hull.simplices, float(-hull.equations[:, -1].max())
