@@ -45,16 +45,17 @@ def measured(folder: Path, *, owners: int) -> dict[int, dict[str, float]]:
     return found
 
 
-def peak(size: int, folder: str) -> float:
-    """Give the bytes for each cell that a question takes at its peak, beyond what the process had before."""
+def peak(size: int, folder: str, *, bare: bool) -> float:
+    """Give the bytes for each cell that a query or a question takes at its peak, beyond what the process had before."""
     bench = Bench(Path(folder), ROWS, (100, size))
     bench.register()
     with bench.open(MemoryLedger()) as database:
         database.ask(**bench.question(100))
+        work = bench.bare(size) if bare else lambda: database.ask(**bench.question(size))
         Path("/proc/self/clear_refs").write_text("5")
         before = _memory("VmRSS")
-        database.ask(**bench.question(size))
-        return (_memory("VmHWM") - before) / size
+        kept = work()
+        return (_memory("VmHWM") - before) / size if kept else 0.0
 
 
 def _memory(name: str) -> int:
@@ -77,8 +78,8 @@ def main(report: Report) -> None:
         slope = math.log(alone[SIZES[-1]][name] / alone[SIZES[0]][name]) / math.log(SIZES[-1] / SIZES[0])
         last = math.log(alone[SIZES[-1]][name] / alone[SIZES[-2]][name]) / math.log(SIZES[-1] / SIZES[-2])
         report.note(f"{name} grows as cells^{slope:.2f} in all, and as cells^{last:.2f} over the last step")
-    with tempfile.TemporaryDirectory() as folder, get_context("spawn").Pool(1) as fresh:
-        found = fresh.apply(peak, (SIZES[-2], folder))
-    report.note(
-        f"a question with two outputs takes {found:.0f} bytes a cell at its peak, what the engine takes among them"
-    )
+    found = []
+    for bare in (True, False):
+        with tempfile.TemporaryDirectory() as folder, get_context("spawn").Pool(1) as fresh:
+            found.append(fresh.apply(peak, (SIZES[-1], folder), {"bare": bare}))
+    report.note("at its peak {:.0f} bytes a cell are taken by the bare query, {:.0f} by a new text".format(*found))
