@@ -4,13 +4,16 @@ import math
 
 import pytest
 
-from errorfloor import HalfLine
+from errorfloor import HalfLine, Interval
 from errorfloor.accounts import Account, Charge
-from errorfloor.catalogue import allowed, promise
+from errorfloor.bulk.charging import Exposure, charges
+from errorfloor.bulk.columns import ReleasedColumn
+from errorfloor.catalogue import PrivateColumn, allowed, promise
 from errorfloor.errors import AllowanceError, CatalogueError
 from errorfloor.floors.adversary import best_success
 from errorfloor.floors.worst_case import minimax
 from errorfloor.ledger import Entry, MemoryLedger
+from errorfloor.noise import Gaussian, Laplace
 from town import open_town, write_town
 
 AVERAGE = "SELECT avg(kwh) AS mean FROM meters"
@@ -130,6 +133,25 @@ def test_each_sum_has_its_own_limit_and_none_makes_up_for_another(charge):
         ledger.charge([Entry("ab" * 32, {KWH: charge}, {})], {KWH: Charge(1.0, 1.0, 1.0)}, terms)
     ledger.charge([Entry("ab" * 32, {KWH: Charge(1.0, 1.0, 1.0)}, {})], {KWH: Charge(1.0, 1.0, 1.0)}, terms)
     assert ledger.spent([KWH])[KWH] == Charge(1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_released_column_is_booked_by_its_noise(exact):
+    rules = {"range": (0.0, 50.0), "out_of_range": "clamp", "nulls": "keep"}
+    kwh, shown = PrivateColumn(range=(0, 50), resolution=0.001, floor=0.1), Exposure(((),), 30)
+    for noise, apart in ((Interval(-1, 1), exact), (Gaussian(1.0), exact), (Laplace(1.0), False)):
+        cost = charges(ReleasedColumn.plan("kwh", noise, **rules), kwh, "meters", shown, exact=exact)
+        for charge in cost.values():
+            assert (charge.raised_cosine > 0, charge.information > 0) == (apart, not apart)
+
+
+def test_no_sum_grows_while_another_is_above_its_limit():
+    """A floor was raised after more had been spent by other noises than it allows: the limits hold together."""
+    ledger, terms = MemoryLedger(), {"meters": {"noises": "raised cosine"}}
+    ledger.charge([Entry("ab" * 32, {KWH: Charge(0.5, 0.0)}, {})], {KWH: Charge(1.0, 1.0, 9.0)}, terms)
+    with pytest.raises(AllowanceError, match="nothing was charged"):
+        ledger.charge([Entry("cd" * 32, {KWH: Charge(0.0, 0.0, 0.1)}, {})], {KWH: Charge(0.4, 1.0, 5.0)}, terms)
+    ledger.charge([Entry("cd" * 32, {KWH: Charge(0.0, 0.0, 0.1)}, {})], {KWH: Charge(0.5, 1.0, 5.0)}, terms)
 
 
 def test_a_sum_without_a_limit_takes_no_charge():

@@ -314,10 +314,11 @@ def _shortfalls(
             column=account.column,
         )
     check_charge(f"the allowance of {account_name(account)}", allowances[account])
+    together = allowances[account].raised_cosine > 0 and bool(asked.amounts)  # one sum too large, and none may grow
     for kind in BOOKED:
         before, more = spent.face(kind), asked.face(kind)
         limit = Fraction(getattr(allowances[account], kind))
-        if more > 0 and before + more > limit:
+        if (more > 0 or together) and before + more > limit:
             left = max(Fraction(0), limit - before)
             amounts = (round_up(more), round_down(left), round_up(more - left), float(limit))
             yield _Shortfall(account.table, account.column, account.cell, account.holder, kind, *amounts)
@@ -325,7 +326,7 @@ def _shortfalls(
 
 def _refusal(short: list[_Shortfall]) -> AllowanceError:
     """Say what is asked, what is left and what is missing, account by account, and what to do."""
-    worst = sorted(short, key=lambda line: line.remaining / line.requested)[:SHOWN]
+    worst = sorted(short, key=lambda line: line.remaining / line.requested if line.requested else 0.0)[:SHOWN]
     lines = [
         f"{account_name(Account(line.table, line.column, line.cell, line.holder))}: {line.kind.replace('_', ' ')} "
         f"requested {line.requested:.4g}, "
