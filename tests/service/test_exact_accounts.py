@@ -165,3 +165,13 @@ def test_prices_do_not_depend_on_what_was_asked(town):
     before = database.price(AVERAGE, spend=0.1).max_error
     database.ask("SELECT sum(kwh) AS total FROM meters", spend=0.3)
     assert database.price(AVERAGE, spend=0.1).max_error == before
+
+
+def test_history_and_answers_carry_all_three_sums(town):
+    database = town(owner=True)
+    answer = database.ask(AVERAGE, max_error=5.0)
+    charged = {one["column"]: one for one in database.history()[-1]["charges"]}
+    assert charged["kwh"]["raised_cosine"] == answer.standings[1].charge.raised_cosine > 0
+    assert [len(one.to_dict()["allowance"]) for one in answer.standings] == [3, 3]
+    assert answer.promised.raised_cosine.tolist() == [answer.standings[1].allowance.raised_cosine]
+    assert answer.promised.any_estimator[0] >= 0.5

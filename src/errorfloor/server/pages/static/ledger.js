@@ -87,6 +87,7 @@ function charged(entry) {
       ? Math.max(
         one.information / account.allowance[0],
         account.allowance[1] ? one.evaluation / account.allowance[1] : 0,
+        account.allowance[2] ? one.raised_cosine / account.allowance[2] : 0,
       )
       : 0;
   });
