@@ -671,7 +671,7 @@ def test_the_whole_path_by_commands(tmp_path):
     assert again["accounts"][0]["used"] > 0
     assert hashlib.sha256((tmp_path / "out.csv").read_bytes()).hexdigest() == digest
     ledger = json.loads(run("ledger", "show", "--json", cwd=tmp_path).stdout)
-    assert ledger["records"] == 1
+    assert ledger["records"] == 2  # the registration and the release
     assert ledger["accounts"][0]["information"] == pytest.approx(again["columns"][0]["information"], rel=1e-9)
     assert run("ledger", "verify", cwd=tmp_path).returncode == 0
     assert not (tmp_path / "keys.json.releases").exists()
