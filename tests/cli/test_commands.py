@@ -9,6 +9,7 @@ import pytest
 import errorfloor as ef
 from commands import run
 from errorfloor.cli.app import command, counted
+from town import write_town
 
 
 def test_help_names_every_command():
@@ -207,3 +208,13 @@ def test_mistakes_in_a_release_are_named(tmp_path, extra, message):
     assert message in shown.stderr
     assert "Traceback" not in shown.stderr
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_keys_of_every_type_are_printed_as_json(tmp_path):
+    write_town(tmp_path)
+    assert run("register", cwd=tmp_path).returncode == 0
+    for key in ("day", "rooms * rooms", "area * area"):
+        asked = f"SELECT {key} AS k, avg(kwh) AS mean FROM meters GROUP BY {key}"
+        done = run("ask", asked, "--max-error", "40", "--json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert len(json.loads(done.stdout)["cells"]) > 1

@@ -129,9 +129,72 @@ def test_a_table_with_divided_accounts_goes_on_after_an_erasure(homes):
     with open_database(file) as database:
         assert database.ask("SELECT sum(kwh) AS total FROM readings", spend=0.01).fresh == (True,)
         assert [record.note["event"] for record in database.ledger.entries() if "event" in record.note] == [
-            "registered", "registered", "registered", "erased", "registered", "erased", "registered",
+            *("registered", "registered", "kept"),
+            *("registered", "erased", "registered", "erased", "kept"),
+            *("registered", "kept"),
         ]  # fmt: skip
         database.ledger.verify()
+
+
+DIVIDED = """
+[tables.readings]
+source = "readings.csv"
+version = "{version}"
+row_key = ["household"]
+public = {{ household = "whole", region = "text" }}
+account_by = ["region"]
+private.kwh = {{ range = [0, 50], resolution = 0.001, floor = 2 }}
+"""
+
+
+def divided(folder, version, cells):
+    """Declare a version of readings whose accounts are divided by region, with a row for each household."""
+    (folder / "readings.csv").write_text(
+        "household,region,kwh\n" + "".join(f"{home},{cell},7\n" for home, cell in cells.items())
+    )
+    (folder / "errorfloor.toml").write_text(DIVIDED.format(version=version))
+    return load(folder / "errorfloor.toml")
+
+
+def erased(folder, household, *options):
+    given = ["erase", "--catalogue", str(folder / "errorfloor.toml"), "--table", "readings", "--yes", *options]
+    return CliRunner().invoke(app, [*given, "--where", f"household={household}"], catch_exceptions=False)
+
+
+def test_an_erasure_does_not_forget_the_cells_of_others(tmp_path):
+    KeyRing.create(tmp_path / "keys.json")
+    cells = {1: "A", 2: "A", 3: "B", 4: "B", 5: "B"}
+    register_all(divided(tmp_path, 1, cells))
+    register_all(divided(tmp_path, 2, {home: cell for home, cell in cells.items() if home not in (1, 4)}))
+    divided(tmp_path, 3, {home: cell for home, cell in cells.items() if home not in (1, 4, 5)})
+    assert erased(tmp_path, 5, "--base", "2").exit_code == 0
+    with pytest.raises(CatalogueError, match="some row of readings has a different region"):
+        register_all(divided(tmp_path, 4, {2: "A", 3: "B", 1: "B"}))
+    with open_engine(load(tmp_path / "errorfloor.toml").place, tmp_path) as engine:
+        assert all("5" not in str(engine.query(f"SELECT p0 FROM {engine.relation(one)}")) for one in engine.known())
+
+
+def test_a_version_that_was_never_asked_is_not_forgotten_with_its_vault(tmp_path):
+    KeyRing.create(tmp_path / "keys.json")
+    register_all(divided(tmp_path, 1, {1: "A", 2: "B"}))
+    (tmp_path / "vault.duckdb").rename(tmp_path / "not mounted")
+    with pytest.raises(CatalogueError, match="version '1' of readings was registered but is not in this vault"):
+        register_all(divided(tmp_path, 2, {1: "B", 2: "B"}))
+
+
+def test_an_erasure_goes_on_with_another_version_after_a_kill(homes, monkeypatch):
+    write_source(homes, [home for home in range(40) if home != 2])
+    declare(homes, "2")
+    monkeypatch.setattr("errorfloor.engines.duckdb_folder.DuckDBFolder.destroy", _killed)
+    with pytest.raises(json.JSONDecodeError):
+        command(homes, "--where", "household=H2", "--yes")  # which ends at once
+    monkeypatch.undo()
+    declare(homes, "3")
+    assert command(homes, "--where", "household=H2", "--yes", "--base", "1")["done"]
+
+
+def _killed(*_):
+    raise KeyboardInterrupt
 
 
 def test_every_version_that_has_the_person_goes_and_others_stay(homes):

@@ -95,3 +95,30 @@ def test_no_thread_works_for_the_others_for_ever(tmp_path):
             assert all(pool.map(lambda entry: ledger.charge([entry], allowed, TERMS)[0], charges))
         assert len(leaders) > 1
         assert ledger.verify().head.sequence == 200
+
+
+def test_a_thread_that_is_interrupted_while_it_waits_does_not_stop_the_others(tmp_path, monkeypatch):
+    entered, go_on = threading.Event(), threading.Event()
+
+    def slow(_):
+        entered.set()
+        assert go_on.wait(30)
+
+    def interrupted(turn):
+        raise KeyboardInterrupt
+
+    def entry(number):
+        return [Entry(f"{number:064x}", {KWH: Charge(1.0, 0.0)}, {})], {KWH: Charge(9.0, 0.0)}, TERMS
+
+    with SqlLedger(tmp_path / "ledger.sqlite", FileAnchor(tmp_path / "ledger.anchor"), create=True) as ledger:
+        with ThreadPoolExecutor(1) as pool:
+            leading = pool.submit(ledger._together.run, slow)
+            assert entered.wait(30)
+            with monkeypatch.context() as patched:
+                patched.setattr("errorfloor.ledger.together.Turn.wait", interrupted)
+                with pytest.raises(KeyboardInterrupt):
+                    ledger.charge(*entry(1))
+            go_on.set()
+            leading.result(30)
+        assert ledger.charge(*entry(2)) == [True]
+        assert ledger.verify().head.sequence == 1

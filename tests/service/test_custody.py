@@ -13,8 +13,12 @@ from dataclasses import dataclass
 
 import pytest
 
+from errorfloor.catalogue import Place
 from errorfloor.cli.app import run
+from errorfloor.errors import CatalogueError
 from errorfloor.identity import KeyRing
+from errorfloor.ledger import open_ledger
+from errorfloor.service.registering import enter
 
 CATALOGUE = """
 [tables.t]
@@ -261,6 +265,49 @@ def test_a_source_keeps_its_name_when_the_vault_is_lost(custodian, tmp_path):
     (folder / "errorfloor.toml").write_text(declared.replace('"1"', '"2"'))
     custodian.must(folder, "register")
     assert custodian.asks(folder, 1)[1]
+
+
+def test_a_charged_column_keeps_its_name_when_the_vault_is_lost(custodian, tmp_path):
+    folder = tmp_path / "here"
+    custodian.settles(folder)
+    custodian.asks(folder, 1)
+    drop(folder / "vault.duckdb")
+    for name in ("errorfloor.toml", "t.csv"):
+        text = (folder / name).read_text().replace("private.x", "private.y").replace("id,x", "id,y")
+        (folder / name).write_text(text.replace('version = "1"', 'version = "2"'))
+    done = custodian.does(folder, "register")
+    assert done.code == 2
+    assert "what was charged of t has a private column x, and version '2' has y in its place" in done.stderr
+
+
+def test_a_copied_vault_belongs_to_the_ledger_beside_it(custodian, tmp_path):
+    """A wrong ledger beside the source must not lend its silence to the copy."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    custodian.settles(old)
+    custodian.asks(old, 1)
+    for file in old.glob("ledger*"):
+        file.unlink()
+    shutil.move(old / "vault.duckdb", tmp_path / "vault")
+    custodian.must(old, "ledger", "create")
+    shutil.move(tmp_path / "vault", old / "vault.duckdb")
+    new.mkdir()
+    for name in ("t.csv", "keys.json", "errorfloor.toml"):
+        put(old / name, new)
+    custodian.must(new, "ledger", "create")
+    done = custodian.does(new, "register", "--copy-from", str(old / "errorfloor.toml"))
+    assert done.code == 1
+    assert "does not know the snapshot of t in version '1'" in done.stderr
+
+
+def test_two_vaults_of_one_ledger_cannot_register_a_source_at_once(tmp_path, monkeypatch):
+    """The ledger decides in the transaction in which it enters a source, whoever looked before."""
+    ledger = open_ledger(Place(), tmp_path, create=True)
+    note = {"version": "1", "source": "/data/meters.csv"}
+    with ledger:
+        enter(ledger, {**note, "table": "meters", "identity": "a"})
+        with pytest.raises(CatalogueError, match="table homes has the same source as table meters"):
+            enter(ledger, {**note, "table": "homes", "identity": "b"})
+        enter(ledger, {**note, "table": "homes", "identity": "b", "source": "/data/homes.csv"})
 
 
 def test_an_older_ledger_that_is_vouched_for_is_vouched_for_with_its_snapshots(custodian, tmp_path):

@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from errorfloor.cli.terminal import shows_unicode
 from errorfloor.errors import ErrorFloorError, InputError
+from errorfloor.values import json_form
 from errorfloor.version import __version__
 
 COMMANDS = {  # each with its module and what help says of it: nothing is loaded to list them
@@ -132,7 +133,7 @@ def run() -> None:
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a JSON object on stdout."""
-    print(json.dumps(value, indent=indent, ensure_ascii=not shows_unicode()))
+    print(json.dumps(value, indent=indent, ensure_ascii=not shows_unicode(), default=json_form))
 
 
 def counted(number: int, thing: str) -> str:

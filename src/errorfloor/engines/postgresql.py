@@ -130,7 +130,7 @@ class PostgreSQLEngine(TransactionalEngine):
         file = find_file(source, self._folder)
         if file is None:
             relation = ".".join(map(self.dialect.identifier, source.split(".")))
-            if not self._is_table(relation):
+            if source.count(".") > 1 or not self._is_table(relation):  # a third name would be the same table again
                 raise CatalogueError(
                     f"source {source!r}: neither a table of the database, as schema.table, nor a .parquet or .csv file "
                     f"or a folder of Parquet files in {self._folder.resolve()}",

@@ -54,23 +54,25 @@ def text_words(derived: bytes, content: Array, offsets: Array) -> Array:
     starts, lengths = np.asarray(offsets[:-1], dtype=np.int64), np.diff(offsets).astype(np.int64)
     blocks = (lengths + 8 + 15) // 16  # the length takes the first eight bytes
     state = np.zeros((len(lengths), 2), dtype="<u8")
-    left = np.flatnonzero(blocks > 0)
+    left, padded = np.flatnonzero(blocks > 0), np.concatenate([content, np.zeros(8, dtype=np.uint8)])
     for block in range(int(blocks.max(initial=0))):
         left = left[blocks[left] > block]
-        message = _window(content, starts[left], lengths[left], 16 * block - 8)
+        message = _window(padded, starts[left], lengths[left], 16 * block - 8)
         if block == 0:
             message[:, 0] = lengths[left]
         state[left] = cipher.encrypt(state[left] ^ message)
     return state
 
 
-def _window(content: Array, starts: Array, lengths: Array, offset: int) -> Array:
-    """Give sixteen bytes of each text from ``offset`` on, zeros where it has none, as two words."""
-    padded = np.concatenate([content, np.zeros(8, dtype=np.uint8)])
+def _window(padded: Array, starts: Array, lengths: Array, offset: int) -> Array:
+    """Give sixteen bytes of each text from ``offset`` on, zeros where it has none, as two words.
+
+    ``padded`` are all texts, and eight bytes more.
+    """
     everywhere = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))  # the word at each byte
     message = np.zeros((len(starts), 2), dtype="<u8")
     for half, place in enumerate((offset, offset + 8)):
         if place >= 0:
             there = np.clip(lengths - place, 0, 8)
-            message[:, half] = everywhere[np.minimum(starts + place, len(content))] & MASKS[there]
+            message[:, half] = everywhere[np.minimum(starts + place, len(padded) - 8)] & MASKS[there]
     return message

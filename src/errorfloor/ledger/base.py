@@ -14,7 +14,7 @@ from errorfloor.accounts import Account, Charge
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, audit
-from errorfloor.ledger.book import SOURCE, Book, Deposit, check_belong
+from errorfloor.ledger.book import Book, Deposit, Pinned, check_belong, pinned_in
 from errorfloor.ledger.decision import (
     Decision,
     Path,
@@ -23,7 +23,6 @@ from errorfloor.ledger.decision import (
     check_clock,
     decide,
     look,
-    table_of,
     term_name,
     texts,
 )
@@ -142,7 +141,10 @@ class Ledger(ABC):
             yield decision.settlement
             return
         self._newest = _newer(self._newest, head)
-        pending = self._anchoring.submit(self._keep, self._anchor, head)
+        try:
+            pending = self._anchoring.submit(self._keep, self._anchor, head)
+        except RuntimeError:  # its threads are gone
+            raise LedgerError("the ledger was closed meanwhile; what was charged stays charged: ask again") from None
         try:
             yield decision.settlement
         finally:
@@ -176,14 +178,29 @@ class Ledger(ABC):
         self._enter({"clock": time}, {}, time=time, is_trusted=True)
         return time
 
-    def enter(self, note: Mapping[str, JSON], terms: Mapping[Path, object]) -> None:
+    def enter(
+        self,
+        note: Mapping[str, JSON],
+        terms: Mapping[Path, object],
+        check: Callable[[Pinned], None] = lambda pinned: None,
+    ) -> None:
         """Write down terms that hold from now on, without a charge; nothing is written if all of them held before.
+
+        ``check`` is given all terms that hold in the same transaction, and may raise.
 
         Raises CatalogueError if other terms are held, LedgerError if the clock is far ahead of the last record.
         """
-        self._enter(note, terms, time=_now(), is_trusted=False)
+        self._enter(note, terms, check, time=_now(), is_trusted=False)
 
-    def _enter(self, note: Mapping[str, JSON], terms: Mapping[Path, object], *, time: str, is_trusted: bool) -> None:
+    def _enter(
+        self,
+        note: Mapping[str, JSON],
+        terms: Mapping[Path, object],
+        check: Callable[[Pinned], None] = lambda pinned: None,
+        *,
+        time: str,
+        is_trusted: bool,
+    ) -> None:
         kept, given = self._kept(), texts(terms)
 
         def work(book: Book) -> Head:
@@ -192,6 +209,7 @@ class Ledger(ABC):
             head, latest = book.tail()
             if terms and not new:
                 return head
+            check(pinned_in(book))
             if not is_trusted:
                 check_clock(time, latest)
             label = hashlib.sha256(f"errorfloor ledger entry {head.hash}".encode()).hexdigest()
@@ -223,13 +241,8 @@ class Ledger(ABC):
 
     def pinned(self, table: str) -> dict[tuple[str, ...], Mapping[str, Any]]:
         """Give all the terms of a table as they hold now, by path."""
-        found = self._read(lambda book: book.terms())
-        return {tuple(json.loads(name)): json.loads(text) for name, text in found.items() if table_of(name) == table}
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Give every table that was registered with this ledger, and where its rows come from."""
-        paths = map(json.loads, self._read(lambda book: book.terms()))
-        return [(path[0], path[2]) for path in paths if path[1:2] == [SOURCE]]
+        found = self._read(pinned_in)
+        return {path: terms for path, terms in found.items() if path[0] == table}
 
     def time(self) -> str:
         """What time it is for quotas: that of the clock, or of the last record if that is later."""

@@ -15,7 +15,7 @@ from errorfloor.ledger.entry import EMPTY, Head, Record
 from errorfloor.ledger.total import Total
 
 Pinned = Mapping[tuple[str, ...], Mapping[str, Any]]
-REGISTERED, SOURCE, ERASED = "registered", "source", "erased"  # what paths of terms are called
+REGISTERED, KEPT, SOURCE, ERASED = "registered", "kept", "source", "erased"  # what paths of terms are called
 
 
 class Deposit(NamedTuple):
@@ -146,6 +146,11 @@ class MemoryBook(Book):
         self._terms.update(terms)
 
 
+def pinned_in(book: Book) -> Pinned:
+    """Give all terms of a book by path."""
+    return {tuple(json.loads(name)): json.loads(text) for name, text in book.terms().items()}
+
+
 def first_charged(fixed: Mapping[str, str]) -> list[Deposit]:
     """Give the snapshots among terms that are about to be fixed.
 
@@ -176,14 +181,16 @@ def check_belong(book: Book, deposits: Iterable[Deposit]) -> None:
             )
 
 
-def successor(identity: str, table: str, pinned: Pinned) -> str:
-    """Give the identity of the snapshot that goes on from one after erasures; its own if there were none.
+def successors(identity: str, table: str, pinned: Pinned) -> set[str]:
+    """Give the identities of a snapshot and of all that go on from it after erasures.
 
-    >>> successor("a", "meters", {("meters", "erased", "a"): {"into": "b"}, ("meters", "erased", "b"): {"into": "c"}})
-    'c'
+    >>> erased = {("meters", "erased", "a", "b"): {}, ("meters", "erased", "b", "c"): {}}
+    >>> sorted(successors("a", "meters", erased))
+    ['a', 'b', 'c']
     """
-    seen = {identity}
-    while (after := pinned.get((table, ERASED, identity))) is not None and after["into"] not in seen:
-        identity = str(after["into"])
-        seen.add(identity)
-    return identity
+    pairs = [path[2:] for path in pinned if path[:2] == (table, ERASED)]
+    found, before = {identity}, set[str]()
+    while found != before:
+        before = set(found)
+        found |= {new for old, new in pairs if old in before}
+    return found

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, TimeoutError
@@ -83,33 +83,40 @@ class Together:
         self._transact = transact
         self._lock = threading.Lock()
         self._waiting: list[Turn[object]] = []
-        self._is_led = False
+        self._leader: Turn[Any] | None = None
 
     def run(self, work: Work[Result]) -> Result:
         """Do work in a transaction, alone or with others; give what it gives, or raise what it raises."""
         turn = Turn(work)
         with self._lock:
             self._waiting.append(turn)  # type: ignore[arg-type]  # only its own thread looks at what it gives
-            leads, self._is_led = not self._is_led, True
-        if not leads:
-            turn.wait()
-        return turn.outcome() if turn.is_over else self._lead(turn, work)
+            leads = self._leader is None
+            if leads:
+                self._leader = turn
+        try:
+            if not leads:
+                turn.wait()
+            return turn.outcome() if turn.is_over else self._lead(turn, work)
+        finally:
+            self._leave(turn)
 
     def _lead(self, turn: Turn[Result], work: Work[Result]) -> Result:
         with self._lock:
             batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
-        others = [one for one in batch if one is not turn]
-        try:
-            if not others:
-                return self._transact(work)  # type: ignore[return-value]  # it gives what work gives
-            self._share(batch)
-            return turn.outcome()
-        finally:
-            with self._lock:
-                following = self._waiting[0] if self._waiting else None
-                self._is_led = following is not None
-            if following is not None:
-                following.lead()
+        if len(batch) == 1:
+            return self._transact(work)  # type: ignore[return-value]  # it gives what work gives
+        self._share(batch)
+        return turn.outcome()
+
+    def _leave(self, turn: Turn[Result]) -> None:
+        """Let the next lead if this one did, or was to; one who was interrupted while it waited does not wait on."""
+        with self._lock:
+            self._waiting = [one for one in self._waiting if one is not turn]
+            if self._leader is not turn:
+                return
+            following = self._leader = self._waiting[0] if self._waiting else None
+        if following is not None:
+            following.lead()
 
     def _share(self, batch: list[Turn[object]]) -> None:
         failure: Exception | None = LedgerError(

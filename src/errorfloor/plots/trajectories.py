@@ -14,6 +14,7 @@ from errorfloor.plots.canvas import COLOURS, canvas, with_unit
 def trajectories(plan: Plan, *, draws: int = 8, output: int = 0, unit: str = "", rng: Any = 1) -> Any:
     """Draw the noise w[0 … T] of a few trajectories, with its standard deviation at each step.
 
+    >>> from errorfloor.dynamics import LinearSystem
     >>> vehicle = LinearSystem([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], 20)
     >>> len(trajectories(vehicle.protect(max_loss=21.0), draws=3).axes[0].lines)
     3

@@ -4,7 +4,6 @@ import asyncio
 import multiprocessing
 import os
 import signal
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -85,8 +84,7 @@ def create_app(
     ...     sorted(app.openapi()["paths"])[:4]
     ['/healthz', '/metrics', '/readyz', '/v1/ask']
     """
-    alone = None if SHARED in os.environ else tempfile.TemporaryDirectory(prefix="errorfloor-counts-")
-    counts = Path(os.environ[SHARED] if alone is None else alone.name)
+    counts = Path(os.environ[SHARED]) if settings.workers > 1 else None
     rates = Rates(settings.rate, settings.burst, counts)
     beside = None if tokens.path is None else tokens.path.with_name("sessions.sqlite")
     store = Store(settings.sessions or beside)
@@ -132,8 +130,6 @@ def create_app(
         audit.close()
         authentication.close()
         rates.close()
-        if alone is not None:
-            alone.cleanup()
         if close_database:
             database.close()
 

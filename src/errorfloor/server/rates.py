@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from errorfloor.server.failures import DoorError
-from errorfloor.server.shared import SharedNumbers
+from errorfloor.server.shared import OwnNumbers, SharedNumbers
 
 
 class Rates:
@@ -26,9 +26,12 @@ class Rates:
     errorfloor.server.failures.DoorError: more than 1 requests per second: wait 1 s
     """
 
-    def __init__(self, rate: float, burst: int, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, rate: float, burst: int, folder: Path | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._rate, self._burst, self._clock = rate, burst, clock
-        self._buckets = SharedNumbers(folder / "rates")  # how much was taken, and when that was counted
+        # how much was taken, and when that was counted
+        self._buckets = OwnNumbers() if folder is None else SharedNumbers(folder / "rates")
 
     def take(self, name: str) -> None:
         """Count a request; raises DoorError (429) with the time to wait if it is one too many."""

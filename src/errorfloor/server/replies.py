@@ -1,15 +1,15 @@
 """What is sent back: JSON that any reader can read, or Arrow with the same facts beside the table."""
 
-import datetime
 import json
 import math
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 from fastapi import Response
 from fastapi.responses import StreamingResponse
+
+from errorfloor.values import json_form
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
@@ -19,13 +19,14 @@ METADATA = b"errorfloor"  # the key of the schema's metadata that holds everythi
 def body_of(content: Any) -> bytes:
     r"""Write JSON in ASCII; an infinite number becomes null, a date its ISO text.
 
-    >>> body_of({"bound": math.inf, "day": datetime.date(2024, 1, 31), "text": "\ud800"})
+    >>> from datetime import date
+    >>> body_of({"bound": math.inf, "day": date(2024, 1, 31), "text": "\ud800"})
     b'{"bound": null, "day": "2024-01-31", "text": "\\ud800"}'
     """
     try:
-        return json.dumps(content, allow_nan=False, default=_plain).encode()
+        return json.dumps(content, allow_nan=False, default=json_form).encode()
     except ValueError:
-        return json.dumps(_finite(content), allow_nan=False, default=_plain).encode()
+        return json.dumps(_finite(content), allow_nan=False, default=json_form).encode()
 
 
 def as_json(content: Any, status: int = 200) -> Response:
@@ -83,11 +84,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_finite(inner) for inner in value]
     return value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (datetime.date, datetime.datetime, datetime.time)):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return float(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON")

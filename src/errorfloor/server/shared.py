@@ -1,4 +1,7 @@
-"""What the processes of one server count together, in files that they share; what a dead process held is free again."""
+"""What the processes of one server count together, in files that they share; what a dead process held is free again.
+
+A process that is alone counts in its own memory.
+"""
 
 import fcntl
 import hashlib
@@ -6,6 +9,7 @@ import mmap
 import os
 import struct
 import threading
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,8 +34,9 @@ class SharedNumbers:
 
     def __init__(self, path: Path) -> None:
         self._turn = threading.Lock()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        os.ftruncate(self._file, SLOTS * RECORD.size)
+        os.posix_fallocate(self._file, 0, SLOTS * RECORD.size)  # a full disk is said here, and kills nobody later
         self._memory = mmap.mmap(self._file, SLOTS * RECORD.size)
 
     def change(self, name: str, work: Callable[[float, float], tuple[float, float]]) -> tuple[float, float]:
@@ -81,12 +86,14 @@ class SharedSeats:
         """Take one of ``most`` seats of a name; False if all are taken."""
         digest = hashlib.sha256(name.encode()).hexdigest()[:32]
         for number in range(most):
-            file = os.open(self._folder / f"{digest}-{number}", os.O_RDWR | os.O_CREAT, 0o600)
+            file = self._opened(f"{digest}-{number}")
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            except OSError as problem:
                 os.close(file)
-                continue
+                if isinstance(problem, BlockingIOError):
+                    continue
+                raise
             self._held.setdefault(name, []).append(file)
             return True
         return False
@@ -96,3 +103,58 @@ class SharedSeats:
         os.close(self._held[name].pop())
         if not self._held[name]:
             del self._held[name]
+
+    def _opened(self, name: str) -> int:
+        try:
+            return os.open(self._folder / name, os.O_RDWR | os.O_CREAT, 0o600)
+        except FileNotFoundError:  # somebody cleans up in the folder of temporary files
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(self._folder / name, os.O_RDWR | os.O_CREAT, 0o600)
+
+
+class OwnNumbers:
+    """The same for one process alone.
+
+    >>> OwnNumbers().change("anna", lambda count, then: (count + 1, then))
+    (1.0, 0.0)
+    """
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def change(self, name: str, work: Callable[[float, float], tuple[float, float]]) -> tuple[float, float]:
+        """Put what ``work`` makes of the numbers of a name in their place, and give it."""
+        with self._turn:
+            numbers = self._held[name] = work(*self._held.pop(name, (0.0, 0.0)))
+            if len(self._held) > SLOTS:
+                self._held.popitem(last=False)
+        return numbers
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class OwnSeats:
+    """The same for one process alone.
+
+    >>> seats = OwnSeats()
+    >>> seats.take("anna", 1), seats.take("anna", 1)
+    (True, False)
+    """
+
+    def __init__(self) -> None:
+        self._taken: Counter[str] = Counter()
+
+    def take(self, name: str, most: int) -> bool:
+        """Take one of ``most`` seats of a name; False if all are taken."""
+        if self._taken[name] >= most:
+            return False
+        self._taken[name] += 1
+        return True
+
+    def leave(self, name: str) -> None:
+        """Free a seat."""
+        self._taken[name] -= 1
+        if not self._taken[name]:
+            del self._taken[name]

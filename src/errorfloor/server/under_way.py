@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from errorfloor.server.failures import DoorError
-from errorfloor.server.shared import SharedSeats
+from errorfloor.server.shared import OwnSeats, SharedSeats
 
 
 class UnderWay:
@@ -20,9 +20,9 @@ class UnderWay:
     errorfloor.server.failures.DoorError: this token has 1 question in progress, but 1 is allowed: wait for an answer
     """
 
-    def __init__(self, most: int, folder: Path) -> None:
+    def __init__(self, most: int, folder: Path | None = None) -> None:
         self._most = most
-        self._seats = SharedSeats(folder)
+        self._seats = OwnSeats() if folder is None else SharedSeats(folder)
 
     def enter(self, token: str) -> None:
         """Count one more; raises DoorError (429) if that is too many."""

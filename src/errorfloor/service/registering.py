@@ -8,14 +8,16 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from errorfloor.catalogue import Catalogue
+from errorfloor.catalogue import Catalogue, Table
 from errorfloor.charging.settling import column_terms, table_terms
 from errorfloor.engines import Engine, open_engine
 from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.ledger import Head, Ledger, open_ledger
-from errorfloor.ledger.book import ERASED, SOURCE, Deposit, successor
+from errorfloor.ledger.book import ERASED, KEPT, SOURCE, Deposit, Pinned, successors
 from errorfloor.ledger.opening import open_anchor
 from errorfloor.vault import Erasure, Registration, copy, erase, register
+from errorfloor.vault.continuity import renamed
+from errorfloor.vault.registration import overlap, shared_source
 from errorfloor.vault.snapshot import notes
 
 
@@ -55,18 +57,20 @@ def registering(
         create = first and copied_from is None
         ledger = stack.enter_context(open_ledger(catalogue.place, catalogue.folder, create=create))
         if copied_from is not None:
+            assert source is not None
             theirs = stack.enter_context(open_ledger(copied_from.place, copied_from.folder, read_only=True))
+            theirs.check_belong(map(deposit, notes(source).values()))
             _check_goes_on(ledger, theirs.head())
         ledger.check_belong(map(deposit, notes(engine).values()))
-        taken = ledger.sources()
         for name in catalogue.tables if names is None else names:
             if name in catalogue.tables:
                 table = catalogue.tables[name]
                 ledger.check({**table_terms(name, table), **column_terms(name, table.private)})
+                _check_columns(name, table, ledger, engine)
                 if table.account_by and source is None:
                     _check_versions(name, ledger, engine)
             if source is None:
-                yield register_with(ledger, catalogue, name, engine=engine, taken=taken)
+                yield register_with(ledger, catalogue, name, engine=engine)
             else:
                 yield copy(catalogue, name, source=source, target=engine, entering=lambda note: enter(ledger, note))
 
@@ -78,23 +82,31 @@ def register_with(
     *,
     engine: Engine,
     identity: str | None = None,
-    taken: Sequence[tuple[str, str]] = (),
 ) -> Registration:
     """Register a table, and enter its snapshot in the ledger before anybody can see it.
 
-    If it is killed between the two, the ledger knows a snapshot that was never made, which does no harm. ``taken`` are
-    tables and sources that other names are refused for.
+    If it is killed between the two, the ledger knows a snapshot that was never made, which does no harm.
     """
-    return register(
-        catalogue, name, engine=engine, identity=identity, taken=taken, entering=lambda note: enter(ledger, note)
-    )
+    made = register(catalogue, name, engine=engine, identity=identity, entering=lambda note: enter(ledger, note))
+    if made.snapshot.table.account_by:
+        _keep(name, ledger, engine)
+    return made
 
 
 def enter(ledger: Ledger, note: Mapping[str, Any]) -> None:
-    """Write down that a snapshot belongs to a ledger, and where its rows come from; once is enough."""
+    """Write down that a snapshot belongs to a ledger, and where its rows come from; once is enough.
+
+    Raises CatalogueError if the ledger knows the source under another table's name, also where the vault has lost it.
+    """
     known = deposit(note)
+
+    def check(pinned: Pinned) -> None:
+        for path in pinned:
+            if path[1:2] == (SOURCE,) and path[0] != known.table and overlap(path[2], note["source"]):
+                raise shared_source(known.table, path[0])
+
     said = {"event": "registered", "table": known.table, "version": known.version}
-    ledger.enter(said, {known.path: {}, (known.table, SOURCE, note["source"]): {}})
+    ledger.enter(said, {known.path: {}, (known.table, SOURCE, note["source"]): {}}, check)
 
 
 def deposit(note: Mapping[str, Any]) -> Deposit:
@@ -115,7 +127,7 @@ def erase_with(
 
     def destroying(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         said = {"event": "erased", "table": name, "version": old["version"]}
-        ledger.enter(said, {(name, ERASED, old["identity"]): {"into": new["identity"]}})
+        ledger.enter(said, {(name, ERASED, old["identity"], new["identity"]): {}})
 
     ledger.check_belong(map(deposit, notes(engine).values()))
     return erase(
@@ -198,23 +210,48 @@ def _check_goes_on(ledger: Ledger, head: Head) -> None:
         )
 
 
-def _check_versions(name: str, ledger: Ledger, engine: Engine) -> None:
-    """Refuse to go on where a charged version of a table with divided accounts is not in the vault.
+def _keep(name: str, ledger: Ledger, engine: Engine) -> None:
+    """Write down which snapshots of a table with divided accounts are kept: later ones are compared with them."""
+    for note in notes(engine).values():
+        if note["table"] == name:
+            said = {"event": "kept", "table": name, "version": note["version"]}
+            ledger.enter(said, {(name, KEPT, note["identity"]): {"version": note["version"]}})
 
-    One that was destroyed to erase a person has a successor, whose rows are in the same cells.
+
+def _check_versions(name: str, ledger: Ledger, engine: Engine) -> None:
+    """Refuse to go on where a version of a table with divided accounts was kept or charged, and is not in the vault.
+
+    One that was destroyed to erase a person has successors, whose rows are in the same cells.
     """
-    there = {(note["version"], note["identity"]) for note in notes(engine).values() if note["table"] == name}
-    identities = {identity for _, identity in there}
+    _keep(name, ledger, engine)
+    identities = {note["identity"] for note in notes(engine).values()}
     pinned = ledger.pinned(name)
+    needed: dict[str, str] = {}
     for path, value in pinned.items():
         match path:
-            case (_, "snapshot", table, version) if table == name and (version, value["identity"]) not in there:
-                if successor(value["identity"], name, pinned) in identities:
-                    continue
-                raise CatalogueError(
-                    f"version {version!r} of {name} was charged but is not in this vault: account_by divides the "
-                    f"accounts, and nobody could tell whether rows stay in their cells. Put back the vault that was "
-                    f"in use, then register",
-                    table=name,
-                    version=version,
-                )
+            case (_, "snapshot", table, version) if table == name:
+                needed[value["identity"]] = version
+            case (_, "kept", identity):
+                needed[identity] = value["version"]
+    for identity, version in needed.items():
+        if not successors(identity, name, pinned) & identities:
+            raise CatalogueError(
+                f"version {version!r} of {name} was registered but is not in this vault: account_by divides the "
+                f"accounts, and nobody could tell whether rows stay in their cells. Put back the vault that was "
+                f"in use, then register",
+                table=name,
+                version=version,
+            )
+
+
+def _check_columns(name: str, table: Table, ledger: Ledger, engine: Engine) -> None:
+    """Refuse a charged column that seems to have another name now, also where the vault has lost its version."""
+    charged = {path[2] for path in ledger.pinned(name) if path[1:2] == ("column",)}
+    known = {column for note in notes(engine).values() if note["table"] == name for column in _private(note)}
+    new, gone = sorted(set(table.private) - charged - known), sorted(charged - set(table.private))
+    if new and gone:
+        raise renamed(name, table.version, "what was charged", gone[0], new[0])
+
+
+def _private(note: Mapping[str, Any]) -> list[str]:
+    return list(note["declaration"]["private"])

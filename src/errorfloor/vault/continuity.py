@@ -30,14 +30,18 @@ def check_names_stay(table_name: str, table: Table, earlier: Iterable[Mapping[st
     for note in versions:
         gone = sorted(set(note["declaration"]["private"]) - set(table.private))
         if new and gone:
-            raise CatalogueError(
-                f"version {note['version']!r} of {table_name} has a private column {gone[0]}, and version "
-                f"{table.version!r} has {new[0]} in its place: accounts go by names, and the same numbers under "
-                f"another name would have a second allowance. Call it {gone[0]} as before; if {new[0]} holds other "
-                f"numbers, declare it in addition to {gone[0]}",
-                table=table_name,
-                column=new[0],
-            )
+            raise renamed(table_name, table.version, f"version {note['version']!r}", gone[0], new[0])
+
+
+def renamed(table_name: str, version: str, before: str, old: str, new: str) -> CatalogueError:
+    """Say that a private column seems to have another name than it had before."""
+    return CatalogueError(
+        f"{before} of {table_name} has a private column {old}, and version {version!r} has {new} in its place: "
+        f"accounts go by names, and the same numbers under another name would have a second allowance. Call it {old} "
+        f"as before; if {new} holds other numbers, declare it in addition to {old}",
+        table=table_name,
+        column=new,
+    )
 
 
 def check_cells_stay(

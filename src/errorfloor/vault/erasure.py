@@ -6,6 +6,7 @@ can no longer be drawn again.
 
 import datetime
 import json
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +18,8 @@ from errorfloor.errors import CatalogueError, EngineError, InputError
 from errorfloor.vault.conversion import conversion_sql, physical_names
 from errorfloor.vault.registration import Entering, facts_of
 from errorfloor.vault.snapshot import check_settled, declared, name_of, notes
+
+REMAINDER = " (without those who were erased)"  # after the name of a version
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def plan_erasure(
     source = _source(table_name, table, person, engine)
     if table.version in kept:
         return Erasure(table_name, table.version, None, False, holding, source)
-    versions = sorted(kept)
+    versions = sorted(version for version in kept if not version.endswith(REMAINDER))
     chosen = base if base is not None else versions[0] if len(versions) == 1 else None
     if chosen not in kept:
         raise InputError(
@@ -132,9 +135,9 @@ def erase(
     columns = physical_names(table)
     if plan.made:
         assert plan.base is not None
-        old = engine.relation(name_of(table_name, plan.base))
+        whole = engine.relation(name_of(table_name, plan.base))
         stay = f"CASE WHEN {_matching(table, columns, person, engine)} THEN 1 ELSE 0 END = 0"
-        select = f"SELECT {', '.join(columns.values())} FROM {old} WHERE {stay}"
+        select = f"SELECT {', '.join(columns.values())} FROM {whole} WHERE {stay}"
 
         def note(relation: str) -> str:
             facts = facts_of(table_name, table, relation, engine)
@@ -145,8 +148,11 @@ def erase(
         engine.create(name_of(table_name, table.version), select, note)
     kept = notes(engine)
     for version in plan.holding:
+        old, goes_on = kept[name_of(table_name, version)], kept[name_of(table_name, table.version)]
+        if table.account_by and version != plan.base:
+            goes_on = _remainder(old, _matching(table, old["columns"], person, engine), engine, entering)
         if destroying is not None:
-            destroying(kept[name_of(table_name, version)], kept[name_of(table_name, table.version)])
+            destroying(old, goes_on)
         engine.destroy(name_of(table_name, version))
     left = [
         note["version"]
@@ -157,6 +163,27 @@ def erase(
     if left:
         raise EngineError(f"version {left[0]!r} of {table_name} still has these rows: erase again")
     return plan
+
+
+def _remainder(old: Mapping[str, Any], person: str, engine: Engine, entering: Entering | None) -> Mapping[str, Any]:
+    """Keep the other rows of a version that is to be destroyed: later ones are compared with the cells of these.
+
+    Nobody declares it, so that it is not asked.
+    """
+    version = f"{old['version']}{REMAINDER}"
+    name, relation = name_of(old["table"], version), engine.relation(name_of(old["table"], old["version"]))
+    if name not in notes(engine):
+
+        def note(made: str) -> str:
+            rows = int(engine.query(f"SELECT count(*) AS n FROM {made}").column("n")[0].as_py())
+            facts = {**old, "version": version, "rows": rows, "extent": {}, "identity": secrets.token_hex(16)}
+            if entering is not None:
+                entering(facts)
+            return json.dumps(facts)
+
+        columns = ", ".join(old["columns"].values())
+        engine.create(name, f"SELECT {columns} FROM {relation} WHERE CASE WHEN {person} THEN 1 ELSE 0 END = 0", note)
+    return notes(engine)[name]
 
 
 def _check_person(table_name: str, table: Table, person: Mapping[str, str]) -> None:

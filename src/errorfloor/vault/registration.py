@@ -3,7 +3,7 @@
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +48,6 @@ def register(
     engine: Engine,
     progress: Progress | None = None,
     identity: str | None = None,
-    taken: Sequence[tuple[str, str]] = (),
     entering: Entering | None = None,
 ) -> Registration:
     r"""Register the declared version of a table.
@@ -69,8 +68,6 @@ def register(
         Called with words and the share of the work that is done.
     identity
         What the snapshot's noise goes by; drawn at random unless given, which is for generated rows alone.
-    taken
-        Tables, and sources that are theirs, though this vault may have lost them.
     entering
         Called once all checks have passed, before the snapshot is kept: to enter it in a ledger.
 
@@ -100,7 +97,7 @@ def register(
     started = time.perf_counter()
     tell = progress or (lambda words, share: None)
     table = declared(catalogue, table_name)
-    _check_source_is_its_own(catalogue, table_name, engine, taken)
+    _check_source_is_its_own(catalogue, table_name, engine)
     name = name_of(table_name, table.version)
     before = engine.recall(name)
     earlier = {known: note for known, note in notes(engine).items() if note["table"] == table_name}
@@ -150,29 +147,33 @@ def _converting(table_name: str, work: Callable[[], None]) -> None:
         )
 
 
-def _check_source_is_its_own(
-    catalogue: Catalogue, table_name: str, engine: Engine, taken: Sequence[tuple[str, str]]
-) -> None:
+def _check_source_is_its_own(catalogue: Catalogue, table_name: str, engine: Engine) -> None:
     """Accounts belong to the data: under two names the same numbers would have two allowances."""
     source = engine.identify(catalogue.tables[table_name].source)
-    sources = [*taken, *((name, engine.identified(table.source)) for name, table in catalogue.tables.items())]
+    sources = [(name, engine.identified(table.source)) for name, table in catalogue.tables.items()]
     sources += [(note["table"], note["source"]) for note in notes(engine).values()]
-    inside, around = f"{source}/", _around(source)  # a folder's files belong to it
-    others = sorted(
-        name for name, other in sources if name != table_name and (other in around or other.startswith(inside))
-    )
+    others = sorted(name for name, other in sources if name != table_name and overlap(source, other))
     if others:
-        raise CatalogueError(
-            f"table {table_name} has the same source as table {others[0]}: accounts belong to the data, so a source "
-            f"has one name. Declare all its columns under {others[0]}",
-            table=table_name,
-            other=others[0],
-        )
+        raise shared_source(table_name, others[0])
 
 
-def _around(source: str) -> set[str]:
-    """Give a source and every folder that it lies in."""
-    return {source, *(source[:place] for place, letter in enumerate(source) if letter == "/")}
+def shared_source(table_name: str, other: str) -> CatalogueError:
+    """Say that two tables have one source."""
+    return CatalogueError(
+        f"table {table_name} has the same source as table {other}: accounts belong to the data, so a source "
+        f"has one name. Declare all its columns under {other}",
+        table=table_name,
+        other=other,
+    )
+
+
+def overlap(one: str, other: str) -> bool:
+    """Say whether two sources are the same, or one lies in the folder that the other is.
+
+    >>> overlap("/data/months", "/data/months/may.parquet"), overlap("/data/months", "/data/months.csv")
+    (True, False)
+    """
+    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
 def facts_of(table_name: str, table: Table, relation: str, engine: Engine) -> dict[str, Any]:
