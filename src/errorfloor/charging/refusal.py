@@ -1,6 +1,7 @@
 """What to say when a charge would break a floor or a quota: which one, by how much, and what would keep it.
 
-Answers, releases and trips are refused in these words; each adds what the one who asks can do.
+Answers, releases and trips are refused in these words; each adds what the one who asks can do: ``service.advice``,
+``bulk.declared``, ``streams.stream``.
 """
 
 from collections.abc import Callable, Sequence

@@ -47,7 +47,7 @@ class Engine(ABC):
 
     @abstractmethod
     def reading(self, source: str, columns: Collection[str] | None = None) -> AbstractContextManager[Source]:
-        """Open a declared source; only the ``arrow`` named need to be readable."""
+        """Open a declared source; only the ``columns`` named need to be readable."""
 
     @abstractmethod
     def relation(self, name: str) -> str:

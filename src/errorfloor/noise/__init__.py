@@ -18,6 +18,10 @@ Least informative, each on its own kind of support:
 Numerical, from a design without a closed form: ``Piecewise`` (polygons and polytopes), ``EllipsoidPolynomial``.
 
 For comparison only: ``Laplace``, ``Uniform``, ``TruncatedLaplace``, ``TruncatedGaussian``.
+
+A new family: a subclass of ``base.Noise`` (or ``ScalarNoise``) with its proof beside it, a line in this table and in
+``_KINDS`` below; ``maxwell`` is a short example. ``design`` learns of it in ``designer.closed_forms``, questions choose
+theirs in ``service.noises``, and accounts tell families apart in ``floors.adversary.noises``.
 """
 
 from collections.abc import Mapping

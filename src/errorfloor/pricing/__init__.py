@@ -1,4 +1,18 @@
-"""Plan + public facts → bounds on derivatives and evaluation error, and the charge."""
+"""Plan + public facts → bounds on derivatives and evaluation error, and the charge.
+
+Where the price of what is asked comes from:
+
+============================================  =====================================================
+``sum``, ``avg`` and what they are made of      ``scene``, from the slopes of each row in ``rows``
+``var_*``, ``stddev_*``, ``covar_*``, ``corr``,     ``covariance``; ``var_pop(x)`` is the covariance of x
+``regr_slope``                                with itself
+a mean with weights                           ``weighted_mean``
+``exp``, ``ln``, ``sqrt``, ``above``, ``between``     ``functions``
+sums, products and quotients of all these     ``formulas``
+what one owner can do                         ``owners``
+all of it together, as charges                ``bounding``
+============================================  =====================================================
+"""
 
 from errorfloor.accounts import Account, Charge, cell_text
 from errorfloor.pricing.bounding import Bounds, OutputBounds, RowSlopes, bounds, charges
