@@ -4,10 +4,8 @@ Supports, noises and certificates are values. ``to_dict`` gives plain JSON types
 JSON in Python writes the shortest text that reads back as the same number.
 """
 
-import datetime
 from collections.abc import Mapping
 from dataclasses import fields
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -71,16 +69,3 @@ def _rebuilt(value: Any, kinds: Mapping[str, type], what: str) -> Any:
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         return tuple(build(item, kinds, what) for item in value)
     return value
-
-
-def json_form(value: object) -> object:
-    """Give what JSON has no form for as something that it has: dates and moments as ISO texts, decimals as numbers.
-
-    >>> json_form(Decimal("7")), json_form(Decimal("0.5")), json_form(datetime.date(2024, 1, 31))
-    (7, 0.5, '2024-01-31')
-    """
-    if isinstance(value, (datetime.date, datetime.datetime, datetime.time)):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON")

@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from errorfloor.cli.terminal import shows_unicode
 from errorfloor.errors import ErrorFloorError, InputError
-from errorfloor.values import json_form
+from errorfloor.json_forms import json_form
 from errorfloor.version import __version__
 
 COMMANDS = {  # each with its module and what help says of it: nothing is loaded to list them

@@ -9,7 +9,7 @@ import pyarrow as pa
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
-from errorfloor.values import json_form
+from errorfloor.json_forms import json_form
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
