@@ -1,11 +1,20 @@
 """What processes count together outlives its folder, and holds between processes."""
 
+import asyncio
 import shutil
 import subprocess
 import sys
 
+import pytest
+
+from errorfloor.server import Settings
+from errorfloor.server.audit import AuditLog
+from errorfloor.server.gate import Gate
+from errorfloor.server.metrics import Metrics
 from errorfloor.server.rates import Rates
 from errorfloor.server.shared import SharedNumbers, SharedSeats
+from errorfloor.server.under_way import UnderWay
+from errorfloor.server.visit import visit_of
 
 HOLDER = """
 import sys
@@ -48,3 +57,21 @@ def test_more_names_than_there_is_room_for_push_out_the_oldest(tmp_path, monkeyp
     assert numbers.change("name 9", lambda count, then: (count, then)) == (1.0, 9.0)
     assert numbers.change("name 1", lambda count, then: (count, 10.0)) == (0.0, 10.0)
     numbers.close()
+
+
+def test_a_reply_that_never_begins_is_counted_off(tmp_path):
+    """The client stops reading before the head of a large reply is sent."""
+
+    async def app(scope, receive, send):
+        visit_of(scope).ended.append(under_way.enter("anna"))
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def stuck(_):
+        raise asyncio.CancelledError
+
+    under_way = UnderWay(1)
+    gate = Gate(app, Settings(), Metrics(), AuditLog(tmp_path / "audit.log"))
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "http_version": "1.1", "scheme": "http"}
+    for _ in range(2):
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(gate(dict(scope), None, stuck))

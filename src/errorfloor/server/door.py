@@ -93,17 +93,18 @@ class ServerDoor:
             with attended_by(course):
                 return work()
 
-        self.under_way.enter(token.id)
+        leave = self.under_way.enter(token.id)
+        visit_of(request.scope).ended.append(leave)  # whatever becomes of the reply
         streaming = False
         try:
             reply = await self._on_the_grid(request, with_attendant, course, asker=token.id)
             if isinstance(reply, StreamingResponse):
-                reply.body_iterator = self._counted(reply.body_iterator, token.id)
+                reply.body_iterator = _counted(reply.body_iterator, leave)
                 streaming = True
             return reply
         finally:
             if not streaming:
-                self.under_way.leave(token.id)
+                leave()
 
     async def looked_up(self, token: Token, work: Callable[[], Response]) -> Response:
         """Work in a thread on what is public; it counts and waits its turn as a question of this token does."""
@@ -138,12 +139,14 @@ class ServerDoor:
                 working.cancel()
             visit_of(request.scope).left = course.left
 
-    async def _counted(self, parts: AsyncIterable[Any], token: str) -> AsyncIterator[Any]:
-        try:
-            async for part in parts:
-                yield part
-        finally:
-            self.under_way.leave(token)
+
+async def _counted(parts: AsyncIterable[Any], leave: Callable[[], None]) -> AsyncIterator[Any]:
+    """Pass the parts of a reply on, and count it off before its end is sent: the next question may follow at once."""
+    try:
+        async for part in parts:
+            yield part
+    finally:
+        leave()
 
 
 async def _gone(request: Request) -> None:

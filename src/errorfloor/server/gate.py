@@ -65,6 +65,9 @@ class Gate:
                 await unexpected(problem)(scope, receive, leave)
             else:
                 unexpected(problem)
+        finally:
+            for one in visit.ended:
+                one()
         route, written = _route(scope), visit.written or status[0]
         left, moment = visit.left or (time.monotonic(), datetime.datetime.now(datetime.UTC))
         self._metrics.request(route, _method(scope), written, visit.code, left - start)

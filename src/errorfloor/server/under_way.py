@@ -1,6 +1,6 @@
 """How many questions each token has in progress, so that nobody takes all the threads."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,8 +24,11 @@ class UnderWay:
         self._most = most
         self._seats = OwnSeats() if folder is None else SharedSeats(folder)
 
-    def enter(self, token: str) -> None:
-        """Count one more; raises DoorError (429) if that is too many."""
+    def enter(self, token: str) -> Callable[[], None]:
+        """Count one more, and give what counts it off again, once however often it is called.
+
+        Raises DoorError (429) if that is too many.
+        """
         if not self._seats.take(token, self._most):
             raise DoorError(
                 429,
@@ -35,16 +38,20 @@ class UnderWay:
                 headers={"Retry-After": "1"},
                 running_per_token=self._most,
             )
+        left = [False]
 
-    def leave(self, token: str) -> None:
-        """Count one less."""
-        self._seats.leave(token)
+        def leave() -> None:
+            if not left[0]:
+                left[0] = True
+                self._seats.leave(token)
+
+        return leave
 
     @contextmanager
     def counted(self, token: str) -> Iterator[None]:
         """Count one in the block."""
-        self.enter(token)
+        leave = self.enter(token)
         try:
             yield
         finally:
-            self.leave(token)
+            leave()

@@ -1,7 +1,7 @@
 """What is noted of a request while it is served: for the audit log and the metrics, and never anything private."""
 
 import datetime
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ class Visit:
 
     ``written`` is the status that is written down, where the one that is sent depends on something private; ``left`` is
     the time on the grid that is written down, by a steady clock and by the calendar, where a measured one might be.
+    What is in ``ended`` is called when the request is over, also if its reply never began.
 
     >>> Visit("8f3a").code
     'done'
@@ -26,6 +27,7 @@ class Visit:
     written: int | None = None
     left: tuple[float, datetime.datetime] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    ended: list[Callable[[], None]] = field(default_factory=list)
 
 
 def visit_of(scope: MutableMapping[str, Any]) -> Visit:
