@@ -40,3 +40,20 @@ def test_design_that_takes_too_long_is_stopped():
         workshop.design(INTERVAL)
     assert (late.value.status, late.value.code) == (503, "time")
     assert workshop._process is None
+
+
+def test_a_process_that_cannot_be_started_is_tried_again(monkeypatch):
+    workshop = Workshop(time_limit=60.0)
+    with monkeypatch.context() as patched:
+        patched.setattr("multiprocessing.context.SpawnProcess.start", _no_process_is_left)
+        for _ in range(2):
+            with pytest.raises(OSError, match="temporarily unavailable"):
+                workshop._open()
+    try:
+        assert workshop.design(INTERVAL)["information"]
+    finally:
+        workshop.close()
+
+
+def _no_process_is_left(_):
+    raise BlockingIOError(11, "Resource temporarily unavailable")

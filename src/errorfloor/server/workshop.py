@@ -63,10 +63,16 @@ class Workshop:
     def _open(self) -> Connection:
         if self._line is None or not self._process.is_alive():
             self._end()
-            self._line, theirs = SPAWN.Pipe()
-            self._process = SPAWN.Process(target=_work, args=(theirs,), name="errorfloor-workshop", daemon=True)
-            self._process.start()
-            theirs.close()
+            ours, theirs = SPAWN.Pipe()
+            process = SPAWN.Process(target=_work, args=(theirs,), name="errorfloor-workshop", daemon=True)
+            try:
+                process.start()
+            except BaseException:  # such as a limit on processes: the next design tries again
+                ours.close()
+                raise
+            finally:
+                theirs.close()
+            self._line, self._process = ours, process
         return self._line
 
     def _end(self) -> None:
