@@ -4,6 +4,7 @@ The server is the one that ``errorfloor serve`` runs, on generated tables, in a 
 the pages are not tested, and the last lines of the run say so. All tests of pages stay on one worker of ``pytest -n``.
 """
 
+import ctypes.util
 import os
 import shutil
 import socket
@@ -27,7 +28,8 @@ from errorfloor.service.demo_table import demo_catalogue, make_demo_tables
 from errorfloor.service.registering import register_all
 from fonts import only
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+ATOMIC = ctypes.util.find_library("atomic") is not None  # what drives the browser is linked with it
+CHROMIUM = ATOMIC and (shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome"))
 BROWSERS = [pytest.param(CHROMIUM, id="chromium")] if CHROMIUM else []
 PATIENCE = 30_000  # milliseconds that a busy machine may take for anything
 HOSTILE = "<img src=x onerror=\"document.title='broken'\">"
@@ -52,7 +54,7 @@ analyst = 0.5
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not CHROMIUM:
         terminalreporter.write_line(
-            "NOT TESTED: the pages, Chromium (apt-get install chromium) is missing", yellow=True
+            "NOT TESTED: the pages, Chromium (apt-get install chromium libatomic1) is missing", yellow=True
         )
 
 
