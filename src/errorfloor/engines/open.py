@@ -7,6 +7,15 @@ from errorfloor.engines.base import Engine
 from errorfloor.errors import MissingExtraError
 
 
+def has_vault(place: Place, folder: Path) -> bool:
+    """Say whether there is something to open: a file or folder of snapshots, or a server, which is always asked.
+
+    >>> has_vault(Place(), Path("nowhere"))
+    False
+    """
+    return place.engine == "postgresql" or (folder / place.snapshots).exists()
+
+
 def open_engine(place: Place, folder: Path, *, read_only: bool = True) -> Engine:
     """Open the engine that a catalogue declares.
 

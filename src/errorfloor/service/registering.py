@@ -10,7 +10,7 @@ from typing import Any
 
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.charging.settling import column_terms, table_terms
-from errorfloor.engines import Engine, open_engine
+from errorfloor.engines import Engine, has_vault, open_engine
 from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.ledger import Head, Ledger, open_ledger
 from errorfloor.ledger.book import ERASED, KEPT, SOURCE, Deposit, Pinned, successors
@@ -49,15 +49,14 @@ def registering(
     True
     """
     with ExitStack() as stack:
-        source = None
-        if copied_from is not None:
-            source = stack.enter_context(open_engine(copied_from.place, copied_from.folder))
+        source = None if copied_from is None else open_engine(copied_from.place, copied_from.folder)
+        if source is not None:
+            stack.enter_context(source)
         engine = stack.enter_context(open_engine(catalogue.place, catalogue.folder, read_only=False))
         first = not notes(engine)
         create = first and copied_from is None
         ledger = stack.enter_context(open_ledger(catalogue.place, catalogue.folder, create=create))
-        if copied_from is not None:
-            assert source is not None
+        if copied_from is not None and source is not None:
             theirs = stack.enter_context(open_ledger(copied_from.place, copied_from.folder, read_only=True))
             theirs.check_belong(map(deposit, notes(source).values()))
             _check_goes_on(ledger, theirs.head())
@@ -180,11 +179,10 @@ def enter_all(ledger: Ledger, engine: Engine) -> None:
 @contextmanager
 def _vault(catalogue: Catalogue) -> Iterator[Engine | None]:
     """Open the vault; None if there is none."""
-    place, folder = catalogue.place, catalogue.folder
-    if place.engine != "postgresql" and not (folder / place.snapshots).exists():
+    if not has_vault(catalogue.place, catalogue.folder):
         yield None
         return
-    with open_engine(place, folder) as engine:
+    with open_engine(catalogue.place, catalogue.folder) as engine:
         yield engine
 
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from errorfloor.catalogue import Catalogue, PrivateColumn, allowance
 from errorfloor.charging.settling import Terms, meaning
-from errorfloor.engines import Engine, open_engine
+from errorfloor.engines import Engine, has_vault, open_engine
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import open_ledger
 from errorfloor.ledger.entry import JSON
@@ -229,10 +229,9 @@ def _strictness(column: Mapping[str, Any], floor: float | None) -> tuple[float, 
 
 
 def _vault(catalogue: Catalogue) -> Engine | None:
-    place, folder = catalogue.place, catalogue.folder
-    if place.engine != "postgresql" and not (folder / place.snapshots).exists():
+    if not has_vault(catalogue.place, catalogue.folder):
         return None
-    return open_engine(place, folder, read_only=False)
+    return open_engine(catalogue.place, catalogue.folder, read_only=False)
 
 
 def _export(path: Path, old: OldLedger) -> Path:

@@ -106,8 +106,11 @@ def erase(
     *Guarantee*: the new version is whole before anything is destroyed, and when this returns no snapshot of the table
     on this engine has a row of the person.
 
-    ``entering`` is told the note of the new version before that is kept, ``destroying`` the notes of each old one and
-    of the declared one before the old one is destroyed: to write both down in a ledger.
+    Where ``account_by`` divides accounts, the other rows of every version that goes are kept under a name of their own:
+    later versions are compared with their cells.
+
+    ``entering`` is told the note of every snapshot before it is kept, ``destroying`` the notes of each old one and of
+    the one that goes on from it before the old one is destroyed: to write both down in a ledger.
 
     Raises what ``plan_erasure`` does, and EngineError if the engine cannot remove a table for good.
 
