@@ -58,6 +58,20 @@ def test_each_cell_pays_for_its_own_rows() -> None:
     assert set(paid) == {Account("t", "x", '["n"]'), Account("t", "x", '["s"]'), Account("t", "", "")}
 
 
+def test_each_group_pays_for_the_noise_of_its_own() -> None:
+    rows = (Row("a", "n", 0, 1, 1), Row("a", "n", 0, 1, 1), Row("b", "n", 1, 1, 1))
+    bounds = World(rows).bounds(mean(x))
+    assert bounds.rows[bounds.kind].tolist() == [2, 1]
+    alone = [charges(bounds, 0, np.where(bounds.kind == kind, 8.0, 0.0)) for kind in bounds.kind]
+    paid = charges(bounds, 0, np.array([8.0, 2.0])[bounds.kind])
+    entry, owner = Account("t", "x", '["n"]'), Account("t", "", "")
+    assert [one[entry].information for one in alone] == pytest.approx([8 / 4, 8.0])
+    assert paid[entry].information == pytest.approx(2.0)
+    assert paid[owner].information == pytest.approx(max(alone[0][owner].information, alone[1][owner].information / 4))
+    with pytest.raises(InputError, match="information must be a positive number"):
+        charges(bounds, 0, np.zeros(2))
+
+
 def test_columns_that_do_not_occur_pay_nothing() -> None:
     world = World((Row("a", "n", 0, 1, 1),))
     columns = {account.column for account in charges(world.bounds(Sum(y, ALWAYS)), 0, 1.0)}

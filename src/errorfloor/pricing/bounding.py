@@ -89,7 +89,7 @@ class Bounds:
 
     Groups that public facts do not tell apart have equal bounds: they are of one kind, and there is one bound for each
     kind. Group j is of the kind ``kind[j]``; part i of the rows, those of one kind in one cell of accounts, is kind
-    ``group[i]`` and cell ``cell[i]``.
+    ``group[i]`` and cell ``cell[i]``. Groups of kind k have ``rows[k]`` rows each.
 
     >>> example().outputs[0].error > 0
     array([ True])
@@ -101,6 +101,7 @@ class Bounds:
     group: Array
     cell: Array
     kind: Array
+    rows: Array
     layout: Layout
     outputs: tuple[OutputBounds, ...]
     owners: OwnerCounts | None = field(default=None)
@@ -183,6 +184,7 @@ def bounds_from_facts(
         group=facts.group,
         cell=facts.cell,
         kind=np.arange(len(facts.groups)),
+        rows=facts.by_group(facts.rows) if len(facts.rows) else np.zeros(len(facts.groups), dtype=np.int64),
         layout=scene.layout,
         outputs=tuple(_output(output, scene) for output in question.outputs),
         owners=owners,
@@ -248,14 +250,18 @@ def example() -> Bounds:
     half = RowSlopes(np.array([0.5]), group, group, (1, 1))
     ends = np.array([0.0]), np.array([50.0])
     output = OutputBounds({"kwh": half}, np.array([25.0]), np.array([1e-14]), *ends, np.array([True]))
-    return Bounds("meters", GroupKeys((), 1), [()], group, group, group, Layout({}, {}, rows=2), (output,))
+    return Bounds("meters", GroupKeys((), 1), [()], group, group, group, group + 2, Layout({}, {}, rows=2), (output,))
 
 
 @quiet
-def charges(bounds: Bounds, output: int, information: float, *, rounding: float = 0.0) -> dict[Account, Charge]:
+def charges(
+    bounds: Bounds, output: int, information: float | Array, *, rounding: float | Array = 0.0
+) -> dict[Account, Charge]:
     """Give what one output costs each account, if noise of that information is added to it.
 
-    ``rounding`` is what the value is rounded by before noise is added; η is the evaluation error and that.
+    ``rounding`` is what the value is rounded by before noise is added; η is the evaluation error and that. Either may
+    be one number for all groups, or an array with one for each kind of group; information 0 is a group whose value is
+    not looked up.
 
     For an entry, A = max over groups of I·L² and E = max over groups of I·η², over the groups that have rows in the
     account's cell. For owners, A = max over owners of Σ over groups of I·(n·M + 2η)², n the owner's rows in the group
@@ -263,27 +269,28 @@ def charges(bounds: Bounds, output: int, information: float, *, rounding: float 
 
     *Guarantee*: each number is rounded up; ``formulas.proof.md``.
 
-    Raises ``InputError`` for an information that is not a positive number.
+    Raises ``InputError`` for an information that is not a number above 0 anywhere, or below it somewhere.
 
     >>> from errorfloor.pricing.bounding import example
     >>> charges(example(), 0, 4.0)[Account("meters", "kwh", "")].information > 4.0 * 0.5**2
     True
     """
-    if not 0 < information < np.inf:
-        raise InputError(f"information must be a positive number, got {information}")
     bound = bounds.outputs[output]
-    bound = replace(bound, error=up(bound.error + rounding))
+    each = np.broadcast_to(np.asarray(information, dtype=float), bound.error.shape)
+    if not ((each >= 0) & (each < np.inf)).all() or not each.any():
+        raise InputError(f"information must be a positive number, got {information}")
+    bound = replace(bound, error=up(bound.error + rounding), defined=bound.defined & (each > 0))
     result: dict[Account, Charge] = {}
-    live = bound.defined[bounds.group]
-    errors = np.where(live, information * bound.error[bounds.group] ** 2 * SLACK, 0.0)
+    live, of_part = bound.defined[bounds.group], each[bounds.group]
+    errors = np.where(live, of_part * bound.error[bounds.group] ** 2 * SLACK, 0.0)
     for column, slopes in bound.slopes.items():
-        moved = np.where(live, information * slopes.values**2 * SLACK, 0.0)
+        moved = np.where(live, of_part * slopes.values**2 * SLACK, 0.0)
         worst, off = (_largest(values, bounds.cell, len(bounds.cells)) for values in (moved, errors))
         for place in np.unique(bounds.cell[live]).tolist():
             account = Account(bounds.table, column, cell_text(bounds.cells[place]))
             result[account] = Charge(float(worst[place]), float(off[place]))
     if bounds.owners is not None and bound.slopes:
-        spent = _owner_charge(bounds, bound, information)
+        spent = _owner_charge(bounds, bound, each)
         if spent > 0:
             result[Account(bounds.table, "", "")] = Charge(spent, 0.0)
     return result
@@ -302,12 +309,13 @@ def _moved_by_owner(count: Array, moved: Array, error: Array) -> Array:
     return total
 
 
-def _owner_charge(bounds: Bounds, bound: OutputBounds, information: float) -> float:
+def _owner_charge(bounds: Bounds, bound: OutputBounds, information: Array) -> float:
     counts = bounds.owners
     assert counts is not None
     kind, count, alike = bounds.pairs
     moved = _moved_by_owner(count, bound.owner[kind], bound.error[kind])
-    squares = np.where(bound.defined[kind], moved**2, 0.0)
+    most = information.max()
+    squares = np.where(bound.defined[kind], information[kind] / most * moved**2, 0.0)
     each = np.bincount(counts.owner, weights=squares[alike], minlength=counts.owners)
     roundings = 1 + (len(bounds.groups) + 16) * 2.0**-52  # of a sum over groups, and of its terms
-    return float(each.max(initial=0.0) * information * SLACK * roundings)
+    return float(each.max(initial=0.0) * most * SLACK * roundings)
