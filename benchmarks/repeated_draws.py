@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from benchmarks.slope_pictures import Decline
 from errorfloor.checks import Array, whole
 from errorfloor.errors import InputError
 from errorfloor.noise import Noise, RaisedCosine
-from errorfloor.plots import Decline
 from errorfloor.random import ReproducibleBits
 
 Estimator = Callable[[Array], Array]

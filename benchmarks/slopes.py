@@ -16,9 +16,9 @@ import numpy as np
 from benchmarks.environments import python_for, reason, run
 from benchmarks.repeated_draws import Estimator, average, maximum_likelihood, mean_square, midrange
 from benchmarks.report import Report
+from benchmarks.slope_pictures import Decline, late, slopes, told
 from errorfloor.noise import Gaussian, Laplace, Noise, RaisedCosine, TruncatedGaussian, Uniform
-from errorfloor.plots import Decline, save, slopes
-from errorfloor.plots.comparison import late, told
+from errorfloor.plots import save
 
 COUNTS = (10, 30, 100, 300, 1000, 3000)
 DRAWS, THEIRS = 6_000_000, 2_000_000  # of each noise, cut into as many runs as they give

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from errorfloor import dp
 from errorfloor.checks import Array
 from errorfloor.designer import design
 from errorfloor.floors import floor
 from errorfloor.noise import Gaussian, Laplace
 from errorfloor.noise.quadrature import integrate
 from errorfloor.support import Reals
+from paper import shannon
 from paper.model import Claim, Drawing, Shown
 
 WEIGHTS = np.array([0.5, 0.3, 0.2])
@@ -42,7 +42,7 @@ def mutual_information() -> Claim:
         (
             Shown(
                 "bits in an answer, Gaussian prior and noise of variances 1 and ¼",
-                float(dp.mutual_information(Gaussian(loss), slope=1.0, prior=Gaussian(1.0))),
+                float(shannon.mutual_information(Gaussian(loss), slope=1.0, prior=Gaussian(1.0))),
                 0.5 * math.log2(1 + 1 / loss),
                 "½log₂(1 + SNR)",
                 tolerance=1e-6,

@@ -9,6 +9,7 @@ import numpy as np
 from errorfloor import dp
 from errorfloor.noise import Gaussian, Laplace
 from paper.model import Claim, Drawing, Shown
+from paper.shannon import entropy_bits
 
 
 def laplace_proposition() -> Claim:
@@ -72,21 +73,21 @@ def entropies() -> Claim:
         (
             Shown(
                 "Laplace, ϑ = 0.7",
-                dp.entropy_bits(both[0]),
+                entropy_bits(both[0]),
                 by_quadrature[0],
                 "quadrature",
                 printed=math.log2(math.e * math.sqrt(2 * loss)),
             ),
             Shown(
                 "Gaussian, ϑ = 0.7",
-                dp.entropy_bits(both[1]),
+                entropy_bits(both[1]),
                 by_quadrature[1],
                 "quadrature",
                 printed=math.log2(math.sqrt(2 * math.pi * math.e * loss)),
             ),
             Shown(
                 "difference",
-                dp.entropy_bits(both[1]) - dp.entropy_bits(both[0]),
+                entropy_bits(both[1]) - entropy_bits(both[0]),
                 0.5 * math.log2(math.pi / math.e),
                 "½log₂(π/e)",
                 "0.104",

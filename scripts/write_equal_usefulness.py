@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
+from noise_comparison import Compared, compare, equal_usefulness
 from scipy.optimize import brentq
 
 import errorfloor as ef
-from errorfloor.dp import Compared, compare, entropy_bits
 from errorfloor.noise import (
     Airy,
     Gaussian,
@@ -21,7 +21,7 @@ from errorfloor.noise import (
     TruncatedLaplace,
     Uniform,
 )
-from errorfloor.plots import equal_usefulness, save
+from errorfloor.plots import save
 
 DOCS = Path(__file__).parents[1] / "docs"
 TARGET, PICTURE = DOCS / "equal-usefulness.md", DOCS / "pictures" / "equal-usefulness.png"
@@ -102,7 +102,7 @@ def measured(name: str, noise: Noise, distance: float, ranges: tuple[float, floa
         told_apart=(1 + deltas[0]) / 2,
         epsilons=EPSILONS,
         deltas=deltas,
-        entropy=entropy_bits(noise),
+        entropy=noise.entropy / math.log(2),
     )
 
 
@@ -227,7 +227,7 @@ OPENING = """# Privacy at equal usefulness
 
 Noise that is twice as wide hides twice as much. So this page compares noise of the same mean-square error, or with the
 same hard bound: then all are equally useful, and only what they hide differs. `scripts/write_equal_usefulness.py`
-writes this page; `ef.dp.compare` measures your own noise.
+writes this page.
 
 ![Floors, δ(ε) and entropies of noises of one mean square, and of one bound](pictures/equal-usefulness.png)
 

@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from errorfloor.bulk import release as release
     from errorfloor.client import connect as connect
     from errorfloor.designer import design as design
-    from errorfloor.designer import tradeoff as tradeoff
     from errorfloor.floors import floor as floor
     from errorfloor.policies import design_answer as design_answer
     from errorfloor.policies import design_counts as design_counts
@@ -100,7 +99,6 @@ _NAMES = {
     "floor": "errorfloor.floors",
     "open": "errorfloor.service:open_database",
     "release": "errorfloor.bulk",
-    "tradeoff": "errorfloor.designer",
     **dict.fromkeys(
         ("Ball", "Box", "Ellipsoid", "HalfLine", "Interval", "Orthant", "Polygon", "Polytope", "Reals"),
         "errorfloor.support",
@@ -137,7 +135,6 @@ __all__ = [
     "release",
     "streams",
     "support",
-    "tradeoff",
 ]
 
 

@@ -34,7 +34,7 @@ def test_designs_and_frontiers_are_computed_with_one_thread(threads, monkeypatch
     monkeypatch.setattr(numerical, "solve", lambda *given, **named: (seen.append(threads()), solve(*given, **named))[1])
     ef.design(ef.Box([-1.0, -1.0], [1.0, 1.0]), sensitivity=np.array([[1.0, 0.5], [0.5, 1.0]]))
     once = len(seen)
-    ef.tradeoff(ef.Interval(-1.0, 1.0), points=2)
+    ef.design(ef.Interval(-1.0, 1.0), max_loss=0.1)
     assert len(seen) > once > 0
     assert all(found == {1} for found in seen)
     assert threads() == {2}

@@ -1,11 +1,9 @@
 """The definition of the privacy curve, integrated afresh: densities and integrals here owe nothing to the library."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import mpmath
-import numpy as np
 import pytest
 
 from errorfloor.noise import (
@@ -116,20 +114,3 @@ def laws():
     """All of them by name."""
     with mpmath.workdps(16):
         yield LAWS
-
-
-@pytest.fixture
-def divergence_on_a_grid():
-    """∫(γ(w) − e^ε γ(w − h))₊ dw for a product in the plane, by the mid-point rule on a grid of 3000² cells."""
-
-    def integral(noise, shift, epsilon, low, high):
-        count = 3000
-        axes = [a + (b - a) * (np.arange(count) + 0.5) / count for a, b in zip(low, high, strict=True)]
-        here, there = (
-            np.outer(*(factor.pdf(axis - d) for factor, axis, d in zip(noise.factors, axes, move, strict=True)))
-            for move in ((0.0, 0.0), shift)
-        )
-        cell = math.prod((b - a) / count for a, b in zip(low, high, strict=True))
-        return float(np.maximum(here - math.exp(epsilon) * there, 0.0).sum() * cell)
-
-    return integral

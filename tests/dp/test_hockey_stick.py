@@ -8,7 +8,7 @@ import pytest
 from dp_accounting.pld import privacy_loss_mechanism
 
 from errorfloor import dp
-from errorfloor.dp.hockey_stick import Side, crossing, curve, curve_by_cdf, curve_by_quadrature, side_of
+from errorfloor.dp.hockey_stick import Side, crossing, curve, curve_by_quadrature, side_of
 from errorfloor.dp.shifts import Part, independent_parts
 from errorfloor.noise import (
     Airy,
@@ -47,7 +47,6 @@ def test_delta_at_infinite_epsilon_is_the_mass_that_one_record_alone_can_reach(l
 def test_bounded_noise_gives_everything_away_beyond_its_width():
     for noise in (RaisedCosine(-1, 1), Uniform(low=-1, high=1), TruncatedLaplace(1.0, low=-1, high=1)):
         assert dp.delta(noise, 2.5, [0.0, 10.0, math.inf]).tolist() == [1.0, 1.0, 1.0]
-    assert dp.delta(BesselBall(2, 1.0), [2.5, 0.0], math.inf) == 1.0
 
 
 @pytest.mark.parametrize("ratio", [0.01, 0.3, 1.0, 4.0])
@@ -123,7 +122,9 @@ def test_distribution_functions_and_quadrature_give_the_same_curve(law):
     for sign in (1, -1):
         (part,) = independent_parts(law.noise, np.array([sign * 0.6]))
         for epsilon in (0.0, 0.2, 0.7):
-            by_cdf = float(curve_by_cdf(part, np.array(epsilon)))
+            side, shift = side_of(part)
+            point = crossing(side, shift, np.array(epsilon))
+            by_cdf = float(side.cdf(point) - math.exp(epsilon) * side.cdf(point - shift))
             assert curve_by_quadrature(part, epsilon) == pytest.approx(by_cdf, rel=1e-11, abs=1e-15)
 
 
@@ -149,13 +150,6 @@ def test_log_densities_are_concave(law):
     low, high = max(law.low, -9), min(law.high, 9)
     w = np.linspace(low, high, 801)[1:-1]
     assert (np.diff(law.noise.logpdf(w), 2) <= 1e-12).all()
-
-
-def test_reversal_gives_the_curve_at_negative_epsilon(law):
-    (part,) = independent_parts(law.noise, np.array([0.5]))
-    for epsilon in (-2.0, -0.3):
-        defined = float(law.divergence(0.5, epsilon))
-        assert float(curve(part, np.array(epsilon))) == pytest.approx(defined, rel=1e-9)
 
 
 def test_long_shifts_and_large_epsilons_are_settled_without_overflow():

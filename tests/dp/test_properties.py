@@ -1,4 +1,4 @@
-"""What holds for every noise, sensitivity and level: monotone curves, inverse functions, composition from above."""
+"""What holds for every noise, sensitivity and level: monotone curves, inverse functions."""
 
 import math
 
@@ -87,10 +87,3 @@ def test_delta_at_epsilon_stays_within_the_target(noise, ratio, target):
     level = dp.epsilon(noise, s, target)
     assert dp.delta(noise, s, level) <= target or level == math.inf
     assert (level == math.inf) == (dp.delta(noise, s, math.inf) > target)
-
-
-@settings(max_examples=4, deadline=None, derandomize=True)
-@given(noises, st.floats(0.01, 1.0), st.integers(1, 6), levels)
-def test_composition_never_promises_more_than_one_answer_allows(noise, ratio, count, level):
-    s = ratio * scale_of(noise)
-    assert dp.compose((noise, s, count)).delta(level) >= dp.delta(noise, s, level)

@@ -119,15 +119,11 @@ def test_no_covariance_that_a_conic_solver_finds_tells_less():
 def test_independent_noise_tells_as_much_more_as_stated():
     for horizon in (1, 5, 50):
         system = LinearSystem(*VEHICLE, horizon)
-        one, each = system.protect(max_loss=3.0), system.per_step(max_loss=3.0)
-        psi = stacked(system)
-        assert each.information == pytest.approx(psi.T @ psi * (horizon + 1) / 3.0)
-        ratio = np.trace(each.information) / np.trace(one.information)
+        one, psi = system.protect(max_loss=3.0), stacked(system)
+        each = psi.T @ psi * (horizon + 1) / 3.0  # a variance of 3/(T + 1) on every number
+        ratio = np.trace(each) / np.trace(one.information)
         assert excess(system) == pytest.approx(ratio, rel=1e-9)
         assert ratio > 1
-        assert (each.floor.per_entry <= one.floor.per_entry * (1 + 1e-12)).all()
-    drawn = np.stack([each.draw(rng=seed) for seed in range(400)])
-    assert (drawn**2).sum(axis=(1, 2)).mean() == pytest.approx(3.0, rel=0.05)
 
 
 def test_independent_noise_is_ever_worse_on_longer_trips():

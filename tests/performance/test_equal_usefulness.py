@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from errorfloor import dp, plots
+from errorfloor import dp
 from errorfloor.errors import InputError
 from errorfloor.noise import Gaussian, Laplace, RaisedCosine, Uniform
 
@@ -16,10 +16,13 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "write_equal_usefulness.py"
 
 @pytest.fixture(scope="module")
 def script():
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.syspath_prepend(SCRIPT.parent)
     spec = importlib.util.spec_from_file_location("write_equal_usefulness", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    yield module
+    monkeypatch.undo()
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +62,8 @@ def test_any_estimator_is_bound_in_the_same_order_and_below(by_mean_square):
 
 
 @pytest.mark.parametrize("variance", [0.3, 1.0, 7.0])
-def test_entropies_and_privacy_at_one_variance_have_their_formulas(variance):
-    laplace, gaussian = dp.compare(
+def test_entropies_and_privacy_at_one_variance_have_their_formulas(script, variance):
+    laplace, gaussian = script.compare(
         {"Laplace": Laplace(math.sqrt(variance / 2)), "Gaussian": Gaussian(variance)},
         distance=0.4,
         ranges=(0, 10),
@@ -133,17 +136,17 @@ def test_page_is_current(script, both):
     assert script.TARGET.read_text() == script.page(*both), "run scripts/write_equal_usefulness.py"
 
 
-def test_picture_has_floors_curves_and_entropies_of_every_group(by_mean_square, by_bound):
+def test_picture_has_floors_curves_and_entropies_of_every_group(script, by_mean_square, by_bound):
     groups = {"mean square": list(by_mean_square.values()), "bound": list(by_bound.values())}
-    figure = plots.equal_usefulness(groups)
+    figure = script.equal_usefulness(groups)
     assert len(figure.axes) == 6
     names = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
     assert names == list(by_mean_square)
     assert len(figure.axes[1].lines) == len(by_mean_square)
 
 
-def test_picture_can_be_read_where_it_is_390_pixels_wide(by_mean_square):
-    figure = plots.equal_usefulness({"the same mean-square error, 1": list(by_mean_square.values())})
+def test_picture_can_be_read_where_it_is_390_pixels_wide(script, by_mean_square):
+    figure = script.equal_usefulness({"the same mean-square error, 1": list(by_mean_square.values())})
     figure.canvas.draw()
     width = figure.get_size_inches()[0]
     texts = [text for axes in figure.axes for text in (axes.xaxis.label, *axes.get_yticklabels(), *axes.texts)]
@@ -155,6 +158,6 @@ def test_picture_can_be_read_where_it_is_390_pixels_wide(by_mean_square):
 
 
 @pytest.mark.parametrize("noises", [{}, {"plane": Gaussian(np.eye(2))}, {"text": "Laplace"}, [Laplace(1.0)]])
-def test_only_noises_on_the_line_are_compared(noises):
+def test_only_noises_on_the_line_are_compared(script, noises):
     with pytest.raises(InputError, match="noises"):
-        dp.compare(noises, distance=0.5, ranges=(0, 10), epsilons=[1.0])
+        script.compare(noises, distance=0.5, ranges=(0, 10), epsilons=[1.0])

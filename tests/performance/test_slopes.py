@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from benchmarks.repeated_draws import average, midrange
+from benchmarks.slope_pictures import Decline, late, slopes, told
 from benchmarks.slopes import COUNTS, decline, floor, from_atoms, within
 
-from errorfloor import plots
 from errorfloor.noise import Laplace, RaisedCosine, TruncatedLaplace, Uniform
-from errorfloor.plots.comparison import Decline, late, told
 
 
 def test_a_guess_is_moved_to_where_no_draw_lies_beyond_the_bound():
@@ -41,7 +40,7 @@ def test_errors_fall_at_the_rates_of_extremes_and_of_means():
 def test_picture_names_the_slope_of_every_line():
     fast = Decline("uniform", COUNTS, tuple(1.0 / k for k in COUNTS))
     exact = Decline("clamped", COUNTS, (0.1,) + (0.0,) * (len(COUNTS) - 1))
-    figure = plots.slopes({"midrange": [fast, exact]}, floor=0.3)
+    figure = slopes({"midrange": [fast, exact]}, floor=0.3)
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert labels == ["uniform: −1.00", "clamped: exact from 30 on", "floor, raised cosine: −0.50"]
     assert told(late(fast)) == "−1.00"

@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pytest
 
-import errorfloor as ef
 from errorfloor import plots
 from errorfloor.errors import InputError
 from errorfloor.noise import BesselBall, Gaussian, LinearImage, Maxwell, Product, RaisedCosine, Uniform
@@ -49,16 +48,6 @@ def test_a_comparison_names_the_information_of_each_noise():
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels[0].startswith("Gaussian: information 2.04, r.m.s. 0.7")
     assert labels[-1].startswith("uniform: information ∞, r.m.s. 0.7")
-
-
-def test_floor_curve_falls_with_the_number_of_answers():
-    floor = ef.floor(RaisedCosine(-0.5, 0.5), [[0.01]], ranges=(0, 50))
-    unbiased, anything, _ = plots.floor_against_answers(floor, unit="kWh").axes[0].lines
-    assert (np.diff(unbiased.get_ydata()) < 0).all()
-    assert (np.diff(anything.get_ydata()) < 0).all()
-    # in the long run both fall as one over the root of the number
-    slope = np.diff(np.log(anything.get_ydata()))[-1] / np.diff(np.log(anything.get_xdata()))[-1]
-    assert slope == pytest.approx(-0.5, abs=0.01)
 
 
 def test_axes_are_refused_where_they_make_no_sense():

@@ -35,7 +35,6 @@ MECHANISMS = sorted(
         SOURCE / "dp" / "hockey_stick.py",
         SOURCE / "dynamics" / "inscribed.py",
         SOURCE / "dynamics" / "knowledge.py",
-        SOURCE / "dynamics" / "nonlinear.py",
         SOURCE / "dynamics" / "optimum.py",
         SOURCE / "dynamics" / "robust.py",
         SOURCE / "dynamics" / "smoother.py",

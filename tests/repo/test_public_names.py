@@ -43,7 +43,6 @@ NAMES = [
     "release",
     "streams",
     "support",
-    "tradeoff",
 ]
 ROOMS = [
     "attacks",

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from errorfloor.checks import Array, points, real
-from errorfloor.dp.ball import curve_in_ball
-from errorfloor.dp.hockey_stick import accurate_curve
+from errorfloor.dp.hockey_stick import curve
 from errorfloor.dp.shifts import Part, independent_parts, largest_loss, shift_rows
 from errorfloor.errors import ConvergenceError, InputError, NoClosedFormError
-from errorfloor.noise import BesselBall, Noise
+from errorfloor.noise import Noise
 
 MOST_EPSILON = 1e6  # beyond this no guarantee is worth the name, and none is looked for
 
@@ -26,7 +25,7 @@ def delta(noise: Noise, sensitivity: Any, epsilon: Any) -> Any:
 
     Guarantee: exact up to rounding in one dimension, for Gaussian noise in any dimension, and wherever only one
     coordinate of independent noise moves; values far below one keep their digits (those below the least double
-    are given as zero). In a ball the value is rounded up by at most 1e-6.
+    are given as zero).
 
     ``sensitivity`` is a positive number s in one dimension. In m > 1 dimensions its rows are the extreme shifts,
     a k×m array (or one vector); their negatives and everything between are included. ``epsilon`` is a number ≥ 0
@@ -34,7 +33,7 @@ def delta(noise: Noise, sensitivity: Any, epsilon: Any) -> Any:
     under one record only.
 
     Raises InputError for arguments out of range, NoClosedFormError where several coordinates of independent noise
-    move at once, which ``compose`` bounds, or the noise is not known to be log-concave.
+    move at once, in a ball, and where the noise is not known to be log-concave.
 
     >>> from errorfloor.noise import Gaussian, RaisedCosine
     >>> delta(Gaussian(100.0), 10.0, 1.0)
@@ -45,7 +44,11 @@ def delta(noise: Noise, sensitivity: Any, epsilon: Any) -> Any:
     0.126937
     """
     several = moves(noise, sensitivity)
-    return delta_on(lambda level: np.max([_curve(parts, level) for parts in several], axis=0), epsilon)
+    level = points("epsilon", epsilon, 1)[..., 0]
+    if not (level >= 0).all():
+        raise InputError(f"epsilon must be at least 0, and may be infinite, got {epsilon!r}")
+    value = np.max([_curve(parts, level) for parts in several], axis=0)
+    return float(value) if value.ndim == 0 else value
 
 
 def epsilon(noise: Noise, sensitivity: Any, delta: float) -> float:
@@ -73,26 +76,13 @@ def epsilon(noise: Noise, sensitivity: Any, delta: float) -> float:
     def reached(level: float) -> float:
         return max(float(_curve(parts, np.array(level))) for parts in several)
 
-    return epsilon_on(reached, delta, max(largest_loss(parts) for parts in several))
-
-
-def delta_on(curve: Callable[[Array], Array], epsilon: Any) -> Any:
-    """Read a privacy curve at ε, a number or an array."""
-    level = points("epsilon", epsilon, 1)[..., 0]
-    if not (level >= 0).all():
-        raise InputError(f"epsilon must be at least 0, and may be infinite, got {epsilon!r}")
-    value = curve(level)
-    return float(value) if value.ndim == 0 else value
-
-
-def epsilon_on(curve: Callable[[float], float], delta: Any, largest: float) -> float:
-    """Read it backwards; ``largest`` is the ε from which on it is zero."""
     target = real("delta", delta)
     if not 0 <= target <= 1:
         raise InputError(f"delta must lie between 0 and 1, got {delta!r}")
-    if target == 0 or curve(math.inf) > target:
+    largest = max(largest_loss(parts) for parts in several)
+    if target == 0 or reached(math.inf) > target:
         return largest
-    return min(least_level(curve, target), largest)
+    return min(least_level(reached, target), largest)
 
 
 def moves(noise: Noise, sensitivity: Any) -> list[tuple[Part, ...]]:
@@ -106,13 +96,10 @@ def _curve(parts: tuple[Part, ...], epsilon: Array) -> Array:
         return np.zeros_like(epsilon)
     if len(parts) > 1:
         raise NoClosedFormError(
-            f"{len(parts)} coordinates of independent noise move at once: errorfloor.dp.compose((noise, sensitivity, "
-            f"1)) bounds what they reveal together from above, in any dimension"
+            f"{len(parts)} coordinates of independent noise move at once, and their curve has no formula: state each "
+            f"of them and add up the ε and the δ, or use Gaussian noise, whose coordinates count together"
         )
-    (part,) = parts
-    if isinstance(part.noise, BesselBall):
-        return curve_in_ball(part.noise, part.shift, epsilon)
-    return accurate_curve(part, epsilon)
+    return curve(parts[0], epsilon)
 
 
 def least_level(curve: Callable[[float], float], target: float, most: float = MOST_EPSILON) -> float:

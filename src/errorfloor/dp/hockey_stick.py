@@ -1,4 +1,4 @@
-"""The hockey-stick curve of one shifted noise on the line: crossing point, distribution functions, quadrature.
+"""The hockey-stick curve of one shifted noise on the line: by formula, or by quadrature below the crossing point.
 
 For log-concave γ and a shift h > 0 the loss L(w) = log γ(w) − log γ(w − h) never increases, so the set where it
 exceeds ε is everything below one crossing point c, and
@@ -27,7 +27,6 @@ FORMULAS = {
     RaisedCosine: closed_forms.raised_cosine,
     Uniform: closed_forms.uniform,
 }
-ACCURATE = 1e-3  # a difference of distribution functions above this keeps twelve digits
 SHORT = 1e-2  # below this shift a difference of two log-densities loses digits, and the score is integrated instead
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 UNDERFLOW = -760.0  # the logarithm of a number that a double takes for zero
@@ -37,14 +36,10 @@ RUNGS = 2.0 ** np.arange(-2, 21)  # how far from the mean a crossing point is lo
 
 @dataclass(frozen=True)
 class Side:
-    """A noise on the line seen from the side that makes its shift positive.
-
-    With ``careful`` the losses of short shifts keep their digits, at eight times the cost.
-    """
+    """A noise on the line seen from the side that makes its shift positive."""
 
     noise: Noise
     mirrored: bool
-    careful: bool = False
 
     @property
     def _sign(self) -> float:
@@ -70,17 +65,13 @@ class Side:
         below = self.noise.cdf(self._sign * np.where(finite, v, 0.0))
         return np.where(finite, 1 - below if self.mirrored else below, np.where(v > 0, 1.0, 0.0))
 
-    def icdf(self, q: Array) -> Array:
-        """The point below which the noise falls with probability q."""
-        return np.asarray(-self.noise.icdf(1 - q) if self.mirrored else self.noise.icdf(q))
-
     def loss(self, v: Array, shift: float) -> Array:
         """L(v) at points of the support: infinite where only the shifted density vanishes."""
         here, there = self.logpdf(v), self.logpdf(v - shift)
         with np.errstate(invalid="ignore"):
             loss = np.where(there == -math.inf, math.inf, here - there)
         small = np.abs(loss) < SHORT
-        if self.careful and shift < SHORT and small.any():
+        if shift < SHORT and small.any():
             loss[small] = self._loss_by_score(v[small], shift)
         return loss
 
@@ -100,14 +91,14 @@ class Side:
         return sorted({*self.knots, *(knot + shift for knot in self.knots)})
 
 
-def side_of(part: Part, careful: bool = False) -> tuple[Side, float]:
+def side_of(part: Part) -> tuple[Side, float]:
     """Look at a part from the side where its shift is positive.
 
     >>> from errorfloor.noise import Maxwell
     >>> side_of(Part(Maxwell(1.0), -2.0))[0].knots
     (-inf, -0.0)
     """
-    return Side(part.noise, part.shift < 0, careful), abs(part.shift)
+    return Side(part.noise, part.shift < 0), abs(part.shift)
 
 
 def crossing(side: Side, shift: float, epsilon: Array) -> Array:
@@ -162,33 +153,20 @@ def gain(epsilon: float, loss: Array) -> Array:
 
 
 def curve(part: Part, epsilon: Array) -> Array:
-    """H(ε) of a part for any real or infinite ε, to an absolute accuracy of about 1e-15.
-
-    Below zero it follows from the reversed shift: H(−ε) = 1 − e^{−ε} + e^{−ε} H′(ε).
+    """H(ε) of a part for ε ≥ 0, with its digits kept where it is far below one.
 
     >>> from errorfloor.noise import Maxwell
-    >>> curve(Part(Maxwell(1.0), 0.5), np.array([-np.inf, 0.0, np.inf])).round(6)
-    array([1.      , 0.287511, 0.03086 ])
+    >>> curve(Part(Maxwell(1.0), 0.5), np.array([0.0, np.inf])).round(6)
+    array([0.287511, 0.03086 ])
     """
-    forward = _by_formula_or_cdf(part, np.maximum(epsilon, 0.0))
-    if not (epsilon < 0).any():
-        return forward
-    backward = _by_formula_or_cdf(part.reversed(), np.maximum(-epsilon, 0.0))
-    below = np.minimum(epsilon, 0.0)
-    return np.where(epsilon < 0, -np.expm1(below) + np.exp(below) * backward, forward)
-
-
-def curve_by_cdf(part: Part, epsilon: Array) -> Array:
-    """F(c) − e^ε F(c − h) for ε ≥ 0."""
-    side, shift = side_of(part)
-    certain = side.cdf(np.array(side.knots[0] + shift))  # H(∞): a crossing point beside it is lost in rounding
-    if shift > FARTHEST and not np.isfinite(side.knots).all():
-        return np.where(epsilon == math.inf, certain, 1.0)
-    point = crossing(side, shift, epsilon)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_below = epsilon + np.log(side.cdf(point - shift))
-    below = np.where(np.isnan(log_below), 0.0, np.exp(np.minimum(log_below, 0.0)))
-    return np.asarray(np.clip(side.cdf(point) - below, certain, 1.0))
+    formula = FORMULAS.get(type(part.noise))
+    if formula is not None:
+        return np.asarray(formula(part.shift, epsilon))
+    if abs(part.shift) > FARTHEST and not np.isfinite(part.noise.knots).all():
+        side, shift = side_of(part)
+        return np.where(epsilon == math.inf, side.cdf(np.array(side.knots[0] + shift)), 1.0)
+    each = [curve_by_quadrature(part, float(level)) for level in epsilon.flat]
+    return np.minimum(np.reshape(each, epsilon.shape), 1.0)
 
 
 def curve_by_quadrature(part: Part, epsilon: float) -> float:
@@ -197,7 +175,7 @@ def curve_by_quadrature(part: Part, epsilon: float) -> float:
     The density is taken relative to its greatest value there, so that the quadrature works on numbers near one
     however small the result is.
     """
-    side, shift = side_of(part, careful=True)
+    side, shift = side_of(part)
     point = float(crossing(side, shift, np.array(epsilon)))
     peak = min(point, side.mean)  # the density below the crossing point is greatest here, up to a factor e
     height = float(side.logpdf(np.array(peak))) if point > -math.inf else -math.inf
@@ -224,18 +202,3 @@ def _apart(pieces: list[float]) -> list[float]:
         if not kept or t - kept[-1] > 1e-13 * abs(t):
             kept.append(t)
     return kept
-
-
-def accurate_curve(part: Part, epsilon: Array) -> Array:
-    """H(ε) of a part for ε ≥ 0, with its digits kept where it is far below one."""
-    value = np.array(_by_formula_or_cdf(part, epsilon))
-    if type(part.noise) not in FORMULAS:
-        # beyond e⁶⁰⁰ distribution functions underflow
-        doubtful = (value < ACCURATE) | (epsilon > 600) & (epsilon < math.inf) & (value < 1)
-        value[doubtful] = [curve_by_quadrature(part, float(level)) for level in epsilon[doubtful]]
-    return value
-
-
-def _by_formula_or_cdf(part: Part, epsilon: Array) -> Array:
-    formula = FORMULAS.get(type(part.noise))
-    return curve_by_cdf(part, epsilon) if formula is None else formula(part.shift, epsilon)

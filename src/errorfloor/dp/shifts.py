@@ -34,25 +34,12 @@ from errorfloor.noise import (
 class Part:
     """A log-concave noise in standard form and how far it is shifted.
 
-    The noise has one dimension, or is a unit ``BesselBall``, whose direction of shift does not matter. Bounded noise
-    begins at zero, where doubles are dense. The shift is positive, but for ``Maxwell``, which has no mirror image among
-    the families; a symmetric noise makes the same part of either sign of a shift.
+    Bounded noise begins at zero, where doubles are dense. The shift is positive, but for ``Maxwell``, which has no
+    mirror image among the families; a symmetric noise makes the same part of either sign of a shift.
     """
 
     noise: Noise
     shift: float
-
-    def reversed(self) -> "Part":
-        """Give the part with the shift in the other direction.
-
-        >>> Part(Maxwell(1.0), 0.5).reversed()
-        Part(noise=Maxwell(scale=1.0), shift=-0.5)
-        """
-        if isinstance(self.noise, Maxwell):
-            return Part(self.noise, -self.shift)
-        if isinstance(self.noise, (TruncatedLaplace, TruncatedGaussian)):
-            return _truncated(type(self.noise), self.noise.high - self.noise.center, self.noise.high, self.shift)
-        return self
 
 
 def shift_rows(noise: Noise, sensitivity: Any) -> Array:
@@ -114,9 +101,9 @@ def _parts(noise: Noise, shift: Array) -> list[Part]:
         root = np.linalg.cholesky(noise.covariance)
         return [Part(Gaussian(1.0), float(np.linalg.norm(np.linalg.solve(root, shift))))]
     if isinstance(noise, BesselBall):
-        if noise.dimension == 1:
-            return [Part(RaisedCosine(0.0, 1.0), abs(float(shift[0])) / (2 * noise.radius))]
-        return [Part(BesselBall(noise.dimension, 1.0), float(np.linalg.norm(shift)) / noise.radius)]
+        if noise.dimension > 1:
+            raise NoClosedFormError("the curve of noise in a ball has no formula: state it for noise on a box")
+        return [Part(RaisedCosine(0.0, 1.0), abs(float(shift[0])) / (2 * noise.radius))]
     return [_scalar_part(noise, float(shift[0]))]
 
 
@@ -134,15 +121,10 @@ def _scalar_part(noise: Noise, shift: float) -> Part:
     if isinstance(noise, (TruncatedLaplace, TruncatedGaussian)):
         scale = noise.scale if isinstance(noise, TruncatedLaplace) else noise.deviation
         center, width = (noise.center - noise.low) / scale, noise.support.width / scale
-        part = _truncated(type(noise), center, width, abs(shift) / scale)
-        return part if shift > 0 else part.reversed()
+        # a shift to the left is one to the right of the mirror image
+        center = center if shift > 0 else width - center
+        return Part(type(noise)(1.0, low=0.0, high=width, center=center), abs(shift) / scale)
     raise NoClosedFormError(
         f"the worst shift is known for log-concave noise only, and {type(noise).__name__} is not known to be "
         f"log-concave: use a noise of errorfloor.noise"
     )
-
-
-def _truncated(
-    family: type[TruncatedLaplace] | type[TruncatedGaussian], center: float, width: float, shift: float
-) -> Part:
-    return Part(family(1.0, low=0.0, high=width, center=center), shift)

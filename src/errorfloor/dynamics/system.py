@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, matrix, numbers, points, symmetric, whole
 from errorfloor.dynamics.gramian import complement, gramian_root, observable_subspace
-from errorfloor.dynamics.per_step import IndependentNoise
 from errorfloor.dynamics.plan import Plan
 from errorfloor.dynamics.planning import make_plan
 from errorfloor.errors import InputError
@@ -238,13 +237,6 @@ class LinearSystem:
             step=step,
             method=method,
         )
-
-    def per_step(self, *, max_loss: float) -> IndependentNoise:
-        """Give independent Gaussian noise on every answer with the quality E Σ_k |w[k]|² = ``max_loss``.
-
-        It is what most people would do first, and is here for comparison.
-        """
-        return IndependentNoise(self, max_loss)
 
 
 def _stack(name: str, value: Any, count: int) -> Array:

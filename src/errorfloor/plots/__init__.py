@@ -7,15 +7,12 @@ from errorfloor.errors import InputError
 from errorfloor.plots.answers import allowances, certain_intervals
 from errorfloor.plots.attacks import findings
 from errorfloor.plots.canvas import canvas
-from errorfloor.plots.comparison import Decline, equal_usefulness, slopes
 from errorfloor.plots.counts import compare_counts, count_table
 from errorfloor.plots.densities import compare, density
 from errorfloor.plots.policies import policy
-from errorfloor.plots.tradeoffs import distinguishability, floor_against_answers, frontier, tradeoff
 from errorfloor.plots.trajectories import path_map, trajectories
 
 __all__ = [
-    "Decline",
     "allowances",
     "canvas",
     "certain_intervals",
@@ -23,16 +20,10 @@ __all__ = [
     "compare_counts",
     "count_table",
     "density",
-    "distinguishability",
-    "equal_usefulness",
     "findings",
-    "floor_against_answers",
-    "frontier",
     "path_map",
     "policy",
     "save",
-    "slopes",
-    "tradeoff",
     "trajectories",
 ]
 

@@ -1,15 +1,19 @@
 """Several noises by every measure at once: what they cost, what they promise, what they reveal."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from errorfloor.checks import positive
-from errorfloor.dp.curve import delta
-from errorfloor.dp.shannon import entropy_bits
+from errorfloor.dp import delta
 from errorfloor.errors import InputError
 from errorfloor.floors import floor
 from errorfloor.noise import Noise
+from errorfloor.plots.canvas import COLOURS, canvas
+
+MORE_COLOURS = (*COLOURS, "#e69138", "#888888", "#6fa8dc", "#93c47d", "#c27ba0", "#000000")
+WIDTH = 5.0  # inches: letters of 10 points are 11 pixels high where the picture is 390 wide
 
 
 @dataclass(frozen=True)
@@ -80,5 +84,55 @@ def _measured(
         told_apart=(1 + at_zero) / 2,
         epsilons=tuple(float(level) for level in epsilons),
         deltas=tuple(deltas),
-        entropy=entropy_bits(noise),
+        entropy=noise.entropy / math.log(2),
     )
+
+
+def equal_usefulness(groups: Mapping[str, Sequence[Compared]]) -> Any:
+    """Draw floors, curves δ(ε) and entropies of noises, three panels for each group of equally useful ones.
+
+    The panels stand above each other, so that they can be read on a phone.
+
+    >>> from errorfloor.noise import Gaussian, Laplace
+    >>> noises = {"Gaussian": Gaussian(1.0), "Laplace": Laplace(0.5**0.5)}
+    >>> rows = compare(noises, distance=0.5, ranges=(0, 10), epsilons=[0.0, 0.5, 1.0])
+    >>> len(equal_usefulness({"the same mean square": rows}).axes)
+    3
+    """
+    names = list(dict.fromkeys(row.name for rows in groups.values() for row in rows))
+    colours = {name: MORE_COLOURS[n % len(MORE_COLOURS)] for n, name in enumerate(names)}
+    sizes = [size for rows in groups.values() for size in (1.0 + 0.24 * len(rows), 2.9, 1.0 + 0.24 * len(rows))]
+    options = {"squeeze": False, "gridspec_kw": {"height_ratios": sizes}}
+    figure, grid = canvas(len(sizes), 1, width=WIDTH, height=sum(sizes) / len(sizes), **options)
+    panels = iter(grid[:, 0])
+    for title, rows in groups.items():
+        floors, curves, entropies = next(panels), next(panels), next(panels)
+        colour = [colours[row.name] for row in rows]
+        _bars(floors, rows, [row.unbiased for row in rows], colour, "none")
+        floors.plot([row.any_estimator or None for row in rows], range(len(rows)), "|", color="#222222", markersize=9)
+        floors.set_title(title, loc="right", fontweight="bold")  # it reaches over the names, not out of the picture
+        floors.set_xlabel("error floor, unbiased\n(mark: any estimator)")
+        for row, own in zip(rows, colour, strict=True):
+            finite = [(level, value) for level, value in zip(row.epsilons, row.deltas, strict=True) if level < math.inf]
+            curves.plot(*zip(*finite, strict=True), color=own, linestyle="-" if row.unbiased else "--")
+        curves.set_xlabel("ε")
+        curves.set_ylabel("δ(ε); dashed: no floor")
+        curves.set_yscale("log")
+        curves.set_ylim(1e-4, 1.0)
+        _bars(entropies, rows, [row.entropy for row in rows], colour, "has atoms")
+        entropies.set_xlabel("entropy of the noise, bits")
+    return figure
+
+
+def _bars(axes: Any, rows: Sequence[Compared], values: Sequence[float], colours: Sequence[str], without: str) -> None:
+    for place, (value, colour) in enumerate(zip(values, colours, strict=True)):
+        length = value if math.isfinite(value) else 0.0
+        axes.barh(place, length, color=colour, height=0.6)
+        told = f"{value:.3f}" if length else without
+        axes.annotate(told, (length, place), xytext=(3, 0), textcoords="offset points", va="center", fontsize=9)
+    axes.set_yticks(range(len(rows)), [row.name for row in rows])
+    for name, own in zip(axes.get_yticklabels(), colours, strict=True):
+        name.set_color(own)
+    axes.invert_yaxis()
+    axes.margins(x=0.22)
+    axes.grid(visible=False, axis="y")
