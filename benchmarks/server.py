@@ -225,24 +225,26 @@ def hostile(report, folder, readers=16, rounds=300, people=100_000):
             memory.append(pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
         return quantile(taken[rounds // 10 :], 0.5), quantile(taken[rounds // 10 :], 0.99)
 
+    rows = []
     try:
         alone = asked(1)
-        with attacked(server.url, texts) as attack:
-            beside = asked(2)
-            attack.terminate()
-            told = attack.stdout.read().split()
+        for number, kind in enumerate(("same", "new")):
+            with attacked(server.url, kind, texts) as attack:
+                beside = asked(2 + number)
+                attack.terminate()
+                told = attack.stdout.read().split()
+            ratios = [there / here for here, there in zip(alone, beside, strict=True)]
+            rows.append([f"{readers} readers, {kind} texts", *ratios, f"{max(memory):.0f}", str(told.count("200"))])
     finally:
         server.stop()
-    ratios = [there / here for here, there in zip(alone, beside, strict=True)]
-    row = [f"{readers} hostile readers", *ratios, f"{max(memory):.0f}", str(told.count("200"))]
     columns = ["", "p50, × alone", "p99, × alone", "memory, MB", "large answers"]
-    report.rows("An analyst's question beside hostile readers", columns, [row])
+    report.rows("An analyst's question beside hostile readers", columns, rows)
 
 
 @contextmanager
-def attacked(url, tokens):
+def attacked(url, kind, tokens):
     """Let a process of its own ask for the largest answers, until every token had one and then until it is ended."""
-    command = [sys.executable, "-m", "benchmarks.hostile", url]
+    command = [sys.executable, "-m", "benchmarks.hostile", url, kind]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         process.stdin.write("\n".join(tokens))

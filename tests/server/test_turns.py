@@ -99,6 +99,50 @@ def test_what_a_question_took_is_its_work_before_anything_private_is_read():
     threads.close()
 
 
+def test_of_all_large_replies_one_part_is_written_at_a_time_and_questions_come_in_between():
+    writing, most, seen = [], [], []
+
+    async def parts(name, count):
+        for number in range(count):
+            writing.append(name)
+            most.append(len(writing))
+            await asyncio.sleep(0.001)
+            writing.remove(name)
+            yield name, number
+
+    async def read(threads, name):
+        seen.extend([part async for part in threads.paced(parts(name, 4))])
+
+    async def scene():
+        threads = Threads(1, waiting=1, time_limit=5.0)
+        await asyncio.gather(*(read(threads, name) for name in "abc"))
+        threads._turns.busy = 1  # somebody's question is under way
+        begin = asyncio.get_running_loop().time()
+        await read(threads, "d")
+        return asyncio.get_running_loop().time() - begin
+
+    beside = asyncio.run(scene())
+    assert max(most) == 1
+    for name in "abcd":
+        assert [part for part in seen if part[0] == name] == [(name, number) for number in range(4)]
+    assert beside >= 2 * 4 * 0.001  # each part is followed by a rest of its own length
+
+
+def test_a_reply_that_is_given_up_lets_the_next_be_written():
+    async def parts():
+        for _ in range(3):
+            yield b"part"
+
+    async def scene():
+        threads = Threads(1, waiting=1, time_limit=5.0)
+        given_up = threads.paced(parts())
+        assert await anext(given_up) == b"part"
+        await given_up.aclose()
+        assert [part async for part in threads.paced(parts())] == [b"part"] * 3
+
+    asyncio.run(scene())
+
+
 def test_questions_over_http_wait_by_their_tokens(database, tmp_path, monkeypatch):
     seen = []
     begin = Turns.begin

@@ -3,7 +3,9 @@
 Steps are bytecodes of this package, counted, not timed.
 """
 
+import gc
 import sys
+import weakref
 from pathlib import Path
 
 import duckdb
@@ -14,6 +16,7 @@ from errorfloor.catalogue import Catalogue
 from errorfloor.engines import open_engine
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import MemoryLedger
+from errorfloor.pricing.fetch import FactsCache
 from errorfloor.server.size import reply_bytes
 from errorfloor.server.statements import json_parts
 from errorfloor.service import Database
@@ -117,3 +120,13 @@ def test_a_longer_reply_takes_a_few_more_steps_for_thousands_of_rows(readings, q
         answer = readings.ask(QUESTIONS[question].format(cells), max_error=1e9)
         found[cells] = steps_of(lambda answer=answer: [reply_bytes(answer.prepared), *json_parts(answer)])
     assert found[MANY] - found[FEW] < SPARE
+
+
+def test_what_is_kept_of_many_questions_stays_within_one_bound(readings):
+    readings._known = Known(facts=FactsCache(most=40 * MANY))
+    made = []
+    for bound in range(20):
+        text = f"SELECT n_{MANY}, avg(kwh) + {bound} AS a FROM readings GROUP BY n_{MANY}"
+        made.append(weakref.ref(readings.ask(text, max_error=1e9).prepared.plan))
+    gc.collect()
+    assert sum(one() is not None for one in made) <= 4

@@ -166,7 +166,7 @@ def curve(part: Part, epsilon: Array) -> Array:
         side, shift = side_of(part)
         return np.where(epsilon == math.inf, side.cdf(np.array(side.knots[0] + shift)), 1.0)
     each = [curve_by_quadrature(part, float(level)) for level in epsilon.flat]
-    return np.minimum(np.reshape(each, epsilon.shape), 1.0)
+    return np.asarray(np.minimum(np.reshape(each, epsilon.shape), 1.0))
 
 
 def curve_by_quadrature(part: Part, epsilon: float) -> float:

@@ -99,7 +99,7 @@ class ServerDoor:
         try:
             reply = await self._on_the_grid(request, with_attendant, course, asker=token.id)
             if isinstance(reply, StreamingResponse):
-                reply.body_iterator = _counted(reply.body_iterator, leave)
+                reply.body_iterator = self._counted(reply.body_iterator, leave)
                 streaming = True
             return reply
         finally:
@@ -122,6 +122,17 @@ class ServerDoor:
 
         return await self._on_the_grid(request, started, course)
 
+    async def _counted(self, parts: AsyncIterable[Any], leave: Callable[[], None]) -> AsyncIterator[Any]:
+        """Pass the parts of a reply on, and count it off before its end is sent.
+
+        The next question may follow at once.
+        """
+        try:
+            async for part in self.threads.paced(parts):
+                yield part
+        finally:
+            leave()
+
     async def _on_the_grid(
         self, request: Request, work: Callable[[], Response], course: Course, *, asker: str = ""
     ) -> Response:
@@ -138,15 +149,6 @@ class ServerDoor:
             if not working.done():
                 working.cancel()
             visit_of(request.scope).left = course.left
-
-
-async def _counted(parts: AsyncIterable[Any], leave: Callable[[], None]) -> AsyncIterator[Any]:
-    """Pass the parts of a reply on, and count it off before its end is sent: the next question may follow at once."""
-    try:
-        async for part in parts:
-            yield part
-    finally:
-        leave()
 
 
 async def _gone(request: Request) -> None:

@@ -1,7 +1,7 @@
 """Threads: the event loop only reads and writes; whatever thinks, waits for a disk or an engine, does so elsewhere."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
@@ -12,6 +12,7 @@ from errorfloor.server.grid import COARSE
 from errorfloor.server.turns import Turns
 
 Result = TypeVar("Result")
+Part = TypeVar("Part")
 
 
 class Threads:
@@ -39,6 +40,7 @@ class Threads:
     ) -> None:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix=f"errorfloor-{name}")
         self._time_limit = time_limit
+        self._writing = asyncio.Lock()
         self._turns = Turns(count, waiting, changed)  # is told how many are busy, and how many wait
 
     async def run(self, work: Callable[[], Result], course: Course | None = None, *, asker: str = "") -> Result:
@@ -80,6 +82,23 @@ class Threads:
             else:
                 told.cancel()
                 abandoned = True  # it runs on, and its turn ends with it
+
+    async def paced(self, parts: AsyncIterable[Part]) -> AsyncIterator[Part]:
+        """Pass on the parts of a large reply: of all such replies one part at a time is written.
+
+        While questions are under way the next part begins as much later as this one took.
+        """
+        loop, rest = asyncio.get_running_loop(), aiter(parts)
+        while True:
+            async with self._writing:
+                begun = loop.time()
+                try:
+                    part = await anext(rest)
+                except StopAsyncIteration:
+                    return
+                if self._turns.busy:
+                    await asyncio.sleep(loop.time() - begun)
+            yield part
 
     async def _outcome(self, told: "asyncio.Future[Result]", course: Course, deadline: float) -> Result:
         """Wait for what becomes of some work, and then until that may leave."""

@@ -32,7 +32,8 @@ class Turns:
         self._seats, self._places, self._changed = seats, places, changed
         self._lately: dict[str, float] = {}
         self._queue: deque[tuple[bool, asyncio.Future[None]]] = deque()
-        self._busy = self._busy_large = 0
+        self._busy_large = 0
+        self.busy = 0  # seats that are taken
 
     async def begin(self, asker: str) -> bool:
         """Wait for a seat; say whether it is the one for large questions. Raises DoorError (503) without a place."""
@@ -48,7 +49,7 @@ class Turns:
             )
         turn = asyncio.get_running_loop().create_future()
         self._queue.append((large, turn))
-        self._changed(self._busy, len(waiting) + 1)
+        self._changed(self.busy, len(waiting) + 1)
         try:
             await turn
         except BaseException:
@@ -65,22 +66,22 @@ class Turns:
         lately = (self._lately.pop(asker, 0.0) + seconds) / 2
         if asker and lately >= FORGOTTEN:
             self._lately[asker] = lately
-        self._busy -= 1
+        self.busy -= 1
         self._busy_large -= large
         for one in self._waiting():
             if self._free(one[0]):
                 self._queue.remove(one)
                 self._take(one[0])
                 one[1].set_result(None)
-        self._changed(self._busy, len(self._waiting()))
+        self._changed(self.busy, len(self._waiting()))
 
     def _free(self, large: bool) -> bool:
-        return self._busy < self._seats and not (large and self._busy_large)
+        return self.busy < self._seats and not (large and self._busy_large)
 
     def _take(self, large: bool) -> None:
-        self._busy += 1
+        self.busy += 1
         self._busy_large += large
-        self._changed(self._busy, len(self._waiting()))
+        self._changed(self.busy, len(self._waiting()))
 
     def _waiting(self) -> list[tuple[bool, "asyncio.Future[None]"]]:
         """Give those who still wait; nobody does for a turn that is done."""

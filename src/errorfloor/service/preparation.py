@@ -29,7 +29,6 @@ from errorfloor.vault import Snapshot, snapshot
 ARITHMETIC = 2  # the version of how values are computed and rounded; a change of it is a change of every answer
 TAGS = 2  # the version of how a cell's bits follow from its keys; a change of it is other noise
 LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs
-MOST_KEPT = 2_000_000  # released numbers that are kept to be given again
 Released = tuple[pa.Table, Array]  # the released table, and which group each of its rows is
 
 
@@ -124,14 +123,12 @@ class Prepared:
 class Known:
     """What stays true while a database is open, found once: snapshots never change, nor do facts about them.
 
-    Many threads may use it; two that look for the same at once both find it.
+    Many threads may use it; two that look for the same at once both find it. All that is kept shares one cache and its
+    bound, and counts whatever it holds on to.
     """
 
     snapshots: dict[str, Snapshot] = field(default_factory=dict)
     facts: FactsCache = field(default_factory=FactsCache)
-    plans: FactsCache = field(default_factory=FactsCache)
-    prepared: FactsCache = field(default_factory=FactsCache)
-    answers: FactsCache = field(default_factory=lambda: FactsCache(most=MOST_KEPT))
 
     def snapshot(self, catalogue: Catalogue, name: str, engine: Engine) -> Snapshot:
         """Give the snapshot of a declared table."""
@@ -141,28 +138,31 @@ class Known:
 
     def plan(self, text: str, catalogue: Catalogue, engine: Engine) -> PlannedQuestion:
         """Give the plan of a question."""
-        found: PlannedQuestion | None = self.plans.find((text,)) if isinstance(text, str) else None
+        found: PlannedQuestion | None = self.facts.find(("plan", text)) if isinstance(text, str) else None
         if found is None or any(one.table_name not in catalogue.tables for one in found.snapshots):
             found = _plan(text, catalogue, engine, self)
-            self.plans.keep((text,), found, found.size + len(text))
+            self.facts.keep(("plan", text), found, found.size + len(text))
         return found
 
     def prepare(self, text: str, wish: QuestionWish, catalogue: Catalogue, engine: Engine) -> Prepared:
         """Parse, bound, choose noises, and price; public columns only are read."""
         plan = self.plan(text, catalogue, engine)
-        found: Prepared | None = self.prepared.find((id(plan), *wish.key))
+        key = ("prepared", id(plan), *wish.key)
+        found: Prepared | None = self.facts.find(key)
         if found is None or found.plan is not plan:
             found = _prepared(plan, wish, engine)
-            self.prepared.keep((id(plan), *wish.key), found, len(found.statement) + len(found.outputs))
+            self.facts.keep(key, found, plan.size + len(found.outputs))
         return found
 
     def answer(self, prepared: Prepared, look: Callable[[Released | None], Released]) -> Released:
         """Give what is released for a prepared question; ``look`` is told what was before, and need not look again."""
-        found: tuple[Prepared, Released] | None = self.answers.find((id(prepared),))
+        key = ("answer", id(prepared))
+        found: tuple[Prepared, Released] | None = self.facts.find(key)
         kept = found[1] if found is not None and found[0] is prepared else None
         table, places = look(kept)
         if kept is None:
-            self.answers.keep((id(prepared),), (prepared, (table, places)), table.num_rows * table.num_columns)
+            size = prepared.plan.size + table.num_rows * table.num_columns
+            self.facts.keep(key, (prepared, (table, places)), size)
         return table, places
 
 
