@@ -21,12 +21,12 @@ from errorfloor.identity import KeyRing
 from errorfloor.support import Interval
 
 ROWS = int(os.environ.get("BENCH_ROWS", "20000000"))
-COPY, SORTED_COPY, RELEASE, KEPT = "DuckDB copies", "DuckDB sorts", "errorfloor releases", "errorfloor keeps order"
+COPY, SORTED_COPY, RELEASE = "DuckDB copies", "DuckDB sorts", "errorfloor releases"
 ALONE = """
 import sys
 from benchmarks.release import perturbing
 from pathlib import Path
-perturbing(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), keep_order=False)()
+perturbing(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]))()
 lines = open("/proc/self/status").read().splitlines()
 print(next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM")))
 """
@@ -47,7 +47,7 @@ def copying(source: Path, target: Path, order: str = "") -> Callable[[], object]
     return lambda: duckdb.sql(f"COPY (SELECT * FROM '{source}' {order}) TO '{target}' (FORMAT parquet)")
 
 
-def perturbing(source: Path, target: Path, keys: Path, *, keep_order: bool) -> Callable[[], object]:
+def perturbing(source: Path, target: Path, keys: Path) -> Callable[[], object]:
     return lambda: release(
         source,
         target,
@@ -55,7 +55,6 @@ def perturbing(source: Path, target: Path, keys: Path, *, keep_order: bool) -> C
         key=["household", "day"],
         batch=source.stem,
         keys=keys,
-        allow=["order"] if keep_order else [],
         overwrite=True,
     )
 
@@ -76,9 +75,7 @@ def main(report: Report) -> None:
         for rows in sizes:
             ordered = here / f"{rows}.parquet"
             make(ordered, rows)
-            actions = {COPY: copying(ordered, copy), RELEASE: perturbing(ordered, out, keys, keep_order=False)}
-            if rows == ROWS:
-                actions[KEPT] = perturbing(ordered, out, keys, keep_order=True)
+            actions = {COPY: copying(ordered, copy), RELEASE: perturbing(ordered, out, keys)}
             times.append(side_by_side(actions, 3))
         report.ratios(f"{ROWS:,} rows in the order of their key, Parquet to Parquet", times[-1], COPY, unit="s")
         exponent = np.polyfit(np.log(sizes), np.log([taken[RELEASE] for taken in times]), 1)[0]
@@ -88,8 +85,7 @@ def main(report: Report) -> None:
         actions = {
             COPY: copying(shuffled, copy),
             SORTED_COPY: copying(shuffled, copy, "ORDER BY household, day"),
-            RELEASE: perturbing(shuffled, out, keys, keep_order=False),
-            KEPT: perturbing(shuffled, out, keys, keep_order=True),
+            RELEASE: perturbing(shuffled, out, keys),
         }
         report.ratios(f"{ROWS:,} rows in another order, Parquet to Parquet", side_by_side(actions, 3), COPY, unit="s")
         for source, order in ((ordered, "in the order of their key"), (shuffled, "in another order")):

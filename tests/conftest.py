@@ -60,7 +60,12 @@ LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on
     "long": (
         *("designer", "finite_elements", "policies", "paper"),
         *("attacks", "documentation", "examples", "performance"),
-        *("dp/test_several_dimensions.py", "paper/test_shannon.py", "dynamics/test_bounded.py"),
+        *(
+            "dp/test_hockey_stick.py",
+            "dp/test_properties.py",
+            "dp/test_several_dimensions.py",
+            "dynamics/test_bounded.py",
+        ),
         *("dynamics/test_car_example.py", "dynamics/test_theorem_four.py", "noise/test_information_from_samples.py"),
         *("noise/test_lattice.py", "noise/test_samples.py", "noise/test_samples_of_vectors.py"),
         *(

@@ -5,7 +5,7 @@ from pathlib import Path
 import errorfloor as ef
 
 
-def wished(columns, *, ranges=None, units=None, steps=None, order_is_public=False, again=False, **rest):
+def wished(columns, *, ranges=None, units=None, steps=None, again=False, **rest):
     """Give the parameters of ``errorfloor.release``."""
     rules = {name: rest.pop(name) for name in ("out_of_range", "nulls") if name in rest}
     ranges, units, steps = ranges or {}, units or {}, steps or {}
@@ -13,8 +13,7 @@ def wished(columns, *, ranges=None, units=None, steps=None, order_is_public=Fals
         name: ef.Column(noise, range=ranges.get(name), unit=units.get(name, ""), step=steps.get(name), **rules)
         for name, noise in columns.items()
     }
-    allow = [word for word, is_allowed in (("order", order_is_public), ("again", again)) if is_allowed]
-    return {"columns": columns, **({"allow": allow} if allow else {}), **rest}
+    return {"columns": columns, **({"allow": ["again"]} if again else {}), **rest}
 
 
 def publish_table(folder: Path, target, table="meters", **options):

@@ -544,22 +544,9 @@ def test_mistakes_are_named_and_nothing_is_charged(town, options, message):
     assert spent(town) == ({}, [])
 
 
-@pytest.mark.parametrize(
-    ("earlier", "now"),
-    [
-        ({"ranges": {"kwh": (0, 50)}}, r"no longer takes ranges: give columns=.*ef.Column\(noise, range="),
-        ({"out_of_range": "clamp"}, r"no longer takes out_of_range: give columns=.*out_of_range='clamp'"),
-        ({"target_table": "t"}, "no longer takes target_table: give the target as 'file.duckdb::table'"),
-        ({"order_is_public": True}, r"give allow=\['order'\]"),
-        ({"again": True}, r"give allow=\['again'\]"),
-    ],
-)
-def test_what_release_took_before_is_answered_with_what_it_takes_now(town, earlier, now):
-    common = {"columns": WIDE, "batch": "q1", "key": ["household", "day"], "keys": town / "keys.json"}
-    with pytest.raises(InputError, match=now):
-        ef.release(town / "meters.parquet", town / "out.parquet", **common, **earlier)
+def test_a_catalogue_is_not_released_as_a_file(town):
     with pytest.raises(InputError, match=r"is a catalogue: .*\.release\('meters'"):
-        ef.release(town / "errorfloor.toml", town / "out.parquet", table="meters", columns=WIDE, batch="q1")
+        ef.release(town / "errorfloor.toml", town / "out.parquet", columns=WIDE, batch="q1")
 
 
 def test_a_target_that_exists_is_refused_before_the_charge(town):

@@ -162,9 +162,6 @@ def test_rows_leave_in_the_order_of_their_key(meters, ring, tmp_path):
     by_value = meters.sort_by("kwh")
     table, _ = released(by_value, ring, tmp_path)
     assert table.select(KEY).equals(meters.select(KEY))
-    kept, _ = released(by_value, ring, tmp_path, order_is_public=True, overwrite=True)
-    assert kept.select(KEY).equals(by_value.select(KEY))
-    assert kept.sort_by([(name, "ascending") for name in KEY])["kwh"].to_pylist() == table["kwh"].to_pylist()
 
 
 def test_a_row_keeps_its_noise_in_any_company(meters, ring_in, tmp_path):
@@ -320,19 +317,6 @@ def test_a_repeated_key_leaves_a_database_as_it_was(meters, ring, tmp_path):
         )
 
 
-def test_only_a_full_match_counts_as_a_repeated_key(meters, ring, tmp_path, monkeypatch):
-    from errorfloor.bulk import uniqueness
-
-    # every tag is a suspect: none of them is repeated in full
-    def everything(self):
-        self._file.flush()
-        return np.fromfile(self._file.name, "<u8")
-
-    monkeypatch.setattr(uniqueness.SeenTags, "suspects", everything)
-    table, _ = released(meters, ring, tmp_path, order_is_public=True)
-    assert table.num_rows == 6000
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -355,9 +339,8 @@ def test_only_a_full_match_counts_as_a_repeated_key(meters, ring, tmp_path, monk
         ({"steps": {"kwh": "0.5"}}, "leaves no room for noise"),
         ({"nulls": "drop"}, "nulls must be 'refuse' or 'keep'"),
         ({"out_of_range": "drop"}, "out_of_range must be 'refuse' or 'clamp'"),
-        ({"allow": ["everything"]}, "allow is a list of 'again' and 'order'"),
-        ({"allow": "order"}, "allow is a list of"),
-        ({"colums": {}}, "release has no parameter 'colums'"),
+        ({"allow": ["order"]}, "allow is \\['again'\\] or nothing, .* rows leave sorted by their key"),
+        ({"allow": "again"}, "allow is \\['again'\\] or nothing"),
         ({"public": ["tarif"]}, "no column tarif: did you mean tariff"),
     ],
 )
@@ -427,23 +410,6 @@ def test_unsigned_and_other_key_kinds_have_tags(ring):
 def test_maxwell_keeps_readings_from_shrinking(meters, ring, tmp_path):
     table, _ = released(meters, ring, tmp_path, columns={"kwh": Maxwell(0.2)}, steps={"kwh": "0.001"})
     assert (table["kwh"].to_numpy() - meters["kwh"].to_numpy()).min() >= -0.0005 - 1e-12
-
-
-@pytest.mark.parametrize("by", ["table", "sorting"])
-def test_repeated_words_are_found_among_many(tmp_path, monkeypatch, by):
-    from errorfloor.bulk import uniqueness
-
-    if by == "sorting":
-        monkeypatch.setattr(uniqueness, "compiled", lambda: None)
-    words = ef.random.ReproducibleBits(3).words(200_000)
-    words[[7, 100_000]] = words[[150_000, 199_999]]
-    words[[3, 4]] = 0
-    tags = np.stack([words, np.arange(200_000, dtype=np.uint64)], axis=1)
-    with uniqueness.SeenTags(tmp_path / "tags") as seen:
-        for part in np.array_split(tags, 7):
-            seen.add(uniqueness.arrange(part))
-        assert seen.suspects().tolist() == sorted({0, int(words[7]), int(words[100_000])})
-    assert not (tmp_path / "tags").exists()
 
 
 def test_an_empty_table_can_be_released(meters, ring, tmp_path):

@@ -37,31 +37,21 @@ class Content:
 
     row_keys: tuple[RowKey, ...]
     columns: tuple[RuledColumn, ...]
-    halvings: int = 0
 
     @classmethod
-    def prepare(
-        cls,
-        schema: pa.Schema,
-        columns: Sequence[RuledColumn],
-        key: Sequence[str],
-        secret: Key,
-        *,
-        halvings: int = 0,
-        in_order: bool = True,
-    ) -> "Content":
-        """Derive a key for each column from what names it; not ``in_order`` leaves the key's columns as they are."""
-        names = tuple(sorted(key)) if in_order else tuple(key)
+    def prepare(cls, schema: pa.Schema, columns: Sequence[RuledColumn], key: Sequence[str], secret: Key) -> "Content":
+        """Derive a key for each column from what names it."""
+        names = tuple(sorted(key))
         kinds = tuple(kind_of(schema.field(name).type, name) for name in names)
         whose = [Label("release content", (names, kinds, column.name)) for column in columns]
-        return cls(tuple(RowKey(names, secret.derive(label)) for label in whose), tuple(columns), halvings)
+        return cls(tuple(RowKey(names, secret.derive(label)) for label in whose), tuple(columns))
 
     def of(self, batch: pa.RecordBatch) -> dict[str, Holding]:
         """Give what some rows hold, by column."""
         held = {}
         for row_key, column in zip(self.row_keys, self.columns, strict=True):
             bits, absent = _words(column, batch)
-            held[column.name] = Holding.of(row_key.tags(batch, bits, absent), absent == 0, self.halvings)
+            held[column.name] = Holding.of(row_key.tags(batch, bits, absent), absent == 0)
         return held
 
 

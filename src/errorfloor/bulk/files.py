@@ -18,7 +18,6 @@ from errorfloor.bulk.register import Register, file_digest
 from errorfloor.bulk.report import Release
 from errorfloor.bulk.request import Request
 from errorfloor.bulk.tables import TableFile
-from errorfloor.bulk.uniqueness import SeenTags, TagWatch
 from errorfloor.bulk.workplace import workplace
 from errorfloor.errors import InputError
 from errorfloor.identity import Key
@@ -104,9 +103,6 @@ class Copying:
             reader = stack.enter_context(self.inlet.read(self.scratch, self.columns, order))
             work = Perturbation.prepare(reader.schema, request.columns, request.key, request.naming, self.secret)
             watch: Watch = AscentWatch(request, is_sorted=bool(order))
-            if request.order_is_public:
-                seen = stack.enter_context(SeenTags(self.scratch / "tags"))
-                watch = TagWatch(request, seen, work.row_key, self._keys)
             if self.enter is not None:
                 content = Content.prepare(reader.schema, request.columns, request.key, request.keys.keys[0])
                 watch = ContentWatch(content, watch, self.enter)
@@ -128,7 +124,3 @@ class Copying:
                 request.overwrite,
             )
         return counted.rows
-
-    def _keys(self) -> Iterator[pa.RecordBatch]:
-        with self.inlet.read(self.scratch, self.request.key) as reader:
-            yield from self.inlet.batches(reader)

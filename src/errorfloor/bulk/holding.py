@@ -35,9 +35,9 @@ class Holding:
     halvings: int = 0
 
     @classmethod
-    def of(cls, tags: Array, has_value: Array, halvings: int = 0) -> "Holding":
+    def of(cls, tags: Array, has_value: Array) -> "Holding":
         """Take the tags of some rows."""
-        return cls(len(tags), total(tags), np.ascontiguousarray(tags[has_value, 0])).thinned(halvings)
+        return cls(len(tags), total(tags), np.ascontiguousarray(tags[has_value, 0]))
 
     def __add__(self, other: "Holding") -> "Holding":
         """Add the rows of both, and keep no more words than ``MOST``."""
@@ -54,15 +54,6 @@ class Holding:
             return self
         words = self.words[self.words >> np.uint64(64 - halvings) == 0]
         return Holding(self.rows, self.sum, words, halvings)
-
-
-def halvings_for(rows: int) -> int:
-    """Give how often the words of so many rows are halved until about ``MOST`` are left.
-
-    >>> halvings_for(1000), halvings_for(MOST), halvings_for(MOST + 1), halvings_for(10**9)
-    (0, 0, 1, 10)
-    """
-    return (max(rows - 1, 0) // MOST).bit_length()
 
 
 def total(tags: Array) -> int:

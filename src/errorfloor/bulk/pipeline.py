@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from errorfloor.bulk.files import release_file
 from errorfloor.bulk.report import Release
@@ -11,23 +10,9 @@ from errorfloor.bulk.tables import TableFile
 from errorfloor.errors import InputError
 from errorfloor.identity import KeyRing
 
-ALLOWED = ("again", "order")
-INSTEAD = {  # what earlier versions took, and how it is said now
-    **dict.fromkeys(
-        ("ranges", "units", "steps"), "columns={'kwh': ef.Column(noise, range=(0, 50), unit='kWh', step='0.01')}"
-    ),
-    **dict.fromkeys(
-        ("out_of_range", "nulls"), "columns={'kwh': ef.Column(noise, range=(0, 50), out_of_range='clamp')}"
-    ),
-    "table": "the source as 'file.duckdb::table'",
-    "target_table": "the target as 'file.duckdb::table'",
-    "order_is_public": "allow=['order']",
-    "again": "allow=['again']",
-}
-
 
 def release(
-    source: Any,
+    source: str | Path,
     target: str | Path,
     *,
     columns: Mapping[str, Wanted],
@@ -38,7 +23,6 @@ def release(
     allow: Collection[str] = (),
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
-    **earlier: Any,
 ) -> Release:
     """Write a copy of a file in which some columns carry noise; a declared table has ``Database.release``.
 
@@ -50,8 +34,7 @@ def release(
     Parameters
     ----------
     source, target
-        Files ending in .parquet, .csv, .arrow or .feather, or a table of a DuckDB file as file.duckdb::table; or a
-        Spark data frame and the folder of Parquet files to write (extra ``spark``).
+        Files ending in .parquet, .csv, .arrow or .feather, or a table of a DuckDB file as file.duckdb::table.
     columns
         For each column its noise: an interval that it must not leave, a noise, or a policy; or a ``Column`` of one of
         them, which says the declared range, the unit and more.
@@ -62,17 +45,14 @@ def release(
     keys
         The key ring, or the path of its file.
     public
-        Columns that are published as they are; what is neither key, nor released, nor public is left out.
+        Columns that are published as they are; what is neither key, nor released, nor public is left out. Rows leave
+        sorted by their key, for the order of the source might tell something.
     allow
-        "order" keeps the order of the source, which might tell something: rows leave sorted by their key otherwise.
         "again" allows a second draw of rows that were released under another batch name: it is another answer.
     overwrite
         Replace an existing target.
     progress
         Called with the number of rows written so far; the count begins again where rows turn out to need sorting.
-
-    **earlier
-        What earlier versions took: the error says how it is written now.
 
     Raises InputError if what was given or found cannot be used; nothing was released.
 
@@ -90,36 +70,25 @@ def release(
     >>> bool(((released >= [9.0, 10.5, 11.0]) & (released <= [9.5, 11.0, 11.5])).all()), report.rows
     (True, 3)
     """
-    if isinstance(source, str | Path) and Path(source).suffix.lower() == ".toml":
+    if not isinstance(source, str | Path):
+        raise InputError(f"source must be the name of a file, got {type(source).__name__}: write it to Parquet first")
+    if Path(source).suffix.lower() == ".toml":
         raise InputError(
             f"{source} is a catalogue: its tables are released by the database, "
             f"ef.open({str(source)!r}).release('meters', {str(target)!r}, columns={{…}}, batch={batch!r})"
         )
-    for name in earlier:
-        if name not in INSTEAD:
-            raise InputError(f"release has no parameter {name!r}")
-        raise InputError(f"release no longer takes {name}: give {INSTEAD[name]}")
     if keys is None:
         raise InputError("keys is missing: name the key file to draw with, or release a declared table of a catalogue")
-    if isinstance(allow, str) or not set(allow) <= set(ALLOWED):
-        raise InputError(f"allow is a list of {' and '.join(map(repr, ALLOWED))}, got {allow!r}")
+    if isinstance(allow, str) or not set(allow) <= {"again"}:
+        raise InputError(f"allow is ['again'] or nothing, got {allow!r}: rows leave sorted by their key, always")
     request = Request(
         columns=plan_columns(columns, key, batch),
         key=tuple(key),
         batch=batch,
         ring=keys if isinstance(keys, KeyRing) else KeyRing(keys),
         public=tuple(public),
-        order_is_public="order" in allow,
         again="again" in allow,
         overwrite=overwrite,
         progress=progress,
     )
-    if isinstance(source, str | Path):
-        return release_file(request, TableFile.of(source), TableFile.of(target))
-    if not type(source).__module__.startswith("pyspark."):
-        raise InputError(f"source must be the name of a file or a Spark data frame, got {type(source).__name__}")
-    if "://" in str(target):
-        raise InputError(f"{target} is not a path: name a folder on a file system that all machines of Spark share")
-    from errorfloor.bulk.spark import release_frame
-
-    return release_frame(request, source, Path(target))
+    return release_file(request, TableFile.of(source), TableFile.of(target))

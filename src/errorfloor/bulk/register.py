@@ -54,12 +54,6 @@ class Register:
         with self._opened() as (_, entries):
             return self._ring.find(self._key_id(entries))
 
-    def knows_only_sums(self) -> bool:
-        """Whether an entry knows a column of this release by a sum that depends on the order of the key's columns."""
-        names = {column.name for column in self._columns}
-        with self._opened() as (_, entries):
-            return any("by_column" in old and "rows" not in old and names & set(old["columns"]) for old in entries)
-
     @contextmanager
     def pending(self) -> Iterator[None]:
         """Take back what was entered if the release is refused after all; one that is killed stays written."""

@@ -52,7 +52,6 @@ class Request:
     batch: str
     ring: KeyRing | None = field(default=None, repr=False)
     public: tuple[str, ...] = ()
-    order_is_public: bool = False
     again: bool = False
     overwrite: bool = False
     progress: Callable[[int], None] | None = None

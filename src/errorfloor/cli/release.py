@@ -28,7 +28,7 @@ def release(
             help="Table to read: .parquet, .csv, .arrow, .feather or .duckdb; or the catalogue that declares it, .toml."
         ),
     ],
-    target: Annotated[Path, typer.Argument(help="Table to write, in any of these formats; a folder with Spark.")],
+    target: Annotated[Path, typer.Argument(help="Table to write, in any of these formats.")],
     batch: Annotated[str, typer.Option(help="A name that no release of other data has used: 2013-q1.")],
     column: Annotated[list[str] | None, typer.Option(help="Column that gets noise; repeat for more.")] = None,
     noise: Annotated[
@@ -54,8 +54,6 @@ def release(
     public: Annotated[
         str | None, typer.Option(help="Columns published as they are, separated by commas: tariff,area.")
     ] = None,
-    keep_order: Annotated[bool, typer.Option("--keep-order", help="The order of the rows is public: keep it.")] = False,
-    engine: Annotated[str, typer.Option(help="duckdb, or spark for a Parquet file or folder.")] = "duckdb",
     again: Annotated[
         bool, typer.Option("--again", help="Allow a second draw of the same data: another answer.")
     ] = False,
@@ -80,13 +78,7 @@ def release(
 
     Example: errorfloor release errorfloor.toml out.parquet --table meters --column kwh --noise=-20..20 --batch 2013-q1
     """
-    if engine not in ("duckdb", "spark"):
-        raise InputError(f"--engine must be duckdb or spark, got {engine!r}")
     declared = source.suffix.lower() == ".toml"
-    if declared and engine == "spark":
-        raise InputError(
-            "--engine spark reads a Parquet file or folder; a catalogue names its own engine: leave --engine out"
-        )
     missing = [option for option, given in (("--key", key), ("--keys", keys)) if given is None]
     if missing and not declared:
         raise InputError(f"{source} needs {' and '.join(missing)}: name the row key and the key file")
@@ -118,7 +110,7 @@ def release(
         "--range": ranges,
         "--out-of-range": out_of_range,
     }
-    settled |= {"--nulls": nulls, "--public": public, "--keep-order": keep_order, "--again": again}
+    settled |= {"--nulls": nulls, "--public": public, "--again": again}
     extra = [option for option, given in settled.items() if given]
     if declared and extra:
         raise InputError(f"the catalogue decides how a declared table is released: leave out {', '.join(extra)}")
@@ -149,12 +141,12 @@ def release(
                 report = database.release(table, outlet, **common)
         else:
             report = perform(
-                _frame(source) if engine == "spark" else inlet,
+                inlet,
                 outlet,
                 key=[part.strip() for part in key.split(",")] if key is not None else (),
                 keys=keys,
                 public=[part.strip() for part in public.split(",")] if public else [],
-                allow=[word for word, given in (("order", keep_order), ("again", again)) if given],
+                allow=["again"] if again else [],
                 **common,
             )
     if as_json:
@@ -167,12 +159,6 @@ def release(
 
 def _table(file: Path, table: str | None) -> Path:
     return file if table is None else file.with_name(f"{file.name}::{table}")
-
-
-def _frame(source: Path) -> Any:
-    from errorfloor.bulk.spark import read_parquet  # starts Java, so only when it is asked for
-
-    return read_parquet(source)
 
 
 def _each(option: str, columns: Sequence[str], values: Sequence[str] | None) -> dict[str, str]:
