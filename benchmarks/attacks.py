@@ -1,23 +1,26 @@
-"""Every adversary against a server with default settings, 200 independent runs each, in process and over HTTP.
+"""Every adversary against a server with default settings, 200 independent runs each.
 
 Attained error over its floor, and where that ratio lies but for luck; all of it below 1 would be a broken floor.
 *right* is how often the adversary was, *allowed* how often it may be. The joint false-alarm rate of all verdicts is
-10⁻⁶. Over HTTP `errorfloor serve` runs in a process of its own, limits the rate of requests as it does by default,
-and every run has a table of its own. *Timing* compares how long a plain sum takes; it says nothing about other
-questions, or about a clock with more patience.
+10⁻⁶.
 """
 
 import argparse
 import dataclasses
 import json
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "attacks"))
+
+from custodian import NewVersions, RestoredLedger
+from custodians_world import CustodiansWorld
+
 from benchmarks.report import KEPT, Report
-from errorfloor.attacks import Finding, World, audit, judge, owner_attacks
+from errorfloor.attacks import Finding, audit, judge, owner_attacks
 from errorfloor.attacks.audit import names
-from errorfloor.attacks.custodian import NewVersions, RestoredLedger
 from errorfloor.attacks.judgement import FALSE_ALARM, threshold
 from errorfloor.catalogue import Catalogue
 from errorfloor.plots import save
@@ -34,29 +37,25 @@ PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "audit.png"
 
 def main(report: Report) -> None:
     """Play what is left to play, and report all of it."""
-    for name, served in games():
-        for _ in pieces(name, served=served):
+    for name in names():
+        for _ in pieces(name):
             pass
     found = kept()
-    for served, where in ((False, "in process"), (True, "over HTTP")):
-        rows = [
-            [name, one.ratio, "{:.2f} … {:.2f}".format(*one.interval), f"{one.success:.1%}", f"{one.promised:.1%}"]
-            for (name, here), one in found.items()
-            if here == served
-        ]
-        title = f"Adversaries {where}, {RUNS} runs each"
-        report.rows(title, ["attack", "error over floor", "interval", "right", "allowed"], rows)
-        beaten = sum(one.beaten for (_, here), one in found.items() if here == served)
-        report.note(f"Floors beaten: {beaten} of {len(rows)}.")
+    rows = [
+        [name, one.ratio, "{:.2f} … {:.2f}".format(*one.interval), f"{one.success:.1%}", f"{one.promised:.1%}"]
+        for name, one in found.items()
+    ]
+    report.rows(f"Adversaries, {RUNS} runs each", ["attack", "error over floor", "interval", "right", "allowed"], rows)
+    report.note(f"Floors beaten: {sum(one.beaten for one in found.values())} of {len(rows)}.")
     weakened(report)
-    save(findings([one for (_, served), one in found.items() if not served]), PICTURE)
-    report.picture(PICTURE.name, "Error over floor of every attack in process")
+    save(findings(list(found.values())), PICTURE)
+    report.picture(PICTURE.name, "Error over floor of every attack")
     PLAYED.unlink()
 
 
 def weakened(report: Report) -> None:
     """Let the two adversaries win who need many servers in turn to do so; the tests have all others."""
-    with World(declared(""), "meters", "kwh", seed=1) as world:
+    with CustodiansWorld(declared(""), "meters", "kwh", seed=1) as world:
         found = {
             "restored ledger, anchor and all": judge(RestoredLedger(with_anchor=True), world, runs=WEAK_RUNS, seed=1),
             "new versions, each with a new ledger": judge(NewVersions(new_ledger=True), world, runs=WEAK_RUNS, seed=1),
@@ -67,11 +66,6 @@ def weakened(report: Report) -> None:
     )
 
 
-def games() -> list[tuple[str, bool]]:
-    """Give what is to be played: an attack, and whether over HTTP."""
-    return [(name, served) for served in (False, True) for name in names()]
-
-
 def declared(name: str) -> Catalogue:
     """Give the catalogue that an attack is played on; owners are declared only where they are attacked."""
     text = CATALOGUE + PRIOR
@@ -80,24 +74,24 @@ def declared(name: str) -> Catalogue:
     return Catalogue.model_validate(tomllib.loads(text))
 
 
-def pieces(name: str, *, served: bool) -> Iterator[Finding]:
+def pieces(name: str) -> Iterator[Finding]:
     """Play an attack until it has all its runs; give what each piece finds."""
-    while (done := kept()[name, served].runs if (name, served) in kept() else 0) < RUNS:
-        seed = 1000 * games().index((name, served)) + done
-        here = audit(declared(name), runs=min(PIECE, RUNS - done), seed=seed, only=[name], served=served).findings
+    while (done := kept()[name].runs if name in kept() else 0) < RUNS:
+        seed = 1000 * names().index(name) + done
+        here = audit(declared(name), runs=min(PIECE, RUNS - done), seed=seed, only=[name]).findings
         ((found,),) = here.values()
         PLAYED.parent.mkdir(parents=True, exist_ok=True)
         with PLAYED.open("a") as file:
-            file.write(json.dumps({"served": served, **dataclasses.asdict(found)}) + "\n")
+            file.write(json.dumps(dataclasses.asdict(found)) + "\n")
         yield found
 
 
-def kept() -> dict[tuple[str, bool], Finding]:
-    """Put together the pieces that were played, by attack and door; all verdicts share the false-alarm rate."""
+def kept() -> dict[str, Finding]:
+    """Put together the pieces that were played, by attack; all verdicts share the false-alarm rate."""
     lines = [json.loads(line) for line in PLAYED.read_text().splitlines()] if PLAYED.exists() else []
-    found: dict[tuple[str, bool], Finding] = {}
-    for line in sorted(lines, key=lambda line: games().index((line["attack"], line["served"]))):
-        place = line["attack"], line.pop("served")
+    found: dict[str, Finding] = {}
+    for line in sorted(lines, key=lambda line: names().index(line["attack"])):
+        place = line["attack"]
         piece = Finding(**line | {"errors": tuple(line["errors"])})
         before = found.get(place, dataclasses.replace(piece, runs=0, right=0, errors=()))
         runs = before.runs + piece.runs
@@ -106,7 +100,7 @@ def kept() -> dict[tuple[str, bool], Finding]:
             runs=runs,
             right=before.right + piece.right,
             errors=before.errors + piece.errors,
-            threshold=threshold(runs, piece.promised, FALSE_ALARM / len(games())),
+            threshold=threshold(runs, piece.promised, FALSE_ALARM / len(names())),
         )
     return found
 
@@ -114,7 +108,6 @@ def kept() -> dict[tuple[str, bool], Finding]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=f"Play one piece of {PIECE} runs of an attack and keep it.")
     parser.add_argument("attack", choices=names())
-    parser.add_argument("--http", action="store_true", help="against a server of its own, over HTTP")
     given = parser.parse_args()
-    played = next(pieces(given.attack, served=given.http), None)
+    played = next(pieces(given.attack), None)
     print("nothing is left to play" if played is None else f"{played.attack}: {played.right} of {played.runs} right")

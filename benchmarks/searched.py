@@ -11,13 +11,14 @@ import sys
 import tomllib
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "attacks"))
 
 from diffix import DiffixWorld
+from formula_search import FormulaSearch
 
 from benchmarks.report import Report
 from errorfloor.attacks import World, judge
-from errorfloor.attacks.formula_search import FormulaSearch
 from errorfloor.attacks.question_search import QuestionSearch
 from errorfloor.catalogue import Catalogue
 from errorfloor.service.dummy import dummy_rows

@@ -51,7 +51,7 @@ def test_audit_plays_what_is_asked_for_and_leaves_nothing_behind(folder):
 
 def test_the_same_seed_finds_the_same_again_whatever_else_is_played(folder):
     (folder / "errorfloor.toml").write_text(OWNED)
-    chosen = ("differencing", "restored ledger", "an owner's total", "posterior mean", "smoothing")
+    chosen = ("differencing", "label collisions", "an owner's total", "posterior mean", "smoothing")
     first, again, alone, other = (
         json.loads(run("--runs", "2", "--json", "--seed", seed, *attacks_named(*names)).stdout)
         for seed, names in (("5", chosen), ("5", chosen), ("5", chosen[1:3]), ("6", chosen[3:]))
@@ -60,7 +60,7 @@ def test_the_same_seed_finds_the_same_again_whatever_else_is_played(folder):
     assert first["seed"] == 5
     assert [one["attack"] for here in first["columns"].values() for one in here] == [
         "differencing",
-        "restored ledger",
+        "label collisions",
         "posterior mean",
         "an owner's total",
         "smoothing",
@@ -105,27 +105,6 @@ def test_a_picture_is_written(folder):
     assert (folder / "audit.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_a_real_server_is_started_attacked_over_http_and_stopped(folder):
-    (folder / "errorfloor.toml").write_text(CATALOGUE.replace("max_loss = 1e5", "max_loss = 2e4"))  # fewer trips
-    chosen = (
-        "differencing",
-        "colluding analysts",
-        "prices and refusals",
-        "posterior mean",
-        "smoothing",
-        "an owner's total",
-    )
-    shown = run("--serve", "--runs", "1", "--json", *attacks_named(*chosen))
-    assert shown.exit_code == 0
-    found = json.loads(shown.stdout)
-    assert {place: [one["attack"] for one in here] for place, here in found["columns"].items()} == {
-        "meters.kwh": ["colluding analysts", "differencing", "prices and refusals", "posterior mean"],
-        "cars.position": ["smoothing"],
-    }
-    assert found["skipped"] == [{"attack": "an owner's total", "why": "no owner is declared"}]
-    assert [file.name for file in folder.iterdir()] == ["errorfloor.toml"]
-
-
 # -- a server that runs
 
 
@@ -149,7 +128,7 @@ def test_a_running_server_is_tried_for_next_to_nothing(server):
         "shared noise",
     ]
     assert all(one["kept"] for one in found["checks"])
-    assert {one["attack"] for one in found["skipped"]} >= {"maximum likelihood", "restored ledger", "smoothing"}
+    assert {one["attack"] for one in found["skipped"]} >= {"maximum likelihood", "searched questions", "smoothing"}
     (standing,) = database.left()
     assert 0 < standing.used <= MOST_SPENT == found["most_spent"]
 
@@ -175,7 +154,7 @@ def test_a_wrong_token_and_a_server_that_is_not_there_are_said(server):
 
 def test_options_that_do_not_go_together_are_refused(folder):
     assert "--url needs --token" in str(run("--url", "http://127.0.0.1:9").exception)
-    assert "--url takes only --token and --json" in str(run("--url", "http://127.0.0.1:9", "--serve").exception)
+    assert "--url takes only --token and --json" in str(run("--url", "http://127.0.0.1:9", "--plot", "a.png").exception)
 
 
 def test_a_broken_promise_of_a_running_server_is_a_failure_in_words(server, monkeypatch):

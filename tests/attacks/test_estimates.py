@@ -185,12 +185,14 @@ class Renaming:
 
 def test_smoothing_beats_a_custodian_who_renames_entities(fewer_trips, monkeypatch):
     monkeypatch.setattr(smoothing, "MOST_STEPS", 170)
-    trips = Trips(fewer_trips, "cars", "position", seed=1, door=Renaming(fewer_trips))
+    trips = Trips(fewer_trips, "cars", "position", seed=1)
+    trips.streams = Renaming(fewer_trips)
     assert Smoothing().play(trips, runs=40).beaten
 
 
 def test_smoothing_does_not_beat_the_floor_of_a_start(fewer_trips):
-    trips = Trips(fewer_trips, "cars", "position", seed=1, door=fixed_streams(fewer_trips))
+    trips = Trips(fewer_trips, "cars", "position", seed=1)
+    trips.streams = fixed_streams(fewer_trips)
     finding = Smoothing().play(trips, runs=40)
     assert not finding.beaten, finding
     assert finding.threshold <= 40

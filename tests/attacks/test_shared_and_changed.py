@@ -3,9 +3,10 @@
 import shutil
 
 from careless import CarelessWorld
+from custodian import ChangedMeaning, SharedKeys
+from custodians_world import CustodiansWorld
 
-from errorfloor.attacks import World, judge
-from errorfloor.attacks.custodian import ChangedMeaning, SharedKeys
+from errorfloor.attacks import judge
 from errorfloor.attacks.judgement import threshold
 from errorfloor.catalogue import Catalogue
 from errorfloor.ledger import MemoryLedger
@@ -31,7 +32,7 @@ def test_one_key_for_two_catalogues_gives_a_number_away_where_noise_forgets_the_
 
 def test_a_version_with_another_meaning_helps_only_with_a_new_ledger():
     declared = catalogue(range=[0, 10], resolution=0.01, floor=2.85)
-    with World(declared, "meters", "kwh", rows(declared), seed=3) as small:
+    with CustodiansWorld(declared, "meters", "kwh", rows(declared), seed=3) as small:
         weak, kept = (judge(ChangedMeaning(new_ledger=new), small, runs=20, seed=5) for new in (True, False))
     limit = threshold(20, weak.promised, 1e-2)  # keys are fixed
     assert limit <= weak.right
@@ -41,7 +42,7 @@ def test_a_version_with_another_meaning_helps_only_with_a_new_ledger():
 def test_a_vault_made_anew_under_the_same_key_and_version_has_noise_of_its_own(tmp_path):
     """A custodian who deletes the vault, and whose ledger forgets what it settled, does not give the change away."""
     coins, declared = (0, 1, 1, 0, 1), catalogue()
-    with World(declared, "meters", "kwh", rows(declared), seed=4) as world:
+    with CustodiansWorld(declared, "meters", "kwh", rows(declared), seed=4) as world:
         secret, key, differences = world.secret, world.fresh_key(), []
         for turn, coin in enumerate(coins):
             folder, released = tmp_path / f"{turn}", []

@@ -1,14 +1,14 @@
 """Clocks tell nothing of a server as it is, and everything of one whose digits follow a private number."""
 
 import pytest
+from clock import Clock
+from formula_search import FormulaSearch
 from long_decimals import LongDecimalsWorld
 
 from errorfloor.attacks import World, judge
-from errorfloor.attacks.clock import Clock
-from errorfloor.attacks.formula_search import FormulaSearch
-from errorfloor.attacks.operations import Operations
 from errorfloor.catalogue import Catalogue
 from errorfloor.service.dummy import dummy_rows
+from operations import Operations
 
 KWH = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
 

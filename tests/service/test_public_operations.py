@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from errorfloor.attacks.operations import Operations
 from errorfloor.errors import ErrorFloorError
+from operations import Operations
 from questions import ANSWERED
 
 TWINS = ("low", "high")  # private values at either end of their range; everything public is equal

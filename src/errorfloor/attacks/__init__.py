@@ -4,7 +4,7 @@
 ``Attack``             chooses between two values of one entry, or two histories of one owner, in a ``World``
 ``attacks``            the adversaries themselves; ``owner_attacks`` and ``estimators`` the others
 ``judge``, ``Finding``   plays many times; says how often it was right, and how often it may be
-``audit``, ``Audit``     all of them, for all that a catalogue declares, here or over HTTP
+``audit``, ``Audit``     all of them, for all that a catalogue declares
 ``audit_server``       what can be tried on a server that already runs, without knowing its rows
 =====================  =====================================================================================
 
@@ -21,7 +21,6 @@ from errorfloor.attacks.belief import Belief
 from errorfloor.attacks.judgement import Finding, judge, judge_estimates
 from errorfloor.attacks.population import Population
 from errorfloor.attacks.running_server import Check, ServerAudit, audit_server
-from errorfloor.attacks.served import Served, ServedStreams
 from errorfloor.attacks.world import World
 
 __all__ = [
@@ -31,8 +30,6 @@ __all__ = [
     "Check",
     "Finding",
     "Population",
-    "Served",
-    "ServedStreams",
     "ServerAudit",
     "World",
     "attacks",

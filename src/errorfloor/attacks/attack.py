@@ -31,8 +31,8 @@ class Attack(ABC):
     """A strategy to learn which of two values the victim has.
 
     ``shadows`` open servers of the adversary's own that hold the table with the first and with the second value:
-    somebody who knows all other entries can set these up at home, and compare. It needs nothing but an analyst's door,
-    unless it is a ``CustodianAttack``.
+    somebody who knows all other entries can set these up at home, and compare. It needs nothing but an
+    analyst's door.
     """
 
     name: str
@@ -49,18 +49,6 @@ class Attack(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
-
-
-class CustodianAttack(Attack):
-    """An attack that has the custodian's files restored or replaced, so that one server shows nothing of it."""
-
-    def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
-        """Say nothing."""
-        return 0.0
-
-    @abstractmethod
-    def play(self, world: "World", coin: int) -> float:
-        """Attack servers that follow each other on the copy that a coin chose; give the odds as seen afterwards."""
 
 
 def outcome(act: Callable[[], Any]) -> Any:

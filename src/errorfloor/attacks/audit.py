@@ -8,20 +8,16 @@ from functools import partial
 from typing import Any
 
 from errorfloor.attacks.attack import Attack
-from errorfloor.attacks.clock import Clock
 from errorfloor.attacks.collisions import Collisions
-from errorfloor.attacks.custodian import ChangedData, ChangedMeaning, NewVersions, RestoredLedger, SharedKeys
-from errorfloor.attacks.estimation import Ground, PosteriorMean
+from errorfloor.attacks.estimation import PosteriorMean
 from errorfloor.attacks.evaluation import Evaluation
-from errorfloor.attacks.formula_search import FormulaSearch
 from errorfloor.attacks.groups import Differencing, Reconstruction
 from errorfloor.attacks.judgement import FALSE_ALARM, Finding, judge, runs_needed
 from errorfloor.attacks.owners import OwnerRows, OwnerTotal
 from errorfloor.attacks.population import Population
 from errorfloor.attacks.question_search import QuestionSearch
 from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood, Repetition, Rephrasing
-from errorfloor.attacks.served import Served, ServedStreams
-from errorfloor.attacks.silence import Oracles, Timing
+from errorfloor.attacks.silence import Oracles
 from errorfloor.attacks.smoothing import MOST_STEPS, Smoothing, Trips, too_long
 from errorfloor.attacks.stopping import AdaptiveStopping
 from errorfloor.attacks.world import World
@@ -37,7 +33,7 @@ def attacks() -> tuple[Attack, ...]:
     """Give every adversary who chooses between two values of an entry.
 
     >>> len(attacks())
-    21
+    13
     """
     return (
         Repetition(),
@@ -52,14 +48,6 @@ def attacks() -> tuple[Attack, ...]:
         Evaluation(),
         Collisions(),
         Oracles(),
-        Timing(),
-        Clock(),
-        FormulaSearch(),
-        RestoredLedger(),
-        NewVersions(),
-        ChangedData(),
-        ChangedMeaning(),
-        SharedKeys(),
         QuestionSearch(),
     )
 
@@ -145,7 +133,6 @@ def audit(
     runs: int = 200,
     seed: int | None = None,
     only: Sequence[str] = (),
-    served: bool = False,
     progress: Progress | None = None,
 ) -> Audit:
     """Attack every private column and every private state of a stream that a catalogue declares.
@@ -162,12 +149,10 @@ def audit(
     runs
         How often each attack is played, each time against a fresh server.
     seed
-        Of the coins, the drawn numbers and, in process, the noise: with the same seed the same is found again, but for
-        timing. One is drawn if none is given. It has no part in anything but generated rows.
+        Of the coins, the drawn numbers and the noise: with the same seed the same is found again. One is drawn if none
+        is given. It has no part in anything but generated rows.
     only
         Names of attacks; all of them without it.
-    served
-        Start ``errorfloor serve`` on the generated rows and play over HTTP.
     progress
         Called with words and the share of the work that is done.
 
@@ -185,7 +170,7 @@ def audit(
     chosen, found = set(only or names()), dict[str, list[Finding]]()
     long = too_long(catalogue) if Smoothing.name in chosen else list(catalogue.streams)
     with ExitStack() as stack:
-        games = [game for game in _games(catalogue, runs, seed, served, long, stack) if game[1] in chosen]
+        games = [game for game in _games(catalogue, runs, seed, long, stack) if game[1] in chosen]
         for number, (place, name, game) in enumerate(games):
             if progress is not None:
                 progress(f"{place}: {name}", number / len(games))
@@ -206,32 +191,22 @@ def _skipped(catalogue: Catalogue, long: list[str]) -> Iterator[tuple[str, str]]
 
 
 def _games(
-    catalogue: Catalogue, runs: int, seed: int, served: bool, long: list[str], stack: ExitStack
+    catalogue: Catalogue, runs: int, seed: int, long: list[str], stack: ExitStack
 ) -> Iterator[tuple[str, str, Game]]:
     """Give where each attack is played, its name, and how; nothing is opened before the first is played there."""
     for table, declared in catalogue.tables.items():
         for column in declared.private:
-            world: World
-            people: Ground
-            if served:
-                world = people = stack.enter_context(Served(catalogue, table, column, runs=runs, seed=seed))
-            else:
-                world = stack.enter_context(World(catalogue, table, column, seed=seed))
-                people = stack.enter_context(Population(catalogue, table, column, seed=seed))
+            world = stack.enter_context(World(catalogue, table, column, seed=seed))
+            people = stack.enter_context(Population(catalogue, table, column, seed=seed))
             for attack in attacks():
                 yield f"{table}.{column}", attack.name, partial(judge, attack, world, runs=runs, seed=seed)
             for estimator in estimators():
                 yield f"{table}.{column}", estimator.name, partial(estimator.play, people, runs=runs)
         if declared.owner is not None:
-            world = stack.enter_context(
-                Served(catalogue, table, None, runs=runs, seed=seed)
-                if served
-                else World(catalogue, table, None, seed=seed)
-            )
+            world = stack.enter_context(World(catalogue, table, None, seed=seed))
             for attack in owner_attacks():
                 yield f"owners of {table}", attack.name, partial(judge, attack, world, runs=runs, seed=seed)
     for stream in [name for name in catalogue.streams if name not in long]:
-        door = stack.enter_context(ServedStreams(catalogue)) if served else None
         for state in catalogue.streams[stream].private:
-            trips = Trips(catalogue, stream, state, seed=seed, door=door)
+            trips = Trips(catalogue, stream, state, seed=seed)
             yield f"{stream}.{state}", Smoothing.name, partial(Smoothing().play, trips, runs=runs)

@@ -1,8 +1,7 @@
 """Guessing a number that was drawn from a known law: the best guess there is, with answers and without."""
 
-from contextlib import AbstractContextManager
 from functools import partial
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 
@@ -10,24 +9,10 @@ from errorfloor.attacks.attack import Door
 from errorfloor.attacks.belief import Belief
 from errorfloor.attacks.judgement import Finding, judge_estimates
 from errorfloor.attacks.likelihood import answered, log_likelihoods
+from errorfloor.attacks.population import Population
 from errorfloor.attacks.secret import Secret
-from errorfloor.catalogue import PrivateColumn
 
 SLICES = (0.98, *[0.5] * 40)  # of the allowance, until nothing is left
-
-
-class Ground(Protocol):
-    """Turns, each with a door, which row is the victim, and its number, which was drawn from ``belief``."""
-
-    belief: Belief
-    private: PrivateColumn
-
-    @property
-    def size(self) -> int:
-        """How many turns can be played."""
-
-    def turn(self, number: int) -> AbstractContextManager[tuple[Door, Secret, float]]:
-        """Begin one."""
 
 
 @final
@@ -55,7 +40,7 @@ class PosteriorMean:
                 seen += log_likelihoods(answer, "answer", times * belief.values)
         return belief.weighed(seen)
 
-    def play(self, ground: Ground, *, runs: int, attacks: int = 1) -> Finding:
+    def play(self, ground: Population, *, runs: int, attacks: int = 1) -> Finding:
         """Guess once in every turn, and judge the guesses; at most as many as there are rows to guess."""
         errors, promise = [], (0.0, 0.0)
         for number in range(min(runs, ground.size)):

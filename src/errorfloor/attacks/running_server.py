@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from errorfloor.attacks.attack import CustodianAttack, outcome
+from errorfloor.attacks.attack import outcome
 from errorfloor.attacks.audit import attacks, estimators, owner_attacks
 from errorfloor.attacks.judgement import FALSE_ALARM
 from errorfloor.attacks.smoothing import Smoothing
@@ -18,7 +18,6 @@ SHARE = 0.0008  # of a column's allowance, for the steepest of the questions tha
 TRIPLES = 6  # of questions that could share noise
 MOST_SPENT = 0.01  # of a column's allowance: SHARE for each of three questions, (1 + 4/9 + 1/9)·SHARE for a triple
 Column = tuple[str, str]
-CUSTODIANS_FILES = "needs the custodian's files: audit the catalogue instead"
 KNOWN_ROWS = "needs to know every other row, and spends the whole allowance: audit the catalogue instead"
 
 
@@ -211,7 +210,7 @@ def _not_here() -> Iterator[tuple[str, str]]:
     done = {name for name, _ in (*FREE, *SPENDING)}
     for one in (*attacks(), *owner_attacks()):
         if one.name not in done and one.name != "prices and refusals":
-            yield one.name, CUSTODIANS_FILES if isinstance(one, CustodianAttack) else KNOWN_ROWS
+            yield one.name, KNOWN_ROWS
     for estimator in estimators():
         yield estimator.name, "needs the true numbers to compare with: audit the catalogue instead"
     yield Smoothing.name, "needs trips whose start is known: audit the catalogue instead"

@@ -1,12 +1,8 @@
-"""Everything a server says except its noisy numbers: prices, refusals, errors, shapes, and how long it takes."""
+"""Everything a server says except its noisy numbers: prices, refusals, errors and shapes."""
 
 import json
-import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, final
-
-import numpy as np
 
 from errorfloor.attacks.attack import Attack, Door, Shadows, outcome
 from errorfloor.attacks.evaluation import tricks
@@ -85,27 +81,3 @@ def _shape(answer: Any) -> str:
 
 def _text(said: Any) -> str:
     return said if isinstance(said, str) else json.dumps(said, sort_keys=True, default=str)
-
-
-@final
-class Timing(Attack):
-    """Times questions here and on two servers at home."""
-
-    name = "timing"
-    tries: ClassVar[str] = "compares how long answers take with servers at home that hold either value"
-    times: ClassVar[int] = 3
-
-    def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
-        """Say which server at home took more nearly as long; the least of several times is least disturbed."""
-        here, first, second = (self._least(*one) for one in ((door, secret), shadows[0](), shadows[1]()))
-        return float(abs(np.log(here / first)) - abs(np.log(here / second)))
-
-    def _least(self, door: Door, secret: Secret) -> float:
-        sql = secret.question()
-        return min(_seconds(partial(door.ask, sql, spend=0.01 + 0.001 * k)) for k in range(self.times))
-
-
-def _seconds(act: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    outcome(act)
-    return time.perf_counter() - start

@@ -1,7 +1,6 @@
 """Following released trips: a Kalman filter forwards and Rauch, Tung and Striebel's pass back, trip after trip."""
 
-from collections.abc import Callable
-from typing import Any, Protocol, final
+from typing import final
 
 import numpy as np
 
@@ -17,14 +16,6 @@ from errorfloor.streams import Streams
 
 MOST_STEPS = 1200  # answers that are asked for in one run
 NEARLY_KNOWN = 1e-3  # deviation of what is known, as a part of that of what is guessed: filters want a positive one
-
-
-class Pushing(Protocol):
-    """The custodian's side of a stream, here or over HTTP: each step of a trip is pushed, and its answer given."""
-
-    @property
-    def answer(self) -> Callable[..., Any]:
-        """Release the measurement of one step of a trip."""
 
 
 def declared_streams(catalogue: Catalogue, seed: int | None = None) -> Streams:
@@ -47,8 +38,7 @@ def too_long(catalogue: Catalogue) -> list[str]:
 class Trips:
     """A declared stream whose entities start at states that were drawn from a belief, one entity a turn.
 
-    Every entity makes the same trip until its allowance is spent. ``door`` is where measurements are pushed; the
-    streams of the catalogue on a ledger of their own if none is given.
+    Every entity makes the same trip until its allowance is spent.
 
     >>> position = {"range": [-500, 500], "resolution": 0.1, "floor": 20, "unit": "m"}
     >>> cars = {"A": [[1]], "C": [[1]], "horizon": 2, "states": ["at"], "private": {"at": position}, "max_loss": 9000}
@@ -57,15 +47,13 @@ class Trips:
     (3, 3, 1)
     """
 
-    def __init__(
-        self, catalogue: Catalogue, stream: str, state: str, *, seed: int, door: Pushing | None = None
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, stream: str, state: str, *, seed: int) -> None:
         streams = declared_streams(catalogue, seed)
         self.name, self.declared = stream, catalogue.streams[stream]
         self.plan = streams.journal(stream).stream.plan
         self.private = self.declared.private[state]
         self.belief = Belief.of(self.private)
-        self._door: Pushing = streams if door is None else door
+        self.streams = streams  # where measurements are pushed
         self._place = self.plan.system.states.index(state)
         self._generator = np.random.default_rng(seed)
 
@@ -85,7 +73,7 @@ class Trips:
         for number in range(max(1, MOST_STEPS // len(measured))):
             push = {"stream": self.name, "entity": entity, "trip": f"trip {number}"}
             try:
-                answers = [self._door.answer(**push, step=k, measurement=one) for k, one in enumerate(measured)]
+                answers = [self.streams.answer(**push, step=k, measurement=one) for k, one in enumerate(measured)]
             except AllowanceError:
                 break
             found.append([one.answer for one in answers])

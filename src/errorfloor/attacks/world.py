@@ -1,9 +1,8 @@
 """Where attacks are tried: servers that hold a generated table, in which one entry has one of two values."""
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -11,21 +10,17 @@ from typing import Self
 import pyarrow as pa
 
 from errorfloor.attacks.attack import Attack, Door, Shadows, Stage
-from errorfloor.attacks.generated import redeclared, registered, version
+from errorfloor.attacks.generated import registered
 from errorfloor.attacks.keys import SeededKeys
 from errorfloor.attacks.owner_secret import owner_at_stake
 from errorfloor.attacks.secret import Secret, entry_at_stake
 from errorfloor.catalogue import Catalogue
 from errorfloor.engines import Engine, open_engine
-from errorfloor.errors import CatalogueError, ErrorFloorError, InputError
+from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.identity import Key
-from errorfloor.ledger import Ledger, MemoryLedger
+from errorfloor.ledger import MemoryLedger
 from errorfloor.service import Database
 from errorfloor.service.dummy import dummy_rows
-from errorfloor.service.registering import enter_all
-from errorfloor.vault import register
-
-VERSIONS = 3
 
 
 class World:
@@ -70,8 +65,6 @@ class World:
         self._stack = ExitStack()
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
 
-    versions = VERSIONS
-
     def begin(self, attack: str) -> None:
         """Start the row of keys anew for an attack: what it finds does not depend on others that were played before."""
         self._keys = SeededKeys(self._seed, f"{self.secret.table} {self.secret.column} {attack}")
@@ -91,18 +84,10 @@ class World:
             yield door, self.secret
 
     @contextmanager
-    def server(
-        self, coin: int, *, ledger: Ledger | None = None, key: Key | None = None, version_number: int = 0
-    ) -> Iterator[Door]:
-        """Open a server on the copy that a coin chose; a fresh one unless a ledger and a key are given."""
-        table, (declared, engine) = self.secret.table, self._copies[coin]
-        named = declared.tables[table].model_copy(update={"version": version(declared.tables[table], version_number)})
-        catalogue = declared.model_copy(update={"tables": declared.tables | {table: named}})
-        yield Database(catalogue, engine=engine, ledger=ledger or MemoryLedger(), keys=key or self.fresh_key())
-
-    def enter(self, coin: int, ledger: Ledger) -> None:
-        """Enter a copy in a ledger, as registering it there does."""
-        enter_all(ledger, self._copies[coin][1])
+    def server(self, coin: int, *, key: Key | None = None) -> Iterator[Door]:
+        """Open a fresh server on the copy that a coin chose."""
+        catalogue, engine = self._copies[coin]
+        yield Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=key or self.fresh_key())
 
     def fresh_key(self) -> Key:
         """Give a key that no other server has."""
@@ -123,60 +108,12 @@ class World:
     @cached_property
     def _copies(self) -> list[tuple[Catalogue, Engine]]:
         """The two copies, registered when they are first needed."""
-        return [self._registered(coin, f"{coin}", versions=VERSIONS) for coin in range(2)]
+        return [self._registered(coin, f"{coin}") for coin in range(2)]
 
-    def _registered(self, coin: int, name: str, *, versions: int = 1) -> tuple[Catalogue, Engine]:
+    def _registered(self, coin: int, name: str) -> tuple[Catalogue, Engine]:
         rows = self._rows | {self.secret.table: self.secret.rows_with(coin)}
-        made = registered(self._catalogue, self._folder / name, rows, versions=versions)
+        made = registered(self._catalogue, self._folder / name, rows)
         return made, self._stack.enter_context(open_engine(made.place, made.folder))
-
-    @contextmanager
-    def elsewhere(self, *, key: Key) -> Iterator[Door]:
-        """Open a server on another catalogue with the same names and the first value, registered by itself."""
-        catalogue, engine = self._other
-        yield Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=key)
-
-    @cached_property
-    def _other(self) -> tuple[Catalogue, Engine]:
-        return self._registered(0, "elsewhere")
-
-    @contextmanager
-    def redeclared(self, coin: int, *, ledger: Ledger, key: Key) -> Iterator[Door]:
-        """Open a server on a further version of a copy, of the same rows, that gives the floor another meaning.
-
-        Where registering is refused, what was registered before is served.
-        """
-        catalogue, engine = self._redeclared[coin]
-        yield Database(catalogue, engine=engine, ledger=ledger, keys=key)
-
-    @cached_property
-    def _redeclared(self) -> list[tuple[Catalogue, Engine]]:
-        found = []
-        for coin, (declared, _) in enumerate(self._copies):
-            folder = self._folder / f"redeclared {coin}"
-            shutil.copytree(declared.folder, folder)
-            made = redeclared(declared.model_copy(update={"folder": folder}), [self.secret.table])
-            found.append((made, self._stack.enter_context(open_engine(made.place, folder))))
-        return found
-
-    @contextmanager
-    def updated(self, coin: int, folder: Path, *, ledger: Ledger, key: Key) -> Iterator[Door]:
-        """Put the rows of a copy in the place of those in a folder, register them under the same version, and serve.
-
-        Where registering is refused, what was registered before is served.
-        """
-        declared = self._copies[coin][0]
-        for source in declared.folder.glob("*.parquet"):
-            shutil.copy(source, folder)
-        if not (folder / declared.place.snapshots).exists():
-            kept = declared.folder / declared.place.snapshots
-            shutil.copytree(kept, folder / kept.name)  # as it was registered before
-        catalogue = declared.model_copy(update={"folder": folder})
-        with suppress(CatalogueError), open_engine(catalogue.place, folder, read_only=False) as engine:
-            for name in catalogue.tables:
-                register(catalogue, name, engine=engine)
-        with open_engine(catalogue.place, folder) as engine:
-            yield Database(catalogue, engine=engine, ledger=ledger, keys=key)
 
     def __enter__(self) -> Self:
         return self

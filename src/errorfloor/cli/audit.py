@@ -33,14 +33,11 @@ def audit(
     seed: Annotated[
         int | None,
         typer.Option(
-            help="Seed of coins, drawn numbers and the noise on generated rows: it repeats an audit, except for "
-            "timing and --serve. Drawn at random if not given.",
+            help="Seed of coins, drawn numbers and the noise on generated rows: it repeats an audit. Drawn at random "
+            "if not given.",
             show_default=False,
         ),
     ] = None,
-    serve: Annotated[
-        bool, typer.Option("--serve", help="Start errorfloor serve on the generated rows and play over HTTP.")
-    ] = False,
     url: Annotated[
         str | None,
         typer.Option(help="Instead of a catalogue, a running server: test what needs no knowledge of its rows."),
@@ -60,16 +57,14 @@ def audit(
     prices and refusals depend on public facts alone. This spends at most 1 % of any column's allowance.
     """
     if url is not None:
-        if catalogue is not None or serve or attack or plot is not None:
-            raise InputError(
-                "--url takes only --token and --json: leave out the catalogue, --serve, --attack and --plot"
-            )
+        if catalogue is not None or attack or plot is not None:
+            raise InputError("--url takes only --token and --json: leave out the catalogue, --attack and --plot")
         _running(url, token, as_json)
         return
 
     declared = load(catalogue or Path("errorfloor.toml"))
     with _progress() as progress:
-        found = run_audit(declared, runs=runs, seed=seed, only=attack or (), served=serve, progress=progress)
+        found = run_audit(declared, runs=runs, seed=seed, only=attack or (), progress=progress)
     if plot is not None:
         many = len(found.findings) > 1
         rows = [

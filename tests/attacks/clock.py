@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, final
 
+import numpy as np
+
 from errorfloor.attacks.attack import Attack, Door, Shadows, outcome
 from errorfloor.attacks.secret import Secret
 
@@ -72,3 +74,27 @@ class Clock(Attack):
 
     def _took(self, door: Door, secret: Secret, place: float) -> float:
         return self._meter(partial(outcome, partial(door.ask, slow_above(secret, place), max_error=1.0)))
+
+
+@final
+class Timing(Attack):
+    """Times questions here and on two servers at home."""
+
+    name = "timing"
+    tries: ClassVar[str] = "compares how long answers take with servers at home that hold either value"
+    times: ClassVar[int] = 3
+
+    def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
+        """Say which server at home took more nearly as long; the least of several times is least disturbed."""
+        here, first, second = (self._least(*one) for one in ((door, secret), shadows[0](), shadows[1]()))
+        return float(abs(np.log(here / first)) - abs(np.log(here / second)))
+
+    def _least(self, door: Door, secret: Secret) -> float:
+        sql = secret.question()
+        return min(_seconds(partial(door.ask, sql, spend=0.01 + 0.001 * k)) for k in range(self.times))
+
+
+def _seconds(act: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    outcome(act)
+    return time.perf_counter() - start

@@ -5,14 +5,14 @@ from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
+from clock import seconds
+from formulas import random_formula
 
 from errorfloor.attacks.attack import Attack, Door, Shadows, Stage, outcome
-from errorfloor.attacks.clock import seconds
-from errorfloor.attacks.formulas import random_formula
 from errorfloor.attacks.learned_rule import LearnedRule
-from errorfloor.attacks.operations import Operations
 from errorfloor.attacks.secret import Secret
 from errorfloor.checks import Array
+from operations import Operations
 
 SHARE = 0.001  # of the allowance, for one formula
 KEPT = 3  # formulas that differ most

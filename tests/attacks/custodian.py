@@ -6,18 +6,26 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, final
 
-from errorfloor.attacks.attack import CustodianAttack, Door
+from errorfloor.attacks.attack import Attack, Door, Shadows
 from errorfloor.attacks.likelihood import evidence
 from errorfloor.attacks.secret import Secret
 from errorfloor.errors import ErrorFloorError
 from errorfloor.ledger import FileAnchor, MemoryLedger, SqlLedger
 
 if TYPE_CHECKING:
-    from errorfloor.attacks.world import World
+    from custodians_world import CustodiansWorld as World
 
 ROUNDS = 30
 REFUSED = 3  # in a row, and no more will come
 QUESTIONS = 4  # of each meaning of a version; every one spends as much as is left to it
+
+
+class CustodianAttack(Attack):
+    """An attack that has the custodian's files restored or replaced, so that one server shows nothing of it."""
+
+    def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
+        """Say nothing."""
+        return 0.0
 
 
 @final
