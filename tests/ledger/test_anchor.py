@@ -124,8 +124,7 @@ def test_a_missing_anchor_of_an_empty_ledger_is_made(ledger_place):
 def test_what_is_accepted_is_audited_first(sqlite_place):
     with sqlite_place.open() as ledger:
         charge(ledger, 1)
-        with ledger._database.engine.connect() as connection, connection.execution_options(mode="write").begin():
-            connection.exec_driver_sql("UPDATE ledger_accounts SET amount = '1/7'")
+        ledger._database.run(lambda connection: connection.run("UPDATE @accounts SET amount = '1/7'"), "write")
     sqlite_place.anchor.unlink()
     with pytest.raises(LedgerError, match=r"what is kept as spent of meters\.kwh is not the sum"):
         sqlite_place.open(accept=True)
@@ -142,10 +141,9 @@ def test_a_ledger_ahead_of_its_anchor_is_taken_up_if_it_follows(ledger_place):
     with ledger_place.open() as ledger:
         assert FileAnchor(ledger_place.anchor).read() == ledger.head() == ledger.verify().head
     ledger_place.anchor.write_text(kept)
-    with ledger_place.open() as ledger, ledger._database.engine.connect() as connection:
-        table = "ledger_entries" if ledger._database.path else "errorfloor.ledger_entries"
-        with connection.execution_options(mode="write").begin():
-            connection.exec_driver_sql(f"UPDATE {table} SET note = '{{\"a\":1}}' WHERE sequence = 2")
+    with ledger_place.open() as ledger:
+        change = "UPDATE @entries SET note = '{\"a\":1}' WHERE sequence = 2"
+        ledger._database.run(lambda connection: connection.run(change), "write")
     ledger_place.anchor.write_text(kept)
     with pytest.raises(LedgerError, match="record 2 is not what was written"):
         ledger_place.open()

@@ -1,7 +1,6 @@
 """Nothing that is written down can be changed, dropped, moved or added without verify noticing."""
 
 import pytest
-from sqlalchemy import text
 
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import Account, Charge, Entry, Record
@@ -23,13 +22,10 @@ def written(ledger_place):
     with ledger_place.open() as ledger:
         for number in range(5):
             ledger.charge([entry(number)], ROOM, TERMS)
-        schema = "errorfloor." if ledger._database.path is None else ""
 
         def change(statement):
-            with ledger._database.engine.connect() as connection:
-                connection.execution_options(mode="write")
-                with connection.begin():
-                    return connection.execute(text(statement.replace("ledger_", f"{schema}ledger_"))).rowcount
+            changed = f"{statement.replace('ledger_', '@')} RETURNING 1"
+            return len(ledger._database.run(lambda connection: connection.run(changed), "write"))
 
         yield ledger, change
 

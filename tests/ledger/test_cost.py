@@ -2,9 +2,8 @@
 
 import json
 
-from sqlalchemy import event, text
-
 from errorfloor.ledger import Account, Charge, Entry
+from statements import watch, when_lent
 
 KWH = Account("meters", "kwh", "")
 TERMS = {"meters": {"account_by": []}}
@@ -25,14 +24,13 @@ def charge_and_ask(ledger, number):
 
 def lengthen(ledger, size):
     """Write records straight into the table, up to a number: what they say does not matter here."""
-    numbers = "WITH RECURSIVE n(i) AS (SELECT :start UNION ALL SELECT i + 1 FROM n WHERE i < :size) "
+    numbers = "WITH RECURSIVE n(i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i < ?) "
     start = ledger.head().sequence + 1
     for rows in (
         "INSERT INTO ledger_entries SELECT i, '', '[]', '[]', '{}', '{}', '', printf('%064d', i) FROM n",
         "INSERT INTO ledger_labels SELECT printf('%064d', i), i FROM n",
     ):
-        statement = text(numbers + rows).bindparams(start=start, size=size)
-        ledger._database.run(lambda connection, statement=statement: connection.execute(statement), "write")
+        ledger._database.run(lambda connection, rows=rows: connection.run(numbers + rows, start, size), "write")
     assert ledger.head().sequence == size
 
 
@@ -45,7 +43,7 @@ def test_a_charge_takes_as_many_steps_after_a_hundred_thousand_entries_as_after_
 
     measured = []
     with sqlite_place.open() as ledger:
-        event.listen(ledger._database.engine, "checkout", lambda raw, *_: raw.set_progress_handler(counting, 1))
+        when_lent(ledger, lambda connection: connection._driver.set_progress_handler(counting, 1))
         ledger.charge(entries(1_000_000, 1_000_001), ROOM, TERMS)
         for size in (10, 100_000):
             lengthen(ledger, size)
@@ -55,8 +53,7 @@ def test_a_charge_takes_as_many_steps_after_a_hundred_thousand_entries_as_after_
             counting = None
         assert ledger.head().sequence == 100_001
         steps, counting = 0, count
-        with ledger._database.engine.connect() as connection, connection.execution_options(mode="read").begin():
-            connection.execute(text("SELECT count(*) FROM ledger_entries WHERE note = ''"))
+        ledger._database.run(lambda c: c.run("SELECT count(*) FROM @entries WHERE note = ''"), "read")
         assert steps > 100_000  # so a look at every row would have shown
     assert measured[0] > 100
     assert measured[0] == measured[1]
@@ -66,22 +63,17 @@ def test_a_charge_on_postgresql_finds_everything_by_an_index(postgresql_ledger_p
     statements = []
     with postgresql_ledger_place.open() as ledger:
         ledger.charge(entries(0, 2000), ROOM, TERMS)
-        engine = ledger._database.engine
-        for table in ("ledger_entries", "ledger_labels"):
-            ledger._database.run(lambda c, name=table: c.execute(text(f"ANALYZE errorfloor.{name}")), "write")
+        for table in ("@entries", "@labels"):
+            ledger._database.run(lambda connection, name=table: connection.run(f"ANALYZE {name}"), "write")
 
-        def note(_connection, _cursor, statement, parameters, *_):
-            if statement.startswith("SELECT") and ("ledger_entries" in statement or "ledger_labels" in statement):
-                statements.append((statement, parameters))
+        def note(statement, *values):
+            if statement.startswith("SELECT") and ("@entries" in statement or "@labels" in statement):
+                statements.append((f"EXPLAIN (FORMAT JSON) {statement}", *values))
 
-        event.listen(engine, "before_cursor_execute", note)
+        watch(ledger, note)
         charge_and_ask(ledger, 5000)
-        event.remove(engine, "before_cursor_execute", note)
         assert len(statements) >= 5
-        for statement, parameters in statements:
-            explained = f"EXPLAIN (FORMAT JSON) {statement}"
-            plan = json.dumps(
-                ledger._database.run(lambda c, e=explained, p=parameters: c.exec_driver_sql(e, p).scalar(), "read")
-            )
+        for statement, *values in statements:
+            plan = json.dumps(ledger._database.run(lambda c, s=statement, v=values: c.run(s, *v), "read"))
             assert "Seq Scan" not in plan, statement
             assert "Index" in plan, statement

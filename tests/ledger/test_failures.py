@@ -12,11 +12,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event, text
 
 from errorfloor.catalogue.model import Place
 from errorfloor.errors import CatalogueError, LedgerError, MissingExtraError
-from errorfloor.ledger import Account, Charge, Entry, FileAnchor, SqlLedger, open_ledger, tables
+from errorfloor.ledger import Account, Charge, Entry, FileAnchor, SqlLedger, open_ledger
+from errorfloor.ledger.connections import MOST
+from statements import watch, when_lent
 
 KWH = Account("meters", "kwh", "")
 TERMS = {"meters": {"account_by": []}}
@@ -57,20 +58,16 @@ def test_a_ledger_belongs_to_its_owner_alone(sqlite_place):
 
 
 def test_every_commit_is_on_disk_before_it_returns(ledger_place):
-    with ledger_place.open() as ledger, ledger._database.engine.connect() as connection:
+    with ledger_place.open() as ledger:
         if ledger._database.path is not None:
-            with connection.execution_options(mode="read").begin():
-                modes = [
-                    connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")
-                ]
-            assert modes == ["wal", 2]
+            assert shown(ledger, "PRAGMA", "journal_mode", "synchronous") == ["wal", 2]
         else:
-            with connection.execution_options(mode="read").begin():
-                shown = [
-                    connection.exec_driver_sql(f"SHOW {n}").scalar()
-                    for n in ("synchronous_commit", "transaction_isolation")
-                ]
-            assert shown == ["on", "serializable"]
+            assert shown(ledger, "SHOW", "synchronous_commit", "transaction_isolation") == ["on", "serializable"]
+
+
+def shown(ledger, word, *names):
+    """Settings of the database, as a writer finds them."""
+    return [ledger._database.run(lambda c, n=name: c.run(f"{word} {n}")[0][n], "write") for name in names]
 
 
 def test_a_server_that_answers_before_it_has_written_is_told_not_to(postgresql_ledger_place):
@@ -78,10 +75,8 @@ def test_a_server_that_answers_before_it_has_written_is_told_not_to(postgresql_l
     for setting, wanted in (("off", "on"), ("local", "local")):
         asked = f"{place.place}&options=-c%20synchronous_commit%3D{setting}"
         ledger = SqlLedger(asked, FileAnchor(place.anchor), create=True)
-        with ledger, ledger._database.engine.connect() as connection:
-            assert (
-                connection.execution_options(mode="read").exec_driver_sql("SHOW synchronous_commit").scalar() == wanted
-            )
+        with ledger:
+            assert shown(ledger, "SHOW", "synchronous_commit") == [wanted]
 
 
 def test_what_is_not_a_ledger_is_refused_and_left_alone(tmp_path):
@@ -139,7 +134,7 @@ def test_a_ledger_that_cannot_be_read_or_written_says_so():
 
 def test_a_ledger_that_others_hold_is_waited_for_and_then_named(ledger_place):
     with ledger_place.open() as holder, ledger_place.open(patience=0.2) as ledger:
-        with holder._database.engine.connect() as held, held.execution_options(mode="write").begin():
+        with holder._database.connections.lend() as held, held.transaction("write"):
             with pytest.raises(LedgerError, match=r"for more than 0\.2 s; nothing was charged: try again"):
                 charge(ledger, 1)
             assert ledger.known([f"{1:064x}"]) == set()  # reading need not wait
@@ -148,9 +143,8 @@ def test_a_ledger_that_others_hold_is_waited_for_and_then_named(ledger_place):
 
 def test_threads_that_use_up_the_connections_are_waited_for_and_then_named(sqlite_place):
     with sqlite_place.open(patience=0.2) as ledger, ExitStack() as held:
-        engine = ledger._database.engine
-        for _ in range(engine.pool.size() + engine.pool._max_overflow):
-            held.enter_context(engine.connect())
+        for _ in range(MOST):
+            held.enter_context(ledger._database.connections.lend())
         with pytest.raises(LedgerError, match=r"other processes have held the ledger .* for more than 0\.2 s"):
             charge(ledger, 1)
         held.close()
@@ -159,7 +153,7 @@ def test_threads_that_use_up_the_connections_are_waited_for_and_then_named(sqlit
 
 def test_a_ledger_whose_version_is_lost_is_refused(ledger_place):
     with ledger_place.open() as ledger:
-        ledger._database.run(lambda connection: connection.execute(tables.schema_version.delete()), "write")
+        ledger._database.run(lambda connection: connection.run("DELETE FROM @schema"), "write")
     with pytest.raises(LedgerError, match="its version is missing"):
         ledger_place.open()
 
@@ -168,7 +162,7 @@ def test_a_full_disk_charges_nothing_and_says_so(sqlite_place):
     with sqlite_place.open() as ledger:
         charge(ledger, 1)
     with sqlite_place.open() as ledger:
-        event.listen(ledger._database.engine, "checkout", lambda raw, *_: raw.execute("PRAGMA max_page_count = 14"))
+        when_lent(ledger, lambda connection: connection.run("PRAGMA max_page_count = 14"))
         with pytest.raises(LedgerError, match=r"the disk of the ledger .* is full; nothing was charged: make room"):
             charge(ledger, *range(2, 500), note={"output": "x" * 1000})
         assert ledger.head().sequence == 1
@@ -179,8 +173,7 @@ def test_a_full_disk_charges_nothing_and_says_so(sqlite_place):
 
 def test_a_ledger_of_a_newer_version_is_refused(ledger_place):
     with ledger_place.open() as ledger:
-        newer = tables.schema_version.update().values(version=tables.VERSION + 1)
-        ledger._database.run(lambda connection: connection.execute(newer), "write")
+        ledger._database.run(lambda connection: connection.run("UPDATE @schema SET version = version + 1"), "write")
     with pytest.raises(LedgerError, match=r"has version 5 and this program knows 4: install a newer errorfloor"):
         ledger_place.open()
 
@@ -190,16 +183,14 @@ def test_a_transaction_that_another_came_between_is_done_again(postgresql_ledger
     with postgresql_ledger_place.open() as ledger, postgresql_ledger_place.open() as other:
         charge(ledger, 1)
 
-        def between(_connection, _cursor, statement, *_):
-            if statement.startswith("SELECT") and "ledger_accounts" in statement:
+        def between(statement, *_):
+            if statement.startswith("SELECT") and "@accounts" in statement:
                 attempts.append(statement)
                 if len(attempts) == 1:  # once the view is fixed, the same row changes, outside the queue
-                    with other._database.engine.connect() as intruder, intruder.execution_options(mode="read").begin():
-                        intruder.execute(
-                            text("UPDATE errorfloor.ledger_accounts SET amount = '2' WHERE coordinate = 'A2'")
-                        )
+                    change = "UPDATE @accounts SET amount = '2' WHERE coordinate = 'A2'"
+                    other._database.run(lambda intruder: intruder.run(change), "prepare")
 
-        event.listen(ledger._database.engine, "after_cursor_execute", between)
+        watch(ledger, after=between)
         assert charge(ledger, 2) == [True]
         assert ledger.spent([KWH])[KWH].information == 3.0  # 2 + 1: the intruder's change was seen
     assert len(attempts) > 2
@@ -213,7 +204,7 @@ def test_a_transaction_that_never_gets_through_is_given_up(postgresql_ledger_pla
 
         def always(connection):
             attempts.append(1)
-            connection.execute(text("DO $$ BEGIN RAISE EXCEPTION SQLSTATE '40001'; END $$"))
+            connection.run("DO $$ BEGIN RAISE EXCEPTION SQLSTATE '40001'; END $$")
 
         attempts = []
         with pytest.raises(LedgerError, match="other transactions keep interfering"):
@@ -247,9 +238,9 @@ def test_without_its_driver_postgresql_says_what_to_install(tmp_path, monkeypatc
         SqlLedger("postgresql://host/db", FileAnchor(tmp_path / "anchor"))
 
 
-def test_without_sqlalchemy_the_room_says_what_to_install():
+def test_without_its_libraries_the_room_says_what_to_install():
     code = (
-        "import sys; sys.modules['sqlalchemy'] = None\n"
+        "import sys; sys.modules['pydantic'] = None\n"
         "try:\n    import errorfloor.ledger\nexcept ImportError as problem:\n    print(type(problem).__name__, problem)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -5,10 +5,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import event
 
 from errorfloor.errors import AllowanceError, LedgerError
 from errorfloor.ledger import Account, Charge, Entry, FileAnchor, SqlLedger
+from statements import watch
 
 KWH = Account("meters", "kwh", "")
 TERMS = {"meters": {"account_by": []}}
@@ -21,21 +21,14 @@ class Watched:
     def __init__(self, place):
         self.ledger = place.open()
         self.commits, self.fails = 0, False
-        self._first = True
-        engine = self.ledger._database.engine
-        event.listen(engine, "commit", self._commit)
-        event.listen(engine, "begin", self._begin)
+        watch(self.ledger, self._before)
 
-    def _begin(self, connection):
-        together = self.ledger._together
-        if self._first and connection.get_execution_options()["mode"] == "write":
-            self._first = False
+    def _before(self, statement, *_):
+        if statement.startswith("INSERT INTO @entries") and not self.commits:
             until = time.monotonic() + 60
-            while len(together._waiting) < CLIENTS - 1 and time.monotonic() < until:
+            while len(self.ledger._together._waiting) < CLIENTS - 1 and time.monotonic() < until:
                 time.sleep(0.001)
-
-    def _commit(self, connection):
-        if connection.get_execution_options()["mode"] == "write":
+        if statement == "COMMIT":
             self.commits += 1
             if self.fails and self.commits > 1:
                 raise LedgerError("the disk of the ledger is full; nothing was charged")
@@ -81,6 +74,7 @@ def test_nobody_is_told_of_a_charge_that_was_not_committed(watched):
     told = watched.charge_at_once(CLIENTS)
     assert told.count(True) == 1
     assert told.count(LedgerError) == CLIENTS - 1
+    watched.fails = False
     assert watched.ledger.verify().head.sequence == 1
 
 
@@ -88,7 +82,7 @@ def test_no_thread_works_for_the_others_for_ever(tmp_path):
     """Whoever has done a batch goes; the next who waits leads on."""
     leaders = set()
     with SqlLedger(tmp_path / "ledger.sqlite", FileAnchor(tmp_path / "ledger.anchor"), create=True) as ledger:
-        event.listen(ledger._database.engine, "begin", lambda _: leaders.add(threading.get_ident()))
+        watch(ledger, lambda statement, *_: statement == "COMMIT" and leaders.add(threading.get_ident()))
         with ThreadPoolExecutor(8) as pool:
             charges = [Entry(f"{number + 1:064x}", {KWH: Charge(1.0, 0.0)}, {}) for number in range(200)]
             allowed = {KWH: Charge(200.0, 0.0)}

@@ -1,10 +1,10 @@
 """A ledger of an older version is never opened as it is; an upgrade keeps its balances, all of it or nothing."""
 
 import json
+import re
 from fractions import Fraction
 
 import pytest
-from sqlalchemy import text
 
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import Account, Charge, Entry, FileAnchor, tables
@@ -50,27 +50,22 @@ ACCOUNTS = [
 def write_first(place):
     """Make a ledger of version 1, as that version did."""
     database = LedgerStore(place.place, patience=5)
-    postgresql = database.path is None
+
+    def work(connection):
+        for statement in (*connection.kind.room, *FIRST):
+            connection.run(re.sub(r"(TABLE|INTO|ON) ledger_", r"\1 @", statement))
+        texts = ("charges", "note", "terms")
+        connection.insert("entries", [one | {name: json.dumps(one[name]) for name in texts} for one in records])
+        connection.run_all("INSERT INTO @accounts VALUES (?, ?, ?, ?, ?, ?)", ACCOUNTS)
+        terms = json.dumps(TERMS["meters"], separators=(",", ":"))
+        connection.run("INSERT INTO @terms VALUES ('meters', ?)", terms)
+
+    records = [json.loads(record) for record in RECORDS]
     try:
-        with database.engine.connect() as connection, connection.execution_options(mode="read").begin():
-            if postgresql:
-                connection.execute(text(f"CREATE SCHEMA {tables.SCHEMA}"))
-                connection.execute(text(f"SET LOCAL search_path TO {tables.SCHEMA}"))
-            for statement in FIRST:
-                connection.execute(text(statement))
-            for record in map(json.loads, RECORDS):
-                row = record | {name: json.dumps(record[name]) for name in ("charges", "note", "terms")}
-                names = ", ".join(row)
-                values = ", ".join(f":{name}" for name in row)
-                connection.execute(text(f"INSERT INTO ledger_entries ({names}) VALUES ({values})"), row)
-            for account in ACCOUNTS:
-                row = dict(zip("abcdef", account, strict=True))
-                connection.execute(text("INSERT INTO ledger_accounts VALUES (:a, :b, :c, :d, :e, :f)"), row)
-            one = {"terms": json.dumps(TERMS["meters"], separators=(",", ":"))}
-            connection.execute(text("INSERT INTO ledger_terms VALUES ('meters', :terms)"), one)
+        database.run(work, "prepare")
     finally:
         database.close()
-    last = json.loads(RECORDS[-1])
+    last = records[-1]
     place.anchor.write_text(Head(last["sequence"], last["hash"]).to_text())
 
 
@@ -165,8 +160,8 @@ def test_a_damaged_older_or_unanchored_ledger_is_not_upgraded(sqlite_place):
         upgraded(sqlite_place)
     sqlite_place.anchor.write_bytes(kept)
     database = LedgerStore(sqlite_place.place, patience=5)
-    with database.engine.connect() as connection, connection.execution_options(mode="write").begin():
-        connection.execute(text("UPDATE ledger_entries SET charges = replace(charges, '0.25', '0.125')"))
+    change = "UPDATE @entries SET charges = replace(charges, '0.25', '0.125')"
+    database.run(lambda connection: connection.run(change), "write")
     database.close()
     with pytest.raises(LedgerError, match="record 1 is missing or not what was written"):
         upgraded(sqlite_place)

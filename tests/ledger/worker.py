@@ -14,10 +14,9 @@ import signal
 import sys
 import time
 
-from sqlalchemy import event
-
 from errorfloor.errors import AllowanceError
 from errorfloor.ledger import Account, Charge, Entry, FileAnchor, SqlLedger
+from errorfloor.ledger.sql_book import SqlBook
 
 KWH = Account("meters", "kwh", "")
 TERMS = {"meters": {"account_by": []}}
@@ -105,13 +104,8 @@ def kill_at(point):
             os.kill(os.getpid(), signal.SIGKILL)
 
     if point == "before-commit":
-        made = SqlLedger.__init__
-
-        def watched(self, *given, **named):
-            made(self, *given, **named)
-            event.listen(self._database.engine, "commit", lambda _: second())
-
-        SqlLedger.__init__ = watched
+        append = SqlBook.append
+        SqlBook.append = lambda self, *given: (append(self, *given), second())[0]
     elif point == "after-commit":
         advance = FileAnchor._write
         FileAnchor._write = lambda self, head: (second() if head.sequence else None, advance(self, head))[1]

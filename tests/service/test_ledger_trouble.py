@@ -6,11 +6,11 @@ import re
 import shutil
 
 import pytest
-from sqlalchemy import event
 
 from errorfloor.catalogue import Place
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import FileAnchor, Record, SqlLedger, open_ledger
+from statements import when_lent
 from town import open_town, write_town
 
 AVERAGE = "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff"
@@ -65,21 +65,20 @@ def serve(tmp_path):
 def test_a_full_disk(serve):
     served = serve()
     served.ask(0)
-    engine = served.ledger._database.engine
+    room = 0
 
-    def fill(raw, *_):
-        (pages,) = raw.execute("PRAGMA page_count").fetchone()
-        raw.execute(f"PRAGMA max_page_count = {pages}")
+    def fill(connection):
+        (found,) = connection.run("PRAGMA page_count")
+        connection.run(f"PRAGMA max_page_count = {found['page_count'] + room}")
 
-    event.listen(engine, "checkout", fill)
+    when_lent(served.ledger, fill)
     with pytest.raises(LedgerError, match=r"the disk of the ledger .* is full; nothing was charged: make room"):
         for number in range(1, 100):  # what is left of the last page is used up first
             served.ask(number)
     charged, scans = served.charged(), served.scans
     assert scans == charged
     served.refused(100, "is full; nothing was charged")
-    event.remove(engine, "checkout", fill)
-    event.listen(engine, "checkout", lambda raw, *_: raw.execute("PRAGMA max_page_count = 1000000"))
+    room = 1000
     assert served.ask(100).fresh == (True,)
     assert served.charged() == charged + 1
 
@@ -87,9 +86,8 @@ def test_a_full_disk(serve):
 def test_a_ledger_that_cannot_be_written(serve):
     served = serve()
     served.ask(0)
-    engine = served.ledger._database.engine
     switch = ["ON"]
-    event.listen(engine, "checkout", lambda raw, *_: raw.execute(f"PRAGMA query_only = {switch[0]}"))
+    when_lent(served.ledger, lambda connection: connection.run(f"PRAGMA query_only = {switch[0]}"))
     served.refused(1, r"cannot be written; nothing was charged: let this user write")
     assert served.town.ask(AVERAGE, max_error=1, charge=False).fresh == (False,)  # what was released can be read
     switch[0] = "OFF"
@@ -101,7 +99,7 @@ def test_a_ledger_that_another_process_holds(serve):
     served = serve(patience=0.2)
     served.ask(0)
     other = SqlLedger(served.folder / "ledger.sqlite", FileAnchor(served.folder / "ledger.anchor"))
-    with other, other._database.engine.connect() as held, held.execution_options(mode="write").begin():
+    with other, other._database.connections.lend() as held, held.transaction("write"):
         served.refused(1, r"other processes have held the ledger .*; nothing was charged: try again")
     assert served.ask(1).fresh == (True,)
 

@@ -13,7 +13,7 @@ Each has the whole allowance to spend. If it is right significantly more often t
 
 from errorfloor.extras import require
 
-require("sql", "duckdb", "pyarrow", "pydantic", "sqlalchemy", "sqlglot")
+require("sql", "duckdb", "pyarrow", "pydantic", "sqlglot")
 
 from errorfloor.attacks.attack import Attack
 from errorfloor.attacks.audit import Audit, attacks, audit, estimators, owner_attacks

@@ -2,7 +2,7 @@
 
 from errorfloor.extras import require
 
-require("sql", "pydantic", "sqlalchemy")
+require("sql", "pydantic")
 
 from errorfloor.accounts import Account, Charge
 from errorfloor.ledger.anchor import Anchor, CommandAnchor, FileAnchor

@@ -2,8 +2,6 @@
 
 import sqlite3
 
-from sqlalchemy.exc import DBAPIError, TimeoutError
-
 from errorfloor.errors import LedgerError
 
 BUSY = "other processes have held the ledger {name} for more than {patience:g} s; nothing was charged: try again"
@@ -35,23 +33,29 @@ OTHER = "the ledger {name} fails ({code}); run errorfloor ledger verify, then as
 AGAIN = {"40001", "40P01", "23505"}  # another transaction came between; a duplicate key may be how that shows itself
 
 
-def may_try_again(problem: DBAPIError | TimeoutError) -> bool:
-    """Say whether the same transaction can succeed when it is done again."""
-    return isinstance(problem, DBAPIError) and getattr(problem.orig, "sqlstate", None) in AGAIN
+class DatabaseError(Exception):
+    """What a database's driver raised, as ``problem``; None if none of its connections became free in time."""
 
+    def __init__(self, problem: Exception | None) -> None:
+        super().__init__()
+        self.problem = problem
 
-def explain(problem: DBAPIError | TimeoutError, name: str, patience: float) -> LedgerError:
-    """Turn a failure of a database, or a wait for a free connection to it, into ours."""
-    if isinstance(problem, TimeoutError):
-        return LedgerError(BUSY.format(name=name, patience=patience))
-    if isinstance(problem.orig, sqlite3.Error):
-        return sqlite_failure(problem.orig, name, patience)
-    code = getattr(problem.orig, "sqlstate", None)
-    if code is None or code.startswith(("08", "57P")):  # connections, and a server that is shutting down
-        text = UNREACHABLE
-    else:
-        text = POSTGRESQL["40001"] if code in AGAIN else POSTGRESQL.get(code, OTHER)
-    return LedgerError(text.format(name=name, patience=patience, code=code), database_code=code)
+    def may_pass(self) -> bool:
+        """Say whether the same transaction can succeed when it is done again."""
+        return getattr(self.problem, "sqlstate", None) in AGAIN
+
+    def explained(self, name: str, patience: float) -> LedgerError:
+        """Give it as a failure of ours, of the ledger ``name``."""
+        if self.problem is None:
+            return LedgerError(BUSY.format(name=name, patience=patience))
+        if isinstance(self.problem, sqlite3.Error):
+            return sqlite_failure(self.problem, name, patience)
+        code = getattr(self.problem, "sqlstate", None)
+        if code is None or code.startswith(("08", "57P")):  # connections, and a server that is shutting down
+            text = UNREACHABLE
+        else:
+            text = POSTGRESQL["40001"] if code in AGAIN else POSTGRESQL.get(code, OTHER)
+        return LedgerError(text.format(name=name, patience=patience, code=code), database_code=code)
 
 
 def sqlite_failure(problem: sqlite3.Error, name: str, patience: float) -> LedgerError:

@@ -6,10 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar, final
-
-from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError, TimeoutError
+from typing import TypeVar, final
 
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import postgresql, sqlite, tables
@@ -17,16 +14,15 @@ from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, audit
 from errorfloor.ledger.base import Ledger
 from errorfloor.ledger.book import Book
+from errorfloor.ledger.connections import Connections, LedgerConnection, Mode
 from errorfloor.ledger.entry import EMPTY, Head, Record, follow
-from errorfloor.ledger.failures import explain, may_try_again
+from errorfloor.ledger.failures import DatabaseError
 from errorfloor.ledger.sql_book import SqlBook
 from errorfloor.ledger.together import Together
 
 Result = TypeVar("Result")
-Mode = Literal["read", "write", "prepare"]
 ATTEMPTS = 100
 PATIENCE = 30.0  # seconds to wait for another process's charge
-BEGIN = {"read": "BEGIN", "write": "BEGIN IMMEDIATE", "prepare": "BEGIN IMMEDIATE"}  # on SQLite
 BATCH = 1000  # records written at a time when a ledger is restored
 
 
@@ -105,7 +101,7 @@ class SqlLedger(Ledger):
             raise anchor.missing(records[-1].head if records else EMPTY, restoring=True)
         self._database.prepare(create=False)  # one of another version is not touched
 
-        def work(connection: Connection) -> Head:
+        def work(connection: LedgerConnection) -> Head:
             book = SqlBook(connection)
             _fill(book, records)
             return self._continued(book, kept)
@@ -158,13 +154,14 @@ class LedgerStore:
         self._file: tuple[int, int] | None = None  # which file it is, once that is known
         self.path = None if isinstance(place, str) and "://" in place else Path(place).absolute()
         if self.path is None:
-            self.engine, self.name = postgresql.make_engine(str(place), patience)
+            kind, self.name = postgresql.kind(str(place), patience)
         else:
             if read_only:
                 self.path = self._closing.enter_context(sqlite.readable(self.path, str(place)))
-            self.engine, self.name = _sqlite_engine(self.path, patience), str(place)
+            kind, self.name = sqlite.kind(self.path, patience), str(place)
+        self.connections = Connections(kind, patience)
 
-    def run(self, work: Callable[[Connection], Result], mode: Mode) -> Result:
+    def run(self, work: Callable[[LedgerConnection], Result], mode: Mode) -> Result:
         """Do work in one transaction, and do it again if another transaction came between.
 
         Raises LedgerError with what to do if the database fails.
@@ -172,8 +169,8 @@ class LedgerStore:
         for attempt in range(ATTEMPTS):
             try:
                 return self._attempt(work, mode)
-            except (DBAPIError, TimeoutError) as problem:
-                failure, again = explain(problem, self.name, self.patience), may_try_again(problem)
+            except DatabaseError as problem:
+                failure, again = problem.explained(self.name, self.patience), problem.may_pass()
             if not again:
                 raise failure
             time.sleep(random.uniform(0, 0.002 * min(attempt + 1, 50)))  # in another order than the others
@@ -204,13 +201,13 @@ class LedgerStore:
             self.make(lambda connection: None)
         return found > 0 or create
 
-    def make(self, work: Callable[[Connection], Result]) -> Result:
+    def make(self, work: Callable[[LedgerConnection], Result]) -> Result:
         """Make the tables if there are none and do work on them, in one transaction; if it fails nothing is left."""
         existed = self.path is None or self.path.exists()
         if self.path is not None:
             sqlite.prepare_file(self.path, self.name, self.patience)
 
-        def all_of_it(connection: Connection) -> Result:
+        def all_of_it(connection: LedgerConnection) -> Result:
             if tables.version(connection, self.name) == 0:  # another process may have come first
                 tables.create(connection)
             return work(connection)
@@ -225,26 +222,20 @@ class LedgerStore:
     def _remove(self, path: Path) -> None:
         """Take away a file that was made for nothing, unless another process made a ledger of it meanwhile."""
         if self.run(lambda connection: tables.version(connection, self.name), "read") == 0:
-            self.engine.dispose()
+            self.connections.close()
             for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
                 path.with_name(name).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close every connection."""
-        self.engine.dispose()
+        self.connections.close()
         self._closing.close()
 
-    def _attempt(self, work: Callable[[Connection], Result], mode: Mode) -> Result:
+    def _attempt(self, work: Callable[[LedgerConnection], Result], mode: Mode) -> Result:
         if self.path is not None and mode != "prepare":
             self._check_file(self.path)
-        with self._one_writer(mode), self.engine.connect() as connection:
-            connection.execution_options(mode=mode)
-            if self.path is None and mode == "read":
-                connection.execution_options(postgresql_readonly=True)
-            if self.path is None and mode == "prepare":  # the lock is waited for with a statement, which must not be
-                connection.execution_options(isolation_level="READ COMMITTED")  # all that the transaction ever sees
-            with connection.begin():
-                return work(connection)
+        with self._one_writer(mode), self.connections.lend() as connection, connection.transaction(mode):
+            return work(connection)
 
     def _check_file(self, path: Path) -> None:
         """Refuse to go on in a file that nobody finds any more, or that another has taken the place of."""
@@ -255,7 +246,7 @@ class LedgerStore:
             found = None
         known, self._file = self._file, found
         if found is None or known not in (None, found):
-            self.engine.dispose()  # what is at that place by the next time is opened anew, and compared with the anchor
+            self.connections.close()  # what is there the next time is opened anew, and compared with the anchor
             raise LedgerError(
                 f"the file of the ledger {self.name} was moved or replaced while it was in use; nothing was charged: "
                 f"put the newest one back, then ask again"
@@ -268,28 +259,8 @@ class LedgerStore:
             yield
             return
         if not self._turn.acquire(timeout=self.patience):
-            raise TimeoutError
+            raise DatabaseError(None)
         try:
             yield
         finally:
             self._turn.release()
-
-
-def _sqlite_engine(path: Path, patience: float) -> Engine:
-    """Give an engine whose transactions begin and end where ours do, and not where the driver guesses."""
-    url = URL.create("sqlite", database=str(path))
-    options = {"timeout": patience, "check_same_thread": False}
-    engine = create_engine(url, connect_args=options, pool_timeout=patience)
-    event.listen(engine, "connect", _connected)
-    event.listen(engine, "begin", _begun)
-    return engine
-
-
-def _connected(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # the driver begins nothing by itself
-    connection.execute("PRAGMA synchronous=FULL")  # a commit returns when the log is on disk
-    connection.execute("PRAGMA fullfsync=ON")  # which on macOS takes asking twice
-
-
-def _begun(connection: Connection) -> None:
-    connection.exec_driver_sql(BEGIN[connection.get_execution_options()["mode"]])

@@ -11,7 +11,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from errorfloor.errors import LedgerError
+from errorfloor.ledger.connections import DatabaseKind
 from errorfloor.ledger.failures import sqlite_failure
+
+WORDS = (("@", "ledger_"), ("WHOLE", "INTEGER"))
+
+
+def kind(path: Path, patience: float) -> DatabaseKind:
+    """Say how the file is spoken to: transactions begin and end where ours do, and not where the driver guesses."""
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(path, timeout=patience, check_same_thread=False, isolation_level=None)
+        connection.execute("PRAGMA synchronous=FULL")  # a commit returns when the log is on disk
+        connection.execute("PRAGMA fullfsync=ON")  # which on macOS takes asking twice
+        return connection
+
+    begin = {"read": ["BEGIN"], "write": ["BEGIN IMMEDIATE"], "prepare": ["BEGIN IMMEDIATE"]}
+    return DatabaseKind(connect, sqlite3.Error, begin, WORDS, "SELECT name FROM sqlite_master WHERE type = 'table'")
 
 
 def prepare_file(path: Path, name: str, patience: float) -> None:

@@ -4,13 +4,12 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, TimeoutError
-
 from errorfloor.errors import LedgerError
+from errorfloor.ledger.connections import LedgerConnection
+from errorfloor.ledger.failures import DatabaseError
 
 Result = TypeVar("Result")
-Work = Callable[[Connection], Result]
+Work = Callable[[LedgerConnection], Result]
 MOST = 64  # works of one transaction; the others wait for the next
 
 
@@ -24,22 +23,21 @@ class Turn(Generic[Result]):
         self._woken = threading.Event()
         self.is_over = False
 
-    def do(self, connection: Connection) -> None:
+    def do(self, connection: LedgerConnection) -> None:
         """Do the work in a part of a transaction that it alone loses if it raises.
 
         A failure of the database passes: then the whole transaction is done again, or fails.
         """
         self._failure = None
-        part = connection.begin_nested()
+        connection.run("SAVEPOINT part")
         try:
             self._result = self._work(connection)
-        except (DBAPIError, TimeoutError):
+        except DatabaseError:
             raise
         except Exception as problem:
-            part.rollback()
+            connection.run("ROLLBACK TO part")
             self._failure = problem
-        else:
-            part.commit()
+        connection.run("RELEASE part")
 
     def end(self, failure: Exception | None = None) -> None:
         """Let its thread go on, once the transaction is durable or has failed."""
@@ -70,13 +68,13 @@ class Together:
     *Guarantee*: ``run`` returns after the transaction of its work is durable; a work that raises loses nobody else's;
     works are done one after the other, each seeing what those before it wrote.
 
-    >>> from sqlalchemy import create_engine, text
-    >>> engine = create_engine("sqlite://")
+    >>> from errorfloor.ledger.sqlite import kind
+    >>> connection = LedgerConnection(kind(":memory:", 30))
     >>> def transact(work):
-    ...     with engine.begin() as connection:
+    ...     with connection.transaction("write"):
     ...         return work(connection)
-    >>> Together(transact).run(lambda connection: connection.execute(text("SELECT 1")).scalar())
-    1
+    >>> Together(transact).run(lambda connection: connection.run("SELECT 1 AS one"))
+    [{'one': 1}]
     """
 
     def __init__(self, transact: Callable[[Work[object]], object]) -> None:
@@ -124,7 +122,7 @@ class Together:
             "asking again charges it once at most"
         )
 
-        def all_of_them(connection: Connection) -> None:
+        def all_of_them(connection: LedgerConnection) -> None:
             for one in batch:
                 one.do(connection)
 

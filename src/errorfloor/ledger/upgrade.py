@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, text
-
 from errorfloor.accounts import Account, Charge
 from errorfloor.errors import InputError, LedgerError
 from errorfloor.identity import encode
 from errorfloor.ledger import tables
 from errorfloor.ledger.anchor import Anchor
+from errorfloor.ledger.connections import LedgerConnection
 from errorfloor.ledger.decision import Path as TermPath
 from errorfloor.ledger.decision import term_name, texts
 from errorfloor.ledger.entry import EMPTY, JSON, Head, Record, canonical
@@ -67,7 +66,7 @@ def upgrade(place: str | Path, anchor: Anchor, opening: Opening, *, now: str, ac
         if found > tables.VERSION:
             database.prepare(create=False)  # says so
 
-        def work(connection: Connection) -> tuple[OldLedger, Head]:
+        def work(connection: LedgerConnection) -> tuple[OldLedger, Head]:
             old = _read(connection, found)
             _check(old, anchor, accept)
             note, fixed = opening(old)
@@ -77,8 +76,8 @@ def upgrade(place: str | Path, anchor: Anchor, opening: Opening, *, now: str, ac
                 raise InputError(f"terms must say what the accounts of {missing[0]} mean")
             terms = {name: json.loads(value) for name, value in kept.items()}
             record = Record.opening(old.head, old.totals, time=max(now, old.time), note=note, terms=terms)
-            for name in ("ledger_entries", "ledger_accounts", "ledger_terms", "ledger_schema"):
-                connection.execute(text(f"DROP TABLE {_schema(connection)}{name}"))
+            for name in ("entries", "accounts", "terms", "schema"):
+                connection.run(f"DROP TABLE @{name}")
             tables.create(connection)
             SqlBook(connection).append([record], old.totals, kept)
             return old, record.head
@@ -101,16 +100,14 @@ def _check(old: OldLedger, anchor: Anchor, accept: bool) -> None:
         raise anchor.disagrees(kept)
 
 
-def _read(connection: Connection, version: int) -> OldLedger:
+def _read(connection: LedgerConnection, version: int) -> OldLedger:
     """Replay an older ledger: the chain, the sums and the terms."""
-    rows = connection.execute(
-        text(f"SELECT {', '.join(FIELDS)} FROM {_schema(connection)}ledger_entries ORDER BY sequence")
-    )
+    rows = connection.run(f"SELECT {', '.join(FIELDS)} FROM @entries ORDER BY sequence")
     head, time, records = EMPTY, "", []
     totals: dict[Account, Total] = {}
     terms: dict[str, Mapping[str, Any]] = {}
     for row in rows:
-        record = _record(dict(row._mapping))
+        record = _record(row)
         follows = (record["sequence"], record["previous"]) == (head.sequence + 1, head.hash)
         if not follows or _digest(record) != record["hash"]:
             raise _damaged(head.sequence + 1)
@@ -143,7 +140,3 @@ def _damaged(sequence: int) -> LedgerError:
         f"from its newest export",
         sequence=sequence,
     )
-
-
-def _schema(connection: Connection) -> str:
-    return f"{tables.SCHEMA}." if connection.dialect.name == "postgresql" else ""

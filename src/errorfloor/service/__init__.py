@@ -2,7 +2,7 @@
 
 from errorfloor.extras import require
 
-require("sql", "duckdb", "pyarrow", "pydantic", "sqlalchemy", "sqlglot")
+require("sql", "duckdb", "pyarrow", "pydantic", "sqlglot")
 
 from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.service.answer import Answer, Price

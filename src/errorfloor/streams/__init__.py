@@ -10,7 +10,7 @@
 
 from errorfloor.extras import require
 
-require("sql", "duckdb", "pyarrow", "pydantic", "sqlalchemy", "sqlglot")
+require("sql", "duckdb", "pyarrow", "pydantic", "sqlglot")
 
 from errorfloor.accounts import StepAnswer
 from errorfloor.streams.declared import Streams
