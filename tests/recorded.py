@@ -1,6 +1,7 @@
 """Sixty questions and more whose answers are kept, aspect by aspect: ``python tests/recorded.py`` writes them.
 
-Each aspect is a digest: ``values`` of what is computed before noise, ``bounds`` of what pricing finds, ``charges``,
+Each aspect is a digest: ``values`` of what is computed before noise, ``bounds`` of what pricing finds, ``charges``
+of each output and of all ``together``,
 ``stated`` of what is said of each cell, and ``answer`` of the released table. A change of how things are computed
 leaves all of them alone. A change of the sampler changes ``answer``, and then its version in the label has to change.
 """
@@ -61,10 +62,15 @@ def aspects(database, text: str, max_error: float) -> dict[str, str]:
     return {
         "values": digest([[_hex(one.high[order]), _hex(one.low[order])] for one in values]),
         "bounds": digest([_bounds(bounds, one, order) for one in bounds.outputs]),
-        "charges": digest([_charges(one.charges) for one in prepared.outputs]),
+        "charges": digest([_charges(_alone(prepared, one)) for one in prepared.outputs]),
+        "together": digest(_charges(prepared.charges)),
         "stated": digest(sorted(map(_without_answer, answer.cells()))),
         "answer": digest([answer.table.schema.names, answer.table.to_pylist()]),
     }
+
+
+def _alone(prepared, one):
+    return {} if one.added is None else prepared.charges_of([one])
 
 
 def _charges(charges) -> list[object]:

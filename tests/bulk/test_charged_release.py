@@ -27,7 +27,7 @@ from errorfloor.errors import AllowanceError, AnswerFailedError, CatalogueError,
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import Account, open_ledger
 from errorfloor.noise import Gaussian
-from errorfloor.pricing import bounds
+from errorfloor.pricing import Noised, bounds
 from errorfloor.pricing import charges as charges_of_question
 from errorfloor.service import opening as room
 from errorfloor.service.registering import register_all
@@ -192,7 +192,7 @@ def test_charges_are_those_of_a_question_for_every_row(tmp_path):
         question = parse(text, catalogue)
         with open_engine(catalogue.place, catalogue.folder) as engine:
             found = bounds(question, catalogue, [snapshot(catalogue, "meters", engine)], engine)
-        asked = charges_of_question(found, 0, float(column.noise.information[0, 0]))
+        asked = charges_of_question(found, [Noised(0, float(column.noise.information[0, 0]))])
         assert len(asked) > 50
         assert set(record.charges) == set(asked)
         for account, charge in record.charges.items():

@@ -28,7 +28,7 @@ from pricing_reference import (
 )
 
 from errorfloor.accounts import Account, cell_text
-from errorfloor.pricing.bounding import Bounds, charges
+from errorfloor.pricing.bounding import Bounds, Noised, charges
 from errorfloor.sql.plan import Apply, Compare, Covariance, Formula, Plus, Power, Quotient, Sum, Times, WeightedMean
 from errorfloor.sql.polynomial import Polynomial
 
@@ -62,7 +62,7 @@ def charge_violations(world: World, formula: Formula, seed: int = 0, information
     """Give which charges are too small for the moves of entries and owners that a search finds."""
     found: list[str] = []
     bounds = world.bounds(formula)
-    priced = charges(bounds, 0, information)
+    priced = charges(bounds, [Noised(0, information)])
     chance = random.Random(seed)
     output = bounds.outputs[0]
     histories: dict[int, Any] = {}

@@ -12,7 +12,7 @@ from pricing_reference import Row, World
 
 from errorfloor.catalogue.model import Catalogue
 from errorfloor.engines import Engine, open_engine
-from errorfloor.pricing import Account, Bounds, FactsCache, bounds, charges, owners
+from errorfloor.pricing import Account, Bounds, FactsCache, Noised, bounds, charges, owners
 from errorfloor.pricing.bounding import bounds_from_facts
 from errorfloor.sql import parse
 from errorfloor.sql.layout import stored_layout
@@ -142,7 +142,7 @@ def test_bounds_are_the_same_bits_on_every_engine(every_place: Any) -> None:
         with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
             register(catalogue, "t", engine=engine)
             found.append([priced(text, catalogue, engine) for text in QUESTIONS + MORE])
-            paid.append([charges(one, 0, 2.0) for one in found[-1]])
+            paid.append([charges(one, [Noised(0, 2.0)]) for one in found[-1]])
     assert all(same(one, two) for other in found[1:] for one, two in zip(found[0], other, strict=True))
     assert all(other == paid[0] for other in paid[1:])
 
@@ -164,9 +164,9 @@ def test_owners_are_counted_in_every_group(duckdb_place: Any, monkeypatch: pytes
     ]
     exact = max(sum((5 * n) ** 2 for n in counts) for counts in numbers)
     account = Account("t", "", "")
-    assert charges(found, 0, 1.0)[account].information == pytest.approx(exact, rel=1e-9)
+    assert charges(found, [Noised(0, 1.0)])[account].information == pytest.approx(exact, rel=1e-9)
     together = sum((5 * max(counts[g] for counts in numbers)) ** 2 for g in range(3))
-    assert charges(short, 0, 1.0)[account].information == pytest.approx(together, rel=1e-9)
+    assert charges(short, [Noised(0, 1.0)])[account].information == pytest.approx(together, rel=1e-9)
     assert together >= exact
 
 
@@ -192,4 +192,4 @@ def test_a_question_without_keys_has_one_group_even_without_rows(duckdb_place: A
         nothing = priced("SELECT sum(x) AS a, count(*) AS n FROM t WHERE q = 99", catalogue, engine)
     assert list(nothing.groups) == [()]
     assert [bool(output.defined[0]) for output in nothing.outputs] == [False, True]
-    assert charges(nothing, 0, 1.0) == {}
+    assert charges(nothing, [Noised(0, 1.0)]) == {}

@@ -13,9 +13,10 @@ from errorfloor.catalogue import Catalogue, PrivateColumn, Table
 from errorfloor.catalogue.allowance import Protected
 from errorfloor.catalogue.model import PublicColumn
 from errorfloor.charging.refusal import check_share
-from errorfloor.charging.standing import QuotaStanding, Standing, asked, quota_standings, standings
+from errorfloor.charging.standing import QuotaStanding, Standing, quota_standings, standings
 from errorfloor.errors import AllowanceError, AnswerFailedError
 from errorfloor.ledger import Entry, Ledger, Quotas, Settlement
+from errorfloor.ledger.decision import asked_of
 from errorfloor.ledger.entry import JSON
 from errorfloor.ledger.quotas import holder_of, part
 from errorfloor.vault import Snapshot
@@ -153,7 +154,7 @@ class Stand(NamedTuple):
 class Charging:
     """A charge to be made: its entries in the ledger, under which terms, within which allowances, quotas and grant.
 
-    ``words`` says what to do instead where it is refused, from how everything would stand and which entries are not
+    ``words`` says what to do instead where it is refused, from how everything would stand and which labels are not
     free. All of it follows from public facts.
 
     Guarantee: what is not free is charged all or not at all, and is durable before ``settle`` returns or the block of
@@ -181,20 +182,20 @@ class Charging:
 
     def stand(self, settled: Settlement, *, charged: bool) -> Stand:
         """Say how accounts and quotas stand after the charge; ``charged`` says whether that has been made."""
-        found = standings(self.table, self.entries, self.allowances, settled, charged=charged)
-        of_quotas = quota_standings(self.quotas, self.entries, self.allowances, settled, charged=charged)
-        return Stand(found, (*of_quotas, *self._of_question(settled.fresh)))
+        found = standings(self.table, self.allowances, settled, charged=charged)
+        of_quotas = quota_standings(self.quotas, self.allowances, settled, charged=charged)
+        return Stand(found, (*of_quotas, *self.grant.of_question(settled.asked, self.allowances)))
 
     def check_question(self, limit: float | None = None) -> None:
         """Refuse a question that takes more than is granted for one, or than ``limit``, before it is charged."""
-        most = asked(self.entries, [True] * len(self.entries))
+        most = asked_of(self.entries, self.entries)
         is_large = limit is not None and any(
             share(one, self.allowances[account]) > limit for account, one in most.items()
         )
         if self.grant.question is None and not is_large:
             return
         now = self.preview()  # what is free now stays so: the charge can only be smaller
-        broken = [one for one in self._of_question(now.fresh) if one.used > 1]
+        broken = [one for one in self.grant.of_question(now.asked, self.allowances) if one.used > 1]
         found = self.stand(now, charged=False)
         if broken:
             raise AllowanceError(self.words(found, now.fresh), accounts=[one.to_dict() for one in broken])
@@ -222,9 +223,6 @@ class Charging:
         """Charge what is not free; it is durable and anchored on return."""
         with self.settling() as settled:
             return settled
-
-    def _of_question(self, fresh: Sequence[bool]) -> tuple[QuotaStanding, ...]:
-        return self.grant.of_question(asked(self.entries, fresh), self.allowances)
 
 
 def look(work: Callable[[], Result | None], *, said: tuple[type[Exception], ...] = ()) -> Result:

@@ -1,13 +1,13 @@
 """How accounts and quotas stand: what has been spent of them, and what that means in words."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from errorfloor.accounts import NOTHING, Account, Balance, Charge, percent
+from errorfloor.accounts import Account, Balance, Charge, percent
 from errorfloor.catalogue import PrivateColumn, allowed, believed, promise, stored_distance
 from errorfloor.catalogue.allowance import Protected
 from errorfloor.floors.prior import ziv_zakai_under
@@ -15,7 +15,7 @@ from errorfloor.floors.promise import Promise
 from errorfloor.floors.two_point import told_apart
 from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.floors.worst_case import minimax
-from errorfloor.ledger import Entry, Quotas, Settlement
+from errorfloor.ledger import Quotas, Settlement
 from errorfloor.ledger.entry import account_name
 from errorfloor.ledger.quotas import holder_parts
 
@@ -208,33 +208,23 @@ class QuotaStanding(Balance):
 
 
 def standings(
-    table: Protected,
-    entries: Sequence[Entry],
-    allowances: Mapping[Account, Charge],
-    settled: Settlement,
-    *,
-    charged: bool,
+    table: Protected, allowances: Mapping[Account, Charge], settled: Settlement, *, charged: bool
 ) -> tuple[Standing, ...]:
-    """Say how the accounts of some entries stand once they are charged; ``charged`` says whether that has happened."""
+    """Say how the accounts of a call stand once it is charged; ``charged`` says whether that has happened."""
     return tuple(
         Standing(account, charge, _after(settled.spent[account], charge, charged), allowances[account], table)
-        for account, charge in sorted(asked(entries, settled.fresh).items())
+        for account, charge in sorted(settled.asked.items())
     )
 
 
 def quota_standings(
-    quotas: Quotas,
-    entries: Sequence[Entry],
-    allowances: Mapping[Account, Charge],
-    settled: Settlement,
-    *,
-    charged: bool,
+    quotas: Quotas, allowances: Mapping[Account, Charge], settled: Settlement, *, charged: bool
 ) -> tuple[QuotaStanding, ...]:
     """Say the same of the quotas that count."""
     limits = quotas.limits(allowances, settled.time)
     found = []
     for holder, part in quotas.holders(settled.time).items():
-        for account, charge in sorted(asked(entries, settled.fresh).items()):
+        for account, charge in sorted(settled.asked.items()):
             one = replace(account, holder=holder)
             found.append(QuotaStanding(one, charge, _after(settled.spent[one], charge, charged), limits[one], part))
     return tuple(found)
@@ -242,15 +232,6 @@ def quota_standings(
 
 def _after(spent: Charge, charge: Charge, charged: bool) -> Charge:
     return spent if charged else spent + charge
-
-
-def asked(entries: Sequence[Entry], fresh: Sequence[bool]) -> dict[Account, Charge]:
-    """Give what is asked of each account: the sum of the charges of the entries that are not free, rounded up."""
-    total: dict[Account, Charge] = {}
-    for entry, new in zip(entries, fresh, strict=True):
-        for account, charge in entry.charges.items():
-            total[account] = total.get(account, NOTHING) + (charge if new else NOTHING)
-    return total
 
 
 def allowances_of(table: Protected, accounts: Iterable[Account]) -> dict[Account, Charge]:

@@ -70,7 +70,7 @@ class Ledger(ABC):
         terms: Mapping[Path, object],
         quotas: Quotas = NO_QUOTAS,
     ) -> list[bool]:
-        """Charge entries, all or none; say for each whether it was written (False: its label was there, it is free).
+        """Charge entries, all or none; say for each label whether it was written (False: it was there, it is free).
 
         Accounts are compared with ``allowances``, every entry of the call counted. ``terms`` say what the
         accounts of each table mean, by paths (see ``terms.py``); they are kept with the first charge, and may only

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from errorfloor.accounts import Account, Charge
+from errorfloor.accounts import NOTHING, Account, Charge
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, LedgerError
 from errorfloor.ledger.book import Book, check_belong, first_charged
 from errorfloor.ledger.entry import JSON, Entry, Head, Record, account_name, canonical, check_charge
@@ -132,17 +132,19 @@ def _listed(terms: Mapping[str, JSON], names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Settlement:
-    """How a call stands: for each entry whether it is (or would be) charged, and what all its accounts have spent.
+    """How a call stands: for each label whether it is (or would be) charged, and what all its accounts have spent.
 
     ``spent`` is rounded up. It has the quotas that apply at ``time``, too, which is never before the last record's.
+    ``asked`` is what the charge takes from each account, rounded up; nothing where all is free.
 
-    >>> Settlement([True], "2026-11-15T13:00:00+00:00", {}).fresh
+    >>> Settlement([True], "2026-11-15T13:00:00+00:00", {}, {}).fresh
     [True]
     """
 
     fresh: list[bool]
     time: str
     spent: dict[Account, Charge]
+    asked: dict[Account, Charge]
 
 
 @dataclass(frozen=True)
@@ -159,8 +161,18 @@ class Decision:
 def look(book: Book, entries: Sequence[Entry], *, time: str, quotas: Quotas) -> Settlement:
     """Say which entries would be charged, and what the accounts and quotas of all of them have spent before that."""
     _, latest = book.tail()
-    _, written = _fresh(book, entries)
-    return Settlement(written, max(time, latest), _rounded(*_totals(book, entries, max(time, latest), quotas)))
+    fresh, written = _fresh(book, entries)
+    spent = _rounded(*_totals(book, entries, max(time, latest), quotas))
+    return Settlement(written, max(time, latest), spent, asked_of(entries, fresh))
+
+
+def asked_of(entries: Sequence[Entry], charged: Sequence[Entry]) -> dict[Account, Charge]:
+    """Give what the ``charged`` ones of some entries take from each account of all of them, rounded up."""
+    total = {account: NOTHING for entry in entries for account in entry.charges}
+    for entry in charged:
+        for account, charge in entry.charges.items():
+            total[account] = total[account] + charge
+    return total
 
 
 def decide(
@@ -201,6 +213,7 @@ def decide(
     if fresh:
         check_clock(time, latest)
     time = max(time, latest)
+    taken = asked_of(entries, fresh)
     if quotas.shares:
         fresh = [replace(entry, charges=quotas.extend(entry.charges, time)) for entry in fresh]
     accounts, totals = _totals(book, entries, time, quotas)
@@ -223,7 +236,7 @@ def decide(
         records.append(Record.after(head, entry, time=time, terms=new))
         head = records[-1].head
     sums = {account: totals.get(account, Total()).plus(more) for account, more in asked.items() if more.amounts}
-    settled = Settlement(written, time, _rounded(accounts, {**totals, **sums}))
+    settled = Settlement(written, time, _rounded(accounts, {**totals, **sums}), taken)
     new_terms = {table: canonical("terms", value) for record in records for table, value in record.terms.items()}
     return Decision(settled, before, records, sums, new_terms)
 
@@ -276,7 +289,7 @@ def _check_terms(
 
 
 def _fresh(book: Book, entries: Sequence[Entry]) -> tuple[list[Entry], list[bool]]:
-    """Give the entries to charge, with the labels to pay for, and for each entry of the call whether it is one."""
+    """Give the entries to charge, with the labels to pay for, and for each label of the call whether it is one."""
     known = book.known({label for entry in entries for label in entry.labels})
     charges: dict[tuple[str, ...], Mapping[Account, Charge]] = {}
     paid, fresh, written = set(known), [], []
@@ -284,9 +297,9 @@ def _fresh(book: Book, entries: Sequence[Entry]) -> tuple[list[Entry], list[bool
         if charges.setdefault(entry.labels, entry.charges) != entry.charges:
             raise InputError(f"label {entry.label} has two different prices in one call")
         labels = [label for label in entry.labels if label not in paid]
-        written.append(bool(labels))
+        written += [label not in paid for label in entry.labels]
         if labels:
-            fresh.append(replace(entry, label=labels[0], more=tuple(labels[1:])))
+            fresh.append(entry.of(labels))
             paid.update(labels)
     return fresh, written
 

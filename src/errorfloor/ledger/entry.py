@@ -4,8 +4,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from errorfloor.accounts import Account, Charge
@@ -24,7 +24,7 @@ class Entry:
     """What an answer costs: its label (a SHA-256 in hexadecimal), the charges, and a note of public facts.
 
     ``more`` are further labels that the same charge pays for. It is free if all of its labels were paid for before; if
-    only some were, the whole charge is made, for the others.
+    only some were, the entry that ``part`` gives for the others is charged or, without it, the whole charge is made.
 
     The note says what a custodian needs to read the ledger, such as the output's name and the table's version; it must
     not hold the text of the question. Raises InputError for a label that is no hash, a charge that is negative or not
@@ -42,6 +42,7 @@ class Entry:
     charges: Mapping[Account, Charge]
     note: Mapping[str, JSON]
     more: tuple[str, ...] = ()
+    part: Callable[[Sequence[str]], "Entry"] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for label in self.labels:
@@ -61,6 +62,12 @@ class Entry:
     def labels(self) -> tuple[str, ...]:
         """All that the charge pays for."""
         return (self.label, *self.more)
+
+    def of(self, labels: Sequence[str]) -> "Entry":
+        """Give what some of its labels cost together."""
+        if self.part is not None and len(labels) < len(self.labels):
+            return self.part(labels)
+        return replace(self, label=labels[0], more=tuple(labels[1:]))
 
 
 def canonical(name: str, value: object) -> str:

@@ -15,7 +15,7 @@ all of it together, as charges                ``bounding``
 """
 
 from errorfloor.accounts import Account, Charge, cell_text
-from errorfloor.pricing.bounding import Bounds, OutputBounds, RowSlopes, bounds, charges
+from errorfloor.pricing.bounding import Bounds, Noised, OutputBounds, RowSlopes, bounds, charges
 from errorfloor.pricing.fetch import FactsCache
 from errorfloor.pricing.owners import OwnerCounts
 
@@ -24,6 +24,7 @@ __all__ = [
     "Bounds",
     "Charge",
     "FactsCache",
+    "Noised",
     "OutputBounds",
     "OwnerCounts",
     "RowSlopes",

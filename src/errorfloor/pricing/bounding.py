@@ -253,47 +253,75 @@ def example() -> Bounds:
     return Bounds("meters", GroupKeys((), 1), [()], group, group, group, group + 2, Layout({}, {}, rows=2), (output,))
 
 
+@dataclass(frozen=True, eq=False)
+class Noised:
+    """Noise of some information on one output, by its number; ``apart`` if it is booked as raised-cosine noise.
+
+    ``rounding`` is what the value is rounded by before noise is added. That and the information may be one number for
+    all groups, or an array with one for each kind of group; information 0 is a group whose value is not looked up.
+
+    >>> Noised(0, 4.0).rounding
+    0.0
+    """
+
+    output: int
+    information: float | Array
+    rounding: float | Array = 0.0
+    apart: bool = False
+
+
 @quiet
-def charges(
-    bounds: Bounds, output: int, information: float | Array, *, rounding: float | Array = 0.0
-) -> dict[Account, Charge]:
-    """Give what one output costs each account, if noise of that information is added to it.
+def charges(bounds: Bounds, noised: Sequence[Noised]) -> dict[Account, Charge]:
+    """Give what some outputs of a question cost each account together, with noise on them.
 
-    ``rounding`` is what the value is rounded by before noise is added; η is the evaluation error and that. Either may
-    be one number for all groups, or an array with one for each kind of group; information 0 is a group whose value is
-    not looked up.
-
-    For an entry, A = max over groups of I·L² and E = max over groups of I·η², over the groups that have rows in the
-    account's cell. For owners, A = max over owners of Σ over groups of I·(n·M + 2η)², n the owner's rows in the group
-    and M the largest Σ |∂f/∂x|·width over the private columns of a row; E = 0, since A holds the error.
+    η is the evaluation error and the rounding. For an entry, A = max over parts of Σ over outputs of I·L² and
+    E = max over parts of Σ I·η², over the parts in the account's cell: a row is in one group. For owners, A = max over
+    owners of Σ over groups and outputs of I·(n·M + 2η)², n the owner's rows in the group and M the largest Σ
+    |∂f/∂x|·width over the private columns of a row; E = 0, since A holds the error. Information of either kind is
+    summed apart.
 
     *Guarantee*: each number is rounded up; ``formulas.proof.md``.
 
     Raises ``InputError`` for an information that is not a number above 0 anywhere, or below it somewhere.
 
     >>> from errorfloor.pricing.bounding import example
-    >>> charges(example(), 0, 4.0)[Account("meters", "kwh", "")].information > 4.0 * 0.5**2
+    >>> charges(example(), [Noised(0, 4.0)])[Account("meters", "kwh", "")].information > 4.0 * 0.5**2
     True
     """
-    bound = bounds.outputs[output]
-    each = np.broadcast_to(np.asarray(information, dtype=float), bound.error.shape)
-    if not ((each >= 0) & (each < np.inf)).all() or not each.any():
-        raise InputError(f"information must be a positive number, got {information}")
-    bound = replace(bound, error=up(bound.error + rounding), defined=bound.defined & (each > 0))
+    live = [_live(bounds, one) for one in noised]
+    slack = SLACK * (1 + (len(noised) - 1) * 2.0**-52)
     result: dict[Account, Charge] = {}
-    live, of_part = bound.defined[bounds.group], each[bounds.group]
-    errors = np.where(live, of_part * bound.error[bounds.group] ** 2 * SLACK, 0.0)
-    for column, slopes in bound.slopes.items():
-        moved = np.where(live, of_part * slopes.values**2 * SLACK, 0.0)
-        worst, off = (_largest(values, bounds.cell, len(bounds.cells)) for values in (moved, errors))
-        for place in np.unique(bounds.cell[live]).tolist():
+    for column in sorted({column for bound, _ in live for column in bound.slopes}):
+        spent = np.zeros((3, len(bounds.group)))
+        reached = np.zeros(len(bounds.group), dtype=bool)
+        for one, (bound, information) in zip(noised, live, strict=True):
+            if column in bound.slopes:
+                each = np.where(bound.defined, information, 0.0)[bounds.group]
+                spent[2 if one.apart else 0] += each * bound.slopes[column].values ** 2 * slack
+                spent[1] += each * bound.error[bounds.group] ** 2 * slack
+                reached |= bound.defined[bounds.group]
+        worst = [_largest(values, bounds.cell, len(bounds.cells)) for values in spent]
+        for place in np.unique(bounds.cell[reached]).tolist():
             account = Account(bounds.table, column, cell_text(bounds.cells[place]))
-            result[account] = Charge(float(worst[place]), float(off[place]))
-    if bounds.owners is not None and bound.slopes:
-        spent = _owner_charge(bounds, bound, each)
-        if spent > 0:
-            result[Account(bounds.table, "", "")] = Charge(spent, 0.0)
+            result[account] = Charge(*(float(values[place]) for values in worst))
+    if bounds.owners is not None:
+        kinds = [
+            [pair for one, pair in zip(noised, live, strict=True) if one.apart is apart and pair[0].slopes]
+            for apart in (False, True)
+        ]
+        other, apart = (_owner_charge(bounds, kind) if kind else 0.0 for kind in kinds)
+        if other > 0 or apart > 0:
+            result[Account(bounds.table, "", "")] = Charge(other, 0.0, apart)
     return result
+
+
+def _live(bounds: Bounds, one: Noised) -> tuple[OutputBounds, Array]:
+    """Give the bounds of an output with its rounding, defined where it is looked up, and the information there."""
+    bound = bounds.outputs[one.output]
+    each = np.broadcast_to(np.asarray(one.information, dtype=float), bound.error.shape)
+    if not ((each >= 0) & (each < np.inf)).all() or not each.any():
+        raise InputError(f"information must be a positive number, got {one.information}")
+    return replace(bound, error=up(bound.error + one.rounding), defined=bound.defined & (each > 0)), each
 
 
 def _largest(values: Array, place: Array, count: int) -> Array:
@@ -309,13 +337,15 @@ def _moved_by_owner(count: Array, moved: Array, error: Array) -> Array:
     return total
 
 
-def _owner_charge(bounds: Bounds, bound: OutputBounds, information: Array) -> float:
+def _owner_charge(bounds: Bounds, outputs: Sequence[tuple[OutputBounds, Array]]) -> float:
     counts = bounds.owners
     assert counts is not None
     kind, count, alike = bounds.pairs
-    moved = _moved_by_owner(count, bound.owner[kind], bound.error[kind])
-    most = information.max()
-    squares = np.where(bound.defined[kind], information[kind] / most * moved**2, 0.0)
+    most = max(float(information.max()) for _, information in outputs)
+    squares = np.zeros(len(kind))
+    for bound, information in outputs:
+        moved = _moved_by_owner(count, bound.owner[kind], bound.error[kind])
+        squares += np.where(bound.defined[kind], information[kind] / most * moved**2, 0.0)
     each = np.bincount(counts.owner, weights=squares[alike], minlength=counts.owners)
-    roundings = 1 + (len(bounds.groups) + 16) * 2.0**-52  # of a sum over groups, and of its terms
+    roundings = 1 + (len(bounds.groups) + len(outputs) + 15) * 2.0**-52  # of a sum over groups, and of its terms
     return float(each.max(initial=0.0) * most * SLACK * roundings)

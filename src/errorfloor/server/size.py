@@ -38,7 +38,7 @@ def reply_bytes(prepared: Prepared) -> int:
     True
     """
     question, groups = prepared.question, prepared.bounds.groups
-    accounts = {account for one in prepared.outputs for account in one.charges}
+    accounts = prepared.charges
     row = sum(2 * len(body_of(key.name)) for key in question.keys) + 40
     for one, bound in zip(prepared.outputs, prepared.bounds.outputs, strict=True):
         words = 2 * len(body_of(one.output.name)) + len(body_of(one.output.unit))

@@ -20,10 +20,11 @@ def advice(
 ) -> str:
     """Say which floor or quota this answer would break and what to ask; all of it follows from public facts.
 
-    ``fresh`` says which of the outputs that have noise would be charged; the others are free as they are, and stay so.
+    ``fresh`` says which of the outputs would be charged; the others are free as they are, and stay so.
     """
     noisy = [one for one in prepared.outputs if one.added is not None]
-    wider = [one for one, is_new in zip(noisy, fresh or [True] * len(noisy), strict=True) if is_new]
+    charged = prepared.charged
+    wider = [one for one, is_new in zip(charged, fresh or [True] * len(charged), strict=True) if is_new]
 
     def instead(factor: float) -> str:
         if any(math.isinf(one.added.high) for one in wider if one.added is not None):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from errorfloor.charging import Charging
 from errorfloor.charging.settling import Grant
@@ -11,6 +11,7 @@ from errorfloor.engines import Engine
 from errorfloor.engines.allotment import UNLIMITED, Allotment, allotted
 from errorfloor.identity import Key
 from errorfloor.ledger import Entry, Ledger, Quotas, Settlement
+from errorfloor.ledger.decision import asked_of
 from errorfloor.service.advice import advice
 from errorfloor.service.answer import Answer, Price
 from errorfloor.service.preparation import Known, Prepared
@@ -96,11 +97,16 @@ class Asking:
         note = {"table": question.table, "version": question.version, "key": key.id}
         if quotas.analyst is not None:
             note["analyst"] = quotas.analyst
-        entries = [
-            Entry(key.release_id(one.label), one.charges, {"output": one.output.name, **note})
-            for one in prepared.outputs
-            if one.label is not None
-        ]
+        labels = {key.release_id(one.label): one for one in prepared.charged if one.label is not None}
+
+        def entry(chosen: Sequence[str]) -> Entry:
+            outputs = [labels[label] for label in chosen]
+            names = {"output": ", ".join(one.output.name for one in outputs)}
+            whole = len(chosen) == len(labels)
+            cost = prepared.charges if whole else prepared.charges_of(outputs)
+            return Entry(chosen[0], cost, {**names, **note}, tuple(chosen[1:]), entry)
+
+        entries = [entry(tuple(labels))] if labels else []
         charging = Charging(
             ledger,
             prepared.table,
@@ -120,7 +126,8 @@ class Asking:
     def simulation(self) -> Simulation:
         """Say how many more answers of this price could be given; nothing is charged."""
         now = self.charging.preview()
-        priced = self._stated(Settlement([True] * len(now.fresh), now.time, now.spent))
+        entries = self.charging.entries
+        priced = self._stated(replace(now, asked=asked_of(entries, entries)))
         return Simulation(self.prepared, rooms(priced.standings, priced.quotas, now.spent), free=not any(now.fresh))
 
     def answer(self, engine: Engine, key: Key, known: Known, *, spend: bool) -> Answer:
@@ -132,7 +139,7 @@ class Asking:
         attending.charging()
         with self.charging.settling(spend=spend) as settled:
             stated = self._stated(settled, charged=True)
-            attending.looking(stated, settled.fresh, [entry.label for entry in self.charging.entries])
+            attending.looking(stated, settled.fresh, self.charging.entries[0].labels)
             return self._answer(settled, engine, key, known, stated)
 
     def _answer(
@@ -140,7 +147,12 @@ class Asking:
     ) -> Answer:
         price = self._stated(settled) if stated is None else stated
         table, places = known.answer(self.prepared, lambda kept: look_and_release(self.prepared, engine, key, kept))
-        return Answer(self.prepared, price.standings, price.quotas, self.is_dry, table, places, tuple(settled.fresh))
+        return Answer(self.prepared, price.standings, price.quotas, self.is_dry, table, places, self._fresh(settled))
+
+    def _fresh(self, settled: Settlement) -> tuple[bool, ...]:
+        """Say for each output with noise whether it was charged now; of those that are the same, the first one is."""
+        new = [one for one, fresh in zip(self.prepared.charged, settled.fresh, strict=True) if fresh]
+        return tuple(any(one is other for other in new) for one in self.prepared.outputs if one.added is not None)
 
     def _stated(self, settled: Settlement, *, charged: bool = False) -> Price:
         return Price(self.prepared, *self.charging.stand(settled, charged=charged), self.is_dry)

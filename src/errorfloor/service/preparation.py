@@ -6,6 +6,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from errorfloor.accounts import share as part_of
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.charging.settling import Terms, terms_of
 from errorfloor.charging.standing import allowances_of
@@ -15,7 +16,7 @@ from errorfloor.errors import RefusedError
 from errorfloor.floors.adversary import counted_apart
 from errorfloor.identity import Label
 from errorfloor.identity.labels import Encoded
-from errorfloor.pricing import Account, Bounds, Charge, FactsCache, OutputBounds, bounds, charges
+from errorfloor.pricing import Account, Bounds, Charge, FactsCache, Noised, OutputBounds, bounds, charges
 from errorfloor.random import SAMPLER
 from errorfloor.service.cost import public_cost
 from errorfloor.service.noises import Added, PublicNumbers, QuestionWish, bound_for, constant_of, empty, within
@@ -34,16 +35,15 @@ Released = tuple[pa.Table, Array]  # the released table, and which group each of
 
 @dataclass(frozen=True)
 class PreparedOutput:
-    """One output: what is added to it and what that is charged to whom; a public one has neither.
+    """One output: what is added to it; nothing to a public one.
 
-    Nor has a constant: one that no private value moves by a grain, or that is NULL everywhere. It is answered from
+    Nor to a constant: one that no private value moves by a grain, or that is NULL everywhere. It is answered from
     public facts and never looked up.
     """
 
     output: QuestionOutput
     added: Added | None
-    label: Label | None
-    charges: Mapping[Account, Charge]
+    label: Label | None = None
     constant: PublicNumbers | None = None
 
 
@@ -108,6 +108,38 @@ class Prepared:
         return next(bounds for bounds, other in zip(self.bounds.outputs, self.outputs, strict=True) if other is one)
 
     @cached_property
+    def charges(self) -> dict[Account, Charge]:
+        """What all its outputs together are charged to whom."""
+        return self.charges_of(self.charged)
+
+    @cached_property
+    def charged(self) -> tuple[PreparedOutput, ...]:
+        """The outputs that noise is added to; of those that are the same, the first."""
+        found: dict[bytes, PreparedOutput] = {}
+        for one in self.outputs:
+            if one.label is not None:
+                found.setdefault(one.label.encoded, one)
+        return tuple(found.values())
+
+    def charges_of(self, chosen: Sequence[PreparedOutput]) -> dict[Account, Charge]:
+        """Give what some of the outputs are charged together: the most that one entry or owner can do to all of them.
+
+        No less than a millionth of the allowance for each: no question is free to ask in a thousand variants.
+        """
+        noised = [
+            Noised(self.outputs.index(one), one.added.information, one.added.grain / 2, self._is_apart(one.added))
+            for one in chosen
+            if one.added is not None
+        ]
+        return {
+            account: _at_least(charge, self.plan.allowances[account], len(noised))
+            for account, charge in charges(self.bounds, noised).items()
+        }
+
+    def _is_apart(self, added: Added) -> bool:
+        return self.table.exact and counted_apart(added.noise)
+
+    @cached_property
     def cost(self) -> float:
         """A bound on the seconds between the charge and the answer, from public facts."""
         return public_cost(self)
@@ -115,8 +147,7 @@ class Prepared:
     @cached_property
     def terms(self) -> Terms:
         """What the accounts of the table and of its columns mean, which must never change."""
-        accounts = [account for one in self.outputs for account in one.charges]
-        return terms_of(self.question.table, self.table, accounts, self.plan.snapshots)
+        return terms_of(self.question.table, self.table, self.charges, self.plan.snapshots)
 
 
 @dataclass(frozen=True)
@@ -184,7 +215,8 @@ def _plan(text: str, catalogue: Catalogue, engine: Engine, known: Known) -> Plan
 
 
 def _prepared(plan: PlannedQuestion, wish: QuestionWish, engine: Engine) -> Prepared:
-    outputs = tuple(_prepared_output(index, wish, plan) for index in range(len(plan.question.outputs)))
+    shares = None if wish.spend is None else _affordable(plan, wish.spend)
+    outputs = tuple(_prepared_output(index, wish, plan, shares) for index in range(len(plan.question.outputs)))
     sums, statement = plan.sums, plan.statement
     if any(one.constant is not None for one in outputs):
         sums = _sums(one.output for one in outputs if one.constant is None)
@@ -192,34 +224,31 @@ def _prepared(plan: PlannedQuestion, wish: QuestionWish, engine: Engine) -> Prep
     return Prepared(plan, outputs, sums, statement, engine.name)
 
 
-def _prepared_output(index: int, wish: QuestionWish, plan: PlannedQuestion) -> PreparedOutput:
+def _prepared_output(
+    index: int, wish: QuestionWish, plan: PlannedQuestion, shares: Mapping[int, float] | None
+) -> PreparedOutput:
     output, bounded = plan.question.outputs[index], plan.bounds
     if index not in plan.private:
-        return PreparedOutput(output, None, None, {})
+        return PreparedOutput(output, None)
     if not bounded.outputs[index].defined.any():
-        return PreparedOutput(output, None, None, {}, constant=empty(bounded.outputs[index]))
+        return PreparedOutput(output, None, constant=empty(bounded.outputs[index]))
     error = _evaluation_error(bounded, index)
-    if wish.spend is not None:
-        affordable = _affordable(_unit_charges(bounded, index), plan.allowances, wish.spend / len(plan.private))
-        bound = bound_for(affordable, error)
-        added = within(-bound, bound, evaluation_error=error)
-    else:
+    if shares is None:
         added = wish.added(output.name, error)
+    else:
+        bound = bound_for(shares[index], error)
+        added = within(-bound, bound, evaluation_error=error)
     constant = constant_of(bounded.outputs[index], added)
     if constant is not None:
-        return PreparedOutput(output, None, None, {}, constant=constant)
-    exact = charges(bounded, index, added.information, rounding=added.grain / 2)
-    if plan.table.exact and counted_apart(added.noise):
-        exact = {account: charge.as_raised_cosine() for account, charge in exact.items()}
-    cost = {account: _at_least(charge, plan.allowances[account]) for account, charge in exact.items()}
-    return PreparedOutput(output, added, label_of(plan.functions[index], added), cost)
+        return PreparedOutput(output, None, constant=constant)
+    return PreparedOutput(output, added, label_of(plan.functions[index], added))
 
 
-def _at_least(charge: Charge, allowance: Charge) -> Charge:
-    """Raise a charge to a millionth of the allowance: no question is free to ask in a thousand variants."""
+def _at_least(charge: Charge, allowance: Charge, outputs: int) -> Charge:
+    least = outputs * LEAST_SHARE
     if charge.raised_cosine:
-        return replace(charge, raised_cosine=max(charge.raised_cosine, LEAST_SHARE * allowance.raised_cosine))
-    return replace(charge, information=max(charge.information, LEAST_SHARE * allowance.information))
+        return replace(charge, raised_cosine=max(charge.raised_cosine, least * allowance.raised_cosine))
+    return replace(charge, information=max(charge.information, least * allowance.information))
 
 
 def _sums(outputs: Iterable[QuestionOutput]) -> tuple[tuple[Monomial, Condition], ...]:
@@ -228,7 +257,7 @@ def _sums(outputs: Iterable[QuestionOutput]) -> tuple[tuple[Monomial, Condition]
 
 def _unit_charges(bounded: Bounds, index: int) -> dict[Account, Charge]:
     """Give what an output would cost with noise of information 1; nothing if it has no value anywhere."""
-    return charges(bounded, index, 1.0) if bounded.outputs[index].defined.any() else {}
+    return charges(bounded, [Noised(index, 1.0)]) if bounded.outputs[index].defined.any() else {}
 
 
 def _check_names(question: Question) -> None:
@@ -244,15 +273,28 @@ def _check_names(question: Question) -> None:
                 )
 
 
-def _affordable(unit: Mapping[Account, Charge], limits: Mapping[Account, Charge], share: float) -> float:
-    """Give the information of a noise whose charge is this share of the scarcest allowance."""
-    ratios = [_most(limits[a]) / c.information for a, c in unit.items() if c.information > 0]
-    ratios += [limits[a].evaluation / c.evaluation for a, c in unit.items() if c.evaluation > 0 and a.column]
-    if not ratios:
-        raise RefusedError(
-            "no private value moves this answer, so nothing would be spent: ask with max_error", reason="constant"
-        )
-    return share * min(ratios)
+def _affordable(plan: PlannedQuestion, share: float) -> dict[int, float]:
+    """Give the information of noise on each output with which all of them together take this share of an allowance.
+
+    Alone, each of them would take the same part of what is scarcest for it.
+    """
+    bounded, limits = plan.bounds, plan.allowances
+    alone = {}
+    for index in plan.private:
+        unit = _unit_charges(bounded, index)
+        ratios = [_most(limits[a]) / c.information for a, c in unit.items() if c.information > 0]
+        ratios += [limits[a].evaluation / c.evaluation for a, c in unit.items() if c.evaluation > 0 and a.column]
+        if ratios:
+            alone[index] = min(ratios)
+        elif unit or bounded.outputs[index].defined.any():
+            raise RefusedError(
+                "no private value moves this answer, so nothing would be spent: ask with max_error", reason="constant"
+            )
+    if not alone:
+        return {}
+    together = charges(bounded, [Noised(index, most, apart=plan.table.exact) for index, most in alone.items()])
+    taken = max(part_of(charge, limits[account]) for account, charge in together.items())
+    return {index: share * most / taken for index, most in alone.items()}
 
 
 def _most(limit: Charge) -> float:
