@@ -4,6 +4,7 @@ import re
 
 import httpx
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from errorfloor.server import Role, Settings, TokenFile, create_app
@@ -198,3 +199,18 @@ def test_files_are_kept_by_edition_and_nothing_else_is_served(site):
     assert "immutable" in response.headers["cache-control"]
     for missing in (f"{edition}/none.js", f"{edition}/..%2froutes.py", "/static/0123456789abcdef/base.css"):
         assert httpx.get(f"{site.url}{missing}").status_code == 404
+
+
+@pytest.mark.parametrize("path", READY)
+def test_axe_finds_nothing(visit, path):
+    page = opened(visit, path)
+    if path == "/ask":
+        page.fill("#sql", "SELECT day, tariff, avg(kwh) AS mean FROM meters GROUP BY day, tariff")
+        page.press("#sql", "Escape")
+        page.click("#to-try")
+        expect(page.locator("#answer table")).to_be_visible()
+        page.fill("#max_error", "0.3")  # the answer is now one to an earlier question
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()

@@ -1,12 +1,15 @@
 """Each route gives what the database gives, to whom it may."""
 
+import io
 import json
 import os
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import errorfloor as ef
 from errorfloor.server.replies import ARROW
@@ -69,6 +72,17 @@ def test_arrow_has_the_same_table_and_the_same_facts_as_json(analyst):
     assert len(rows) == 40
     for name in ("outputs", "floor", "max_error", "cells", "affordable"):
         assert facts[name] == as_json[name]
+
+
+def test_parquet_and_csv_have_the_same_table(analyst):
+    question = {"sql": "SELECT hired, avg(wage) AS mean, count(*) AS n FROM pay GROUP BY hired", "max_error": 5e7}
+    arrow = analyst.post("/v1/ask", json=question, headers={"Accept": ARROW})
+    table = pa.ipc.open_stream(arrow.content).read_all()
+    parquet = analyst.post("/v1/ask", json=question, headers={"Accept": "application/vnd.apache.parquet"})
+    assert pq.read_table(io.BytesIO(parquet.content)).equals(table)
+    text = analyst.post("/v1/ask", json=question, headers={"Accept": "text/csv"})
+    assert text.headers["content-type"].startswith("text/csv")
+    assert csv.read_csv(io.BytesIO(text.content)).to_pylist() == table.to_pylist()
 
 
 def rows_of(table):

@@ -23,7 +23,8 @@ from errorfloor.server.visit import KEY, Visit
 
 HEADERS = {  # of every response that does not say otherwise itself
     "Content-Security-Policy": (
-        "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"  # a chart is saved by way of a data: picture
     ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",

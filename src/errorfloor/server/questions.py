@@ -17,7 +17,7 @@ from errorfloor.server.models import (
     TableState,
     WantedAnswer,
 )
-from errorfloor.server.replies import ARROW, as_arrow, as_json, in_parts, wants_arrow
+from errorfloor.server.replies import JSON, TABLES, as_json, as_table, in_parts, preferred
 from errorfloor.server.statements import AT_ONCE, facts_json, json_parts, stated
 from errorfloor.server.tokens import Role, Token
 from errorfloor.server.visit import visit_of
@@ -33,7 +33,10 @@ def questions(door: ServerDoor) -> APIRouter:
     @routes.post(
         "/ask",
         responses={
-            200: {"model": AnswerReply, "content": {ARROW: {"schema": {"type": "string", "format": "binary"}}}},
+            200: {
+                "model": AnswerReply,
+                "content": {form: {"schema": {"type": "string", "format": "binary"}} for form in TABLES},
+            },
             **failures(400, 403, 409, 413, 415, 422),
         },
         summary="Ask",
@@ -49,7 +52,8 @@ def questions(door: ServerDoor) -> APIRouter:
         """Charge, then answer. The same question again has the same answer and is free.
 
         A reader gets what was charged before; an analyst and an owner may spend. With `Accept:
-        application/vnd.apache.arrow.stream` the table comes as Arrow, the rest in its schema's metadata.
+        application/vnd.apache.arrow.stream` or `application/vnd.apache.parquet` the table comes as Arrow or Parquet,
+        the rest in its schema's metadata; with `text/csv` it comes alone, safe to open in a spreadsheet.
         """
         _check_length(door, asked.sql)
         if idempotency_key is not None:
@@ -64,8 +68,9 @@ def questions(door: ServerDoor) -> APIRouter:
         def work() -> Response:
             spends = asked.charge and token.role.covers(Role.ANALYST)
             answer = door.tables(asked.dry, token).ask(asked.sql, **wish, analyst=analyst_of(token), charge=spends)
-            if wants_arrow(request.headers.get("accept")):
-                return as_arrow(answer.to_arrow(), facts_json(answer))
+            form = preferred(request.headers.get("accept"))
+            if form != JSON:
+                return as_table(answer.to_arrow(), form, facts_json(answer))
             return in_parts(json_parts(answer), large=answer.to_arrow().num_rows > AT_ONCE)
 
         if asked.over_limit and token.role is not Role.OWNER:

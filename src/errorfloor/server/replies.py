@@ -1,4 +1,4 @@
-"""What is sent back: JSON that any reader can read, or Arrow with the same facts beside the table."""
+"""What is sent back: JSON that any reader can read, or a table as Arrow, Parquet or CSV."""
 
 import json
 import math
@@ -8,11 +8,16 @@ from typing import Any
 import pyarrow as pa
 from fastapi import Response
 from fastapi.responses import StreamingResponse
+from pyarrow import csv, parquet
 
 from errorfloor.json_forms import json_form
+from errorfloor.service.releasing import without_formulas
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
+PARQUET = "application/vnd.apache.parquet"
+CSV = "text/csv"
+TABLES = (ARROW, PARQUET, CSV)
 METADATA = b"errorfloor"  # the key of the schema's metadata that holds everything but the table
 
 
@@ -39,30 +44,36 @@ def in_parts(parts: Iterator[bytes], *, large: bool) -> Response:
     return StreamingResponse(parts, media_type=JSON) if large else Response(b"".join(parts), media_type=JSON)
 
 
-def as_arrow(table: pa.Table, facts: bytes) -> Response:
-    """Give a table as an Arrow stream, with the facts in its schema's metadata."""
-    table = table.replace_schema_metadata({**(table.schema.metadata or {}), METADATA: facts})
+def as_table(table: pa.Table, form: str, facts: bytes) -> Response:
+    """Give a table as an Arrow stream or a Parquet file, with the facts in its schema's metadata; or bare, as CSV."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return Response(sink.getvalue().to_pybytes(), media_type=ARROW)
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), METADATA: facts})
+    if form == ARROW:
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+    elif form == PARQUET:
+        parquet.write_table(table, sink)
+    else:
+        csv.write_csv(without_formulas(table), sink)
+    return Response(sink.getvalue().to_pybytes(), media_type=form)
 
 
-def wants_arrow(accept: str | None) -> bool:
-    """Say whether a request prefers Arrow to JSON.
+def preferred(accept: str | None) -> str:
+    """Give the form that a request prefers; JSON if it does not mind.
 
-    >>> wants_arrow("application/vnd.apache.arrow.stream, application/json;q=0.5"), wants_arrow("*/*")
-    (True, False)
+    >>> [preferred(accept) for accept in ("text/csv, application/json;q=0.5", "*/*", "application/*;q=0.1")]
+    ['text/csv', 'application/json', 'application/json']
     """
-    weights = {"arrow": 0.0, "json": 0.0}
+    weights = dict.fromkeys((JSON, *TABLES), 0.0)
     for part in (accept or "*/*").split(","):
         kind, *parameters = (text.strip().lower() for text in part.split(";"))
         weight = _weight(parameters)
-        if kind == ARROW:
-            weights["arrow"] = max(weights["arrow"], weight)
-        elif kind in (JSON, "application/*", "*/*"):
-            weights["json"] = max(weights["json"], weight if kind == JSON else 0.99 * weight)
-    return weights["arrow"] > 0 and weights["arrow"] >= weights["json"]
+        if kind in weights:
+            weights[kind] = max(weights[kind], weight)
+        elif kind in ("application/*", "*/*"):
+            weights[JSON] = max(weights[JSON], 0.99 * weight)
+    best = max(TABLES, key=weights.__getitem__)
+    return best if weights[best] > 0 and weights[best] >= weights[JSON] else JSON
 
 
 def _weight(parameters: list[str]) -> float:

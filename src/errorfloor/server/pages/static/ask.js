@@ -5,9 +5,11 @@ import { copyAs } from "./code.js";
 import { complete } from "./completion.js";
 import { idempotencyKey, post } from "./door.js";
 import { byId, element, refusal, show } from "./elements.js";
+import { linked } from "./link.js";
 import { percent, roundBelow } from "./numbers.js";
 import { affordableBound, largestShare, priceShown, refusalShown, titleOf } from "./price.js";
 import { loadTables, tableShown } from "./tables.js";
+import { Trade } from "./trade.js";
 import { firstQuestion, vocabulary } from "./vocabulary.js";
 import { WishForm } from "./wish.js";
 
@@ -16,6 +18,7 @@ const READER = byId("visitor").dataset.role === "reader"; // who gets what was r
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const area = byId("sql");
 const wish = new WishForm(changed);
+const trade = new Trade((bound) => applied(bound));
 let words = vocabulary([]);
 let priced = null; // the request whose price is shown
 let answered = null; // the request whose answer is shown
@@ -31,6 +34,9 @@ function body() {
 function changed() {
   sessionStorage.setItem(DRAFT, JSON.stringify({ sql: area.value, max_error: byId("max_error").value }));
   const same = priced !== null && JSON.stringify(priced.body) === JSON.stringify(body());
+  const old = answered !== null && answered !== JSON.stringify(body());
+  byId("answer-card").classList.toggle("stale", old);
+  byId("answer-stale").hidden = !old;
   const button = byId("to-ask");
   button.disabled = !(same && priced.price.affordable);
   const share = button.disabled ? 0 : largestShare(priced.price);
@@ -56,6 +62,9 @@ async function working(place, run) {
 }
 
 async function told(problem) {
+  if (problem.code === "input" && !Object.keys(wish.read()).length) {
+    return refusal("How exact?", "Fill in how far off the answer may be, or the share of the allowance to spend");
+  }
   const bound = problem.code === "allowance" ? await affordableBound(body()) : null;
   return refusalShown(titleOf(problem), problem.message, bound, wish.outputs, applied);
 }
@@ -87,6 +96,7 @@ function price() {
       found = await post("/v1/price", asked);
     }
     priced = { body: asked, price: found };
+    trade.begin(asked.max_error, largestShare(found), wish.outputs[0]?.unit);
     const shown = priceShown(found);
     if (found.affordable) return shown;
     const bound = await affordableBound(asked);
@@ -119,7 +129,7 @@ function ask(dry) {
       priced = null;
       show(byId("price"), element("p", { class: "soft" }, "Answered below. Asking again is free."));
     }
-    return [...answerShown({ dry: Boolean(dry), ...answer }), copyAs(asked)];
+    return [...answerShown({ dry: Boolean(dry), ...answer }, asked), copyAs(asked)];
   }).then(() => {
     card.hidden = false;
     revealed(card);
@@ -144,8 +154,31 @@ byId("question").addEventListener("keydown", (event) => {
   else ask(false);
 });
 
+/** Put a name where the caret is. */
+function insert(name) {
+  area.setRangeText(name, area.selectionStart, area.selectionEnd, "end");
+  area.focus();
+  touched = true;
+  changed();
+}
+
+/** Open a question that came with the address; what was released before is shown at once, for it is free. */
+async function openLink({ sql, max_error, spend }) {
+  area.value = sql;
+  touched = true;
+  if (typeof max_error === "object") {
+    wish.learn((await post("/v1/price", { sql, max_error })).outputs);
+  }
+  if (max_error !== undefined) wish.write(max_error);
+  else if (spend !== undefined) wish.spend(spend);
+  await price();
+  if (!byId("to-ask").disabled && largestShare(priced.price) === 0) await ask(false);
+}
+
 async function begin() {
-  const draft = JSON.parse(sessionStorage.getItem(DRAFT) ?? "null");
+  const given = linked(location.hash);
+  if (given) openLink(given).catch((problem) => show(byId("price"), refusal(titleOf(problem), problem.message)));
+  const draft = given ? null : JSON.parse(sessionStorage.getItem(DRAFT) ?? "null");
   if (draft?.sql) {
     area.value = draft.sql;
     byId("max_error").value = draft.max_error;
@@ -153,7 +186,7 @@ async function begin() {
   try {
     const tables = await loadTables();
     words = vocabulary(tables);
-    show(byId("tables"), tables.map((table, place) => tableShown(table, place === 0)));
+    show(byId("tables"), tables.map((table, place) => tableShown(table, place === 0, insert)));
     const first = tables.find((table) => table.private.length);
     if (first && !area.value && !touched && document.activeElement !== area) {
       const question = firstQuestion(first, roundBelow);

@@ -58,10 +58,19 @@ export function quotaBar(quota) {
   );
 }
 
-/** Everything that an answer is charged to. */
+/** Everything that an answer is charged to: the scarcest first, and the rest folded. */
 export function chargedBars(said) {
   if (!said.accounts.length) return element("p", { class: "soft" }, "Public facts only: nothing is charged.");
-  return [...said.accounts.map(accountBar), ...(said.quotas ?? []).map(quotaBar)];
+  const scarce = (one, two) => two.used - one.used;
+  const all = [
+    ...[...said.accounts].sort(scarce).map((account) => [account, accountBar(account)]),
+    ...[...(said.quotas ?? [])].sort(scarce).map((quota) => [quota, quotaBar(quota)]),
+  ];
+  all.sort(([one], [two]) => (two.used > 1) - (one.used > 1)); // what would break comes first
+  const [scarcest, ...rest] = all.map(([, shown]) => shown);
+  if (!rest.length) return scarcest;
+  const others = rest.length === 1 ? "One other allowance or quota" : `${rest.length} other allowances and quotas`;
+  return [scarcest, element("details", {}, element("summary", { class: "small" }, `${others}`), rest)];
 }
 
 /** What follows from what is used; of a charge that the allowance does not cover, why it is not made. */

@@ -1,6 +1,7 @@
-// The same question for a terminal: as Python and as curl, quoted so that it means the same there.
+// The same question elsewhere: as a link, as Python and as curl, quoted so that it means the same there.
 
 import { element, show } from "./elements.js";
+import { linkTo } from "./link.js";
 
 /** A Python literal of what JSON can say. */
 export function pythonLiteral(value) {
@@ -54,7 +55,8 @@ export function copyAs(body) {
     box.hidden = false;
     try {
       await navigator.clipboard.writeText(text);
-      show(said, `Copied as ${name}. It takes the token from ERRORFLOOR_TOKEN.`);
+      const needs = name === "link" ? "Whoever opens it needs a token." : "It takes the token from ERRORFLOOR_TOKEN.";
+      show(said, `Copied as ${name}. ${needs}`);
     } catch {
       show(said, "This browser does not let a page write to the clipboard: select the text and copy it.");
     }
@@ -62,7 +64,7 @@ export function copyAs(body) {
   return element(
     "div",
     { class: "stack" },
-    element("div", { class: "actions" }, offer("Python", asPython), offer("curl", asCurl), said),
+    element("div", { class: "actions" }, offer("link", linkTo), offer("Python", asPython), offer("curl", asCurl), said),
     box,
   );
 }

@@ -38,7 +38,7 @@ export function said(text) {
   return parts.map((part, place) => (place % 2 && place < parts.length - 1 ? element("code", {}, part) : part));
 }
 
-/** A table with a head; a column is {title, number, cell: row => text or element}. A phone may stack its cells. */
+/** A table with a head; a column is {title, number, cell: row => text or element}, and a name if its title is no text. A phone may stack its cells. */
 export function table(columns, rows, caption, stacked = false) {
   const kind = (column) => (column.number ? "number" : null);
   return element(
@@ -60,7 +60,7 @@ export function table(columns, rows, caption, stacked = false) {
             "tr",
             {},
             columns.map((c) =>
-              element("td", { class: kind(c), "data-title": c.title }, element("span", {}, c.cell(row))),
+              element("td", { class: kind(c), "data-title": c.name ?? c.title }, element("span", {}, c.cell(row))),
             ),
           ),
         ),

@@ -1,108 +1,109 @@
-// The answer as a picture: a dot for what was released, a bar for where the truth certainly lies.
+// Released numbers as dots, and bars for where the truth certainly lies: row by row, or as a course.
 
 import { scale, ticks, whenResized } from "./axes.js";
 import { drawn, element, show } from "./elements.js";
 import { digits, onLattice, withUnit } from "./numbers.js";
 
-const MOST_ROWS = 24;
+const LETTER = 6.4; // pixels that a letter takes, about
 
-/** A chart of one output: rows are {label, value, low, high}; more than fit as rows become a course. */
-export function intervalChart(rows, { name, unit, step }) {
-  const place = element("figure", { class: "chart" });
-  const finite = rows.filter((row) => row.value !== null && Number.isFinite(row.value));
-  if (!finite.length) return null;
-  const low = Math.min(...finite.map((row) => row.low ?? row.value));
-  const high = Math.max(...finite.map((row) => row.high ?? row.value));
+/** The ends of a scale on which all rows fit. */
+export function reachOf(rows) {
+  const low = Math.min(...rows.map((row) => row.low));
+  const high = Math.max(...rows.map((row) => row.high));
   const margin = (high - low || Math.abs(high) || 1) * 0.06;
-  const reach = [low - margin, high + margin];
-  const count = finite.length === 1 ? "one released number" : `${finite.length} released numbers`;
-  const said = `${name}: ${count}, with the interval in which each truth certainly lies; the table has them all.`;
-  const draw = finite.length > MOST_ROWS ? course : list;
-  whenResized(place, (width) => show(place, draw(finite, reach, width, { unit, step, said })));
+  return [low - margin, high + margin];
+}
+
+/** A row for each released number: {label, value, low, high}. */
+export function rowsChart(rows, style) {
+  return chart((width) => list(rows, width, style));
+}
+
+/** The same along an axis, in the order given. */
+export function courseChart(rows, style) {
+  return chart((width) => course(rows, width, style));
+}
+
+function chart(draw) {
+  const place = element("figure", { class: "chart" });
+  whenResized(place, (width) => show(place, draw(width)));
   return place;
 }
 
-function list(rows, [low, high], width, { unit, step, said }) {
-  const wide = width > 520;
-  const longest = Math.max(...rows.map((row) => row.label.length));
-  const left = wide ? Math.min(40 + longest * 7, width * 0.4) : 8;
-  const right = wide ? 130 : 12;
-  const pitch = wide ? 34 : 50;
-  const top = 8;
+function list(rows, width, { reach: [low, high], unit, step, said, title }) {
+  const small = title !== undefined;
+  const wide = small || width > 520;
+  const longest = LETTER * Math.max(...rows.map((row) => row.label.length));
+  const left = wide ? Math.min(20 + longest, width * 0.45) : 8;
+  const right = small ? 8 : wide ? 130 : 12;
+  const pitch = small ? 21 : wide ? 34 : 50;
+  const top = small ? 28 : 8;
   const bottom = top + rows.length * pitch;
   const x = scale(low, high, left, width - right);
   const marks = rows.map((row, place) => {
     const y = top + place * pitch + (wide ? pitch / 2 : 32);
     const text = withUnit(onLattice(row.value, step), unit);
+    const [at, line, anchor] = wide ? [left - 12, y + 4, "end"] : [left, y - 14, "start"];
+    const label = shortened(row.label, ((wide ? left - 12 : 0.6 * width) / LETTER) | 0);
     return [
-      drawn(
-        "text",
-        {
-          x: wide ? left - 14 : left,
-          y: wide ? y + 4 : y - 14,
-          "text-anchor": wide ? "end" : "start",
-          class: "strong",
-        },
-        shortened(row.label, wide ? 26 : 30),
-      ),
-      drawn(
-        "text",
-        { x: width - (wide ? 0 : 12), y: wide ? y + 4 : y - 14, "text-anchor": "end", class: "strong" },
-        text,
-      ),
-      ...bar(x(row.low ?? row.value), y, x(row.high ?? row.value), y),
-      drawn("circle", { cx: x(row.value), cy: y, r: 5, class: "released" }, drawn("title", {}, `${row.label} ${text}`)),
+      drawn("text", { x: at, y: line, "text-anchor": anchor, class: "strong" }, label, drawn("title", {}, row.label)),
+      small ? null : drawn("text", { x: width - (wide ? 0 : 12), y: line, "text-anchor": "end", class: "strong" }, text),
+      bar(x(row.low), y, x(row.high), y, small ? 5 : 7),
+      drawn("circle", { cx: x(row.value), cy: y, r: small ? 3.5 : 5, class: "released" }, drawn("title", {}, `${row.label} ${text}`)),
     ];
   });
-  const grid = ticks(low, high, wide ? 6 : 4).map((tick) => [
+  const grid = ticks(low, high, small ? 3 : wide ? 6 : 4).map((tick) => [
     drawn("line", { x1: x(tick), x2: x(tick), y1: top, y2: bottom, class: "grid" }),
     drawn("text", { x: x(tick), y: bottom + 18, "text-anchor": "middle" }, digits(tick, 5)),
   ]);
-  const unitText = unit ? drawn("text", { x: width, y: bottom + 18, "text-anchor": "end" }, wide ? unit : "") : null;
-  return picture(width, bottom + 26, said, grid, unitText, marks);
+  const unitText = unit && !small ? drawn("text", { x: width, y: bottom + 18, "text-anchor": "end" }, wide ? unit : "") : null;
+  return picture(width, bottom + 26, said, heading(title, width), grid, unitText, marks);
 }
 
-function course(rows, [low, high], width, { unit, step, said }) {
-  const [left, right, top, height] = [52, 12, 22, 260];
-  const x = scale(0, rows.length - 1, left + 8, width - right);
+function course(rows, width, { reach: [low, high], unit, step, said, title }) {
+  const small = title !== undefined;
+  const [left, right, top, height] = [52, 12, small ? 28 : 22, small ? 120 : 260];
+  const x = scale(0, rows.length - 1, left + 8, width - right - 8);
   const y = scale(low, high, top + height, top);
   const pitch = (width - left) / rows.length;
   const marks = rows.map((row, place) => [
-    ...bar(
-      x(place),
-      y(row.low ?? row.value),
-      x(place),
-      y(row.high ?? row.value),
-      Math.max(1, Math.min(7, pitch / 1.6)),
-    ),
+    bar(x(place), y(row.low), x(place), y(row.high), Math.max(1, Math.min(7, pitch / 1.6))),
     drawn("circle", { cx: x(place), cy: y(row.value), r: Math.max(1.2, Math.min(4, pitch / 2.4)), class: "released" },
       drawn("title", {}, `${row.label} ${withUnit(onLattice(row.value, step), unit)}`)),
   ]);
-  const grid = ticks(low, high, 5).map((tick) => [
+  const grid = ticks(low, high, small ? 3 : 5).map((tick) => [
     drawn("line", { x1: left, x2: width - right, y1: y(tick), y2: y(tick), class: "grid" }),
     drawn("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, digits(tick, 5)),
   ]);
-  const every = Math.max(1, Math.ceil(rows.length / (width / 110)));
-  const names = rows.map((row, place) =>
-    place % every
-      ? null
-      : drawn("text", { x: x(place), y: top + height + 20, "text-anchor": "middle" }, shortened(row.label, 12)),
-  );
-  return picture(
-    width,
-    top + height + 28,
-    said,
-    drawn("text", { x: left - 8, y: 12, "text-anchor": "end" }, unit),
-    grid,
-    marks,
-    names,
-  );
+  const names = labels(rows, width - left).map(([place, text]) => {
+    const anchor = place === 0 ? "start" : place === rows.length - 1 ? "end" : "middle";
+    return drawn("text", { x: x(place), y: top + height + 20, "text-anchor": anchor }, text);
+  });
+  const unitText = small ? null : drawn("text", { x: left - 8, y: 12, "text-anchor": "end" }, unit);
+  return picture(width, top + height + 28, said, heading(title, width), unitText, grid, marks, names);
 }
 
-function bar(x1, y1, x2, y2, thick = 7) {
+/** The title of one of several pictures. */
+function heading(title, width) {
+  if (title === undefined) return null;
+  const text = shortened(title, (width / (1.15 * LETTER)) | 0);
+  return drawn("text", { x: 0, y: 14, class: "title" }, text, drawn("title", {}, title));
+}
+
+/** Which rows of a course are named: as many as fit, the first and the last among them, each in full if it can be. */
+function labels(rows, width) {
+  const longest = Math.max(...rows.map((row) => row.label.length));
+  const most = Math.min(longest, 22);
+  const count = Math.max(2, Math.min(rows.length, Math.floor(width / (LETTER * most + 18))));
+  const step = (rows.length - 1) / (count - 1 || 1);
+  const places = new Set(Array.from({ length: count }, (_, place) => Math.round(place * step)));
+  return [...places].filter((place) => place < rows.length).map((place) => [place, shortened(rows[place].label, most)]);
+}
+
+function bar(x1, y1, x2, y2, thick) {
   const line = drawn("line", { x1, y1, x2, y2, class: "interval" });
   line.style.strokeWidth = `${thick}px`;
-  return [line];
+  return line;
 }
 
 function picture(width, height, said, ...parts) {
@@ -110,5 +111,5 @@ function picture(width, height, said, ...parts) {
 }
 
 function shortened(text, most) {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+  return text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text;
 }

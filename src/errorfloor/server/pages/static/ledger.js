@@ -76,7 +76,7 @@ async function history() {
     const shortLabel = (entry) => element("code", { title: entry.label }, entry.label.slice(0, 10));
     columns.push({ title: "label", cell: shortLabel });
   }
-  return table(columns, said.entries, "History", true);
+  return table(columns, said.entries, "Charges, in order", true);
 }
 
 /** The largest share of an allowance that an entry took. */

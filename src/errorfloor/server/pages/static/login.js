@@ -24,7 +24,7 @@ form.addEventListener("submit", async (event) => {
       headers: { Accept: "application/json", "Content-Type": "application/json", "X-Errorfloor": "page" },
     });
     if (response.ok) {
-      location.assign(byId("next").value);
+      location.assign(byId("next").value + location.hash); // which may hold a question
       return;
     }
     const said = await response.json().catch(() => null);

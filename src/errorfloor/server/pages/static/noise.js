@@ -67,6 +67,7 @@ async function design() {
   const place = byId("designed");
   const mine = (latest += 1);
   place.setAttribute("aria-busy", "true");
+  show(place, card(element("p", { class: "soft" }, "Designing …"))); // nothing that was said of another noise stays
   let content;
   try {
     const asked = wanted();

@@ -1,10 +1,10 @@
 // The price: what would be certain, what would be used, and what to ask instead if it cannot be afforded.
 
-import { offBy } from "./answer.js";
 import { chargedBars } from "./bars.js";
 import { post } from "./door.js";
 import { element, refusal } from "./elements.js";
 import { digits, percent, whole, withUnit } from "./numbers.js";
+import { offBy } from "./released.js";
 
 /** The largest share of an allowance that this would take; quotas are shares of these. */
 export function largestShare(price) {

@@ -9,8 +9,8 @@ export async function loadTables() {
   return said.tables;
 }
 
-/** A table's declaration as a card that opens. */
-export function tableShown(table, open) {
+/** A table's declaration as a card that opens; a click on a name hands it to `insert`. */
+export function tableShown(table, open, insert) {
   const rows = table.rows === null || table.rows === undefined ? "" : ` · ${whole(table.rows)} rows`;
   const key = table.row_key.join(", ");
   return element(
@@ -37,18 +37,28 @@ export function tableShown(table, open) {
             ["column", "kind", "range and floor"].map((title) => element("th", { scope: "col" }, title)),
           ),
         ),
-        element("tbody", {}, table.private.map(privateRow), table.public.map(publicRow)),
+        element(
+          "tbody",
+          {},
+          table.private.map((column) => privateRow(column, insert)),
+          table.public.map((column) => publicRow(column, insert)),
+        ),
       ),
     ),
   );
 }
 
-function privateRow(column) {
+function nameOf(column, insert) {
+  const title = `Put ${column.name} into the question`;
+  return element("button", { type: "button", class: "name", title, onclick: () => insert(column.name) }, column.name);
+}
+
+function privateRow(column, insert) {
   const [low, high] = column.range.map((end) => digits(Number(end), 6));
   return element(
     "tr",
     {},
-    element("td", {}, element("code", {}, column.name)),
+    element("td", {}, nameOf(column, insert)),
     element("td", {}, element("span", { class: "tag" }, "private")),
     element(
       "td",
@@ -58,11 +68,11 @@ function privateRow(column) {
   );
 }
 
-function publicRow(column) {
+function publicRow(column, insert) {
   return element(
     "tr",
     {},
-    element("td", {}, element("code", {}, column.name)),
+    element("td", {}, nameOf(column, insert)),
     element("td", {}, `public ${column.type}`),
     element("td", {}, column.unit ?? ""),
   );

@@ -37,6 +37,13 @@ export class WishForm {
     return Number.isNaN(bound) ? {} : { max_error: bound };
   }
 
+  /** Fill in a share of the allowance. */
+  spend(share) {
+    document.querySelector("input[name=wish][value=spend]").checked = true;
+    byId("spend").value = 100 * share;
+    this.arrange();
+  }
+
   /** Fill in a bound: a number, or one for each output by name. */
   write(max_error) {
     document.querySelector("input[name=wish][value=max_error]").checked = true;

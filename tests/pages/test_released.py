@@ -1,0 +1,161 @@
+"""What is done with an answer: read all of its rows, sort them, see them, save them, link to them."""
+
+import csv
+import io
+
+import pyarrow.parquet as pq
+from playwright.sync_api import expect
+
+from pages.test_ask import BY_TARIFF, ask, plain, price, spent, write
+
+THREE_KEYS = (
+    "SELECT day, tariff, class, avg(kwh) AS mean FROM meters WHERE day < '2013-01-06' GROUP BY day, tariff, class"
+)
+
+
+def answered(visit, sql, max_error, **how):
+    page = visit("analyst", "/ask", **how)
+    write(page, sql, max_error)
+    price(page)
+    ask(page)
+    return page
+
+
+def saved(page, name, to):
+    with page.expect_download() as found:
+        page.click(f"#answer >> text=Save as {name}")
+    found.value.save_as(to)
+    return to
+
+
+def test_number_of_rows_is_said_and_more_of_them_are_shown_on_request(visit):
+    page = answered(
+        visit, "SELECT household, count(*) AS days FROM meters GROUP BY household ORDER BY household LIMIT 450", 1
+    )
+    total = page.evaluate("() => document.querySelector('#rows').textContent")
+    assert plain(total) == "450 rows, of which 200 are shown."
+    expect(page.locator("#answer tbody tr")).to_have_count(200)
+    page.click("#answer >> text=Show more of")
+    expect(page.locator("#answer tbody tr")).to_have_count(400)
+
+
+def test_rows_are_sorted_by_a_click_on_a_heading_and_columns_stand_as_asked(visit):
+    page = answered(visit, "SELECT tariff, class, avg(kwh) AS mean FROM meters GROUP BY tariff, class", 20)
+    heads = [plain(text) for text in page.locator("#answer thead th").all_inner_texts()]
+    assert heads[:2] == ["tariff", "class"]
+
+    def means():
+        return [
+            float(plain(text).split(" ")[0]) for text in page.locator("#answer tbody td:nth-child(3)").all_inner_texts()
+        ]
+
+    unsorted = means()
+    head = page.locator("#answer thead th").nth(2)
+    for down, state in ((False, "ascending"), (True, "descending")):
+        head.locator("button").click()
+        assert means() == sorted(unsorted, reverse=down)
+        assert head.get_attribute("aria-sort") == state
+
+
+def test_saved_files_hold_the_released_numbers_and_are_free(visit, site, tmp_path):
+    page = answered(visit, BY_TARIFF, 2.5)
+    released = site.database.ask(BY_TARIFF, max_error=2.5).to_arrow()
+    before = spent(site)
+    assert pq.read_table(saved(page, "Parquet", tmp_path / "a.parquet")).equals(released)
+    rows = list(csv.DictReader(io.StringIO(saved(page, "CSV", tmp_path / "a.csv").read_text())))
+    assert [float(row["mean"]) for row in rows] == released["mean"].to_pylist()
+    assert saved(page, "PNG", tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert spent(site) == before
+
+
+def test_three_keys_become_small_pictures_with_one_scale(visit):
+    page = answered(visit, THREE_KEYS, 40)
+    expect(page.locator("#answer .multiples svg")).to_have_count(6)  # one for each tariff and class
+    expect(page.locator("#answer .multiples .released")).to_have_count(30)
+    titles = page.locator("#answer .multiples text.title").evaluate_all("all => all.map(one => one.firstChild.data)")
+    assert len(set(titles)) == 6
+    scales = page.locator("#answer .multiples svg").evaluate_all(
+        "all => all.map(one => [...one.querySelectorAll('text[text-anchor=end]')].map(text => text.textContent).join())"
+    )
+    assert len(set(scales)) == 1
+
+
+def test_answer_to_an_earlier_question_is_marked(visit):
+    page = answered(visit, BY_TARIFF, 2.5)
+    expect(page.locator("#answer-stale")).to_be_hidden()
+    page.fill("#max_error", "2.4")
+    expect(page.locator("#answer-stale")).to_be_visible()
+    page.fill("#max_error", "2.5")
+    expect(page.locator("#answer-stale")).to_be_hidden()
+
+
+def test_link_opens_the_question_and_shows_what_was_released(visit, site):
+    page = answered(visit, BY_TARIFF, 2.5)
+    table = page.locator("#answer tbody").inner_text()
+    page.click("text=Copy as link")
+    link = page.inner_text("#code")
+    before = spent(site)
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.locator("#answer .tag", has_text="free")).to_be_visible()
+    assert page.input_value("#sql") == BY_TARIFF
+    assert page.locator("#answer tbody").inner_text() == table
+    assert spent(site) == before
+
+
+def test_link_to_what_was_never_asked_is_priced_and_not_asked(visit, site):
+    before = spent(site)
+    page = visit("analyst", "/about")
+    page.goto(f"{site.url}/ask#sql=SELECT+avg(kwh)+AS+linked+FROM+meters&spend=0.01")
+    expect(page.locator("#price .figure")).to_be_visible()
+    expect(page.locator("#answer-card")).to_be_hidden()
+    assert page.input_value("#spend") == "1"
+    assert spent(site) == before
+
+
+def test_link_survives_signing_in(visit, site):
+    page = visit(None, "/about")
+    page.goto(f"{site.url}/ask#sql=SELECT+avg(kwh)+AS+later+FROM+meters&max_error=9")
+    page.fill("#token", site.tokens["reader"])
+    page.keyboard.press("Enter")
+    expect(page.locator("#price .figure")).to_be_visible()
+    assert page.input_value("#sql") == "SELECT avg(kwh) AS later FROM meters"
+
+
+def test_slider_trades_error_against_price(visit, site):
+    page = visit("analyst", "/ask")
+    write(page, "SELECT avg(kwh) AS traded FROM meters", 4)
+    price(page)
+    page.locator("#trade").fill("-1")
+    page.locator("#trade").dispatch_event("change")
+    expect(page.locator("#max_error")).to_have_value("2")
+    expect(page.locator("#price dd").first).to_have_text("±\u202f2\u00a0kWh")
+
+
+def test_click_on_a_column_puts_its_name_into_the_question(visit):
+    page = visit("analyst", "/ask")
+    expect(page.locator("#tables details")).to_have_count(3)
+    write(page, "SELECT avg()")
+    page.evaluate("() => document.getElementById('sql').setSelectionRange(11, 11)")
+    page.click("#tables button.name >> text=kwh")
+    assert page.input_value("#sql") == "SELECT avg(kwh)"
+
+
+def test_missing_bound_is_asked_for_in_the_words_of_the_page(visit):
+    page = visit("analyst", "/ask")
+    write(page, "SELECT avg(kwh) AS mean FROM meters", "")
+    page.click("#to-price")
+    expect(page.locator("#price .refusal h3")).to_have_text("How exact?")
+
+
+def test_scarcest_allowance_comes_first_and_the_rest_is_folded(visit):
+    page = answered(visit, BY_TARIFF, 2.5)
+    names = page.locator("#answer .account-head strong")
+    assert names.evaluate_all("all => all.filter(one => one.checkVisibility()).length") == 1
+    page.click("#answer summary >> text=other")
+    heads = page.locator("#answer .account-head").all_inner_texts()
+    shares = [float(plain(head).split("\n")[1].split(" %")[0].lstrip("< ")) for head in heads]
+    assert len(shares) == 4
+    assert [":" in head.split("\n")[0] for head in heads] == [False, False, True, True]  # allowances before quotas
+    assert shares[0] >= shares[1]
+    assert shares[2] >= shares[3]
