@@ -9,7 +9,9 @@ export class Trade {
     this.apply = apply;
     this.priced = null;
     byId("trade").addEventListener("input", () => this.say());
-    byId("trade").addEventListener("change", () => this.apply(this.bound));
+    byId("trade").addEventListener("change", () => {
+      if (this.priced !== null) this.apply(this.bound);
+    });
   }
 
   /** Begin at a bound and its share of the scarcest allowance; without them there is nothing to trade. */
