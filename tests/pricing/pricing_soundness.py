@@ -28,7 +28,7 @@ from pricing_reference import (
 )
 
 from errorfloor.accounts import Account, cell_text
-from errorfloor.pricing.bounding import Bounds, Noised, charges
+from errorfloor.pricing import Bounds, Noised, charges
 from errorfloor.sql.plan import Apply, Compare, Covariance, Formula, Plus, Power, Quotient, Sum, Times, WeightedMean
 from errorfloor.sql.polynomial import Polynomial
 

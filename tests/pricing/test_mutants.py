@@ -15,6 +15,7 @@ from errorfloor.pricing import (
     formulas,
     functions,
     interval,
+    joint,
     rows,
     weighted_mean,
 )
@@ -147,7 +148,7 @@ def _rounded_to_nearest(results: list[Any], *_: Any) -> Enclosure:
     return Enclosure(np.minimum.reduce(results), np.maximum.reduce(results))
 
 
-def _mean_charge(values: Any, place: Any, count: int) -> Any:
+def _mean_charge(place: Any, values: Any, count: int) -> Any:
     return np.bincount(place, weights=values, minlength=count) / np.maximum(np.bincount(place, minlength=count), 1)
 
 
@@ -271,14 +272,14 @@ MUTANTS: dict[str, tuple[Patch, str]] = {
 }
 
 CHARGE_MUTANTS: dict[str, tuple[Patch, str]] = {
-    "accounts charged the mean": (_put(bounding, "_largest", _mean_charge), "sum with public factors"),
+    "accounts charged the mean": (_put(joint, "largest_at", _mean_charge), "sum with public factors"),
     "owners charged the largest column": (_put(bounding, "_moved_by_row", _largest_of_columns), "two columns"),
     "owners add after squaring": (
-        _put(bounding, "_moved_by_owner", lambda count, moved, error: np.sqrt(count) * moved + 2 * error),
+        _put(joint, "_moved_by_owner", lambda count, moved, error: np.sqrt(count) * moved + 2 * error),
         "two columns",
     ),
     "owners without error": (
-        _put(bounding, "_moved_by_owner", lambda count, moved, error: count * moved),
+        _put(joint, "_moved_by_owner", lambda count, moved, error: count * moved),
         "small beside a function",
     ),
 }

@@ -15,7 +15,7 @@ from errorfloor.floors.adversary import counted_apart
 from errorfloor.identity import Part
 from errorfloor.noise.lattice import MOST
 from errorfloor.pricing import Account, Charge, bounds, cell_text
-from errorfloor.pricing.bounding import SLACK
+from errorfloor.pricing.joint import SLACK
 from errorfloor.sql import parse
 from errorfloor.vault import Snapshot
 

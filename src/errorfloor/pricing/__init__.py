@@ -10,13 +10,14 @@ a mean with weights                           ``weighted_mean``
 ``exp``, ``ln``, ``sqrt``, ``above``, ``between``     ``functions``
 sums, products and quotients of all these     ``formulas``
 what one owner can do                         ``owners``
-all of it together, as charges                ``bounding``
+all of it together, as charges                ``bounding``, ``joint``
 ============================================  =====================================================
 """
 
 from errorfloor.accounts import Account, Charge, cell_text
-from errorfloor.pricing.bounding import Bounds, Noised, OutputBounds, RowSlopes, bounds, charges
+from errorfloor.pricing.bounding import Bounds, OutputBounds, RowSlopes, bounds
 from errorfloor.pricing.fetch import FactsCache
+from errorfloor.pricing.joint import Noised, charges
 from errorfloor.pricing.owners import OwnerCounts
 
 __all__ = [

@@ -7,12 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from errorfloor.accounts import Account, Charge, cell_text
 from errorfloor.catalogue.model import Catalogue
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.engines.allotment import allotment
-from errorfloor.errors import InputError
 from errorfloor.identity import Part
 from errorfloor.pricing.facts import Facts, aggregates, polynomials, requested
 from errorfloor.pricing.fetch import FactsCache, fetch
@@ -22,14 +20,12 @@ from errorfloor.pricing.keys import GroupKeys, kinds_of
 from errorfloor.pricing.owners import OwnerCounts, owner_counts
 from errorfloor.pricing.refusals import no_number
 from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
-from errorfloor.pricing.scene import Scene, Storage, crowded
+from errorfloor.pricing.scene import FormulaBound, Scene, Storage, crowded
 from errorfloor.sql.evaluate import needed
 from errorfloor.sql.layout import Layout, stored_layout
 from errorfloor.sql.plan import Call, DatePart, RoundedDown, TableColumn
 from errorfloor.sql.question import Question, QuestionOutput
 from errorfloor.vault import Snapshot
-
-SLACK = 1 + 2.0**-48  # more than the roundings of a product of a few factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +49,7 @@ class RowSlopes:
 
     def by_group(self, groups: int) -> Array:
         """Give the largest of each group's parts, 0 if it has none."""
-        return _largest(self.values, self.group, groups)
+        return largest_at(self.group, self.values, groups)
 
     @property
     def dense(self) -> Array:
@@ -64,12 +60,28 @@ class RowSlopes:
 
 
 @dataclass(frozen=True, eq=False)
+class RowCurve:
+    """An output that moves by at most ``scale`` · |Δg| when a row changes, g a function of one entry of the row.
+
+    On each piece of the range of ``column``, g is between ``low`` and ``high`` and at most as steep as ``slope``. There
+    is a ``scale`` for each part.
+    """
+
+    column: str
+    low: Array
+    high: Array
+    slope: Array
+    scale: Array
+
+
+@dataclass(frozen=True, eq=False)
 class OutputBounds:
     """What holds for one output, whatever the private values are within their declared ranges.
 
     By kind of group: ``low`` and ``high`` enclose its value; ``error`` bounds |computed − exact|, never 0; ``owner`` is
     how far one row can move it when all its private entries change; ``defined`` is False where the answer is NULL by
-    public facts. ``slopes`` holds sup|∂f/∂x| of one entry for each private column that occurs.
+    public facts. ``slopes`` holds sup|∂f/∂x| of one entry for each private column that occurs; ``curve``, where it is
+    known, how the output follows the entry through its range.
 
     >>> example().outputs[0].high
     array([50.])
@@ -81,6 +93,7 @@ class OutputBounds:
     low: Array
     high: Array
     defined: Array
+    curve: RowCurve | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +234,15 @@ def _output(output: QuestionOutput, scene: Scene) -> OutputBounds:
     low, high = (np.where(bound.defined, end, 0.0) for end in (bound.value.low, bound.value.high))
     if not all(np.isfinite(array).all() for array in (owner, error**2, owner**2, low, high)):
         raise no_number(output.formula)
-    return OutputBounds(slopes, owner, error, low, high, bound.defined)
+    return OutputBounds(slopes, owner, error, low, high, bound.defined, _curve(bound))
+
+
+def _curve(bound: FormulaBound) -> RowCurve | None:
+    found = None if bound.rise is None else bound.rise[0].curve()
+    if found is None or bound.rise is None or not np.isfinite(bound.rise[1]).all():
+        return None
+    column, value, slope = found
+    return RowCurve(column, value.low, value.high, slope, bound.rise[1])
 
 
 def _moved_by_row(slopes: Mapping[str, RowSlopes], scene: Scene) -> Array:
@@ -244,6 +265,17 @@ def _with_columns(stored: Layout, columns: Sequence[TableColumn], snapshot: Snap
     return Layout({**stored.largest, **found}, stored.bits, stored.rows)
 
 
+def largest_at(place: Array, values: Array, count: int) -> Array:
+    """Give the largest value at each place, 0 where there is none.
+
+    >>> largest_at(np.array([0, 2, 2]), np.array([1.0, 3.0, 2.0]), 3).tolist()
+    [1.0, 0.0, 3.0]
+    """
+    worst = np.zeros(count)
+    np.maximum.at(worst, place, values)
+    return worst
+
+
 def example() -> Bounds:
     """Bounds of an average of two readings between 0 and 50, for documentation."""
     group = np.zeros(1, dtype=np.int64)
@@ -251,101 +283,3 @@ def example() -> Bounds:
     ends = np.array([0.0]), np.array([50.0])
     output = OutputBounds({"kwh": half}, np.array([25.0]), np.array([1e-14]), *ends, np.array([True]))
     return Bounds("meters", GroupKeys((), 1), [()], group, group, group, group + 2, Layout({}, {}, rows=2), (output,))
-
-
-@dataclass(frozen=True, eq=False)
-class Noised:
-    """Noise of some information on one output, by its number; ``apart`` if it is booked as raised-cosine noise.
-
-    ``rounding`` is what the value is rounded by before noise is added. That and the information may be one number for
-    all groups, or an array with one for each kind of group; information 0 is a group whose value is not looked up.
-
-    >>> Noised(0, 4.0).rounding
-    0.0
-    """
-
-    output: int
-    information: float | Array
-    rounding: float | Array = 0.0
-    apart: bool = False
-
-
-@quiet
-def charges(bounds: Bounds, noised: Sequence[Noised]) -> dict[Account, Charge]:
-    """Give what some outputs of a question cost each account together, with noise on them.
-
-    η is the evaluation error and the rounding. For an entry, A = max over parts of Σ over outputs of I·L² and
-    E = max over parts of Σ I·η², over the parts in the account's cell: a row is in one group. For owners, A = max over
-    owners of Σ over groups and outputs of I·(n·M + 2η)², n the owner's rows in the group and M the largest Σ
-    |∂f/∂x|·width over the private columns of a row; E = 0, since A holds the error. Information of either kind is
-    summed apart.
-
-    *Guarantee*: each number is rounded up; ``formulas.proof.md``.
-
-    Raises ``InputError`` for an information that is not a number above 0 anywhere, or below it somewhere.
-
-    >>> from errorfloor.pricing.bounding import example
-    >>> charges(example(), [Noised(0, 4.0)])[Account("meters", "kwh", "")].information > 4.0 * 0.5**2
-    True
-    """
-    live = [_live(bounds, one) for one in noised]
-    slack = SLACK * (1 + (len(noised) - 1) * 2.0**-52)
-    result: dict[Account, Charge] = {}
-    for column in sorted({column for bound, _ in live for column in bound.slopes}):
-        spent = np.zeros((3, len(bounds.group)))
-        reached = np.zeros(len(bounds.group), dtype=bool)
-        for one, (bound, information) in zip(noised, live, strict=True):
-            if column in bound.slopes:
-                each = np.where(bound.defined, information, 0.0)[bounds.group]
-                spent[2 if one.apart else 0] += each * bound.slopes[column].values ** 2 * slack
-                spent[1] += each * bound.error[bounds.group] ** 2 * slack
-                reached |= bound.defined[bounds.group]
-        worst = [_largest(values, bounds.cell, len(bounds.cells)) for values in spent]
-        for place in np.unique(bounds.cell[reached]).tolist():
-            account = Account(bounds.table, column, cell_text(bounds.cells[place]))
-            result[account] = Charge(*(float(values[place]) for values in worst))
-    if bounds.owners is not None:
-        kinds = [
-            [pair for one, pair in zip(noised, live, strict=True) if one.apart is apart and pair[0].slopes]
-            for apart in (False, True)
-        ]
-        other, apart = (_owner_charge(bounds, kind) if kind else 0.0 for kind in kinds)
-        if other > 0 or apart > 0:
-            result[Account(bounds.table, "", "")] = Charge(other, 0.0, apart)
-    return result
-
-
-def _live(bounds: Bounds, one: Noised) -> tuple[OutputBounds, Array]:
-    """Give the bounds of an output with its rounding, defined where it is looked up, and the information there."""
-    bound = bounds.outputs[one.output]
-    each = np.broadcast_to(np.asarray(one.information, dtype=float), bound.error.shape)
-    if not ((each >= 0) & (each < np.inf)).all() or not each.any():
-        raise InputError(f"information must be a positive number, got {one.information}")
-    return replace(bound, error=up(bound.error + one.rounding), defined=bound.defined & (each > 0)), each
-
-
-def _largest(values: Array, place: Array, count: int) -> Array:
-    """Give the largest value at each place, 0 where there is none."""
-    worst = np.zeros(count)
-    np.maximum.at(worst, place, values)
-    return worst
-
-
-def _moved_by_owner(count: Array, moved: Array, error: Array) -> Array:
-    """Bound how far an owner moves the computed output of a group: the rows' moves add up before they are squared."""
-    total: Array = count * moved + 2 * error
-    return total
-
-
-def _owner_charge(bounds: Bounds, outputs: Sequence[tuple[OutputBounds, Array]]) -> float:
-    counts = bounds.owners
-    assert counts is not None
-    kind, count, alike = bounds.pairs
-    most = max(float(information.max()) for _, information in outputs)
-    squares = np.zeros(len(kind))
-    for bound, information in outputs:
-        moved = _moved_by_owner(count, bound.owner[kind], bound.error[kind])
-        squares += np.where(bound.defined[kind], information[kind] / most * moved**2, 0.0)
-    each = np.bincount(counts.owner, weights=squares[alike], minlength=counts.owners)
-    roundings = 1 + (len(bounds.groups) + len(outputs) + 15) * 2.0**-52  # of a sum over groups, and of its terms
-    return float(each.max(initial=0.0) * most * SLACK * roundings)

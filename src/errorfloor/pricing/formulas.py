@@ -9,7 +9,7 @@ from errorfloor.pricing.covariance import covariance_bound
 from errorfloor.pricing.functions import FUNCTIONS
 from errorfloor.pricing.interval import ZERO, Enclosure, quiet, up
 from errorfloor.pricing.refusals import no_derivative, no_quotient
-from errorfloor.pricing.scene import FormulaBound, Scene, computed, rounded, sum_bound, where_defined
+from errorfloor.pricing.scene import FormulaBound, Rise, Scene, computed, rounded, sum_bound, where_defined
 from errorfloor.pricing.weighted_mean import weighted_mean_bound
 from errorfloor.sql.double_functions import FUNCTION_ERROR
 from errorfloor.sql.double_words import LEAST, UNDERFLOW
@@ -103,7 +103,8 @@ def _plus(one: FormulaBound, two: FormulaBound, scene: Scene) -> FormulaBound:
     slopes = {name: _slope(one, name) + _slope(two, name) for name in _names(one, two)}
     total = one.value + two.value
     error = rounded(total, up(one.error + two.error))
-    return FormulaBound(total, slopes, up(one.move + two.move), error, one.defined & two.defined)
+    rise = _rise(one, two, None, None)
+    return FormulaBound(total, slopes, up(one.move + two.move), error, one.defined & two.defined, rise)
 
 
 def _times(one: FormulaBound, two: FormulaBound, scene: Scene) -> FormulaBound:
@@ -114,7 +115,8 @@ def _times(one: FormulaBound, two: FormulaBound, scene: Scene) -> FormulaBound:
     product = one.value * two.value
     carried = up(up(one.error * computed(two).magnitude) + up(two.error * one.value.magnitude))
     error = rounded(product, up(carried + UNDERFLOW))
-    return FormulaBound(product, slopes, move, error, one.defined & two.defined)
+    rise = _rise(one, two, there.magnitude, here.magnitude)
+    return FormulaBound(product, slopes, move, error, one.defined & two.defined, rise)
 
 
 def _quotient(node: Quotient, scene: Scene) -> FormulaBound:
@@ -133,7 +135,9 @@ def _quotient(node: Quotient, scene: Scene) -> FormulaBound:
     move = ZERO.widened(up(above.move + up(below.move * here.magnitude))) / under
     off = ZERO.widened(up(up(above.error + up(below.error * ratio.magnitude)) + UNDERFLOW)) / divisor
     error = np.where(_far_from_zero(divisor), rounded(ratio, off.high), np.inf)
-    return where_defined(FormulaBound(ratio, slopes, move.high, error, defined))
+    steep = (one / under).magnitude
+    rise = _rise(above, below, steep, up(steep * here.magnitude))
+    return where_defined(FormulaBound(ratio, slopes, move.high, error, defined, rise))
 
 
 def _power(node: Power, scene: Scene) -> FormulaBound:
@@ -167,7 +171,23 @@ def _apply(node: Apply, scene: Scene) -> FormulaBound:
 def _chained(inner: FormulaBound, value: Enclosure, steep: Enclosure, error: Array, scene: Scene) -> FormulaBound:
     at_parts = steep[scene.facts.group]
     slopes = {name: at_parts * slope for name, slope in inner.slopes.items()}
-    return where_defined(FormulaBound(value, slopes, up(at_parts.magnitude * inner.move), error, inner.defined))
+    move, rise = up(at_parts.magnitude * inner.move), _scaled(inner, at_parts.magnitude)
+    return where_defined(FormulaBound(value, slopes, move, error, inner.defined, rise))
+
+
+def _rise(one: FormulaBound, two: FormulaBound, first: Array | None, second: Array | None) -> Rise | None:
+    """Give the rise of what two formulas make, one of them public, by how far it moves with each of them."""
+    if one.slopes and two.slopes:
+        return None
+    return _scaled(one, first) if one.slopes else _scaled(two, second)
+
+
+@quiet
+def _scaled(bound: FormulaBound, steep: Array | None) -> Rise | None:
+    if bound.rise is None or steep is None:
+        return bound.rise
+    rows, by = bound.rise
+    return rows, up(by * steep)
 
 
 def _far_from_zero(value: Enclosure) -> Array:

@@ -95,6 +95,19 @@ class PricedRows:
         least: Array = np.minimum(np.minimum(self.value().width, by_terms), by_slopes)
         return least
 
+    def curve(self) -> tuple[str, Enclosure, Array] | None:
+        """Give the private column that it is a function of, and on each piece of its range values and steepest slope.
+
+        None where it depends on several or on none, is no curve, or differs from part to part.
+        """
+        if len(self.columns) != 1 or next(iter(self._boxes.values())).low.shape[-1] == 1:
+            return None
+        value, slope = self._enclosure(self.form), self._slope(self.form, self.columns[0]).magnitude
+        shape = np.broadcast_shapes((1, 1), value.low.shape, slope.shape)
+        if shape[0] != 1:
+            return None
+        return self.columns[0].name, value.broadcast(shape)[0], np.broadcast_to(slope, shape)[0]
+
     def error(self) -> Array:
         """Bound what evaluating the polynomial on a row is off by."""
         return self._joined(ZERO.widened(self._error(self.form))).high

@@ -1,7 +1,7 @@
 """The rows of a question as pricing sees them, how they are stored, and what is known of sums over them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, frexp, log2
 
@@ -94,6 +94,8 @@ class FormulaBound:
     private column, the derivative by any one entry of the part (a column that does not occur is left out); ``move``
     bounds, for each part, how far the formula moves when all private entries of one of its rows change; ``error``
     bounds |computed − exact|; ``defined`` is False where public facts make the formula NULL, and there the value is 1.
+    ``rise`` are the rows of one polynomial g and, for each part, how far the formula moves at most per |Δg| when one of
+    its rows changes; None where there is no such polynomial.
     """
 
     value: Enclosure
@@ -101,6 +103,10 @@ class FormulaBound:
     move: Array
     error: Array
     defined: Array
+    rise: "Rise | None" = None
+
+
+Rise = tuple[PricedRows, Array]
 
 
 @dataclass
@@ -163,7 +169,7 @@ def where_defined(bound: FormulaBound) -> FormulaBound:
     if bound.defined.all():
         return bound
     error = np.where(bound.defined, bound.error, 0.0)
-    return FormulaBound(bound.value.where(bound.defined, UNIT), bound.slopes, bound.move, error, bound.defined)
+    return replace(bound, value=bound.value.where(bound.defined, UNIT), error=error)
 
 
 def size(polynomial: Polynomial, scene: Scene) -> tuple[float, int]:
@@ -223,6 +229,7 @@ def sum_bound(node: Sum, scene: Scene) -> FormulaBound:
             move=scene.moves(rows, rows.move()),
             error=up(grouped_sum(errors, group, scene.groups).high + sum_rounding(node.of, node.where, scene)),
             defined=scene.count(node.where) > 0,
+            rise=(rows, scene.moves(rows, np.ones(rows.active.shape))),
         )
     )
 

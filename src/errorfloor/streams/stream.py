@@ -20,7 +20,7 @@ from errorfloor.floors.words import rounded_up
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Entry, Ledger
 from errorfloor.noise.lattice import Lattice
-from errorfloor.pricing.bounding import SLACK
+from errorfloor.pricing.joint import SLACK
 from errorfloor.streams.fleet import Drawing, Fleet, Ranges, Trip
 from errorfloor.streams.naming import Name, check_name, law_digest, trip_label
 
