@@ -89,9 +89,6 @@ def main(report: Report) -> None:
         "ellipsoid in four dimensions, correlated, with proof": lambda: ef.design(
             ef.Ellipsoid(np.diag([1.0, 0.5, 2.0, 1.0])), sensitivity=correlated(4)
         ),
-        "dependent answers on a box, with loss and proof": lambda: ef.design(
-            ef.Box([-1, -1], [1, 2]), sensitivity=np.ones((2, 2)), loss_weight=2.0
-        ),
     }
     report.ratios("A computed design", side_by_side(designs, 3), "interval, bounded loss", unit="ms")
 

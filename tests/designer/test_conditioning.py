@@ -43,14 +43,8 @@ def test_a_huge_correlated_query_is_not_taken_for_a_diagonal_one():
 
 
 def test_nearly_dependent_answers_are_still_independent():
-    assert not isinstance(ef.design(ef.Box([0, 0], [1, 1]), jacobian=[[1, 1], [1, 1.2]]), ef.noise.Flat)
+    assert ef.design(ef.Box([0, 0], [1, 1]), jacobian=[[1, 1], [1, 1.2]]).certificate.gap < 1e-3
     assert ef.design(ef.Reals(2), jacobian=[[1, 1], [1, 1 + 1e-5]], max_loss=1.0).certificate.gap == 0
-
-
-def test_a_singular_query_can_have_an_optimum_after_all():
-    # K = diag(1, 0) on the unit square: every product with a raised cosine along w₁ attains the slices' infimum 4π²
-    noise = ef.noise.Product((ef.noise.RaisedCosine(0, 1), ef.noise.RaisedCosine(0, 1)))
-    assert np.trace(np.diag([1.0, 0.0]) @ noise.information) == pytest.approx(4 * math.pi**2)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e6, 3e8])

@@ -41,11 +41,3 @@ def test_the_largest_error_needs_a_cap():
     allowed = run("--support=0..1,0..1", "--objective", "error", "--information-cap", "80")
     assert allowed.exit_code == 0
     assert "The cap does not bind" in allowed.stdout
-
-
-def test_noise_on_a_slice_has_no_information_of_its_own_in_json():
-    result = run("--support=0..1,0..1", "--jacobian", "[[1], [1]]", "--json")
-    facts = json.loads(result.stdout)
-    assert facts["information"] == [[None, None], [None, None]]
-    assert facts["entropy"] is None
-    assert facts["worst_entry"] == pytest.approx(1 / (2 * np.pi))

@@ -2,13 +2,11 @@ import numpy as np
 import pytest
 
 from errorfloor.designer.elements.ground_state import ground_state
-from errorfloor.noise import Loss
-from errorfloor.support import Ball, Ellipsoid, Orthant, Polygon, Polytope
+from errorfloor.support import Ball, Ellipsoid, Polygon, Polytope
 
 L_SHAPE = Polygon([[0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]])
 ALCOVE = Polytope(vertices=[[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])  # its ground state is a determinant of sines
 CORRELATED = np.array([[1.0, 0.5], [0.5, 1.0]])
-SQUARED = Loss.parse("squared", 2)
 
 
 @pytest.fixture(scope="session")
@@ -19,10 +17,9 @@ def designs():
         "ellipse": ground_state(Ellipsoid([[4.0, 1.0], [1.0, 1.0]], [1.0, 2.0]), CORRELATED),
         "ball": ground_state(Ball(3, 2.0), np.diag([1.0, 2.0, 3.0])),
         "tetrahedron": ground_state(ALCOVE, np.eye(3), tolerance=1e-4),
-        "wedge": ground_state(Orthant(2), CORRELATED, SQUARED, 1.0),
     }
 
 
-@pytest.fixture(params=["L-shape", "ellipse", "ball", "tetrahedron", "wedge"])
+@pytest.fixture(params=["L-shape", "ellipse", "ball", "tetrahedron"])
 def design(request, designs):
     return designs[request.param]

@@ -130,8 +130,8 @@ def test_constructors_say_what_is_wrong(build, message):
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
-        ("median", "loss must be 'squared', 'absolute', a positive definite matrix or a convex function, got 'median'"),
-        (lambda w: w[..., 0], "the mean of a function of 2 coordinates has no formula: use samples"),
+        ("median", "loss must be 'squared', 'absolute' or a positive definite matrix, got 'median'"),
+        (lambda w: w[..., 0], "let a matrix R with a wᵀRw above a function stand for it"),
         ([[1.0]], "loss must be 2×2, got 1×1"),
         ([[1.0, 0.0], [0.0, 0.0]], "loss must be positive definite, but has rank 1 of 2"),
     ],

@@ -1,6 +1,5 @@
 """``errorfloor design``: the best noise for a support, and what it promises."""
 
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -69,10 +68,10 @@ def design(
     words = floor.explain(unit=unit, distance=distance)
     facts: dict[str, Any] = {
         "noise": noise.to_dict(),
-        "information": _plain(noise.information),
+        "information": noise.information.tolist(),
         "mean": noise.mean.tolist(),
         "covariance": noise.covariance.tolist(),
-        "entropy": noise.entropy if math.isfinite(noise.entropy) else None,
+        "entropy": noise.entropy,
         "worst_entry": float(floor.worst_entry),
         "any_estimator": None if ranges is None else floor.any_estimator.tolist(),
         "explanation": words,
@@ -87,11 +86,6 @@ def design(
     print(f"mean          {_matrix(noise.mean)}   r.m.s. {noise.expected_loss() ** 0.5:.4g} {unit}".rstrip())
     print(f"optimality    {certificate.explain() if certificate else ''}")
     print(f"promise       {words}")
-
-
-def _plain(array: Any) -> Any:
-    """A matrix as JSON, which has no infinity: null stands for it."""
-    return [[float(x) if math.isfinite(x) else None for x in row] for row in array]
 
 
 def _matrix(array: Any) -> str:

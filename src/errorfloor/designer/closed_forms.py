@@ -12,7 +12,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.problem import Problem
-from errorfloor.errors import ConvergenceError, InputError, NoClosedFormError
+from errorfloor.errors import InputError, NoClosedFormError
 from errorfloor.noise import (
     Airy,
     BesselBall,
@@ -97,7 +97,7 @@ def normal(problem: Problem) -> Solution | None:
 def unbounded_separable(problem: Problem) -> Solution | None:
     """Half-lines and lines, and products of them in coordinates that make K and the loss diagonal."""
     form, loss = problem.support.product_form, problem.loss
-    if form is None or loss is None or loss.function is not None:
+    if form is None or loss is None:
         return None
     N, sets = form
     inverse = np.linalg.inv(N)
@@ -105,18 +105,18 @@ def unbounded_separable(problem: Problem) -> Solution | None:
     R = np.abs(inverse) if loss.weight is None else inverse.T @ loss.weight @ inverse
     if not (is_diagonal(K) and is_diagonal(R)):
         return None
-    k, r = np.diag(K), np.diag(R)
-    families = [_on_line(side, absolute=loss.is_absolute) for side in sets]
+    k, r, absolute = np.diag(K), np.diag(R), loss.weight is None
+    families = [_on_line(side, absolute=absolute) for side in sets]
     if any(family is None for family in families):
         return None
-    power = 3 if loss.is_absolute else 2
+    power = 3 if absolute else 2
     at_one = [family(ki, ri, 1.0) for family, ki, ri in zip(families, k, r, strict=True) if family]
-    kind = "absolute" if loss.is_absolute else "squared"
+    kind = "absolute" if absolute else "squared"
     total = sum(ri * noise.expected_loss(kind) for noise, ri in zip(at_one, r, strict=True))
     weight = _weight(problem, total, power)
     factors = [family(ki, ri, weight) for family, ki, ri in zip(families, k, r, strict=True) if family]
     if len(factors) == 1:
-        name = "Airy" if loss.is_absolute else "Maxwell"
+        name = "Airy" if absolute else "Maxwell"
         return Solution(factors[0], name, "ground state of the line or half-line", _cost(K, factors), weight)
     noise, how = _in_coordinates(N, factors), "product of one-dimensional ground states"
     return Solution(noise, how, "separation of variables", _cost(K, factors), weight)
@@ -194,14 +194,14 @@ def _without_weight(problem: Problem) -> Solution | None:
         return solution
     try:
         slack = solution.noise.expected_loss(problem.loss) <= problem.max_loss
-    except (NoClosedFormError, ConvergenceError):  # the noise is known but not this mean: a numerical one knows its own
+    except NoClosedFormError:  # the noise is known but not this mean: a numerical one knows its own
         return None
     return replace(solution, form=f"{solution.form}; the bound on the loss does not bind") if slack else None
 
 
 def _with_weight(problem: Problem) -> Solution | None:
     """Solve P3, or P4 when its bound binds."""
-    if problem.loss is None or problem.loss.function is not None:
+    if problem.loss is None:
         return None
     return next((found for form in WITH_QUALITY if (found := form(problem)) is not None), None)
 

@@ -46,8 +46,7 @@ def design(
     sensitivity
         Instead of ``jacobian``: the m×m matrix K = E[F Fᵀ] of a query that is not linear.
     loss
-        "squared" (default), a positive definite matrix R for wᵀRw, "absolute" on products of intervals, or a convex
-        function of w on the line.
+        "squared" (default), a positive definite matrix R for wᵀRw, or "absolute" on products of intervals.
     loss_weight, max_loss
         The quality asked for; at most one of them.
     objective
@@ -94,26 +93,17 @@ def design(
         raise InputError("information_cap and condition_cap belong to objective='error': leave them out, or set it")
     problem = Problem.parse(support, jacobian, sensitivity, loss, loss_weight, max_loss)
     check_well_posed(problem)
-    if problem.rank == support.dimension:
-        known = closed_form(problem)
-        if known is not None:
-            return known
-        check_stretch(problem)
-    return _recalled(problem.question, problem.value_of, lambda told: _computed(problem, told), progress)
-
-
-def _computed(problem: Problem, progress: Progress) -> Noise:
-    if problem.rank != problem.support.dimension:
-        from errorfloor.designer.slices import slice_design
-
-        return slice_design(problem, progress)
+    known = closed_form(problem)
+    if known is not None:
+        return known
+    check_stretch(problem)
     from errorfloor.designer.numerical import numerical_design
 
-    return numerical_design(problem, progress)[0]
+    return _recalled(problem.to_dict(), problem.value_of, lambda told: numerical_design(problem, told)[0], progress)
 
 
 def _recalled(
-    question: dict[str, Any] | None,
+    question: dict[str, Any],
     value_of: Callable[[Noise], float],
     compute: Callable[[Progress], Noise],
     progress: Progress | None,
@@ -122,7 +112,7 @@ def _recalled(
     from errorfloor.designer.cache import recall, remember
     from errorfloor.designer.progress import ProgressBar
 
-    known = None if question is None else recall(question, value_of)
+    known = recall(question, value_of)
     if known is not None:
         return known
     if progress is not None:
@@ -131,6 +121,5 @@ def _recalled(
     else:
         with one_thread(), ProgressBar() as bar:
             noise = compute(bar)
-    if question is not None:
-        remember(question, noise)
+    remember(question, noise)
     return noise

@@ -1,23 +1,16 @@
-"""Problems without a closed form, solved numerically: P2, P3, P4, and queries whose answers depend on each other."""
+"""Problems without a closed form, solved numerically: P2, P3 and P4."""
 
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from errorfloor.designer.closed_forms import closed_form
 from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.problem import Problem
 from errorfloor.designer.quality import meet
 from errorfloor.designer.solvers import solve
 from errorfloor.noise import Certificate, Noise
-
-
-def solve_regular(problem: Problem, progress: Progress | None = None) -> Noise:
-    """Give the certified best noise for a K of full rank: in closed form where it is known, else computed."""
-    noise = closed_form(problem)
-    return numerical_design(problem, progress)[0] if noise is None else noise
 
 
 def numerical_design(

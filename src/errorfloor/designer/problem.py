@@ -7,7 +7,7 @@ import numpy as np
 
 from errorfloor.checks import Array, as_jacobian, positive, rank_of, scaled_rank, symmetric
 from errorfloor.errors import IllPosedError, InputError
-from errorfloor.noise import Flat, Loss, Noise
+from errorfloor.noise import Loss, Noise
 from errorfloor.support import Support
 
 
@@ -16,7 +16,7 @@ class Problem:
     """Minimise Tr(K I_w) + ϱ E ℓ(w), or Tr(K I_w) subject to E ℓ(w) ≤ ϑ, over noises on a support.
 
     ``sensitivity`` is K = E[F Fᵀ], F the query's Jacobian; ``loss_weight`` is ϱ and ``max_loss`` is ϑ; without either
-    ``loss`` is None. ``rank`` is that of K, None standing for full rank.
+    ``loss`` is None.
     """
 
     support: Support
@@ -24,7 +24,6 @@ class Problem:
     loss: Loss | None = None
     loss_weight: float | None = None
     max_loss: float | None = None
-    rank: int | None = None
 
     @classmethod
     def parse(
@@ -46,11 +45,10 @@ class Problem:
             parsed = None
         else:
             parsed = Loss.parse("squared" if loss is None else loss, support.dimension)
-        K, rank = query_sensitivity(jacobian, sensitivity, support.dimension)
-        return cls(support, K, parsed, weight, bound, rank)
+        return cls(support, query_sensitivity(jacobian, sensitivity, support.dimension), parsed, weight, bound)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what decides the solution as plain JSON types; a loss that is a function cannot be written down."""
+        """Give what decides the solution as plain JSON types: it is found on disk by them."""
         loss: Any = None
         if self.loss is not None:
             loss = "absolute" if self.loss.weight is None else self.loss.weight.tolist()
@@ -62,30 +60,17 @@ class Problem:
             "max_loss": self.max_loss,
         }
 
-    @property
-    def question(self) -> dict[str, Any] | None:
-        """What its solution is found by on disk: a loss that is a function has no content to be found by."""
-        return self.to_dict() if self.loss is None or self.loss.function is None else None
-
     def value_of(self, noise: Noise) -> float:
         """The objective of a noise: Tr(K I_w), plus ϱ E ℓ(w) where a weight is given."""
-        if isinstance(noise, Flat):
-            inner = np.linalg.pinv(noise.matrix)
-            J = float(np.trace(inner @ self.sensitivity @ inner.T @ noise.base.information))
-        else:
-            J = float(np.trace(self.sensitivity @ noise.information))
-        return (
-            J
-            if self.loss_weight is None or self.loss is None
-            else J + self.loss_weight * noise.expected_loss(self.loss)
-        )
+        J = float(np.trace(self.sensitivity @ noise.information))
+        return J if self.loss_weight is None else J + self.loss_weight * noise.expected_loss(self.loss)
 
 
-def query_sensitivity(jacobian: Any, sensitivity: Any, dimension: int) -> tuple[Array, int]:
-    """Give K from a Jacobian C (K = CCᵀ), from K itself, or the identity; and its rank.
+def query_sensitivity(jacobian: Any, sensitivity: Any, dimension: int) -> Array:
+    """Give K from a Jacobian C (K = CCᵀ), from K itself, or the identity; refuse answers that depend on each other.
 
     >>> query_sensitivity([[1.0, 2.0]], None, 1)
-    (array([[5.]]), 1)
+    array([[5.]])
     """
     if jacobian is not None and sensitivity is not None:
         raise InputError("jacobian and sensitivity both state the query: give one of them")
@@ -99,4 +84,10 @@ def query_sensitivity(jacobian: Any, sensitivity: Any, dimension: int) -> tuple[
         K, rank = np.eye(dimension), dimension
     if rank == 0:
         raise IllPosedError("the query does not depend on the data (K = 0): there is nothing to protect, add no noise")
-    return K, rank
+    if rank < dimension:
+        raise IllPosedError(
+            f"the answers depend on each other (K has rank {rank} of {dimension}), so that no noise with a density is "
+            f"best: ask for {rank} independent answer{'s' if rank > 1 else ''} and compute the others from "
+            f"{'them' if rank > 1 else 'it'}"
+        )
+    return K

@@ -33,8 +33,8 @@ def solve(
 ) -> GroundState:
     """Give the noise of least Tr(K I_w) + ϱ E ℓ(w): on products, balls and ellipsoids in up to four dimensions.
 
-    Other shapes are solved in up to three. ``start`` keeps the discretisation of an earlier state; ``roughly`` is for a
-    search that has far to go.
+    Other bounded shapes are solved in up to three. ``start`` keeps the discretisation of an earlier state; ``roughly``
+    is for a search that has far to go.
 
     Raises InputError beyond that, with what to ask for instead.
 
@@ -61,16 +61,16 @@ def solve(
 
 def _check_covered(support: Support, form: tuple[Array, tuple[Support, ...]] | None, loss: Loss | None) -> None:
     m = support.dimension
-    if m > 1 and loss is not None and loss.function is not None:  # an absolute one, seen along a slice
-        raise InputError(
-            "a loss with kinks that are not at fixed coordinates is designed for on the line only: use 'squared' or a "
-            "matrix"
-        )
     if m > MOST_DIMENSIONS:
         raise InputError(
             f"a general problem in {m} dimensions is beyond the numerical designer, which goes up to "
             f"{MOST_DIMENSIONS}: ask for fewer answers at once, or for answers whose K is diagonal in the support's "
             f"own coordinates"
+        )
+    if form is None and not support.is_bounded:
+        raise InputError(
+            f"an unbounded {type(support).__name__} is designed for if it is a product of intervals, half-lines and "
+            f"lines in some coordinates, such as a half-space or a wedge, and this one is not: design for one inside it"
         )
     if m > MESHED and form is None and not isinstance(support, (Ball, Ellipsoid)):
         raise InputError(

@@ -23,11 +23,6 @@ def check_well_posed(problem: Problem) -> None:
     if loss is None:
         return
     _check_known(problem)
-    if loss.function is not None:
-        from errorfloor.designer.given_losses import check_coercive, check_convex
-
-        check_convex(loss, support)
-        check_coercive(loss, support)
     if problem.max_loss is not None:
         least = smallest_loss(support, loss)
         if problem.max_loss <= least * (1 + 1e-9):
@@ -43,11 +38,6 @@ def _check_known(problem: Problem) -> None:
     assert loss is not None, "asked only of a loss"
     if loss.weight is not None or support.dimension == 1:
         return
-    if loss.function is not None:
-        raise InputError(
-            f"a loss that is a function is known at points only, and designed for on the line, not in "
-            f"{support.dimension} dimensions: use 'squared', or a matrix R with a wᵀRw that lies above it"
-        )
     form = support.product_form
     if form is None or not np.array_equal(form[0], np.diag(np.diag(form[0]))):
         raise InputError(

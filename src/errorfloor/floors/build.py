@@ -9,7 +9,7 @@ import numpy as np
 from errorfloor.checks import Array, as_jacobian, broadcast, numbers, positive, symmetric, vector
 from errorfloor.errors import InputError
 from errorfloor.floors.bounds import Floor
-from errorfloor.noise import Flat, Noise
+from errorfloor.noise import Noise
 from errorfloor.noise.information import matrix_root
 from errorfloor.support import Box, Interval
 
@@ -140,14 +140,6 @@ def _one(noise: Noise | Answering, jacobian: Any, error: float, linear: bool) ->
     if not isinstance(noise, Noise):
         return noise.floor(jacobian, evaluation_error=error, linear=linear)
     F = as_jacobian(jacobian, noise.dimension)
-    if isinstance(noise, Flat):
-        inner, across = noise.along(F)
-        if not linear:
-            raise InputError("bounds on derivatives do not tell whether an answer stays on the slice: state a Jacobian")
-        found = _one(noise.base, inner, error, linear)
-        leaves = across | (error > 0)  # an error of evaluation leaves the slice as well
-        why = noise.why_infinite if leaves.any() else found.why_infinite
-        return replace(found, exposed=found.exposed | leaves, why_infinite=why)
     information = noise.information
     infinite = np.isinf(np.diag(information))
     if infinite.any():

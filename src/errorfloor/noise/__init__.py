@@ -12,7 +12,6 @@ Least informative, each on its own kind of support:
 ``LinearImage``          whatever is a matrix times one of these
 ``Translation``          … or one of these, moved
 ``Spectral``             a product of intervals, computed numerically
-``Flat``                 a slice, for answers that depend on each other
 =====================  ==================================================
 
 Numerical, from a design without a closed form: ``Piecewise`` (polygons and polytopes), ``EllipsoidPolynomial``.
@@ -35,7 +34,6 @@ from errorfloor.noise.bessel_ball import BesselBall
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.ellipsoid_polynomial import EllipsoidPolynomial
 from errorfloor.noise.error_certificate import ErrorCertificate
-from errorfloor.noise.flat import Flat
 from errorfloor.noise.gaussian import Gaussian
 from errorfloor.noise.jumps import TruncatedGaussian, TruncatedLaplace, Uniform
 from errorfloor.noise.laplace import Laplace
@@ -54,7 +52,6 @@ __all__ = [
     "Certificate",
     "EllipsoidPolynomial",
     "ErrorCertificate",
-    "Flat",
     "Gaussian",
     "Laplace",
     "LinearImage",
@@ -78,7 +75,6 @@ _KINDS: Mapping[str, type] = {
         Airy,
         BesselBall,
         EllipsoidPolynomial,
-        Flat,
         Gaussian,
         Laplace,
         LinearImage,

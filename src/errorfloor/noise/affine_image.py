@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,6 @@ from errorfloor.errors import InputError
 from errorfloor.noise.base import Noise
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.information import congruence
-from errorfloor.noise.loss import Loss
 from errorfloor.random import Bits
 from errorfloor.support import Support
 
@@ -107,14 +106,6 @@ class AffineImage(Noise, ABC):
         A, b = self._map
         drawn: Array = self.base._sample(count, bits).reshape(count, self.dimension) @ A.T + b
         return drawn
-
-    def _expectation(self, loss: Loss) -> float:
-        A, b = self._map
-
-        def moved(z: Array) -> Any:
-            return loss((z[..., None] if self.dimension == 1 else z) @ A.T + b)
-
-        return self.base._expectation(Loss(None, moved))
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:
         A, b = self._map

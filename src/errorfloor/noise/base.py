@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from errorfloor.checks import Array, points, whole
-from errorfloor.errors import InputError, NoClosedFormError
+from errorfloor.errors import InputError
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.information import matrix_root
 from errorfloor.noise.loss import Loss
@@ -130,10 +130,8 @@ class Noise(Value, ABC):
         return drawn.reshape(shape) if self.dimension == 1 else drawn.reshape(*shape, self.dimension)
 
     def expected_loss(self, loss: Any = "squared") -> float:
-        """E ℓ(w) for ℓ = wᵀw ("squared"), Σ|wᵢ| ("absolute"), wᵀRw (a matrix R), or a function of one number."""
+        """E ℓ(w) for ℓ = wᵀw ("squared"), Σ|wᵢ| ("absolute") or wᵀRw (a matrix R)."""
         parsed = Loss.parse(loss, self.dimension)
-        if parsed.function is not None:
-            return self._expectation(parsed)
         if parsed.weight is None:
             return sum(self._mean_absolute(axis, 0.0) for axis in np.eye(self.dimension))
         second_moment = self.covariance + np.outer(self.mean, self.mean)
@@ -158,14 +156,6 @@ class Noise(Value, ABC):
     @abstractmethod
     def _mean_absolute(self, direction: Array, offset: float) -> float:
         """Give E|direction·w + offset|."""
-
-    def _expectation(self, loss: Loss) -> float:
-        """Give E ℓ(w) of a loss that is a function: by quadrature in one dimension."""
-        if self.dimension > 1:
-            raise NoClosedFormError(
-                f"the mean of a function of {self.dimension} coordinates has no formula: use samples"
-            )
-        return integrate(lambda w: loss(w[..., None]) * self.pdf(w), self.knots, self.unit)
 
     def _cdf(self, w: Array) -> Array:
         raise AssertionError("every one-dimensional noise has a cdf")

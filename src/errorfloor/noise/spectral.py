@@ -14,11 +14,10 @@ from errorfloor.checks import Array, numbers, vector, whole
 from errorfloor.errors import InputError
 from errorfloor.noise.base import rejection
 from errorfloor.noise.certificate import Certificate
-from errorfloor.noise.loss import Loss
 from errorfloor.noise.numerical import NumericalNoise, nonzero, support_of
 from errorfloor.noise.spectral_axis import Axis, along, gauss, legendre
 from errorfloor.noise.spectral_cells import Staircase
-from errorfloor.noise.spectral_means import mean_by_rules, mean_on_line
+from errorfloor.noise.spectral_means import mean_by_rules
 from errorfloor.random import Bits
 from errorfloor.support import Support, product_of
 from errorfloor.support.box import Box
@@ -165,12 +164,6 @@ class Spectral(NumericalNoise):
                 image = along(self.axes[j].mass, image, j)
         others = [j for j in range(self.dimension) if j != axis]
         return np.asarray(np.tensordot(self._unit, image, (others, others)))
-
-    def _expectation(self, loss: Loss) -> float:
-        """∫ℓu² on the line, by Gauss rules that are refined until they agree."""
-        if self.dimension > 1:
-            return super()._expectation(loss)
-        return mean_on_line(self.axes[0], self._evaluate, lambda x: loss(x[..., None]))
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:
         (moved,) = np.nonzero(direction)

@@ -7,34 +7,10 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.errors import ConvergenceError
-from errorfloor.noise.spectral_axis import Axis, along, gauss
+from errorfloor.noise.spectral_axis import Axis, along
 
 MOST_NODES = 2e7
 FINER = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0)  # nodes of rules, in those of one
-
-
-def mean_on_line(axis: Axis, u: Callable[[Array], Array], function: Callable[[Array], Array]) -> float:
-    """On the line: ∫f u², pieces halved until a rule on each agrees with the rules on its halves."""
-    nodes, weights = gauss(axis.degree + 4)
-
-    def rule(a: Array, b: Array) -> Array:
-        half = (b - a)[:, None] / 2
-        x = a[:, None] + half * (nodes + 1)
-        return np.asarray((function(x) * u(x.reshape(-1, 1)).reshape(x.shape) ** 2 * half) @ weights)
-
-    a, b, total, size = axis.breaks[:-1], axis.breaks[1:], 0.0, 0.0
-    for _ in range(60):
-        middle = (a + b) / 2
-        whole, left, right = rule(a, b), rule(a, middle), rule(middle, b)
-        size = max(size, float(np.abs(left).sum() + np.abs(right).sum()))
-        if not math.isfinite(size):
-            break
-        settled = np.abs(left + right - whole) <= 1e-14 * size
-        total += float((left + right)[settled].sum())
-        if settled.all():
-            return total
-        a, b = (np.concatenate([x[~settled], y[~settled]]) for x, y in ((a, middle), (middle, b)))
-    raise ConvergenceError("the mean of this loss was not found: it is not continuous, or not finite")
 
 
 def mean_by_rules(axes: tuple[Axis, ...], unit: Array, integrand: Callable[[Array], Array]) -> float:

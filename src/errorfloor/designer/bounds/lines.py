@@ -31,7 +31,6 @@ def levels_on_line(
     place: float,
     ceiling: float,
     count: int,
-    pieces: int = PIECES,
 ) -> Array:
     """Lower bounds, up to ``ceiling``, of the first ``count`` levels of −k u″ + V u between two ends, zero there.
 
@@ -47,10 +46,10 @@ def levels_on_line(
     unit = math.sqrt(k)
     # most of the pieces where the lowest states live
     inner = [_reached(potential, place, sign, end, ceiling / INNER) for sign, end in zip((-1, 1), ends, strict=True)]
-    each = pieces // 6
+    each = PIECES // 6
     parts = [
         np.linspace(low, inner[0], each),
-        np.linspace(inner[0], inner[1], pieces - 2 * each),
+        np.linspace(inner[0], inner[1], PIECES - 2 * each),
         np.linspace(inner[1], high, each),
     ]
     grid = np.unique(np.concatenate(parts))

@@ -44,15 +44,9 @@ def from_residual(quotient: float, residual: float, second: float) -> float:
 
 
 def proved_bound(
-    problem: Isotropic, region: Region, reach: Reach, weight: float, quotient: float, residual: float, off: float = 0.0
+    problem: Isotropic, region: Region, reach: Reach, weight: float, quotient: float, residual: float
 ) -> Bound:
-    """Bound μ from below, given the square ``residual`` of a trial function's residual.
-
-    ``off`` is the distance between μ and the level that the residual was computed with.
-    """
-    if off:
-        least = level_in_box(problem, weight, reach, quotient, 0)
-        residual = (math.sqrt(residual) + off / math.sqrt(least)) ** 2 if least > 0 else math.inf
+    """Bound μ from below, given the square ``residual`` of a trial function's residual."""
     second, how = second_eigenvalue(problem, region, reach, weight, quotient)
     direct = Bound(0.0, "")
     if second > quotient * (1 + 1e-6):
@@ -93,7 +87,7 @@ def least_potential(problem: Isotropic, mesh: Mesh, weight: float) -> Array:
     """A lower bound of V ≥ 0 on each cell: the least of its Bernstein coefficients, or of each |wᵢ|."""
     if not weight:
         return np.zeros(len(mesh.cells))
-    if problem.loss is not None and problem.loss.is_absolute:
+    if problem.loss is not None and problem.loss.weight is None:
         w = mesh.corners @ problem.root.T
         return np.asarray(weight / 4 * np.maximum(w.min(axis=1), -w.max(axis=1)).clip(min=0.0).sum(axis=1))
     return np.asarray((weight * problem.potential(mesh)).min(axis=1).clip(min=0.0))

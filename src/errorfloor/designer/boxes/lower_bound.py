@@ -20,7 +20,6 @@ from errorfloor.noise.spectral_axis import Axis
 ROUNDING = 1e-12  # relative: what the arithmetic of a bound may be off by, at degree 20; it grows with the cube
 HIGH = 12.0  # times the energy of a line: how far its levels are followed
 APART = 1e-3  # relative: by how much a second level is to lie above the quotient
-FINE = 6_000  # pieces of a line whose given potential is known by its values only
 OPEN = "no lower bound: the loss is not positive where the support was cut off"
 
 SecondLevel = Callable[[float], float]  # from a Rayleigh quotient to a proved lower bound of the second eigenvalue
@@ -63,8 +62,6 @@ def proved_bound(
     None where no mechanism applies; the words then say why.
     """
     lines = domain.independent()
-    if not domain.potential.is_polynomial:
-        return float(_levels(lines[0], 1, FINE)[0]), "lower bound by values of a convex function on the line"
     numbers = Flux(axes, domain.A, domain.potential, domain.opens(axes)).quotients(c)
     if numbers is None:
         return None, OPEN
@@ -80,11 +77,11 @@ def proved_bound(
     return max(0.0, sum_of_levels(levels, 0)), "lower bound by independent coordinates"
 
 
-def _levels(line: Line, count: int, pieces: int = 1500) -> Array:
+def _levels(line: Line, count: int) -> Array:
     """Lower bounds of the first levels of one line."""
     if line.k <= 0:
         return np.zeros(count)
     if line.curve == Curve():
         return free_levels(line.k, line.low, line.high, count)
     ceiling = HIGH * line.scale()[1]
-    return levels_on_line(line.k, line.curve, (line.low, line.high), line.bottom(), ceiling, count, pieces)
+    return levels_on_line(line.k, line.curve, (line.low, line.high), line.bottom(), ceiling, count)

@@ -1,6 +1,5 @@
 """The loss in the coordinates of a product of intervals: what it costs along each axis, and what couples the axes."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +11,7 @@ from errorfloor.support.base import is_diagonal
 
 @dataclass(frozen=True)
 class Curve:
-    """The convex function square·x² + absolute·|x|, or a given one, of one coordinate, less its value at ``place``.
+    """The convex function square·x² + absolute·|x| of one coordinate, less its value at ``place``.
 
     >>> Curve(square=2.0)(np.array([3.0]))
     array([18.])
@@ -20,45 +19,23 @@ class Curve:
 
     square: float = 0.0
     absolute: float = 0.0
-    given: Callable[[Array], Array] | None = None
     place: float | None = None
 
     def __call__(self, x: Array) -> Array:
         """Evaluate it; differences from the value at the place keep their digits however far out that is."""
-        with np.errstate(over="ignore", invalid="ignore"):  # far out it is larger than any double
-            return self._evaluated(x)
-
-    def _evaluated(self, x: Array) -> Array:
         p = 0.0 if self.place is None else self.place
-        if self.given is not None:
-            value = np.asarray(self.given(x))
-            return value if self.place is None else value - self.given(np.array([p]))
-        far = self.absolute * np.where(p * x > 0, np.sign(p) * (x - p), np.abs(x) - abs(p)) if self.absolute else 0.0
-        return np.asarray(self.square * (x - p) * (x + p) + far)
+        with np.errstate(over="ignore", invalid="ignore"):  # far out it is larger than any double
+            far = self.absolute * np.where(p * x > 0, np.sign(p) * (x - p), np.abs(x) - abs(p))
+            return np.asarray(self.square * (x - p) * (x + p) + (far if self.absolute else 0.0))
 
     def times(self, factor: float) -> "Curve":
         """Give the curve multiplied by a number."""
-        given = self.given
-
-        def scaled(x: Array) -> Array:
-            assert given is not None, "asked only of a given curve"
-            with np.errstate(over="ignore"):  # far out a steep loss is larger than any double
-                return factor * np.asarray(given(x))
-
-        product = None if given is None else scaled
-        return Curve(factor * self.square, factor * self.absolute, product, self.place)
+        return Curve(factor * self.square, factor * self.absolute, self.place)
 
     def lowered(self, place: float) -> tuple["Curve", float]:
         """Give the curve less its value at a place, and that value."""
         moved = replace(self, place=place)
         return moved, float(self(np.array([place]))[0])
-
-    @property
-    def grain(self) -> float:
-        """What rounding may leave in differences from a given value at the place."""
-        if self.given is None or self.place is None:
-            return 0.0
-        return 8 * float(np.finfo(float).eps) * abs(float(self.given(np.array([self.place]))[0]))
 
     @property
     def kinks(self) -> tuple[float, ...]:
@@ -98,10 +75,7 @@ class Potential:
             curves = tuple(Curve(square=float(r)) for r in np.diag(R))
             off = np.zeros((m, m)) if is_diagonal(R) else R - np.diag(np.diag(R))
             return cls(curves, off, weight=R)
-        if loss.is_absolute:
-            return cls(tuple(Curve(absolute=abs(float(a))) for a in np.diag(inverse)), np.zeros((m, m)))
-        scale = float(inverse[0, 0])
-        return cls((Curve(given=lambda x: np.asarray(loss((scale * x)[..., None]))),), np.zeros((1, 1)))
+        return cls(tuple(Curve(absolute=abs(float(a))) for a in np.diag(inverse)), np.zeros((m, m)))
 
     def times(self, factor: float) -> "Potential":
         """Give the potential multiplied by a weight."""
@@ -112,11 +86,6 @@ class Potential:
     def is_separable(self) -> bool:
         """Whether no term couples two axes."""
         return not self.coupling.any()
-
-    @property
-    def is_polynomial(self) -> bool:
-        """Whether every Vᵢ is a quadratic polynomial between its kinks."""
-        return all(curve.given is None for curve in self.curves)
 
     def least_on(self, axis: int, x: Array) -> Array:
         """A lower bound of the potential where coordinate ``axis`` is x, whatever the others are."""

@@ -1,12 +1,11 @@
 """A problem on a product of intervals, half-lines and lines, in units in which lengths and energies are about one."""
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.designer.boxes.line import OUT_OF_RANGE, Line
+from errorfloor.designer.boxes.line import OUT_OF_RANGE
 from errorfloor.designer.boxes.lower_bound import Domain
 from errorfloor.designer.boxes.potential import Curve, Potential
 from errorfloor.errors import ConvergenceError
@@ -87,14 +86,11 @@ class Scaled:
                 curve = Curve(square=1 / float(np.linalg.inv(potential.weight)[i, i]))
             line = self.domain.line(i, curve)
             length, energy = line.scale()
-            low, high = line.window(energy, length, DECAYS[m])
-            found.append(np.unique([low, high, *(x for x in curve.kinks if low < x < high)]))
+            found.append(line.pieces(energy, length, DECAYS[m]))
         return found
 
 
 def _natural_length(k: float, potential: Potential, i: int) -> float:
     """The length over which −k u″ + V u has its ground state along an axis, for units."""
     curve = potential.curves[i]
-    if curve.given is None:
-        return float((k / curve.square) ** 0.25 if curve.square else (k / curve.absolute) ** (1 / 3))
-    return Line(k, curve, -math.inf, math.inf).scale()[0]
+    return float((k / curve.square) ** 0.25 if curve.square else (k / curve.absolute) ** (1 / 3))

@@ -29,7 +29,6 @@ class Trial:
     values: Array  # control values, zeros on the boundary included
     quotient: float
     residual: Array | None  # η², cell by cell, where it was measured
-    off: float = 0.0  # how far from μ the level is that was balanced, where nothing flows out of the mesh
 
     @property
     def error(self) -> float:
@@ -70,22 +69,12 @@ class Discretisation:
         if not measured:
             return Trial(space, values, quotient, None)
         local = values[space.numbers]
-        level = quotient
         if weight == 0:
             source, degree = -quotient * local, space.degree
         else:
-            level = self._balanced_level(weight, local) if space.mesh.insulated.all() else quotient
-            difference = weight * self.potential - level
-            source = product(self.problem.dimension, difference, 2, local, space.degree)
+            source = product(self.problem.dimension, weight * self.potential - quotient, 2, local, space.degree)
             degree = space.degree + 2
-        left = misfit(space.mesh, space.degree, local, source, degree)
-        return Trial(space, values, quotient, left, abs(level - quotient))
-
-    def _balanced_level(self, weight: float, local: Array) -> float:
-        """The level μ with ∫(V − μ)u = 0, near that of u itself where u is small on all walls."""
-        pulled = product(self.problem.dimension, weight * self.potential, 2, local, self.space.degree)
-        volumes = self.space.mesh.volumes
-        return float(volumes @ pulled.mean(axis=1)) / float(volumes @ local.mean(axis=1))
+        return Trial(space, values, quotient, misfit(space.mesh, space.degree, local, source, degree))
 
 
 def refine(trial: Trial, wanted: float = 0.0) -> Mesh:

@@ -92,10 +92,6 @@ class EllipsoidSolver:
         self._reached = trial.degree
         return trial
 
-    def serves(self, weight: float) -> bool:
-        """Whether the degree that was reached for another weight will do."""
-        return self._reached is not None
-
     def again(self, weight: float, *, measured: bool) -> BallTrial:
         """Solve with the degree that was reached before, so that what is found is a smooth function of the weight."""
         assert self._reached is not None, "only a weight like an earlier one is served"

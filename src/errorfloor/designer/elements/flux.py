@@ -64,9 +64,7 @@ def reference(dimension: int, degree: int) -> Reference:
 def misfit(mesh: Mesh, degree: int, local: Array, source: Array, source_degree: int) -> Array:
     """Balance a trial function and measure what is left: η², cell by cell.
 
-    ``local`` holds the function's Bernstein coefficients of each cell, ``source`` those of (V−μ)u. Through the
-    mesh's walls nothing flows, since test functions need not vanish there; if there is nothing but walls the integral
-    of the source must vanish.
+    ``local`` holds the function's Bernstein coefficients of each cell, ``source`` those of (V−μ)u.
     """
     m = mesh.vertices.shape[1]
     k = degree if m < 3 else degree - 1  # the flux's degree: in space one less saves most of the work
@@ -159,8 +157,6 @@ def _balanced(mesh: Mesh, energy: Array, pull: Array, flow: Array, target: Array
     i, j = np.repeat(places, n, axis=1).reshape(count, n, n), np.tile(places, (1, n)).reshape(count, n, n)
     whole = csr_matrix((matrix[pairs], (i[pairs], j[pairs])), shape=(total * per_face,) * 2).tocsc()
     vector = np.bincount(places[live], load[live], minlength=total * per_face)
-    if mesh.insulated.all():  # pressure is determined up to a constant: fix it at one place
-        whole = whole + csr_matrix(([whole[0, 0]], ([0], [0])), shape=whole.shape).tocsc()
     solver = symmetric_factors(whole)
     pressure = solver.solve(vector)
     pressure = pressure + solver.solve(vector - whole @ pressure)
@@ -169,7 +165,7 @@ def _balanced(mesh: Mesh, energy: Array, pull: Array, flow: Array, target: Array
 
 
 def _constrained(mesh: Mesh) -> tuple[Array, int]:
-    """Number the facets through which flow is constrained: inner and insulated ones; −1 for the others."""
+    """Number the inner facets, where flow is constrained; −1 for the others."""
     numbers, vanishing = facet_numbers(mesh)
     used = np.setdiff1d(numbers, vanishing)
     renumbered = np.full(int(numbers.max()) + 1, -1)

@@ -9,7 +9,7 @@ import numpy as np
 from errorfloor.checks import positive_definite
 from errorfloor.designer.elements.adaptive import Trial
 from errorfloor.designer.elements.ellipsoid import BallTrial, EllipsoidSolver
-from errorfloor.designer.elements.solver import Solver, TruncatedSolver
+from errorfloor.designer.elements.solver import Solver
 from errorfloor.designer.ground_state import NOT_ASKED, GroundState, Progress
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.region import bounded_region
@@ -21,7 +21,7 @@ from errorfloor.support import Ball, Ellipsoid, Polygon, Support
 REFERENCE = "Rayleigh–Ritz; designer/bounds/residual.proof.md"
 RESIDUAL = 1.0  # the squared residual is about this many times the error of the value, or more
 FINEST = {2: 1e-12, 3: 5e-6, 4: 2e-5}  # squared relative residuals that are within reach
-AnySolver = Solver | TruncatedSolver | EllipsoidSolver
+AnySolver = Solver | EllipsoidSolver
 
 
 def ground_state(
@@ -40,9 +40,9 @@ def ground_state(
     Guarantee: ``value`` is that of the density that the noise samples; ``lower_bound`` is proved for every noise on the
     whole support, in double precision (rounding is allowed for, but not by interval arithmetic).
 
-    The support is a polygon, a polytope, a box or an ellipsoid; with a loss it may be any unbounded intersection of
-    half-spaces. Refinement ends at a relative error of about ``tolerance``, in three dimensions at 1e-6 at best. From
-    an earlier result ``start`` for the same support, K and loss, mesh and matrices are used again as they are.
+    The support is a bounded polygon, polytope or box, or an ellipsoid. Refinement ends at a relative error of about
+    ``tolerance``, in three dimensions at 1e-6 at best. From an earlier result ``start`` for the same support, K and
+    loss, mesh and matrices are used again as they are.
 
     >>> from errorfloor.support import Polygon
     >>> triangle = Polygon([[0, 0], [1, 0], [0, 1]])
@@ -54,7 +54,7 @@ def ground_state(
     if loss is not None and loss.weight is None:
         raise InputError("finite elements know quadratic losses only: use 'squared' or a matrix")
     solver = _solver(problem, start)
-    if start is not None and start.memory is solver and solver.serves(weight):
+    if start is not None and start.memory is solver:
         trial = solver.again(weight, measured=certify)
     else:
         wanted = max(RESIDUAL * tolerance, FINEST[problem.dimension])
@@ -123,4 +123,4 @@ def _solver(problem: Isotropic, start: GroundState | None) -> Any:
 def _new_solver(problem: Isotropic) -> AnySolver:
     if isinstance(problem.support, (Ball, Ellipsoid)):
         return EllipsoidSolver(problem)
-    return Solver(problem, bounded_region(problem)) if problem.support.is_bounded else TruncatedSolver(problem)
+    return Solver(problem, bounded_region(problem))

@@ -18,12 +18,10 @@ from errorfloor.designer.elements.assembly import Space
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.region import Region, image
-from errorfloor.designer.meshes.truncation import first_guess, truncated_region
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import Piecewise
 from errorfloor.support import Reals
 
-ROUGH = {2: 1e-2, 3: 0.15}  # relative residuals at which the extent of the ground state is known
 USEFUL = 1e-2  # a relative residual above this is no solution
 
 
@@ -60,19 +58,13 @@ class Solver:
                 return trial
             self._discretisation = Discretisation(self.problem, space)
 
-    def serves(self, weight: float) -> bool:
-        """Whether what was refined for another weight will do."""
-        return self._start is not None
-
     def again(self, weight: float, *, measured: bool) -> Trial:
         """Solve without refining, so that what is found is a smooth function of the weight."""
         return self._discretisation.solve(weight, self._start, measured=measured)
 
     def bound(self, weight: float, trial: Trial) -> Bound:
         """Prove a lower bound for the whole support."""
-        return proved_bound(
-            self.problem, self.region, self._reach, weight, trial.quotient, float(trial.measured.sum()), trial.off
-        )
+        return proved_bound(self.problem, self.region, self._reach, weight, trial.quotient, float(trial.measured.sum()))
 
     def second(self, weight: float, quotient: float) -> float:
         """A proved lower bound of the second eigenvalue, sought above a Rayleigh quotient."""
@@ -92,51 +84,6 @@ class Solver:
         return Piecewise(
             self.problem.support, mesh.vertices @ self.problem.root.T, mesh.cells, trial.space.degree, trial.values
         )
-
-
-class TruncatedSolver:
-    """Adaptive finite elements on an unbounded support; where it is cut off depends on the weight of the loss."""
-
-    def __init__(self, problem: Isotropic) -> None:
-        self.problem = problem
-        self._solver: Solver | None = None
-        self._range = (math.inf, 0.0)  # of weights for which the piece is large enough and not too large
-
-    def solve(self, weight: float, tolerance: float, progress: Progress) -> Trial:
-        """Cut off the support, if that was not done for a weight like this, and solve there."""
-        if self._solver is None or not self.serves(weight):
-            self._solver = self._cut_off(weight)
-            self._range = (0.9 * weight, 3 * weight)
-        return self._solver.solve(weight, tolerance, progress)
-
-    def serves(self, weight: float) -> bool:
-        """Whether the piece is large enough and not too large."""
-        return self._range[0] <= weight <= self._range[1]
-
-    def again(self, weight: float, *, measured: bool) -> Trial:
-        """Solve without refining."""
-        assert self._solver is not None, "only a weight like an earlier one is served"
-        return self._solver.again(weight, measured=measured)
-
-    def _cut_off(self, weight: float) -> Solver:
-        """Enlarge the piece until its own ground state says that it is large enough."""
-        guess = first_guess(self.problem, weight)
-        while True:
-            solver = Solver(self.problem, truncated_region(self.problem, weight, guess))
-            found = solver.solve(weight, ROUGH[self.problem.dimension], lambda what, share: None).quotient
-            if found <= 1.02 * guess:
-                return solver
-            guess = found
-
-    def bound(self, weight: float, trial: Trial) -> Bound:
-        """Prove a lower bound, for the whole support."""
-        assert self._solver is not None, "a trial function comes from a solver"
-        return self._solver.bound(weight, trial)
-
-    def noise(self, trial: Trial) -> Piecewise:
-        """The noise whose density is the square of the trial function."""
-        assert self._solver is not None, "a trial function comes from a solver"
-        return self._solver.noise(trial)
 
 
 def _share(first: float, now: float, wanted: float) -> float:

@@ -38,7 +38,7 @@ class ErrorProblem:
     @property
     def problem(self) -> Problem:
         """The P2 problem beside it."""
-        return Problem(self.support, self.C @ self.C.T, rank=len(self.C))
+        return Problem(self.support, self.C @ self.C.T)
 
     def value_of(self, noise: Noise) -> float:
         """Tr I⁻¹ of a noise."""
