@@ -155,7 +155,6 @@ def test_rows_of_a_table_keep_their_draws_whatever_the_batch():
         lambda: ef.design(ef.Interval(-1, 1), max_loss=0.05),
         lambda: ef.design(ef.HalfLine(1.0), max_loss=3.0),
         lambda: ef.design(ef.Box([0, 0], [1, 1]), sensitivity=[[1.0, 0.5], [0.5, 1.0]]),
-        lambda: ef.design(ef.Box([0, 0], [1, 1]), sensitivity=np.ones((2, 2))),
         lambda: rough(),
     ],
 )
