@@ -43,7 +43,7 @@ def compare(report: Report, title: str, A: object, C: object) -> None:
     step, seen = np.array(A).T.copy(), np.array(C).T.copy()
     fleet = stream.trips(list(range(ENTITIES)), ["one"] * ENTITIES)
     drawing = fleet._drawing
-    columns = drawing.starts(0)
+    columns = drawing.starts()
     starts = columns.T.copy()
     measured = np.random.default_rng(1).normal(0, 1000, size=(ENTITIES, seen.shape[1]))
 
@@ -60,7 +60,7 @@ def compare(report: Report, title: str, A: object, C: object) -> None:
             z = step.T @ z
 
     def answered() -> None:
-        trips = Fleet(drawing, stream.lattice)  # the noise of every trip is drawn here, too
+        trips = Fleet(drawing, stream.lattice, stream.ranges)  # the noise of every trip is drawn here, too
         for _ in range(STEPS):
             trips.answer(measured)
 

@@ -10,11 +10,11 @@ import numpy as np
 from errorfloor.catalogue import PrivateColumn
 from errorfloor.checks import Array, numbers, whole
 from errorfloor.dynamics import LinearSystem, Plan
+from errorfloor.dynamics.start import combined
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.identity import Key
 from errorfloor.noise.lattice import Lattice
 from errorfloor.random import RowBits
-from errorfloor.streams.carrying import Carrier, power
 from errorfloor.streams.naming import Name, trip_bits, trip_tags
 
 
@@ -90,14 +90,13 @@ class Drawing:
     trips: tuple[tuple[Name, Name], ...]
     keys: tuple[Key, ...]
     deviations: Array | None
-    halving: bool
 
-    def starts(self, leg: int) -> Array:
-        """Draw z of every trip for a leg, one a column."""
+    def starts(self) -> Array:
+        """Draw z of every trip, one a column."""
         drawn = np.empty((self.plan.system.dimension, len(self.trips)))
-        for chosen, bits in self._bits("leg", leg):
+        for chosen, bits in self._bits("leg", 0):
             drawn[:, chosen] = self.plan.start.draw(len(chosen), bits).T
-        return drawn * 2.0 ** ((leg + 1) / 2) if self.halving else drawn
+        return drawn
 
     def step_noise(self, step: int) -> Array | None:
         """Draw the independent noise of every trip at a step, of shape (m, trips); None where there is none."""
@@ -138,9 +137,8 @@ class Fleet:
         self._drawing, self._ranges = drawing, ranges
         self._system = drawing.plan.system
         self._offset = drawing.plan.offset
-        self._no_offset = np.zeros(self._system.outputs)
         self._lattice = lattice
-        self._carrier = Carrier(drawing.starts(0))
+        self._states = drawing.starts()
         self._step = 0
 
     @property
@@ -165,15 +163,16 @@ class Fleet:
             wanted = (len(self._drawing.trips), self._system.outputs)
             raise InputError(f"measurements must have shape {wanted}, got {given.shape}")
         self._ranges.check(self._step, given)
-        released = self._carrier.released(
-            self._system.output_matrix(self._step),
-            np.ascontiguousarray(given),
-            self._no_offset if self._offset is None else self._offset[self._step],
-            self._drawing.step_noise(self._step),
-            self._lattice,
-        )
+        noise = combined(self._system.output_matrix(self._step), self._states).T
+        released = given + (noise if self._offset is None else noise + self._offset[self._step])
+        added = self._drawing.step_noise(self._step)
+        if added is not None:
+            released += added.T
+        if not np.isfinite(released).all():
+            raise InputError("a measurement is not a finite number: leave out steps without one with seek")
+        rounded = self._lattice.round_in_place(released)
         self._move()
-        return released
+        return rounded
 
     def seek(self, step: int) -> None:
         """Go forward to a step without answering those between, as after a restart."""
@@ -189,19 +188,15 @@ class Fleet:
             self._move()
 
     def _move(self) -> None:
-        step, length = self._step, self._system.horizon + 1
+        if self._step < self._system.horizon:
+            self._states = combined(self._system.step_matrix(self._step), self._states)
         self._step += 1
-        if self._drawing.halving and self._step % length == 0:
-            self._carrier = Carrier(self._drawing.starts(self._step // length))
-            self._carrier.move(power(self._system.step_matrix(0), self._step))
-        elif self._drawing.halving or self._step < length:
-            self._carrier.move(self._system.step_matrix(step))
 
     def _check_horizon(self, step: int) -> None:
-        if not self._drawing.halving and step > self._system.horizon:
+        if step > self._system.horizon:
             raise RefusedError(
                 f"step {step} is beyond the horizon {self._system.horizon} that the plan was made for: begin another "
-                f"trip, plan a longer horizon, or stream with beyond='halve'",
+                f"trip, or plan a longer horizon",
                 reason="horizon",
             )
 

@@ -25,6 +25,7 @@ from errorfloor.streams.fleet import Drawing, Fleet, Ranges, Trip
 from errorfloor.streams.naming import Name, check_name, law_digest, trip_label
 
 AGAIN = "trips that were begun can be gone on with"
+REFUSE = "refuse"  # what happens beyond the horizon: it is part of the label of every trip
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,6 @@ class Stream:
         Where trips are charged.
     step
         The lattice on which answers leave; by default two hundredths of the smallest noise.
-    beyond
-        What happens after the horizon: "refuse"; or "halve" for trips of unknown length, where each further stretch
-        of as many steps has noise of its own that tells half as much as the one before, so that all of them together
-        never tell more than the charge. (The first stretch has twice the variance for it.)
 
     Examples
     --------
@@ -95,7 +92,6 @@ class Stream:
         keys: KeyRing | Key | Sequence[Key],
         ledger: Ledger,
         step: Any = None,
-        beyond: str = "refuse",
         identity: str | None = None,
     ) -> None:
         if not isinstance(plan, (Plan, Robust)):
@@ -105,7 +101,11 @@ class Stream:
         if not isinstance(name, str) or not name:
             raise InputError(f"name must be a text, got {name!r}")
         self.name = name
-        self._check(beyond)
+        if not self.plan.start.repeatable:
+            raise InputError(
+                "the plan's noise is not the same on every machine, so trips could not be repeated: plan a bound "
+                "with method='product'"
+            )
         self.floor = plan.floor
         self.states = self._checked(states)
         self._protected = ProtectedStates(self.states)
@@ -113,11 +113,10 @@ class Stream:
         self._keys = [keys] if isinstance(keys, Key) else list(keys.keys if isinstance(keys, KeyRing) else keys)
         self._ledger = ledger
         self.lattice = self._lattice(step)
-        self._halving = beyond == "halve"
         self._proposed = secrets.token_hex(16) if identity is None else identity
         system, start = self.plan.system, self.plan.start
         self._law = law_digest(
-            [start.noise.law, system.horizon, self.lattice.step, beyond],
+            [start.noise.law, system.horizon, self.lattice.step, REFUSE],
             [start.embedding, system.A, system.C, self.plan.offset, self._deviations],
         )
 
@@ -171,7 +170,7 @@ class Stream:
         if len(set(pairs)) < len(pairs):
             raise InputError("the same trip of an entity is named twice")
         keys, law = self._charged(pairs, grant)
-        drawing = Drawing(self.plan, self.name, law, tuple(pairs), tuple(keys), self._deviations, self._halving)
+        drawing = Drawing(self.plan, self.name, law, tuple(pairs), tuple(keys), self._deviations)
         return Fleet(drawing, self.lattice, self.ranges)
 
     def labels(self, entity: Any, trip: Any) -> dict[str, str]:
@@ -246,23 +245,6 @@ class Stream:
 
     # -- what is checked once
 
-    def _check(self, beyond: str) -> None:
-        if beyond not in ("refuse", "halve"):
-            raise InputError(f"beyond must be 'refuse' or 'halve', got {beyond!r}")
-        if not self.plan.start.repeatable:
-            raise InputError(
-                "the plan's noise is not the same on every machine, so trips could not be repeated: plan a bound "
-                "with method='product'"
-            )
-        if beyond == "halve" and (self._deviations is not None or self._bounded or not self.plan.system.constant):
-            raise InputError(
-                "beyond='halve' is for constant systems and plans without a bound and without noise of the steps"
-            )
-
-    @property
-    def _bounded(self) -> bool:
-        return self.plan.noise.support.is_bounded
-
     def _checked(self, states: Mapping[str, PrivateColumn]) -> dict[str, PrivateColumn]:
         names = self.plan.system.states
         if not names:
@@ -289,7 +271,7 @@ class Stream:
             if step is not None and Lattice(step) != self.plan.lattice:
                 raise InputError(f"the plan's answers are in steps of {self.plan.lattice.step}, not {step}")
             return self.plan.lattice
-        if self._bounded:
+        if self.plan.noise.support.is_bounded:
             raise InputError("a bound holds after rounding only if the plan knows the lattice: protect(…, step=…)")
         if step is not None:
             return Lattice(step)
