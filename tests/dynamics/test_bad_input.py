@@ -84,16 +84,14 @@ def test_weights_must_price_what_is_shown():
 def test_functions_states_steps_and_answers_must_have_the_right_shape():
     vehicle = LinearSystem(*VEHICLE, 3)
     plan = vehicle.protect(max_loss=1.0)
-    with pytest.raises(InputError, match="function must have 2 columns"):
-        plan.floor_for([[1.0]])
     with pytest.raises(InputError, match="step must be one of 0 … 3, got 4"):
-        plan.floor_at(4)
+        vehicle.transition(4)
     with pytest.raises(InputError, match="state must"):
         plan.answers([1.0])
     with pytest.raises(InputError, match=r"answers must have shape \(…, 4, 1\)"):
         smooth(plan, np.ones(4), prior_mean=[0, 0], prior_covariance=np.eye(2))
     with pytest.raises(InputError, match="side_information must be 2×2"):
-        plan.floor_at(1, side_information=[[1.0]])
+        plan.knowledge.floor(side_information=[[1.0]])
 
 
 @pytest.mark.parametrize("bound", [None, 2.0])

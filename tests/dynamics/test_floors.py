@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from errorfloor.dynamics import LinearSystem, Robust, recovered_start, smooth
+from errorfloor.dynamics import LinearSystem, Robust, smooth
 from errorfloor.errors import InputError
-from trajectory_systems import VEHICLE, random_system, random_weight
+from trajectory_systems import VEHICLE, random_system, random_weight, stacked
 
 PATHS = 20_000
 
@@ -43,50 +43,21 @@ def test_a_singular_weight_on_slanted_directions_gives_the_geometric_mean():
         assert plan.covariance @ G @ plan.covariance == pytest.approx(M, rel=1e-6, abs=1e-8 * np.abs(M).max())
         assert plan.released_exactly.shape == (n, n - 1)
         assert np.abs(plan.released_exactly.T @ plan.covariance).max() < 1e-7
-        shown = plan.floor_for(plan.released_exactly.T)
-        assert (shown.per_entry == 0).all()
+        assert (plan.floor.per_entry == 0).all()  # no axis avoids what is released
 
 
-def test_floors_of_functions_and_later_states_are_those_of_the_covariance():
+def test_floors_of_later_states_and_with_side_information_are_those_of_the_covariance():
     rng = np.random.default_rng(2)
     for seed in range(30):
         system = random_system(np.random.default_rng([9, seed]))
         n = system.dimension
         plan = system.protect(loss_weight=1.0, protect=random_weight(rng, n))
-        H = rng.normal(size=(int(rng.integers(1, n + 1)), n))
-        spread = H @ plan.covariance @ H.T
-        floor = plan.floor_for(H)
-        assert floor.information == pytest.approx(np.linalg.inv(spread), rel=1e-6)
-        assert floor.total**2 == pytest.approx(np.trace(spread), rel=1e-6)
-        k = system.horizon
-        carried = system.transition(k)
-        assert plan.floor_at(k).total ** 2 == pytest.approx(np.trace(carried @ plan.covariance @ carried.T), rel=1e-6)
+        carried = system.transition(system.horizon)
+        later = np.trace(carried @ plan.covariance @ carried.T)
+        assert plan.floor.biased(carried) ** 2 == pytest.approx(later, rel=1e-6)
         side = random_weight(rng, n)
         known = np.linalg.inv(np.linalg.inv(plan.covariance) + side)
-        assert plan.floor_for(H, side_information=side).total ** 2 == pytest.approx(np.trace(H @ known @ H.T), rel=1e-6)
-        assert plan.floor_at(0, side_information=side).total ** 2 == pytest.approx(np.trace(known), rel=1e-6)
-
-
-def test_functions_that_nothing_depends_on_have_no_information_and_mixed_ones_none_either():
-    system = LinearSystem(np.diag([0.9, 1.0, 1.1]), [[1.0, 0.0, 1.0]], 6)
-    plan = system.protect(max_loss=1.0)
-    assert plan.never_at_risk == pytest.approx(np.array([[0.0], [1.0], [0.0]]))
-    for row in ([0.0, 1.0, 0.0], [1.0, 1.0, 0.0]):
-        assert plan.floor_for([row]).worst_entry == np.inf
-    both = plan.floor_for([[1.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
-    assert both.per_entry[0] == np.inf
-    assert both.per_entry[1] == pytest.approx(2 * np.sqrt(plan.covariance[0, 0]), rel=1e-9)
-    bound_together = plan.floor_for([[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
-    assert (bound_together.per_entry == 0).all()  # whoever knows two of them knows the third
-    told = plan.floor_for([[0.0, 1.0, 0.0]], side_information=np.diag([0.0, 4.0, 0.0]))
-    assert told.worst_entry == pytest.approx(0.5)
-
-
-def test_a_state_forgotten_on_the_way_is_released_exactly_at_the_end():
-    system = LinearSystem([[0.5, 0.0], [0.0, 0.0]], np.eye(2), 2)
-    floor = system.protect(max_loss=1.0).floor_at(2)
-    assert floor.per_entry[1] == 0  # it is zero, as everybody knows
-    assert floor.per_entry[0] > 0
+        assert plan.knowledge.floor(side_information=side).total ** 2 == pytest.approx(np.trace(known), rel=1e-6)
 
 
 def test_least_squares_on_all_answers_attains_the_floor_of_every_entry():
@@ -95,7 +66,7 @@ def test_least_squares_on_all_answers_attains_the_floor_of_every_entry():
         plan = system.protect(max_loss=3.0)
         x = np.arange(1.0, system.dimension + 1)
         answers = system.carry(x) + plan.draws(PATHS, rng=seed)
-        errors = recovered_start(plan, answers) - x
+        errors = np.linalg.lstsq(stacked(system), answers.reshape(PATHS, -1).T, rcond=None)[0].T - x
         assert np.abs(errors.mean(axis=0)).max() < 6 * np.sqrt(np.trace(plan.covariance) / PATHS)
         assert (errors**2).sum(axis=1).mean() ** 0.5 == pytest.approx(plan.floor.total, rel=0.02)
         rows = np.eye(system.dimension)
@@ -112,10 +83,10 @@ def test_smoother_attains_the_floor_with_side_information_at_every_step():
     found = smooth(plan, answers, prior_mean=[1.0, 0.5], prior_covariance=prior)
     side = np.linalg.inv(prior)
     for k in (0, 5, 12):
-        floor = plan.floor_at(k, side_information=side)
+        floor = plan.knowledge.floor(side_information=side).biased(vehicle.transition(k))
         errors = found.states[:, k] - starts @ vehicle.transition(k).T
-        assert (errors**2).sum(axis=1).mean() ** 0.5 == pytest.approx(floor.total, rel=0.02)
-        assert np.trace(found.covariances[k]) ** 0.5 == pytest.approx(floor.total, rel=1e-6)
+        assert (errors**2).sum(axis=1).mean() ** 0.5 == pytest.approx(floor, rel=0.02)
+        assert np.trace(found.covariances[k]) ** 0.5 == pytest.approx(floor, rel=1e-6)
 
 
 def test_smoother_agrees_with_conditioning_the_joint_normal_law():

@@ -5,17 +5,14 @@
 ``Plan``                the draw on the initial state, what it hides, and what that costs
 ``Robust``              independent noise on every answer besides, for when the model does not hold
 ``smooth``              the adversary: Kalman's filter and Rauch, Tung and Striebel's smoother
-``recovered_start``     … and the one who knows nothing beforehand
 ``plan_to_dict``        a plan as plain JSON types, so that every server has the same; ``plan_from_dict`` back
-``excess``              how much more noise tells that is drawn anew for every answer
 ====================  =====================================================================================
 """
 
-from errorfloor.dynamics.per_step import excess
 from errorfloor.dynamics.plan import Plan
 from errorfloor.dynamics.robust import Robust
 from errorfloor.dynamics.saving import plan_from_dict, plan_to_dict
-from errorfloor.dynamics.smoother import Smoothed, recovered_start, smooth
+from errorfloor.dynamics.smoother import Smoothed, smooth
 from errorfloor.dynamics.system import LinearSystem
 
 __all__ = [
@@ -23,9 +20,7 @@ __all__ = [
     "Plan",
     "Robust",
     "Smoothed",
-    "excess",
     "plan_from_dict",
     "plan_to_dict",
-    "recovered_start",
     "smooth",
 ]

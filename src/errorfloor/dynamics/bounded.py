@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from errorfloor.designer import design
 from errorfloor.dynamics.inscribed import TOUCHING, deepest, inscribed
 from errorfloor.dynamics.optimum import best_gaussian
 from errorfloor.dynamics.start import Start
+from errorfloor.dynamics.state_space import StateSpace
 from errorfloor.errors import ConvergenceError, IllPosedError, InputError, NoClosedFormError, SupportError
 from errorfloor.noise import Certificate, LinearImage, Noise
 from errorfloor.noise.lattice import Lattice
 from errorfloor.support import Box, Interval, Polytope, Support
-
-if TYPE_CHECKING:
-    from errorfloor.dynamics.system import LinearSystem
 
 MOST_FACES = 32  # of a polytope that is handed to the numerical designer
 NUMERICAL = 3  # dimensions in which there is one
@@ -42,7 +40,7 @@ class BoundedWish:
 
 
 def bounded_start(
-    system: "LinearSystem", basis: Array, bound: Any, lattice: Lattice | None, wish: BoundedWish
+    system: StateSpace, basis: Array, bound: Any, lattice: Lattice | None, wish: BoundedWish
 ) -> tuple[Start, Certificate, Array | None]:
     """Give the law of z, how good it is, and a public offset, such that offset[k] + C_k Φ_k z stays in every bound."""
     offset, faces, room = _faces(system, bound, lattice)
@@ -140,7 +138,7 @@ def _with_quality(noise: Noise, wish: BoundedWish) -> Noise:
     return replace(smaller, certificate=found)
 
 
-def _faces(system: "LinearSystem", bound: Any, lattice: Lattice | None) -> tuple[Array | None, Array, Array]:
+def _faces(system: StateSpace, bound: Any, lattice: Lattice | None) -> tuple[Array | None, Array, Array]:
     """Give a public offset, normals (T + 1, f, m) and room (T + 1, f): offset[k] + v is allowed if normals·v ≤ room."""
     steps, m = system.horizon + 1, system.outputs
     if isinstance(bound, Support) or (isinstance(bound, Sequence) and any(isinstance(one, Support) for one in bound)):

@@ -1,12 +1,11 @@
 """What all answers of a trajectory tell: about the initial state, a function of it, or the state at any step."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from errorfloor.checks import Array, matrix, symmetric
-from errorfloor.errors import InputError
+from errorfloor.checks import Array, symmetric
 from errorfloor.floors import Floor
 from errorfloor.floors.build import parsed_ranges
 from errorfloor.noise.information import matrix_root
@@ -24,8 +23,6 @@ class Knowledge:
     >>> half = Knowledge(np.array([[2.0, 0.0]]), np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]]))
     >>> half.floor().per_entry
     array([0.5, inf])
-    >>> float(half.floor_for([[4.0, 0.0]]).worst_entry)
-    2.0
     """
 
     root: Array
@@ -53,26 +50,6 @@ class Knowledge:
             why_infinite=_WHY if exposed.any() else None,
         )
 
-    def floor_for(self, function: Any, *, ranges: Any = None, side_information: Any = None) -> Floor:
-        """State what nobody can learn about H x, the rest of x being unknown: its information is (H I⁻¹ Hᵀ)⁻¹.
-
-        A row of H that no unbiased estimator follows has no information; one that is released exactly is exposed. Two
-        values of H x are told apart as well as the bound says for the pair of x that is hardest to tell.
-        """
-        H = matrix("function", np.atleast_2d(np.asarray(function, dtype=float)))
-        if H.shape[1] != self.entries:
-            raise InputError(f"function must have {self.entries} columns, one a state, got {H.shape[1]}")
-        uncertain = np.hstack([self.free, self.unseen])
-        J = self.root @ uncertain
-        if side_information is not None:
-            J = np.vstack([J, self._side(side_information) @ uncertain])
-        low, high = parsed_ranges(ranges, len(H))
-        D = H @ uncertain
-        D[np.linalg.norm(D, axis=1) <= NEGLIGIBLE * np.linalg.norm(H, axis=1)] = 0.0
-        exposed, root = _efficient(D, J)
-        floor = Floor(root=root, exposed=exposed, known=np.zeros((0, len(H))), low=low, high=high)
-        return replace(floor, why_infinite=_WHY) if exposed.any() else floor
-
     @property
     def spread(self) -> Array:
         """B with BBᵀ = I⁻¹ along ``free``: no unbiased estimator of the n numbers has a smaller covariance.
@@ -99,37 +76,3 @@ class Knowledge:
 
 
 _WHY = "it is not among what is protected, and is released exactly"
-
-
-def _efficient(D: Array, J: Array) -> tuple[Array, Array]:
-    """Give which of the values D v are known exactly, and a root of the information about the others, J that of v."""
-    scale = np.linalg.norm(J, axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
-    _, values, directions = np.linalg.svd(J / scale, full_matrices=True)
-    rank = int((values > 4 * np.finfo(float).eps * max(J.shape) * values.max(initial=0.0)).sum())
-    D = D / scale
-    spread = D @ directions[:rank].T / values[:rank]  # its Gram matrix is the covariance of the best estimates of D v
-    unit = _lengths(spread)
-    estimable = _estimable(D, directions[rank:], unit)
-    left, sizes, right = np.linalg.svd(estimable.T @ (spread / unit), full_matrices=False)
-    live = sizes > NEGLIGIBLE * max(sizes.max(initial=0.0), NEGLIGIBLE)
-    reached = left[:, live]
-    root = (right[live].T / sizes[live]) @ reached.T @ estimable.T / unit.T
-    axes = estimable.T  # each column is an axis of the values, as far as it can be estimated
-    hidden = np.linalg.norm(axes - reached @ (reached.T @ axes), axis=0)
-    exposed = hidden > NEGLIGIBLE
-    return exposed, np.where(exposed, 0.0, root)
-
-
-def _estimable(D: Array, lost: Array, unit: Array) -> Array:
-    """Give an orthonormal basis of the combinations of D v/unit that do not depend on the directions in ``lost``."""
-    count = len(D)
-    lengths = _lengths(D)
-    left, sizes, _ = np.linalg.svd((D / lengths) @ lost.T, full_matrices=True)
-    rank = int((sizes > NEGLIGIBLE).sum())
-    return np.eye(count) if rank == 0 else np.linalg.qr(left[:, rank:] * (unit / lengths))[0]
-
-
-def _lengths(rows: Array) -> Array:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.where(lengths > 0, lengths, 1.0)

@@ -37,13 +37,8 @@ def best_gaussian(root: Array, sensitivity: Array, *, loss_weight: float | None,
     (array([[0.25      , 0.        ],
            [0.        , 0.16666667]]), 2.5)
     """
-    if (loss_weight is None) == (max_loss is None):
-        raise IllPosedError(
-            "noise of infinite variance is optimal: set max_loss or loss_weight"
-            if loss_weight is None
-            else f"both loss_weight {loss_weight} and max_loss {max_loss} are given: the weight decides the loss, so "
-            f"give one of them"
-        )
+    if loss_weight is None and max_loss is None:
+        raise IllPosedError("noise of infinite variance is optimal: set max_loss or loss_weight")
     N = np.linalg.cholesky(sensitivity)
     values, directions = graded_svd(root @ N)
     trace = float(values.sum())

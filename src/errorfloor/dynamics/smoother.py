@@ -1,17 +1,14 @@
 """The adversary who attains the floors: a smoother that knows the system, the plan and all answers."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from errorfloor.checks import Array, broadcast, numbers, positive_definite, symmetric
-from errorfloor.dynamics.gramian import graded_svd
+from errorfloor.dynamics.plan import Plan
+from errorfloor.dynamics.state_space import StateSpace
 from errorfloor.errors import InputError
-
-if TYPE_CHECKING:
-    from errorfloor.dynamics.plan import Plan
-    from errorfloor.dynamics.system import LinearSystem
 
 REDUNDANT = 1e-11  # of the largest variance: an innovation smaller than this is rounding
 
@@ -33,33 +30,8 @@ class Smoothed:
         return np.asarray(self.states[..., 0, :])
 
 
-def recovered_start(plan: "Plan", answers: Any) -> Array:
-    """Estimate the initial state from all answers by least squares, with nothing known beforehand.
-
-    An information filter run from the last answer to the first: q_k = C_kᵀ y_k + A_kᵀ q_{k+1} and then G x̂ = q_0. It is
-    unbiased, and for Gaussian noise its covariance is Σ: no unbiased estimator does better. What no answer depends on
-    is estimated as 0. ``answers`` may hold many trajectories, of shape (…, T + 1, m).
-
-    >>> from errorfloor.dynamics import LinearSystem
-    >>> vehicle = LinearSystem([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], 9)
-    >>> plan = vehicle.protect(max_loss=1e-12)
-    >>> recovered_start(plan, plan.answers([3.0, 1.0], rng=1)).round(3)
-    array([3., 1.])
-    """
-    system, y = plan.system, _answers(plan.system, answers)
-    if plan.offset is not None:
-        y = y - plan.offset
-    q = np.zeros((*y.shape[:-2], system.dimension))
-    for k in range(system.horizon, -1, -1):
-        q = y[..., k, :] @ system.output_matrix(k) + (q @ system.step_matrix(k) if k < system.horizon else 0.0)
-    seen = system.observable
-    values, axes = graded_svd(system.gramian_root @ seen)
-    basis = seen @ axes
-    return np.asarray((q @ basis / values**2) @ basis.T - plan.start.mean)
-
-
 def smooth(
-    plan: "Plan",
+    plan: Plan,
     answers: Any,
     *,
     prior_mean: Any,
@@ -97,7 +69,7 @@ def smooth(
 
 
 def _filter(
-    system: "LinearSystem", y: Array, state: Array, P: Array, noise: Array, inputs: Array
+    system: StateSpace, y: Array, state: Array, P: Array, noise: Array, inputs: Array
 ) -> tuple[list[Array], list[Array], list[Array]]:
     """Give filtered means, filtered covariances and predicted covariances of (x, z), step by step."""
     n = system.dimension
@@ -124,7 +96,7 @@ def _filter(
     return means, filtered, predicted
 
 
-def _backward(system: "LinearSystem", means: list[Array], filtered: list[Array], predicted: list[Array]) -> Smoothed:
+def _backward(system: StateSpace, means: list[Array], filtered: list[Array], predicted: list[Array]) -> Smoothed:
     n, last = system.dimension, system.horizon
     states = np.empty((*means[0].shape[:-1], last + 1, n))
     covariances = np.empty((last + 1, n, n))
@@ -152,7 +124,7 @@ def _inverse(S: Array, level: float) -> Array:
     return np.asarray((axes[:, live] / values[live]) @ axes[:, live].T)
 
 
-def _answers(system: "LinearSystem", answers: Any) -> Array:
+def _answers(system: StateSpace, answers: Any) -> Array:
     y = numbers("answers", answers)
     if y.ndim < 2 or y.shape[-2:] != (system.horizon + 1, system.outputs):
         raise InputError(f"answers must have shape (…, {system.horizon + 1}, {system.outputs}), got {y.shape}")

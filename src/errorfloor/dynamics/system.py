@@ -1,190 +1,33 @@
-"""Linear systems: how an initial state moves the answers of a whole trajectory."""
+"""Linear systems, and from what is asked of their noise to a plan."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from errorfloor.checks import Array, matrix, numbers, points, symmetric, whole
-from errorfloor.dynamics.gramian import complement, gramian_root, observable_subspace
+from errorfloor.checks import Array, symmetric
+from errorfloor.dynamics.bounded import BoundedWish, bounded_start
+from errorfloor.dynamics.gramian import complement, observable_subspace
+from errorfloor.dynamics.knowledge import Knowledge
+from errorfloor.dynamics.optimum import best_gaussian
 from errorfloor.dynamics.plan import Plan
-from errorfloor.dynamics.planning import make_plan
-from errorfloor.errors import InputError
-from errorfloor.noise.information import matrix_root
+from errorfloor.dynamics.start import Start
+from errorfloor.dynamics.state_space import StateSpace
+from errorfloor.errors import IllPosedError, InputError
+from errorfloor.noise import Certificate, Gaussian
+from errorfloor.noise.lattice import Lattice
 
-LONGEST_HORIZON = 10**7
+FLAT = 1e-12  # an eigenvalue of M this small beside the largest protects nothing
 
 
-@dataclass(frozen=True, eq=False)
-class LinearSystem:
-    """The system x[k+1] = A_k x[k] with the outputs C_k x[k], k = 0 … T, T the ``horizon``.
-
-    ``A`` is an n×n matrix, or T of them; ``C`` an m×n matrix, or T + 1 of them. ``states`` names the n entries of the
-    state, for ``protect`` and for words.
+class LinearSystem(StateSpace):
+    """The system x[k+1] = A_k x[k] with the outputs C_k x[k], k = 0 … T, T the ``horizon``; see ``StateSpace``.
 
     >>> vehicle = LinearSystem([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], 20, states=("position", "speed"))
     >>> plan = vehicle.protect(loss_weight=1.0)
     >>> round(plan.expected_loss, 6), round(plan.floor.total**2, 6)
     (56.083176, 0.44104)
     """
-
-    A: Array
-    C: Array
-    horizon: int
-    states: tuple[str, ...] = field(default=(), kw_only=True)
-
-    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the fields that it fills
-
-        def __init__(self, A: ArrayLike, C: ArrayLike, horizon: int, *, states: Sequence[str] = ()) -> None: ...
-
-    def __post_init__(self) -> None:
-        horizon = whole("horizon", self.horizon)
-        if horizon > LONGEST_HORIZON:
-            raise InputError(f"horizon must be at most {LONGEST_HORIZON}, got {horizon}")
-        C = _stack("C", self.C, horizon + 1)
-        A = _stack("A", self.A, horizon)
-        if A.shape[1] != A.shape[2]:
-            raise InputError(f"A must be square, got {A.shape[1]}×{A.shape[2]}")
-        if C.shape[2] != A.shape[1]:
-            raise InputError(f"C must have one column for each of the {A.shape[1]} states, got {C.shape[2]}")
-        names = tuple(self.states)
-        if names and (len(names) != A.shape[1] or len(set(names)) != len(names)):
-            raise InputError(f"states must be {A.shape[1]} different names, got {list(names)!r}")
-        if not all(isinstance(name, str) and name for name in names):
-            raise InputError(f"states must be names, got {list(names)!r}")
-        for name, value in (("A", A), ("C", C), ("horizon", horizon), ("states", names)):
-            object.__setattr__(self, name, value)
-
-    @property
-    def dimension(self) -> int:
-        """The number n of states."""
-        return int(self.A.shape[1])
-
-    @property
-    def outputs(self) -> int:
-        """The number m of numbers in each answer."""
-        return int(self.C.shape[1])
-
-    @property
-    def constant(self) -> bool:
-        """Whether the matrices are the same at every step."""
-        return len(self.A) == 1 and len(self.C) == 1
-
-    def state_name(self, state: int) -> str:
-        """The name of a state, or its number.
-
-        >>> LinearSystem([[1.0]], [[1.0]], 1).state_name(0)
-        'state 0'
-        """
-        return self.states[state] if self.states else f"state {state}"
-
-    def step_matrix(self, k: int) -> Array:
-        """A_k."""
-        return np.asarray(self.A[min(k, len(self.A) - 1)])
-
-    def output_matrix(self, k: int) -> Array:
-        """C_k."""
-        return np.asarray(self.C[min(k, len(self.C) - 1)])
-
-    def transition(self, k: int) -> Array:
-        """Φ_k = A_{k−1} … A_0, which carries the initial state to step k.
-
-        >>> LinearSystem([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], 9).transition(3)
-        array([[1., 3.],
-               [0., 1.]])
-        """
-        last = whole("step", k, least=0)
-        if last > self.horizon:
-            raise InputError(f"step must be one of 0 … {self.horizon}, got {last}")
-        if len(self.A) == 1:
-            return np.linalg.matrix_power(self.A[0], last)
-        carried = np.eye(self.dimension)
-        for step in self.A[:last]:
-            carried = step @ carried
-        return carried
-
-    def carry(self, state: Any) -> Array:
-        """Give the outputs of the trajectory from an initial state (or from many, along the last axis).
-
-        The result has shape (…, T + 1, m).
-
-        >>> LinearSystem([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], 3).carry([5.0, 2.0])[:, 0]
-        array([ 5.,  7.,  9., 11.])
-        """
-        now = np.atleast_1d(numbers("state", state)) if self.dimension == 1 else points("state", state, self.dimension)
-        if now.shape[-1] != self.dimension:
-            raise InputError(f"state must have {self.dimension} entries along the last axis, got shape {now.shape}")
-        path = np.empty((*now.shape[:-1], self.horizon + 1, self.outputs))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for k in range(self.horizon + 1):
-                path[..., k, :] = now @ self.output_matrix(k).T
-                if k < self.horizon:
-                    now = now @ self.step_matrix(k).T
-        if not np.isfinite(path).all():
-            raise InputError("the trajectory overflows double precision: shorten the horizon, or rescale the state")
-        return path
-
-    @cached_property
-    def gramian_root(self) -> Array:
-        """R with RᵀR = G = ΨᵀΨ, Ψ the stacked C_k Φ_k."""
-        seen = self.observable
-        if not self.constant or seen.shape[1] == self.dimension:
-            return gramian_root(self.A, self.C, self.horizon)
-        # rows C Φ_k stay in what is observed: kept there, a part that grows unseen cannot leak in by rounding
-        return np.asarray(gramian_root(seen.T @ self.A @ seen, self.C @ seen, self.horizon) @ seen.T)
-
-    @property
-    def gramian(self) -> Array:
-        """G = Σ_k Φ_kᵀ C_kᵀ C_k Φ_k, n×n.
-
-        >>> LinearSystem([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0]], 2).gramian.round(12)
-        array([[3., 3.],
-               [3., 5.]])
-        """
-        return np.asarray(self.gramian_root.T @ self.gramian_root)
-
-    def weight_roots(self, weights: Any) -> Array:
-        """Give square roots of quality weights, one m×m matrix for each step, or one for all.
-
-        ``weights`` are T + 1 numbers, one for each step; or an m×m matrix; or T + 1 of those.
-
-        >>> LinearSystem([[1.0]], [[1.0]], 2).weight_roots([1.0, 0.0, 4.0])[:, 0, 0]
-        array([1., 0., 2.])
-        """
-        given = numbers("weights", weights)
-        if given.ndim > 1:
-            each = _stack("weights", given, self.horizon + 1)
-            return np.stack([matrix_root(symmetric("weights", one, self.outputs)) for one in each])
-        if given.shape != (self.horizon + 1,):
-            raise InputError(
-                f"weights must be {self.horizon + 1} numbers, one for each step, or matrices, got shape {given.shape}"
-            )
-        if not (np.isfinite(given).all() and (given >= 0).all() and given.any()):
-            raise InputError("weights must be finite and not negative, and not all zero")
-        return np.sqrt(given)[:, None, None] * np.eye(self.outputs)
-
-    def weighted(self, roots: Array) -> "LinearSystem":
-        """Give the system whose outputs are these, multiplied by roots of quality weights."""
-        A = self.A[0] if len(self.A) == 1 else self.A
-        return LinearSystem(A, roots @ self.C, self.horizon, states=self.states)
-
-    @cached_property
-    def observable(self) -> Array:
-        """An orthonormal basis, one a column, of the directions of the initial state that move any answer."""
-        return observable_subspace(self.A, self.C, self.horizon)
-
-    @property
-    def never_at_risk(self) -> Array:
-        """An orthonormal basis of the directions of the initial state that no answer depends on.
-
-        >>> LinearSystem([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]], 5).never_at_risk
-        array([[0.],
-               [1.]])
-        """
-        return complement(self.observable)
 
     def protect(
         self,
@@ -227,23 +70,99 @@ class LinearSystem:
         IllPosedError
             Neither quality nor bound is given, or quality does not count where an answer tells something.
         """
-        return make_plan(
-            self,
-            loss_weight=loss_weight,
-            max_loss=max_loss,
-            protect=protect,
-            bound=bound,
-            weights=weights,
-            step=step,
-            method=method,
+        if method not in ("best", "product"):
+            raise InputError(f"method must be 'best' or 'product', got {method!r}")
+        if loss_weight is not None and max_loss is not None:
+            raise IllPosedError(
+                f"both loss_weight {loss_weight} and max_loss {max_loss} are given: the weight decides the loss, so "
+                f"give one of them"
+            )
+        lattice = None if step is None else Lattice(step)
+        basis, sensitivity = protected_part(self, protect)
+        roots = None if weights is None else self.weight_roots(weights)
+        judged = self if roots is None else self.weighted(roots)
+        if bound is not None:
+            wish = BoundedWish(sensitivity, judged.gramian_root @ basis, loss_weight, max_loss, method)
+            start, certificate, offset = bounded_start(self, basis, bound, lattice, wish)
+        else:
+            if weights is not None:
+                _check_quality(self, judged)
+            best = best_gaussian(judged.gramian_root @ basis, sensitivity, loss_weight=loss_weight, max_loss=max_loss)
+            noise = Gaussian(np.eye(basis.shape[1]))
+            start = Start(noise, basis @ best.factor, best.inverse @ basis.T)
+            value = best.information if loss_weight is None else 2 * best.information
+            certificate = Certificate(
+                value=value,
+                lower_bound=value,
+                method="closed form: one Gaussian draw, carried along",
+                reference="theorem 4, corrected",
+                loss=best.loss,
+                loss_weight=best.loss_weight,
+            )
+            offset = None
+        return Plan(
+            system=self,
+            start=start,
+            knowledge=Knowledge(start.weights, basis, self.never_at_risk),
+            certificate=certificate,
+            weight_roots=roots,
+            offset=offset,
+            lattice=lattice,
+            released_exactly=complement(basis, within=self.observable),
         )
 
 
-def _stack(name: str, value: Any, count: int) -> Array:
-    given = numbers(name, value)
-    if given.ndim < 3:
-        return matrix(name, given)[None]
-    if given.ndim > 3 or given.shape[0] not in (1, count):
-        raise InputError(f"{name} must be a matrix, or {count} matrices, got an array of shape {given.shape}")
-    checked = matrix(name, given.reshape(given.shape[0] * given.shape[1], -1))
-    return checked.reshape(given.shape)
+def protected_part(system: StateSpace, protect: Any) -> tuple[Array, Array]:
+    """Give a basis of the directions that are seen and protected, and M in its coordinates, positive definite."""
+    M, named = _weight_of(system, protect)
+    seen = system.observable
+    if not seen.shape[1]:
+        raise InputError("no answer depends on the initial state (C vanishes): there is nothing to protect")
+    for state in named:
+        if np.linalg.norm(seen[state]) <= 1e-9:
+            raise InputError(
+                f"no answer depends on {system.state_name(state)}: it is never at risk, so there is nothing to "
+                f"protect; leave it out of protect"
+            )
+    values, axes = np.linalg.eigh(seen.T @ M @ seen)
+    live = values > FLAT * max(values[-1], float(np.linalg.norm(M)) * 1e-6)
+    if not live.any():
+        raise InputError("no answer depends on what protect names: it is never at risk, so there is nothing to protect")
+    basis = seen if live.all() else complement(complement(seen @ axes[:, live], within=seen), within=seen)
+    return basis, symmetric("protect", basis.T @ M @ basis)
+
+
+def _weight_of(system: StateSpace, protect: Any) -> tuple[Array, list[int]]:
+    n = system.dimension
+    if protect is None:
+        return np.eye(n), []
+    if isinstance(protect, (str, int)) and not isinstance(protect, bool):
+        protect = [protect]
+    if isinstance(protect, Sequence) and protect and all(isinstance(one, (str, int)) for one in protect):
+        chosen = [_state(system, one) for one in protect]
+        return np.diag(np.isin(np.arange(n), chosen).astype(float)), chosen
+    M = symmetric("protect", protect, n)
+    if not M.any():
+        raise InputError("protect is zero: nothing would be protected; leave protect out to protect all states")
+    return M, []
+
+
+def _state(system: StateSpace, given: Any) -> int:
+    names = system.states
+    if isinstance(given, str):
+        if given not in names:
+            known = ", ".join(names) if names else "none: give LinearSystem(…, states=…)"
+            raise InputError(f"protect names {given!r}, which is no state; states are {known}")
+        return names.index(given)
+    if isinstance(given, bool) or not 0 <= given < system.dimension:
+        raise InputError(f"protect must name states 0 … {system.dimension - 1}, got {given!r}")
+    return int(given)
+
+
+def _check_quality(system: StateSpace, judged: StateSpace) -> None:
+    """Refuse weights that leave a direction without a price though some answer shows it."""
+    if observable_subspace(judged.A, judged.C, judged.horizon).shape[1] < system.observable.shape[1]:
+        raise IllPosedError(
+            "weights are zero on every answer that depends on some direction of the initial state: noise of infinite "
+            "variance is optimal along it; give those answers a weight"
+        )

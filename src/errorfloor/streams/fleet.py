@@ -9,8 +9,9 @@ import numpy as np
 
 from errorfloor.catalogue import PrivateColumn
 from errorfloor.checks import Array, numbers, whole
-from errorfloor.dynamics import LinearSystem, Plan
+from errorfloor.dynamics import Plan
 from errorfloor.dynamics.start import combined
+from errorfloor.dynamics.state_space import StateSpace
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.identity import Key
 from errorfloor.noise.lattice import Lattice
@@ -26,7 +27,7 @@ class Ranges:
     reveal the noise of a whole trip. The refusal depends on the measurement; it is for whoever gave it alone.
 
     >>> from fractions import Fraction
-    >>> vehicle = LinearSystem([[1.0, 1.0], [0.0, 1.0]], [[-1.0, 0.0]], 9, states=("position", "speed"))
+    >>> vehicle = StateSpace([[1.0, 1.0], [0.0, 1.0]], [[-1.0, 0.0]], 9, states=("position", "speed"))
     >>> place = PrivateColumn(range=(-50, 5000), resolution="0.1", floor=20, unit="m")
     >>> ranges = Ranges(vehicle, {"position": place})
     >>> ranges.ends(3)
@@ -36,7 +37,7 @@ class Ranges:
     errorfloor.errors.RefusedError: a measurement lies outside the declared range (position -50 … 5000 m): ...
     """
 
-    system: LinearSystem
+    system: StateSpace
     states: Mapping[str, PrivateColumn]
 
     def check(self, step: int, measurements: Array) -> None:

@@ -14,7 +14,6 @@ from errorfloor.catalogue.allowance import allowance
 from errorfloor.charging.refusal import refusal
 from errorfloor.charging.settling import NO_LIMITS, Charging, Grant, Terms, column_terms
 from errorfloor.dynamics import Plan, Robust
-from errorfloor.dynamics.words import explain
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.floors.words import rounded_up
 from errorfloor.identity import Key, KeyRing
@@ -143,7 +142,7 @@ class Stream:
         worst = max(self.share.values())
         trips = math.floor(1 / worst)
         units = {state: column.unit for state, column in self.states.items()}
-        promised = explain(self.plan, unit=units, carried_alone=self._deviations is None)
+        promised = self.plan.explain(unit=units, carried_alone=self._deviations is None)
         return (
             f"{promised} {self.ranges.explain()} "
             f"Each trip takes {rounded_up(100 * worst)} % of its entity's allowance, so the declared floors allow "
