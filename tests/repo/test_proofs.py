@@ -31,7 +31,6 @@ MECHANISMS = sorted(
         SOURCE / "designer" / "closed_forms.py",
         SOURCE / "designer" / "feasibility.py",
         SOURCE / "designer" / "largest_error" / "ascent.py",
-        SOURCE / "designer" / "slices.py",
         SOURCE / "dp" / "hockey_stick.py",
         SOURCE / "dynamics" / "inscribed.py",
         SOURCE / "dynamics" / "knowledge.py",
