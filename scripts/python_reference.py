@@ -12,6 +12,7 @@ ROOMS = (  # from the library to the server
     "noise",
     "designer",
     "floors",
+    "joint",
     "policies",
     "dp",
     "dynamics",

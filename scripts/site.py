@@ -21,6 +21,7 @@ ROOMS = {  # in the order in which a reader meets them
     "noise": "Noise",
     "designer": "Design",
     "floors": "Floors",
+    "joint": "Joint answers",
     "policies": "Policies",
     "dp": "Differential privacy",
     "dynamics": "Trajectories",

@@ -10,6 +10,7 @@ The map of the package, from the ground up (each room imports only from the room
 ``noise``       densities that evaluate, sample, and know their own information
 ``designer``    support + query + quality → the best noise, with a certificate: ``design``
 ``floors``      noise + how strongly a record moves the answer → what an adversary cannot beat: ``floor``
+``joint``       many sums at once, each within its bound, which add up: ``design_joint``
 ``policies``    noise that depends on the true value, where the answer itself is constrained: ``design_answer``
 ``dp``          the same noise in differential-privacy terms
 ``dynamics``    the same for trajectories: one draw that protects a whole path
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from errorfloor import dynamics as dynamics
     from errorfloor import errors as errors
     from errorfloor import floors as floors
+    from errorfloor import joint as joint
     from errorfloor import noise as noise
     from errorfloor import plots as plots
     from errorfloor import policies as policies
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from errorfloor.client import connect as connect
     from errorfloor.designer import design as design
     from errorfloor.floors import floor as floor
+    from errorfloor.joint import design_joint as design_joint
     from errorfloor.policies import design_answer as design_answer
     from errorfloor.policies import design_counts as design_counts
     from errorfloor.service import open_database as open
@@ -83,6 +86,7 @@ _ROOMS = (
     "dynamics",
     "errors",
     "floors",
+    "joint",
     "noise",
     "plots",
     "policies",
@@ -96,6 +100,7 @@ _NAMES = {
     "design": "errorfloor.designer",
     "design_answer": "errorfloor.policies",
     "design_counts": "errorfloor.policies",
+    "design_joint": "errorfloor.joint",
     "floor": "errorfloor.floors",
     "open": "errorfloor.service:open_database",
     "release": "errorfloor.bulk",
@@ -122,11 +127,13 @@ __all__ = [
     "design",
     "design_answer",
     "design_counts",
+    "design_joint",
     "dp",
     "dynamics",
     "errors",
     "floor",
     "floors",
+    "joint",
     "noise",
     "open",
     "plots",

@@ -45,6 +45,7 @@ MECHANISMS = sorted(
         SOURCE / "floors" / "prior.py",
         SOURCE / "floors" / "two_point.py",
         SOURCE / "floors" / "worst_case.py",
+        SOURCE / "joint" / "noise.py",
         SOURCE / "ledger" / "total.py",
         SOURCE / "policies" / "bound.py",
         SOURCE / "policies" / "counts" / "design.py",

@@ -9,6 +9,7 @@ from errorfloor.plots.attacks import findings
 from errorfloor.plots.canvas import canvas
 from errorfloor.plots.counts import compare_counts, count_table
 from errorfloor.plots.densities import compare, density
+from errorfloor.plots.joint import joint_noise
 from errorfloor.plots.policies import policy
 from errorfloor.plots.trajectories import path_map, trajectories
 
@@ -21,6 +22,7 @@ __all__ = [
     "count_table",
     "density",
     "findings",
+    "joint_noise",
     "path_map",
     "policy",
     "save",
