@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from errorfloor.cli import main
+from errorfloor.cli import run as run_here
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ def run(*arguments: str, cwd: Path | None = None, text: str = "") -> Done:
     sys.argv, sys.stdin = ["errorfloor", *map(str, arguments)], io.StringIO(text)
     try:
         with contextlib.chdir(cwd or Path()), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            main()
+            run_here()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     finally:

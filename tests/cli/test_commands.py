@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -107,6 +108,39 @@ def test_an_output_that_cannot_be_written_fails_in_one_line(tmp_path):
     shown = run("demo", "--output", str(tmp_path / "file"))
     assert shown.returncode == 1
     assert "Traceback" not in shown.stderr
+
+
+LEAVING = """
+import atexit, sys, threading
+from errorfloor import cli
+def said(words):
+    print(words)
+atexit.register(said, "the last word")
+def work():
+    threading.Event().wait(0.3)
+    said("of a thread")
+thread = threading.Thread(target=work)
+cli.run = lambda: ({started} and thread.start(), said("an answer"), sys.exit({code}))
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("code", [0, 3])
+@pytest.mark.parametrize("started", [False, True])
+def test_a_process_that_ends_early_has_said_and_done_all(code, started):
+    script = LEAVING.format(code=code, started=started)
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert shown.returncode == code
+    assert shown.stdout.split("\n") == ["an answer", *["of a thread"] * started, "the last word", ""]
+    assert shown.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+def test_an_answer_that_cannot_be_written_is_a_failure():
+    with Path("/dev/full").open("w") as full:
+        lost = subprocess.run([sys.executable, "-m", "errorfloor", "--version"], stdout=full, stderr=subprocess.PIPE)
+    assert lost.returncode not in (0, 3)
+    assert b"No space left" in lost.stderr
 
 
 def test_a_missing_extra_prints_its_install_command():

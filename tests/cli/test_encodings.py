@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import errorfloor
-from errorfloor.cli import main
+from errorfloor.cli import run as run_here
 from town import write_town
 
 AVERAGE = "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff"
@@ -44,7 +44,7 @@ def typed(town, monkeypatch):
             monkeypatch.setattr(sys, name, stream)
         monkeypatch.setattr(sys, "argv", ["errorfloor", *arguments])
         with pytest.raises(SystemExit) as ended:
-            main()
+            run_here()
         for stream in streams.values():
             stream.flush()
         return ended.value.code, *(stream.buffer.getvalue().decode(encoding) for stream in streams.values())

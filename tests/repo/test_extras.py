@@ -40,14 +40,14 @@ print(json.dumps(found))
 """
 COMMANDS = """
 import contextlib, io, traceback
-from errorfloor.cli import main
+from errorfloor.cli import run
 found = {}
 for line in json.loads(sys.argv[2]):
     sys.argv = ["errorfloor", *line]
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
-            main()
+            run()
     except SystemExit as ended:
         found[" ".join(line)] = [ended.code, said.getvalue()]
     except BaseException:

@@ -4,51 +4,83 @@ import json
 import subprocess
 import sys
 
+import pytest
+
+from errorfloor.catalogue import load
+from errorfloor.identity import KeyRing
+from errorfloor.service.example import CATALOGUE
+from errorfloor.service.registering import register_all
+
 HEAVY = {
-    "pandas",
-    "scipy",
-    "matplotlib",
-    "numba",
-    "fastapi",
-    "uvicorn",
+    "asyncio",
     "clarabel",
-    "pyspark",
-    "skfem",
+    "fastapi",
     "flint",
+    "matplotlib",
     "mpmath",
+    "multiprocessing",
+    "numba",
+    "pandas",
+    "psycopg",
+    "pyspark",
+    "scipy",
+    "skfem",
+    "sqlalchemy",
+    "uvicorn",
 }
-ASKED = """
-import json, sys
-from errorfloor.service.example import example_database
-with example_database() as db:
-    db.ask("SELECT tariff, avg(kwh) AS mean, count(*) AS n FROM meters GROUP BY tariff ORDER BY mean", max_error=0.5)
-print(json.dumps(sorted(sys.modules)))
+QUESTION = "SELECT tariff, avg(kwh) AS mean, count(*) AS n FROM meters GROUP BY tariff ORDER BY mean"
+OPENED = """
+import errorfloor as ef
+with ef.open("errorfloor.toml") as db:
+    db.ask(sys.argv[1], max_error=0.5)
 """
-HELPED = """
-import json, sys
-from errorfloor.cli import main
-sys.argv = ["errorfloor", "--help"]
+COMMAND = """
+from errorfloor.cli import run
+sys.argv[0] = "errorfloor"
 try:
-    main()
+    run()
 except SystemExit:
     pass
-print(json.dumps(sorted(sys.modules)))
 """
 
 
-def loaded(script: str) -> list[str]:
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+def loaded(script, *arguments, folder=None):
+    """Give the modules that a fresh Python has after it ran a script."""
+    whole = f"import json, sys\n{script}\nprint(json.dumps(sorted(sys.modules)))"
+    command = [sys.executable, "-c", whole, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120, cwd=folder)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_a_question_is_answered_without_libraries_that_it_does_not_need():
-    modules = loaded(ASKED)
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("warm")
+    rows = "".join(f"{i},{'ToU' if i % 4 == 0 else 'Std'},{7 + i % 13}\n" for i in range(100))
+    (folder / "meters.csv").write_text(f"household,tariff,kwh\n{rows}")
+    (folder / "errorfloor.toml").write_text(CATALOGUE.replace("floor = 2.0", "floor = 0.1"))
+    KeyRing.create(folder / "keys.json")
+    register_all(load(folder / "errorfloor.toml"))
+    return folder
+
+
+def test_a_question_is_answered_without_libraries_that_it_does_not_need(home):
+    modules = loaded(OPENED, QUESTION, folder=home)
     assert "duckdb" in modules and "pyarrow" in modules
     assert not HEAVY & {name.partition(".")[0] for name in modules}
-    assert len(modules) < 950
+    assert not {"numpy.ma", "pyarrow.dataset", "pyarrow.parquet", "errorfloor.designer"} & set(modules)
+    assert len(modules) < 670
+
+
+def test_the_command_that_asks_loads_little_besides(home):
+    modules = loaded(COMMAND, "ask", QUESTION, "--max-error", "0.6", folder=home)
+    assert "duckdb" in modules and "typer" in modules
+    assert not HEAVY & {name.partition(".")[0] for name in modules}
+    assert len(modules) < 750
 
 
 def test_help_loads_neither_engines_nor_arrays():
-    modules = {name.partition(".")[0] for name in loaded(HELPED)}
-    assert "typer" in modules
-    assert not (HEAVY | {"numpy", "pyarrow", "duckdb", "sqlalchemy", "sqlglot"}) & modules
+    modules = loaded(COMMAND, "--help")
+    tops = {name.partition(".")[0] for name in modules}
+    assert "typer" in tops
+    assert not (HEAVY | {"numpy", "pyarrow", "duckdb", "sqlglot", "pydantic"}) & tops
+    assert len(modules) < 350

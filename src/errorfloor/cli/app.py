@@ -1,6 +1,8 @@
 """The commands, and what they share: messages, JSON, exit codes."""
 
+import gc
 import json
+import os
 import shlex
 import shutil
 import signal
@@ -84,7 +86,13 @@ class Commands(TyperGroup):
 
 def loaded(name: str) -> Any:
     """Give a command; its module adds it to ``app``."""
-    import_module(f"errorfloor.cli.{COMMANDS[name][0]}")
+    module = COMMANDS[name][0]
+    if module == "questions":  # they multiply no matrices: NumPy need not start threads for that
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    import_module(f"errorfloor.cli.{module}")
+    if not gc.isenabled():  # what is imported stays: from here on garbage is looked for among the rest
+        gc.freeze()
+        gc.enable()
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     return group.commands[name]

@@ -61,7 +61,7 @@ def charges(bounds: Bounds, noised: Sequence[Noised]) -> dict[Account, Charge]:
         spent.insert(1, _errors(bounds, [(bound, each) for _, bound, each in moved]))
         worst = [largest_at(bounds.cell, values, len(bounds.cells)) for values in spent]
         reached = np.logical_or.reduce([bound.defined for _, bound, _ in moved])[bounds.group]
-        for place in np.unique(bounds.cell[reached]).tolist():
+        for place in np.flatnonzero(np.bincount(bounds.cell[reached])).tolist():
             account = Account(bounds.table, column, cell_text(bounds.cells[place]))
             result[account] = Charge(*(float(values[place]) for values in worst))
     if bounds.owners is not None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from errorfloor.catalogue import Catalogue, Place, PrivateColumn, PublicColumn, Table
 from errorfloor.checks import Array
@@ -30,11 +29,13 @@ def dummy_engine(catalogue: Catalogue) -> tuple[Catalogue, Engine]:
     They are kept in a temporary file that has no name any more: nothing is left behind. Neither the declared vault nor
     the sources, the ledger or the keys are touched, or need to exist.
     """
+    from pyarrow import parquet  # loaded where it is needed: it takes a while, and questions do without
+
     with tempfile.TemporaryDirectory(prefix="errorfloor-dry-") as name:
         folder = Path(name)
         tables = {}
         for number, (table_name, table) in enumerate(catalogue.tables.items()):
-            pq.write_table(dummy_rows(table), folder / f"{number}.parquet")
+            parquet.write_table(dummy_rows(table), folder / f"{number}.parquet")
             tables[table_name] = table.model_copy(update={"source": f"{number}.parquet"})
         dry = catalogue.model_copy(update={"tables": tables, "place": Place(), "folder": folder})
         file = folder / dry.place.snapshots  # one file, which stays readable when it has no name any more

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from errorfloor.checks import Array, positive, real
-from errorfloor.designer import design
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.floors.words import rounded_up
 from errorfloor.noise import Noise, RaisedCosine
@@ -102,6 +101,8 @@ def within(low: float, high: float, *, evaluation_error: float) -> Added:
 
 def above_the_truth(max_loss: float, *, evaluation_error: float) -> Added:
     """Give the least informative noise that never makes an answer too small, with E w² at most ``max_loss``."""
+    from errorfloor.designer import design  # loaded where it is needed: most questions do without
+
     rough = design(HalfLine(0.0), max_loss=max_loss)
     lattice = Lattice.for_width(4 * rough.unit)
     if evaluation_error > MOST_ERROR * rough.unit:

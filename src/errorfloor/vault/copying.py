@@ -5,8 +5,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from errorfloor.catalogue.model import Catalogue, PrivateColumn, PublicColumn
 from errorfloor.engines import Engine
 from errorfloor.engines.dialects import Dialect
@@ -38,10 +36,12 @@ def copy(
     fresh = not target.exists(name)
     if fresh:
         facts = json.loads(source.recall(name) or "{}") | {"source": target.identify(table.source)}
+        from pyarrow import parquet  # loaded where it is needed: it takes a while, and questions do without
+
         columns = physical_names(table)
         with tempfile.TemporaryDirectory(dir=catalogue.folder, prefix=".copying-") as folder:
             file = Path(folder).resolve() / "rows.parquet"
-            pq.write_table(source.query(f"SELECT {', '.join(columns.values())} FROM {found.relation}"), file)
+            parquet.write_table(source.query(f"SELECT {', '.join(columns.values())} FROM {found.relation}"), file)
             with target.reading(str(file)) as rows:
                 declared: dict[str, PrivateColumn | PublicColumn] = {**table.public, **table.private}
                 kept = [f"{_stored(to, declared[column], target.dialect)} AS {to}" for column, to in columns.items()]
