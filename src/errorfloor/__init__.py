@@ -44,41 +44,9 @@ Everything public is loaded when it is first used, so ``import errorfloor`` cost
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from errorfloor.version import __version__
-
-if TYPE_CHECKING:
-    from errorfloor import attacks as attacks
-    from errorfloor import dp as dp
-    from errorfloor import dynamics as dynamics
-    from errorfloor import errors as errors
-    from errorfloor import floors as floors
-    from errorfloor import joint as joint
-    from errorfloor import noise as noise
-    from errorfloor import plots as plots
-    from errorfloor import policies as policies
-    from errorfloor import random as random
-    from errorfloor import streams as streams
-    from errorfloor import support as support
-    from errorfloor.bulk import Column as Column
-    from errorfloor.bulk import release as release
-    from errorfloor.client import connect as connect
-    from errorfloor.designer import design as design
-    from errorfloor.floors import floor as floor
-    from errorfloor.joint import design_joint as design_joint
-    from errorfloor.policies import design_answer as design_answer
-    from errorfloor.policies import design_counts as design_counts
-    from errorfloor.service import open_database as open
-    from errorfloor.support import Ball as Ball
-    from errorfloor.support import Box as Box
-    from errorfloor.support import Ellipsoid as Ellipsoid
-    from errorfloor.support import HalfLine as HalfLine
-    from errorfloor.support import Interval as Interval
-    from errorfloor.support import Orthant as Orthant
-    from errorfloor.support import Polygon as Polygon
-    from errorfloor.support import Polytope as Polytope
-    from errorfloor.support import Reals as Reals
 
 _ROOMS = (
     "attacks",
@@ -110,39 +78,7 @@ _NAMES = {
     ),
 }
 
-__all__ = [
-    "Ball",
-    "Box",
-    "Column",
-    "Ellipsoid",
-    "HalfLine",
-    "Interval",
-    "Orthant",
-    "Polygon",
-    "Polytope",
-    "Reals",
-    "__version__",
-    "attacks",
-    "connect",
-    "design",
-    "design_answer",
-    "design_counts",
-    "design_joint",
-    "dp",
-    "dynamics",
-    "errors",
-    "floor",
-    "floors",
-    "joint",
-    "noise",
-    "open",
-    "plots",
-    "policies",
-    "random",
-    "release",
-    "streams",
-    "support",
-]
+__all__ = ["__version__", *_ROOMS, *_NAMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 
 from errorfloor.attacks.attack import Door, outcome
 from errorfloor.attacks.probes import Probe
+from errorfloor.attacks.world import World
 from errorfloor.checks import Array
 from errorfloor.errors import AllowanceError
-
-if TYPE_CHECKING:
-    from errorfloor.attacks.world import World
-    from errorfloor.identity import Key
+from errorfloor.identity import Key
 
 SPENT = AllowanceError.__name__
 
@@ -27,7 +25,7 @@ class Home:
     shadows have the first value, odd ones the second.
     """
 
-    def __init__(self, world: "World", *, pairs: int) -> None:
+    def __init__(self, world: World, *, pairs: int) -> None:
         self.kinds = np.arange(2 * pairs) % 2
         self._world = world
         self._keys: list[Key] = [world.fresh_key() for _ in self.kinds]

@@ -5,7 +5,7 @@ Montjoye, 2024), which found attacks on Diffix that nobody had thought of.
 """
 
 from bisect import insort
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from errorfloor.attacks.home import Home, all_features
 from errorfloor.attacks.learned_rule import LearnedRule, held_out_loss, loss
 from errorfloor.attacks.probes import Probe, changed_probe, random_probe
 from errorfloor.attacks.secret import Secret
-
-if TYPE_CHECKING:
-    from errorfloor.attacks.world import World
+from errorfloor.attacks.world import World
 
 Candidate = tuple[Probe, ...]
 AFFORDED = 0.99  # of the allowance, by all questions of a candidate together
@@ -52,7 +50,7 @@ class QuestionSearch(Attack):
         self.candidates, self.pairs = candidates, pairs
         self._found: dict[World, Found] = {}
 
-    def play(self, world: "World", coin: int) -> float:
+    def play(self, world: World, coin: int) -> float:
         """Search once for each world, then attack a fresh server with what was found."""
         if world not in self._found:
             self._found[world] = self.search(world)
@@ -63,7 +61,7 @@ class QuestionSearch(Attack):
         """Say nothing: without a world to search in, there is no set of questions."""
         return 0.0
 
-    def search(self, world: "World") -> Found:
+    def search(self, world: World) -> Found:
         """Find a set of questions whose answers tell the two values apart on shadows."""
         chance = np.random.default_rng(self.candidates)
         with Home(world, pairs=self.pairs) as home, Home(world, pairs=self.pairs) as other:

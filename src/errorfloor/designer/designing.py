@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from errorfloor.blas import one_thread
+from errorfloor.designer.cache import recall, remember
 from errorfloor.designer.closed_forms import closed_form
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.problem import Problem
+from errorfloor.designer.progress import ProgressBar
 from errorfloor.designer.well_posed import check_stretch, check_well_posed
 from errorfloor.errors import InputError
 from errorfloor.noise import Noise
@@ -109,9 +111,6 @@ def _recalled(
     progress: Progress | None,
 ) -> Noise:
     """Find a design on disk, or compute it and keep it there."""
-    from errorfloor.designer.cache import recall, remember
-    from errorfloor.designer.progress import ProgressBar
-
     known = recall(question, value_of)
     if known is not None:
         return known

@@ -10,6 +10,7 @@ from errorfloor.checks import Array, vector
 from errorfloor.errors import SupportError
 from errorfloor.support.base import Support
 from errorfloor.support.interval import Interval
+from errorfloor.support.polytope import Polytope
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +82,6 @@ class Box(Support):
         if np.array_equal(A, np.diag(np.diag(A))):
             ends = np.sort([np.diag(A) * self.low + b, np.diag(A) * self.high + b], axis=0)
             return Box(*ends)
-        from errorfloor.support.polytope import Polytope
-
         rows, offsets = self.half_spaces
         moved = np.linalg.solve(A.T, rows.T).T
         return Polytope(A=moved, b=offsets + moved @ b)

@@ -9,6 +9,7 @@ from errorfloor.checks import Array, whole
 from errorfloor.errors import SupportError
 from errorfloor.support.base import Support
 from errorfloor.support.halfline import HalfLine
+from errorfloor.support.polytope import Polytope
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +51,6 @@ class Orthant(Support):
     def _image(self, A: Array, b: Array) -> Support:
         if np.array_equal(A, np.diag(np.diag(A))) and (np.diag(A) > 0).all() and not b.any():
             return self
-        from errorfloor.support.polytope import Polytope
-
         rows, offsets = self.half_spaces
         moved = np.linalg.solve(A.T, rows.T).T
         return Polytope(A=moved, b=offsets + moved @ b)

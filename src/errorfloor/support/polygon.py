@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from errorfloor.checks import Array, matrix
 from errorfloor.errors import SupportError
 from errorfloor.support.base import ROUNDING, Support
+from errorfloor.support.polytope import Polytope
 
 
 def _cross(a: Array, b: Array) -> Array:
@@ -88,8 +89,6 @@ class Polygon(Support):
     @property
     def product_form(self) -> tuple[Array, tuple[Support, ...]] | None:
         """A parallelogram is a product of two intervals in its own coordinates."""
-        from errorfloor.support.polytope import Polytope
-
         return Polytope(*self.half_spaces).product_form if self.half_spaces is not None else None
 
     def _contains(self, w: Array) -> Array:

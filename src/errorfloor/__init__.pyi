@@ -1,0 +1,32 @@
+"""What type checkers read: the names that ``errorfloor`` loads when they are first used."""
+
+from errorfloor import attacks as attacks
+from errorfloor import dp as dp
+from errorfloor import dynamics as dynamics
+from errorfloor import errors as errors
+from errorfloor import floors as floors
+from errorfloor import joint as joint
+from errorfloor import noise as noise
+from errorfloor import plots as plots
+from errorfloor import policies as policies
+from errorfloor import random as random
+from errorfloor import streams as streams
+from errorfloor import support as support
+from errorfloor.bulk import Column as Column
+from errorfloor.bulk import release as release
+from errorfloor.client import connect as connect
+from errorfloor.designer import design as design
+from errorfloor.floors import floor as floor
+from errorfloor.joint import design_joint as design_joint
+from errorfloor.policies import design_answer as design_answer
+from errorfloor.policies import design_counts as design_counts
+from errorfloor.support import Ball as Ball
+from errorfloor.support import Box as Box
+from errorfloor.support import Ellipsoid as Ellipsoid
+from errorfloor.support import HalfLine as HalfLine
+from errorfloor.support import Interval as Interval
+from errorfloor.support import Orthant as Orthant
+from errorfloor.support import Polygon as Polygon
+from errorfloor.support import Polytope as Polytope
+from errorfloor.support import Reals as Reals
+from errorfloor.version import __version__ as __version__
