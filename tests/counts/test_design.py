@@ -9,7 +9,7 @@ import pytest
 from errorfloor.policies.bound import lower_bound
 from errorfloor.policies.chain import Dual
 from errorfloor.policies.counts import CountRules, design_counts
-from errorfloor.policies.counts.chain import chain_of
+from errorfloor.policies.counts.design import chain_of
 from errorfloor.policies.counts.tail import affinity, tail_row, widest_row
 from errorfloor.policies.counts.weights import WHOLE
 

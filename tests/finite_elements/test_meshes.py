@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.designer.meshes.polygons import angles, graded, polygon_mesh
-from errorfloor.designer.meshes.polytopes import polytope_mesh
+from errorfloor.designer.meshes.region import polytope_mesh
 from errorfloor.support import Polygon, Polytope
 
 CUBE = Polytope(A=np.vstack([np.eye(3), -np.eye(3)]), b=np.ones(6))
@@ -17,7 +17,7 @@ CUBE = Polytope(A=np.vstack([np.eye(3), -np.eye(3)]), b=np.ones(6))
 
 def cube_mesh():
     corners = CUBE.facets.center + CUBE.facets.size * CUBE.facets.corners
-    return polytope_mesh(*CUBE.half_spaces, corners)
+    return polytope_mesh(corners)
 
 
 def assert_conforming(mesh):

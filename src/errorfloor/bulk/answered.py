@@ -13,7 +13,7 @@ from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
 from errorfloor.floors import Floor, floor
-from errorfloor.floors.words import rounded_down, rounded_up, times_in_hundred
+from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.identity import Part
 from errorfloor.noise import Gaussian
 from errorfloor.policies import Cells, Policy
@@ -138,10 +138,7 @@ class AnsweredColumn(RuledColumn):
 
     def describe(self) -> dict[str, Any]:
         """Give what may be said of the column in public, as plain data; of the true values, suprema only."""
-        promise, certain = self.floor, self.certain_interval
-        error = math.sqrt(self.released.largest_loss)
-        distance = float(f"{2 * error:.2g}") if self.distance is None else self.distance
-        assert self.range is not None  # as planned
+        certain, error = self.certain_interval, math.sqrt(self.released.largest_loss)
         return {
             "column": self.name,
             "unit": self.unit,
@@ -150,15 +147,7 @@ class AnsweredColumn(RuledColumn):
             "certain_interval": None if certain is None else list(certain),
             "largest_bias": self.released.largest_bias,
             "largest_error": error,
-            "information": self.information,
-            "unbiased_floor": rounded_down(float(promise.worst_entry)),
-            "any_estimator_floor": rounded_down(float(promise.any_estimator[0])),
-            "range": list(self.range),
-            "out_of_range": self.out_of_range,
-            "nulls": self.nulls,
-            "distance": distance,
-            "told_apart_in_100": times_in_hundred(promise.distinguish(self.stored or distance)),
-            "explanation": promise.explain(unit=self.unit, distance=distance, stored=self.stored),
+            **self.promised(error),
         }
 
     def explain(self) -> str:

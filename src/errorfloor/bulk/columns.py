@@ -12,7 +12,7 @@ from errorfloor.checks import Array
 from errorfloor.designer import design
 from errorfloor.errors import InputError
 from errorfloor.floors import Floor, floor
-from errorfloor.floors.words import rounded_down, rounded_up, times_in_hundred
+from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.identity import Part
 from errorfloor.noise import Noise
 from errorfloor.noise.lattice import Lattice
@@ -93,9 +93,7 @@ class ReleasedColumn(RuledColumn):
 
     def describe(self) -> dict[str, Any]:
         """Give what may be said of the column in public, as plain data."""
-        promise = self.floor
-        two_errors = float(f"{2 * math.sqrt(float(self.noise.covariance[0, 0])):.2g}")
-        distance = two_errors if self.distance is None else self.distance
+        error = math.sqrt(float(self.noise.covariance[0, 0]))
         return {
             "column": self.name,
             "unit": self.unit,
@@ -103,16 +101,8 @@ class ReleasedColumn(RuledColumn):
             "step": self.lattice.step,
             "certain_interval": [self.low, self.high] if math.isfinite(self.high - self.low) else None,
             "bias": float(self.noise.mean[0]),
-            "standard_error": math.sqrt(float(self.noise.covariance[0, 0])),
-            "information": self.information,
-            "unbiased_floor": rounded_down(float(promise.worst_entry)),
-            "any_estimator_floor": None if self.range is None else rounded_down(float(promise.any_estimator[0])),
-            "range": None if self.range is None else list(self.range),
-            "out_of_range": self.out_of_range,
-            "nulls": self.nulls,
-            "distance": distance,
-            "told_apart_in_100": times_in_hundred(promise.distinguish(self.stored or distance)),
-            "explanation": promise.explain(unit=self.unit, distance=distance, stored=self.stored),
+            "standard_error": error,
+            **self.promised(error),
         }
 
     def explain(self) -> str:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
 from errorfloor.floors import Floor
+from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.identity import Label, Part
 
 
@@ -69,6 +70,22 @@ class RuledColumn(ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Give what may be said of the column in public, as plain data."""
+
+    def promised(self, error: float) -> dict[str, Any]:
+        """Give what every description ends with; values two ``error`` apart are its example if none is set."""
+        promise = self.floor
+        distance = float(f"{2 * error:.2g}") if self.distance is None else self.distance
+        return {
+            "information": self.information,
+            "unbiased_floor": rounded_down(float(promise.worst_entry)),
+            "any_estimator_floor": None if self.range is None else rounded_down(float(promise.any_estimator[0])),
+            "range": None if self.range is None else list(self.range),
+            "out_of_range": self.out_of_range,
+            "nulls": self.nulls,
+            "distance": distance,
+            "told_apart_in_100": times_in_hundred(promise.distinguish(self.stored or distance)),
+            "explanation": promise.explain(unit=self.unit, distance=distance, stored=self.stored),
+        }
 
     @abstractmethod
     def explain(self) -> str:

@@ -88,6 +88,6 @@ def query_sensitivity(jacobian: Any, sensitivity: Any, dimension: int) -> Array:
         raise IllPosedError(
             f"the answers depend on each other (K has rank {rank} of {dimension}), so that no noise with a density is "
             f"best: ask for {rank} independent answer{'s' if rank > 1 else ''} and compute the others from "
-            f"{'them' if rank > 1 else 'it'}"
+            f"{'them' if rank > 1 else 'it'}, or bound all of them together with design_joint"
         )
     return K

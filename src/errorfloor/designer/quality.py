@@ -39,7 +39,7 @@ class _Search:
         if self.progress is not None:
             self.progress("weight of the loss", min(1.0, max(0.0, -math.log10(abs(self.off) + 1e-13) / 13)))
         self.distance = math.log(max(self.loss - self.least, 1e-300) / (self.bound - self.least))
-        return 0.0 if abs(self.off) <= SOUGHT else self.distance
+        return 0.0 if self.near() else self.distance
 
     @property
     def off(self) -> float:
@@ -50,8 +50,8 @@ class _Search:
         """Whether the bound is met, or nearly while every step has a discretisation of its own."""
         return abs(self.off) <= SOUGHT or (self.kept is None and abs(self.distance) < NEAR)
 
-    def bracket(self, x: float, least: float) -> tuple[float, float, float, float] | None:
-        """Two places with the loss above and below the bound, and distances there; None if it was met on the way.
+    def bracket(self, x: float, least: float) -> tuple[float, float] | None:
+        """Two places with the loss above and below the bound; None if it was met on the way.
 
         The first step, ``least`` at least, is as long as the distance asks for: Q − inf ℓ falls like ϱ^(−1/2) or
         ϱ^(−1/3) on unbounded supports, more slowly where the support confines the noise too.
@@ -66,31 +66,22 @@ class _Search:
             if self.near():
                 return None
             if (following > 0) != (y > 0):
-                return x, other, y, following
+                return x, other
             x, y, step = other, following, 1.6 * step
         raise ConvergenceError(
             f"no weight gives a loss near max_loss {self.bound:g}: it lies at the edge of what is possible"
         )
 
-    def approach(self, x: float) -> None:
-        """Come near the bound, every step with a discretisation of its own: the nearly linear distance is interpolated.
+    def settle(self, x: float, least: float, apart: float) -> None:
+        """Meet the bound, or come near it while every step has a discretisation of its own.
 
-        An end that stays counts half as much from the second time on, or one end could stay for ever (Illinois).
+        A rough solver's loss may jump over the bound, so that ends this far ``apart`` will do.
         """
-        ends = self.bracket(x, 0.1)
-        if ends is None:
-            return
-        a, b, at_a, at_b = ends
-        side = 0
-        for _ in range(MOST):
-            inner = a + (b - a) * min(max(at_a / (at_a - at_b), 0.05), 0.95)
-            y = self(inner)
-            if self.near() or abs(b - a) < NEAR:  # a rough solver's loss may jump over the bound
-                return
-            if (y > 0) == (at_a > 0):
-                a, at_a, at_b, side = inner, y, at_b / (2 if side == 1 else 1), 1
-            else:
-                b, at_b, at_a, side = inner, y, at_a / (2 if side == 2 else 1), 2
+        from scipy.optimize import brentq
+
+        ends = self.bracket(x, least)
+        if ends is not None:
+            brentq(self, *ends, xtol=apart, rtol=9e-16, maxiter=100)
 
 
 def meet(
@@ -108,15 +99,11 @@ def meet(
     The search comes near with ``roughly``, a cheaper solver if there is one. Then the discretisation is kept, so that Q
     is a smooth function to the last digit. Raises ConvergenceError if the loss cannot be met to a relative 1e-10.
     """
-    from scipy.optimize import brentq
-
     search = _Search(solve, roughly or solve, loss_of, bound, least, progress)
-    search.approach(math.log(guess))
+    search.settle(math.log(guess), 0.1, NEAR)
     guess = search.weight
     search.kept = search.state if roughly is None else solve(guess, None)
-    ends = search.bracket(math.log(guess), 1e-4)
-    if ends is not None:
-        brentq(search, *ends[:2], xtol=1e-15, rtol=9e-16, maxiter=100)
+    search.settle(math.log(guess), 1e-4, 1e-15)
     assert search.state is not None, "the search has looked at one state at least"
     if abs(search.off) > PROMISED:
         raise ConvergenceError(

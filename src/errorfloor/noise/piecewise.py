@@ -13,9 +13,15 @@ from errorfloor.errors import InputError
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.numerical import NumericalNoise, entropy_of, nonzero, support_of
 from errorfloor.noise.piecewise_bernstein import differentiate, evaluate, mass_matrix, mean_of_basis, product
-from errorfloor.noise.piecewise_cells import control_points, control_points_on, gradients, outer_facets, volumes
+from errorfloor.noise.piecewise_cells import (
+    control_points,
+    control_points_on,
+    gradients,
+    outer_facets,
+    simplex_rule,
+    volumes,
+)
 from errorfloor.noise.piecewise_location import Locator
-from errorfloor.noise.piecewise_quadrature import simplex_rule
 from errorfloor.noise.piecewise_sampling import Sampler
 from errorfloor.random import Bits
 from errorfloor.support import Support

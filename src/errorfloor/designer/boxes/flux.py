@@ -7,10 +7,10 @@ the equation is put right exactly by integrating it along the first axis.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 
 from errorfloor.checks import Array
 from errorfloor.designer.boxes.flux_axis import FluxAxis
@@ -92,7 +92,10 @@ class Flux:
                 r = along(line.spectrum[1], r, i)
             return r
 
-        phi = conjugate_gradients(lambda x: divergence(gradient(x)), precondition, -f)
+        shape, size = f.shape, f.size
+        applied = LinearOperator((size, size), lambda x: divergence(gradient(x.reshape(shape))).ravel(), dtype=float)
+        eased = LinearOperator((size, size), lambda r: precondition(r.reshape(shape)).ravel(), dtype=float)
+        phi = cg(applied, -f.ravel(), rtol=1e-8, maxiter=2000, M=eased)[0].reshape(shape)
         s = gradient(phi)
         s = [_included(part, flux) for part in s]
         rest = -f - sum(
@@ -125,32 +128,6 @@ def bound(R: float, beta: float, second: float) -> float:
     2.0
     """
     return (second - R) / (second * beta - 1)
-
-
-def conjugate_gradients(
-    apply: Callable[[Array], Array],
-    precondition: Callable[[Array], Array],
-    target: Array,
-    *,
-    tolerance: float = 1e-8,
-    most: int = 2000,
-) -> Array:
-    """Solve for a symmetric positive operator from zero; a residual of that size is left, or what rounding allows."""
-    x = np.zeros_like(target)
-    r = target.copy()
-    z = precondition(r)
-    p, rz = z, float((r * z).sum())
-    goal = tolerance**2 * rz
-    for _ in range(most):
-        if rz <= goal:
-            break
-        image = apply(p)
-        step = rz / float((p * image).sum())
-        x, r = x + step * p, r - step * image
-        z = precondition(r)
-        rz, previous = float((r * z).sum()), rz
-        p = z + rz / previous * p
-    return x
 
 
 def _included(part: Array, flux: list[FluxAxis]) -> Array:

@@ -17,7 +17,7 @@ from errorfloor.designer.bounds.residual import CEILING, ROUNDING, Bound, second
 from errorfloor.designer.elements.eigen import DENSE
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.meshes.isotropic import Isotropic
-from errorfloor.designer.meshes.mesh import Mesh
+from errorfloor.designer.meshes.mesh import Mesh, cone
 from errorfloor.designer.meshes.region import Region
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import EllipsoidPolynomial
@@ -217,11 +217,9 @@ class EllipsoidSolver:
         if self.problem.dimension == 2:
             angle = 2 * math.pi * np.arange(SIDES) / SIDES
             surface, inner = np.column_stack([np.cos(angle), np.sin(angle)]), math.cos(math.pi / SIDES)
-            faces = np.column_stack([np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES])
         else:
-            surface, faces, inner = _sphere()
-        points = np.vstack([np.zeros(self.problem.dimension), surface / (inner * (1 - 1e-9))])
-        cells = np.column_stack([np.zeros(len(faces), dtype=int), faces + 1])
+            surface, inner = _sphere()
+        points, cells = cone(surface / (inner * (1 - 1e-9)))
         return Mesh.of((self.body.middle + points @ self.frame.T) @ self.problem.inverse.T, cells)
 
 
@@ -239,8 +237,8 @@ def _ground_vector(form: Array) -> Array:
     return np.asarray(eigsh(form, 1, sigma=0.0, OPinv=inverse, v0=start, tol=1e-14)[1][:, 0])
 
 
-def _sphere() -> tuple[Array, Array, float]:
-    """Points on the unit sphere, the triangles of their hull, and the radius of the ball inside."""
+def _sphere() -> tuple[Array, float]:
+    """Points on the unit sphere, and the radius of the ball inside their hull."""
     from scipy.spatial import ConvexHull
 
     golden = (1 + math.sqrt(5)) / 2
@@ -253,5 +251,4 @@ def _sphere() -> tuple[Array, Array, float]:
     )
     points = np.vstack([corners, middles])
     points /= np.linalg.norm(points, axis=1, keepdims=True)
-    hull = ConvexHull(points)
-    return points, hull.simplices, float(-hull.equations[:, -1].max())
+    return points, float(-ConvexHull(points).equations[:, -1].max())

@@ -74,3 +74,17 @@ class Mesh:
         while (large := mesh.diameters > size).any():
             mesh = mesh.refined(large)
         return mesh
+
+
+def cone(points: Array) -> tuple[Array, Array]:
+    """Vertices and cells that fill the hull of some points: a cone over its faces, from the mean of all.
+
+    Faces are cut into simplices that share whole facets, so the mesh is conforming.
+
+    >>> cone(np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]]))[0][-1]
+    array([1., 1.])
+    """
+    from scipy.spatial import ConvexHull
+
+    faces = ConvexHull(points).simplices
+    return np.vstack([points, points.mean(axis=0)]), np.column_stack([faces, np.full(len(faces), len(points))])

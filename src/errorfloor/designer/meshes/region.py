@@ -7,12 +7,12 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.meshes.isotropic import Isotropic
-from errorfloor.designer.meshes.mesh import Mesh
+from errorfloor.designer.meshes.mesh import Mesh, cone
 from errorfloor.designer.meshes.polygons import angles, graded, polygon_mesh
-from errorfloor.designer.meshes.polytopes import polytope_mesh
 from errorfloor.support import Polygon, Polytope, Support
 
 FEW = 12  # corners of a polygon that are all graded from the start; of more only the re-entrant ones are
+SAME = 1e-9  # corners this close to each other, beside the polytope's size, are one
 MISSING = 1e-10  # what a graded corner may miss of the energy
 
 
@@ -38,7 +38,7 @@ def bounded_region(problem: Isotropic) -> Region:
     if problem.dimension == 2:
         middle = corners - corners.mean(axis=0)
         return planar_region(corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))])
-    coarse = polytope_mesh(*moved.half_spaces, corners)
+    coarse = polytope_mesh(corners)
     return Region(coarse, coarse.refined_to(0.7 * float(coarse.volumes.sum()) ** (1 / 3)))
 
 
@@ -47,6 +47,16 @@ def planar_region(corners: Array) -> Region:
     coarse = polygon_mesh(corners)
     special = corners if len(corners) <= FEW else corners[angles(corners) > math.pi * (1 + 1e-6)]
     return Region(coarse, graded(coarse, corners, special, MISSING))
+
+
+def polytope_mesh(corners: Array, walls: Array | None = None) -> Mesh:
+    """Mesh the hull of some corners: a cone over its faces from their mean."""
+    apart = SAME * float(np.ptp(corners, axis=0).max())
+    kept: list[Array] = []
+    for point in corners:
+        if all(np.abs(point - other).max() > apart for other in kept):
+            kept.append(point)
+    return Mesh.of(*cone(np.array(kept)), walls)
 
 
 def image(support: Support, matrix: Array) -> Polytope:

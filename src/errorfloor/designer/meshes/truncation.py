@@ -11,8 +11,7 @@ from errorfloor.designer.feasibility import least_over_half_spaces, smallest_los
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.designer.meshes.polygons import polygon_mesh
-from errorfloor.designer.meshes.polytopes import polytope_mesh
-from errorfloor.designer.meshes.region import Region
+from errorfloor.designer.meshes.region import Region, polytope_mesh
 from errorfloor.support import Polytope
 
 # times the energy; μ adds up over the coordinates, so that each alone may be cut off sooner the more of them there are
@@ -29,7 +28,7 @@ def truncated_region(problem: Isotropic, weight: float, quotient: float) -> Regi
     corners = body.facets.center + body.facets.size * body.facets.corners
     walls = np.column_stack([normals, offsets])
     if problem.dimension == 3:
-        mesh = polytope_mesh(*body.half_spaces, corners, walls)
+        mesh = polytope_mesh(corners, walls)
     else:
         middle = corners - corners.mean(axis=0)
         plain = polygon_mesh(corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))])

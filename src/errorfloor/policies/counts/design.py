@@ -9,8 +9,8 @@ from errorfloor.checks import Array, whole
 from errorfloor.errors import ConvergenceError, InputError
 from errorfloor.noise import Certificate
 from errorfloor.policies.bound import lower_bound
+from errorfloor.policies.chain import Chain, LawBounds
 from errorfloor.policies.conic import solve_all
-from errorfloor.policies.counts.chain import ENERGY, chain_of
 from errorfloor.policies.counts.floor import CountFloor
 from errorfloor.policies.counts.rules import CountRules
 from errorfloor.policies.counts.table import CountTable
@@ -23,6 +23,7 @@ FAINT = 1e-12  # probabilities of the moved row that the solver leaves out
 CAP_ROOM = 1e-5  # relative: how far the supremum may rise so that the sum is least
 PROVED = 0.05  # the relative gap above which no table is given; below, the certificate states it
 MOST_ROWS = 400
+ENERGY = 8.0  # a step costs 4‖√p − √p′‖² = 8(1 − ρ)
 
 
 def design_counts(
@@ -103,6 +104,31 @@ def _found(rules: CountRules, length: int, objective: str) -> tuple[Array, float
     if objective == "entropy":
         return *_widest(rules, length), "closed form; lower bound from multipliers", compared
     return *_least(rules, length, objective == "worst"), "conic program; lower bound from multipliers", compared
+
+
+def chain_of(rules: CountRules, moved: Array, length: int) -> Chain:
+    """Give the chain of the counts 0 … ``length``, the last of which has the noise ``moved`` on −D … D.
+
+    >>> rules = CountRules(max_noise=1, variance=0.5, unbiased=True, keep_zero=True)
+    >>> chain = chain_of(rules, np.array([0.25, 0.5, 0.25]), length=2)
+    >>> chain.allowed.astype(int).tolist()
+    [[1, 0, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1]]
+    >>> chain.last.tolist()
+    [0.0, 0.25, 0.5, 0.25]
+    """
+    rows = [rules.row(count) for count in range(length + 1)]
+    noise = np.arange(length + rules.max_noise + 1.0) - np.arange(length + 1.0)[:, None]
+    allowed = np.zeros(noise.shape, dtype=bool)
+    for row in rows[:-1]:
+        allowed[row.count, list(row.published)] = True
+    last = np.zeros(noise.shape[1])
+    last[-len(moved) :] = moved
+    allowed[-1] = last > 0
+    bound = np.array([row.limited for row in rows])
+    bound[-1] = False
+    meant = LawBounds(noise * np.array([[row.mean] for row in rows]), np.zeros(len(rows)), equal=True)
+    limited = LawBounds(noise**2 * bound[:, None], np.where(bound, rules.variance, 1.0))
+    return Chain(np.full(length, ENERGY / 2), allowed, rows=(meant, limited), last=last)
 
 
 def _least(rules: CountRules, length: int, worst: bool) -> tuple[Array, float]:
