@@ -11,12 +11,14 @@ import argparse
 import csv
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from errorfloor.dynamics import LinearSystem, Plan, Robust, smooth
-from errorfloor.plots import path_map, save
+from errorfloor.plots import canvas, save
+from errorfloor.plots.canvas import COLOURS
 
 STATES = ("east", "east speed", "north", "north speed")
 ROAD = 3.0  # metres: how far a car may be from the map's line of its road
@@ -174,7 +176,22 @@ def report(drive: Drive, deviation: float, step_deviation: float, seed: int, out
         "estimate with a map": matched[0],
     }
     paths = {"true path": drive.path, "released, one draw": released, "released, robust": rough[0]}
-    print(f"\nMap before and after: {save(path_map(paths, marks=marks), output / 'car_map.png')}")
+    print(f"\nMap before and after: {save(path_map(paths, marks), output / 'car_map.png')}")
+
+
+def path_map(paths: dict[str, np.ndarray], marks: dict[str, np.ndarray]) -> Any:
+    """Draw paths of points (east, north) on one map, each start marked, and further points with names."""
+    figure, axes = canvas(width=6.4, height=5.6)
+    for colour, (name, line) in zip(COLOURS, paths.items(), strict=False):
+        axes.plot(line[:, 0], line[:, 1], color=colour, label=name)
+        axes.plot(*line[0], "o", color=colour, markersize=7)
+    for marker, (name, point) in zip("x*^vs", marks.items(), strict=False):
+        axes.plot(*point, marker, color="#222222", markersize=9, label=name, linestyle="none")
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("east (m)")
+    axes.set_ylabel("north (m)")
+    figure.legend(frameon=False, loc="outside lower center", ncols=2)
+    return figure
 
 
 def main() -> None:

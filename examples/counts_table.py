@@ -12,7 +12,7 @@ import numpy as np
 import errorfloor as ef
 from errorfloor.floors.words import times_in_hundred
 from errorfloor.identity import Key, Label
-from errorfloor.plots import compare_counts, save
+from errorfloor.plots import count_tables, save
 from errorfloor.policies.counts import cell_keys, cell_words, record_keys
 
 TOWNS, AGES = 6, 5
@@ -41,7 +41,7 @@ def main(folder: Path) -> Path:
         told = max(made.floor().distinguish(count=n) for n in range(20))
         print(f"{name}: neighbouring counts are told apart at most {times_in_hundred(told)} times in 100")
     return save(
-        compare_counts({"least information": table, "greatest entropy": usual}, most=12), folder / "counts_table.png"
+        count_tables({"least information": table, "greatest entropy": usual}, most=12), folder / "counts_table.png"
     )
 
 

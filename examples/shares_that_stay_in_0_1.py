@@ -11,7 +11,7 @@ import numpy as np
 
 import errorfloor as ef
 from errorfloor.floors.words import times_in_hundred
-from errorfloor.plots import save
+from errorfloor.plots import canvas, save
 
 
 def main(folder: Path) -> Path:
@@ -33,7 +33,16 @@ def main(folder: Path) -> Path:
     clamped = np.clip(ef.design(ef.Interval(-0.4, 0.4)).sample(1000, rng=1), 0, 1)
     unmoved = 100 * (clamped == 0).mean()
     print(f"(noise that is clamped afterwards publishes a true 0 as exactly 0 in {unmoved:.0f} % of cases)")
-    return save(policy.plot(), folder / "shares_that_stay_in_0_1.png")
+    shares = np.linspace(0, 1, 401)
+    figure, (above, below) = canvas(2, 1, width=6.8, height=2.6, sharex=True)
+    above.stackplot(shares, policy.law(shares).T, labels=[f"{answer:.2f}" for answer in policy.cells.middle])
+    above.set_ylabel("probability of each answer")
+    below.plot(shares, policy.information(shares))
+    below.axhline(policy.largest_information, color="#888888", linestyle="--", linewidth=1)
+    below.set_ylim(0, 1.2 * policy.largest_information)
+    below.set_ylabel("information")
+    below.set_xlabel("true share")
+    return save(figure, folder / "shares_that_stay_in_0_1.png")
 
 
 if __name__ == "__main__":

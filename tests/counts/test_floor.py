@@ -7,7 +7,7 @@ import pytest
 
 from errorfloor.errors import InputError
 from errorfloor.floors import ziv_zakai_lattice
-from errorfloor.plots.counts import compare_counts
+from errorfloor.plots.counts import count_tables
 from errorfloor.policies.counts import CountTable, design_counts
 
 
@@ -136,10 +136,10 @@ def test_ranges_must_be_ranges(table):
 
 
 def test_pictures_show_every_table(table, free):
-    figure = compare_counts({"one": table, "two": free}, most=6)
+    figure = count_tables({"one": table, "two": free}, most=6)
     assert [axes.get_title() for axes in figure.axes[:2]] == ["one", "two"]
     curve = figure.axes[2].lines[0].get_ydata()
     np.testing.assert_allclose(curve, [table.floor().distinguish(count=i) for i in range(7)])
     with pytest.raises(InputError, match="mapping from names to tables"):
-        compare_counts({})
+        count_tables({})
     assert len(table.plot(most=5).axes) == 3

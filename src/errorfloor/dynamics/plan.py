@@ -147,12 +147,6 @@ class Plan:
         """
         return _explained(self, _units(self, unit), carried_alone)
 
-    def plot(self, **options: Any) -> Any:
-        """Draw a few noisy trajectories of the plan (needs the extra ``plots``)."""
-        from errorfloor import plots
-
-        return plots.trajectories(self, **options)
-
 
 def _explained(plan: Plan, units: list[str], carried_alone: bool) -> str:
     """Put the sentences together."""

@@ -7,26 +7,20 @@ from errorfloor.errors import InputError
 from errorfloor.plots.answers import allowances, certain_intervals
 from errorfloor.plots.attacks import findings
 from errorfloor.plots.canvas import canvas
-from errorfloor.plots.counts import compare_counts, count_table
+from errorfloor.plots.counts import count_tables
 from errorfloor.plots.densities import compare, density
 from errorfloor.plots.joint import joint_noise
-from errorfloor.plots.policies import policy
-from errorfloor.plots.trajectories import path_map, trajectories
 
 __all__ = [
     "allowances",
     "canvas",
     "certain_intervals",
     "compare",
-    "compare_counts",
-    "count_table",
+    "count_tables",
     "density",
     "findings",
     "joint_noise",
-    "path_map",
-    "policy",
     "save",
-    "trajectories",
 ]
 
 FORMATS = (".png", ".svg", ".pdf")

@@ -1,59 +1,43 @@
 """Pictures of noise tables for counts: what small counts become, and how well neighbours can be told apart."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from errorfloor.errors import InputError
 from errorfloor.plots.canvas import COLOURS, canvas
-
-if TYPE_CHECKING:
-    from errorfloor.policies.counts import CountTable
+from errorfloor.policies.counts import CountTable
 
 
-def count_table(table: "CountTable", *, most: int | None = None) -> Any:
-    """Draw the probabilities of published counts for the true counts 0 … ``most``, and what neighbours reveal.
-
-    >>> from errorfloor.policies.counts import design_counts
-    >>> figure = count_table(design_counts(max_noise=2, variance=1.0, keep_zero=True))
-    >>> figure.axes[0].get_ylabel()
-    'published count'
-    """
-    top = _top(table, most)
-    figure, (left, right) = canvas(1, 2, width=5.6, height=4.4)
-    _squares(figure, left, table, top)
-    _neighbours(right, {"this table": table}, top)
-    right.set_title("one unit more or less")
-    return figure
-
-
-def compare_counts(tables: Mapping[str, "CountTable"], *, most: int | None = None) -> Any:
+def count_tables(tables: Mapping[str, CountTable], *, most: int | None = None) -> Any:
     """Draw tables side by side, and beside them how well neighbouring counts can be told apart.
 
     >>> from errorfloor.policies.counts import design_counts
     >>> rules = {"max_noise": 2, "variance": 1.0, "keep_zero": True}
     >>> tables = {name: design_counts(**rules, objective=name) for name in ("average", "entropy")}
-    >>> len(compare_counts(tables).axes)
+    >>> len(count_tables(tables).axes)
     4
     """
     if not isinstance(tables, Mapping) or not tables:
         raise InputError('tables must be a mapping from names to tables, such as {"average": table}')
     top = max(_top(table, most) for table in tables.values())
-    figure, axes = canvas(1, len(tables) + 1, width=4.6, height=4.4)
+    figure, axes = canvas(1, len(tables) + 1, width=5.6 if len(tables) == 1 else 4.6, height=4.4)
     for n, (panel, (name, table)) in enumerate(zip(axes[:-1], tables.items(), strict=True)):
         _squares(figure, panel, table, top, bar=n == len(tables) - 1)
         panel.set_title(name)
     _neighbours(axes[-1], tables, top)
-    axes[-1].legend(frameon=False)
+    axes[-1].set_title("one unit more or less")
+    if len(tables) > 1:
+        axes[-1].legend(frameon=False)
     return figure
 
 
-def _top(table: "CountTable", most: int | None) -> int:
+def _top(table: CountTable, most: int | None) -> int:
     return 2 * table.max_noise + 1 if most is None else int(most)
 
 
-def _squares(figure: Any, axes: Any, table: "CountTable", top: int, bar: bool = True) -> None:
+def _squares(figure: Any, axes: Any, table: CountTable, top: int, bar: bool = True) -> None:
     laws = table.dense(0, top)[:, : top + table.max_noise + 1]
     image = axes.pcolormesh(
         np.arange(top + 2) - 0.5,
@@ -70,11 +54,10 @@ def _squares(figure: Any, axes: Any, table: "CountTable", top: int, bar: bool = 
     axes.plot([0, top], [0, top], color=COLOURS[1], linewidth=0.8)
     axes.set_xlabel("true count")
     axes.set_ylabel("published count")
-    axes.set_title("what a count becomes")
     axes.grid(visible=False)
 
 
-def _neighbours(axes: Any, tables: Mapping[str, "CountTable"], top: int) -> None:
+def _neighbours(axes: Any, tables: Mapping[str, CountTable], top: int) -> None:
     counts = np.arange(top + 1)
     for n, (name, table) in enumerate(tables.items()):
         floor = table.floor()

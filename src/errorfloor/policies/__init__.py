@@ -3,7 +3,6 @@
 =====================  ==================================================================================
 ``design_answer``        outputs + values + quality → the policy that reveals least
 ``Policy``               the law p(y|s): evaluate, sample, and what may be stated about it
-``Weights``              how much each value matters, also derived from a query and a weight on the data
 ``design_counts``        how far and how often counts may be moved → the table that reveals least
 ``CountTable``           for each true count the law of the published one, exact to 64 bits
 ``Integers``, ``Cells``    whole numbers as outputs; answers cut into cells
@@ -22,7 +21,6 @@ from errorfloor.policies.certificate import PolicyCertificate
 from errorfloor.policies.counts import CountTable, design_counts
 from errorfloor.policies.design import design_answer
 from errorfloor.policies.policy import Policy
-from errorfloor.policies.weights import Weights
 from errorfloor.values import build
 
 __all__ = [
@@ -31,7 +29,6 @@ __all__ = [
     "Integers",
     "Policy",
     "PolicyCertificate",
-    "Weights",
     "design_answer",
     "design_counts",
     "from_dict",

@@ -52,7 +52,7 @@ def design_answer(
     max_loss, average_loss, loss_weight
         The quality, one of the three; not needed where ``noise`` already forces the answer to follow the value.
     weight
-        None: all values matter alike. A function p(s), for a query f(x) = x. Or ``Weights.of_query``.
+        None: all values matter alike. Or a function p(s), for a query f(x) = x.
     loss
         "squared", "absolute", or a factor for the squared loss.
     noise

@@ -146,13 +146,8 @@ def _proved(wish: PolicyWish, grid: PolicyGrid, chain: Chain, found: ChainSoluti
         scope = "every policy"
     if wish.noise is not None:
         scope = "every policy on this grid"
-    taken = []
     if wish.noise is None and (wish.average_loss is not None or wish.loss_weight is not None):
-        taken.append("its quality at the nodes")
-    if not wish.weights.bounds_steps:
-        taken.append("the weight as constant between nodes")
-    if taken:
-        scope += f", taking {' and '.join(taken)},"
+        scope += ", taking its quality at the nodes,"
     bound = lower_bound(loose, dual)[0] - saved
     if wish.worst:
         if wish.loss_weight is None:

@@ -236,12 +236,6 @@ class Policy(AnswerLaw):
         p, q = self.law(numbers("values", [first, second]))
         return Pair.of_laws(abs(float(second) - float(first)), p, q)
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the density over (s, y) and the information over s; options are those of ``errorfloor.plots.policy``."""
-        from errorfloor import plots
-
-        return plots.policy(self, **options)
-
     def explain(self) -> str:
         """Say what the policy promises, in sentences that hold for every true value."""
         said = (

@@ -8,7 +8,6 @@ import numpy as np
 from errorfloor.checks import Array, positive
 from errorfloor.errors import IllPosedError, InputError, SupportError
 from errorfloor.noise import Loss
-from errorfloor.policies import weights
 from errorfloor.policies.answers import Cells, Integers, loss_of, reach
 from errorfloor.policies.weights import Weights
 from errorfloor.support import HalfLine, Interval
@@ -77,7 +76,7 @@ class PolicyWish:
             noise,
             loss_of(loss),
             loss if isinstance(loss, str) else float(loss),
-            weights.parse(weight, values),
+            Weights.of(values, weight),
             objective == "worst",
             **quality,
         )

@@ -9,7 +9,7 @@ import numpy as np
 from errorfloor.checks import Array, whole
 from errorfloor.errors import InputError
 from errorfloor.floors import Pair
-from errorfloor.policies.counts import words
+from errorfloor.floors.words import rounded_down, times_in_hundred
 
 if TYPE_CHECKING:
     from errorfloor.policies.counts.table import CountTable
@@ -78,8 +78,34 @@ class CountFloor:
         return math.sqrt(max(0.0, float((joint * (values[:, None] - mean) ** 2).sum())))
 
     def explain(self, *, cells: int = 10) -> str:
-        """Say in words what published counts tell of one unit more or less."""
-        return words.explain_floor(self, cells)
+        """Say in words what one unit more or less changes, and what seeing it in several cells adds."""
+        table = self.table
+        right = np.array([self.distinguish(count=i) for i in range(table.last + 1)])
+        worst = int(right.argmax())
+        sentences = [
+            f"Somebody who knows everything but whether one more unit is in a cell is right at most "
+            f"{times_in_hundred(float(right.max()))} times in 100 at even odds (50 is a coin); the most exposed are "
+            f"the true counts {worst} and {worst + 1}. For large counts it is {times_in_hundred(float(right[-1]))} in "
+            f"100."
+        ]
+        if table.weights[0][table.max_noise] == 2**64:
+            stays = float(table.pmf(0, 1))
+            sentences.append(
+                f"A true 0 is published as 0, so a positive count proves that somebody is there; a single unit is "
+                f"hidden behind a published 0 in {rounded_down(100 * stays)} of 100 cases."
+            )
+        sentences.append(
+            f"Any estimate of a count is off by at least {rounded_down(self.any_estimator(0, 100))} (root mean square, "
+            f"worst case over 0 … 100)."
+        )
+        sentences.append(
+            f"The same cell is published with the same noise in every table, so asking again tells nothing. Different "
+            f"cells have noises of their own: a unit that is in {cells} of them, all else known, can be found out in "
+            f"up to {times_in_hundred(self.distinguish(cells=cells))} of 100 cases at even odds. That holds where "
+            f"noises of different cells are independent: bare sums of record keys make them so in pairs only, for the "
+            f"key of a total is the sum of the keys of its parts."
+        )
+        return " ".join(sentences)
 
     def _laws(self, count: int, h: int) -> tuple[Array, Array]:
         low = min(count, self.table.last)  # larger counts have the same laws, moved along

@@ -11,13 +11,19 @@ from numpy.typing import NDArray
 from errorfloor.checks import Array, whole
 from errorfloor.errors import InputError
 from errorfloor.noise import Certificate
-from errorfloor.policies.counts import drawing, words
+from errorfloor.policies.counts import drawing
 from errorfloor.policies.counts.floor import CountFloor
 from errorfloor.policies.counts.rules import CountRules
 from errorfloor.policies.counts.weights import WHOLE
 from errorfloor.values import Value
 
 KEPT = 1e-10  # how far a table may be from its rules
+AIMS = {
+    "average": "tells neighbouring counts apart least, added up over small counts",
+    "worst": "keeps the most exposed pair of neighbouring counts closest together, for units in many cells",
+    "distinguish": "tells the most exposed pair of neighbouring counts apart least, from one cell",
+    "entropy": "has the greatest entropy at each count",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +154,26 @@ class CountTable(Value):
 
     def explain(self) -> str:
         """Say in words what the table does, what it costs, and what a published count tells."""
-        return words.explain(self)
+        sentences = [
+            f"A published count is a whole number of at least 0, never more than {self.max_noise} away from the true "
+            f"one; counts above {self.last} have the noise of {self.last}."
+        ]
+        rules = self.rules
+        if rules is not None:
+            mean = "mean zero and variance" if rules.unbiased else "a mean square of"
+            sentences.append(f"Its noise has {mean} at most {rules.variance:g}.")
+            if rules.least_positive > 1:
+                sentences.append(f"No count from 1 to {rules.least_positive - 1} is ever published.")
+            sentences += [f"Exception: {remark}." for remark in rules.remarks]
+            reached = self.mean_square_at(self.last)
+            if reached < rules.variance * (1 - 1e-6):
+                sentences.append(
+                    f"Large counts use a variance of {reached:.4g} only: more within ±{self.max_noise} would tell more."
+                )
+        if self.objective in AIMS:
+            gap = "" if self.certificate is None else f" (proved to {max(1e-12, self.certificate.gap or 0.0):.1g})"
+            sentences.append(f"Among such tables it {AIMS[self.objective]}{gap}.")
+        return " ".join([*sentences, self.floor().explain()])
 
     def to_text(self) -> str:
         """Write the table as plain text for use with cell keys; ``from_text`` reads it back exactly."""
@@ -158,9 +183,9 @@ class CountTable(Value):
 
     def plot(self, *, most: int | None = None) -> Any:
         """Draw the rows of small counts, and how well neighbouring counts can be told apart."""
-        from errorfloor.plots import count_table
+        from errorfloor.plots import count_tables
 
-        return count_table(self, most=most)
+        return count_tables({"what a count becomes": self}, most=most)
 
     def __repr__(self) -> str:
         return f"CountTable(max_noise={self.max_noise}, rows 0 … {self.last}, objective={self.objective!r})"
