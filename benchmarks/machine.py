@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 PACKAGES = (
-    *("errorfloor", "numpy", "scipy", "cryptography", "numba", "duckdb", "pyarrow", "sqlglot"),
+    *("errorfloor", "numpy", "scipy", "cryptography", "duckdb", "pyarrow", "sqlglot"),
     *("fastapi", "uvicorn", "scikit-fem", "cvxpy", "clarabel"),
 )
 

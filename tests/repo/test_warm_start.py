@@ -19,7 +19,6 @@ HEAVY = {
     "matplotlib",
     "mpmath",
     "multiprocessing",
-    "numba",
     "pandas",
     "psycopg",
     "pyspark",
