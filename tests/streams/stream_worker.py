@@ -55,7 +55,7 @@ def drive(folder, until, plan):
 
 def main(folder, *steps):
     first = open_stream(folder)  # what is loaded and planned once need not be by every child
-    first._ledger.close()
+    first.ledger.close()
     for until in [*map(int, steps), HORIZON + 1]:
         child = os.fork()
         if child == 0:

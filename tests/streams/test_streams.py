@@ -53,7 +53,7 @@ def test_a_stream_killed_and_restarted_at_random_steps_yields_the_identical_path
     lines = (home / "answers.txt").read_text().splitlines()
     again = np.array([[float.fromhex(value) for value in line.split()] for line in lines])
     assert np.array_equal(again, whole)
-    ledger = worker.open_stream(home)._ledger
+    ledger = worker.open_stream(home).ledger
     assert ledger.head().sequence == 1  # one charge, however often it was restarted
 
 
@@ -63,7 +63,7 @@ def test_two_servers_agree_and_only_one_of_them_is_charged(home):
     second.seek(200)
     whole = path_of(first, range(HORIZON + 1))
     assert np.array_equal(path_of(second, range(200, HORIZON + 1)), whole[200:])
-    assert one._ledger.head().sequence == 1
+    assert one.ledger.head().sequence == 1
 
 
 def test_servers_that_read_the_same_plan_from_a_file_agree(home):
@@ -173,7 +173,7 @@ def test_a_trip_begun_under_an_older_key_goes_on_under_it(home):
     resumed = later.trip("car 7", "monday")
     resumed.seek(10)
     assert np.array_equal(path_of(resumed, range(10, 20)), whole[10:])
-    assert later._ledger.head().sequence == 1
+    assert later.ledger.head().sequence == 1
     mixed = later.trips(["car 7", "car 9"], ["monday", "monday"])
     assert np.array_equal(mixed.answer([truth(0), truth(0)])[0], whole[0])
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from errorfloor.checks import Array, whole
+from errorfloor.dynamics.state_space import combined
 from errorfloor.noise import Gaussian, LinearImage, Noise
 from errorfloor.random import Bits, bits_from
 
@@ -78,22 +79,3 @@ class _Standard:
 
     def _sample(self, count: int, bits: Bits) -> Array:
         return bits.normals(self.dimension, count).T
-
-
-def combined(matrix: Array, rows: Array) -> Array:
-    """Give matrix·rows by sums of products in a fixed order, the same for one column as for a million.
-
-    >>> combined(np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([[3.0], [4.0]]))
-    array([[11.],
-           [ 4.]])
-    """
-    out = np.zeros((len(matrix), rows.shape[1]))
-    for i, coefficients in enumerate(matrix.tolist()):
-        first = True
-        for coefficient, row in zip(coefficients, rows, strict=True):
-            if coefficient == 0.0:
-                continue
-            term = row if coefficient == 1.0 else coefficient * row
-            out[i] = term if first else out[i] + term
-            first = False
-    return out

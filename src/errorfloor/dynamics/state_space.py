@@ -188,3 +188,22 @@ def _stack(name: str, value: Any, count: int) -> Array:
         raise InputError(f"{name} must be a matrix, or {count} matrices, got an array of shape {given.shape}")
     checked = matrix(name, given.reshape(given.shape[0] * given.shape[1], -1))
     return checked.reshape(given.shape)
+
+
+def combined(matrix: Array, rows: Array) -> Array:
+    """Give matrix·rows by sums of products in a fixed order, the same for one column as for a million.
+
+    >>> combined(np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([[3.0], [4.0]]))
+    array([[11.],
+           [ 4.]])
+    """
+    out = np.zeros((len(matrix), rows.shape[1]))
+    for i, coefficients in enumerate(matrix.tolist()):
+        first = True
+        for coefficient, row in zip(coefficients, rows, strict=True):
+            if coefficient == 0.0:
+                continue
+            term = row if coefficient == 1.0 else coefficient * row
+            out[i] = term if first else out[i] + term
+            first = False
+    return out

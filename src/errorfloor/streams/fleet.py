@@ -10,8 +10,7 @@ import numpy as np
 from errorfloor.catalogue import PrivateColumn
 from errorfloor.checks import Array, numbers, whole
 from errorfloor.dynamics import Plan
-from errorfloor.dynamics.start import combined
-from errorfloor.dynamics.state_space import StateSpace
+from errorfloor.dynamics.state_space import StateSpace, combined
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.identity import Key
 from errorfloor.noise.lattice import Lattice

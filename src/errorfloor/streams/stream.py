@@ -110,7 +110,7 @@ class Stream:
         self._protected = ProtectedStates(self.states)
         self.ranges = Ranges(self.plan.system, self.states)
         self._keys = [keys] if isinstance(keys, Key) else list(keys.keys if isinstance(keys, KeyRing) else keys)
-        self._ledger = ledger
+        self.ledger = ledger
         self.lattice = self._lattice(step)
         self._proposed = secrets.token_hex(16) if identity is None else identity
         system, start = self.plan.system, self.plan.start
@@ -118,11 +118,6 @@ class Stream:
             [start.noise.law, system.horizon, self.lattice.step, REFUSE],
             [start.embedding, system.A, system.C, self.plan.offset, self._deviations],
         )
-
-    @property
-    def ledger(self) -> Ledger:
-        """Where trips are charged."""
-        return self._ledger
 
     # -- what it costs
 
@@ -184,7 +179,7 @@ class Stream:
         Streams have no snapshot. Noise belongs to the ledger that it was charged in: the same names and the same key
         with another ledger are another stream, and other noise.
         """
-        held = self._ledger.terms((self.name, "stream"))
+        held = self.ledger.terms((self.name, "stream"))
         return self._proposed if held is None else str(held["identity"])
 
     def _drawn_by(self, identity: str) -> str:
@@ -208,7 +203,7 @@ class Stream:
         labels = [trip_label(self.name, self._drawn_by(identity), *pair) for pair in pairs]
         ids = {key.id: [key.release_id(label) for label in labels] for key in self._keys}
         older = self._keys[:-1]
-        known = self._ledger.known([one for key in older for one in ids[key.id]]) if older else set()
+        known = self.ledger.known([one for key in older for one in ids[key.id]]) if older else set()
         keys = [
             next((key for key in older if ids[key.id][place] in known), self._keys[-1]) for place in range(len(pairs))
         ]
@@ -222,7 +217,7 @@ class Stream:
             entries.append(Entry(ids[key.id][place], charges, note))
             allowances |= {accounts[state]: Charge(*allowance(column)) for state, column in self.states.items()}
         charging = Charging(
-            self._ledger,
+            self.ledger,
             self._protected,
             entries,
             allowances,
