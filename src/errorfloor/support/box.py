@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, vector
 from errorfloor.errors import SupportError
-from errorfloor.support.base import Support
+from errorfloor.support.base import AlongAxes, Support
 from errorfloor.support.interval import Interval
 from errorfloor.support.polytope import Polytope
 
 
 @dataclass(frozen=True, eq=False)
-class Box(Support):
+class Box(AlongAxes):
     """The box [low₁, high₁] × … × [lowₘ, highₘ].
 
     >>> Box([0, 0], [1, 2]).volume
@@ -60,23 +60,9 @@ class Box(Support):
         return self.low, self.high
 
     @property
-    def volume(self) -> float:
-        """The product of the widths."""
-        return float(np.prod(self.high - self.low))
-
-    @property
-    def half_spaces(self) -> tuple[Array, Array]:
-        """−w ≤ −low and w ≤ high."""
-        identity = np.eye(self.dimension)
-        return np.vstack([-identity, identity]), np.concatenate([-self.low, self.high])
-
-    @property
     def product_form(self) -> tuple[Array, tuple[Support, ...]]:
         """The product of its sides."""
         return np.eye(self.dimension), self.sides
-
-    def _contains(self, w: Array) -> Array:
-        return np.asarray(((w >= self.low) & (w <= self.high)).all(axis=-1))
 
     def _image(self, A: Array, b: Array) -> Support:
         if np.array_equal(A, np.diag(np.diag(A))):

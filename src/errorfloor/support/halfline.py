@@ -7,11 +7,11 @@ import numpy as np
 
 from errorfloor.checks import Array, real
 from errorfloor.errors import SupportError
-from errorfloor.support.base import Support
+from errorfloor.support.base import AlongAxes, Support
 
 
 @dataclass(frozen=True, eq=False)
-class HalfLine(Support):
+class HalfLine(AlongAxes):
     """The half-line [low, ∞), or (−∞, high] when ``high`` is given instead.
 
     >>> HalfLine(0.0).contains([-1.0, 0.0, 5.0])
@@ -52,24 +52,9 @@ class HalfLine(Support):
         return np.array([low]), np.array([high])
 
     @property
-    def volume(self) -> float:
-        """Infinite."""
-        return math.inf
-
-    @property
-    def half_spaces(self) -> tuple[Array, Array]:
-        """−w ≤ −low, or w ≤ high."""
-        sign = -1.0 if self.high is None else 1.0
-        return np.array([[sign]]), np.array([sign * self.end])
-
-    @property
     def product_form(self) -> tuple[Array, tuple[Support, ...]]:
         """Itself."""
         return np.eye(1), (self,)
-
-    def _contains(self, w: Array) -> Array:
-        (low,), (high,) = self.bounding_box
-        return np.asarray((w[..., 0] >= low) & (w[..., 0] <= high))
 
     def _image(self, A: Array, b: Array) -> Support:
         end = float(A[0, 0]) * self.end + float(b[0])

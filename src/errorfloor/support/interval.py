@@ -6,11 +6,11 @@ import numpy as np
 
 from errorfloor.checks import LEAST, Array, real
 from errorfloor.errors import SupportError
-from errorfloor.support.base import Support
+from errorfloor.support.base import AlongAxes, Support
 
 
 @dataclass(frozen=True, eq=False)
-class Interval(Support):
+class Interval(AlongAxes):
     """The interval [low, high].
 
     >>> interval = Interval(-0.5, 1.5)
@@ -58,22 +58,9 @@ class Interval(Support):
         return np.array([self.low]), np.array([self.high])
 
     @property
-    def volume(self) -> float:
-        """The width."""
-        return self.width
-
-    @property
-    def half_spaces(self) -> tuple[Array, Array]:
-        """−w ≤ −low and w ≤ high."""
-        return np.array([[-1.0], [1.0]]), np.array([-self.low, self.high])
-
-    @property
     def product_form(self) -> tuple[Array, tuple[Support, ...]]:
         """Itself."""
         return np.eye(1), (self,)
-
-    def _contains(self, w: Array) -> Array:
-        return np.asarray((w[..., 0] >= self.low) & (w[..., 0] <= self.high))
 
     def _image(self, A: Array, b: Array) -> Support:
         ends = sorted(float(A[0, 0]) * end + float(b[0]) for end in (self.low, self.high))

@@ -7,13 +7,13 @@ import numpy as np
 
 from errorfloor.checks import Array, whole
 from errorfloor.errors import SupportError
-from errorfloor.support.base import Support
+from errorfloor.support.base import AlongAxes, Support
 from errorfloor.support.halfline import HalfLine
 from errorfloor.support.polytope import Polytope
 
 
 @dataclass(frozen=True, eq=False)
-class Orthant(Support):
+class Orthant(AlongAxes):
     """The orthant [0, ∞)ᵐ.
 
     >>> Orthant(2).contains([[0.0, 1.0], [-1.0, 1.0]])
@@ -31,22 +31,9 @@ class Orthant(Support):
         return np.zeros(self.dimension), np.full(self.dimension, math.inf)
 
     @property
-    def volume(self) -> float:
-        """Infinite."""
-        return math.inf
-
-    @property
-    def half_spaces(self) -> tuple[Array, Array]:
-        """−w ≤ 0."""
-        return -np.eye(self.dimension), np.zeros(self.dimension)
-
-    @property
     def product_form(self) -> tuple[Array, tuple[Support, ...]]:
         """A product of half-lines."""
         return np.eye(self.dimension), tuple(HalfLine(0.0) for _ in range(self.dimension))
-
-    def _contains(self, w: Array) -> Array:
-        return np.asarray((w >= 0).all(axis=-1))
 
     def _image(self, A: Array, b: Array) -> Support:
         if np.array_equal(A, np.diag(np.diag(A))) and (np.diag(A) > 0).all() and not b.any():

@@ -7,11 +7,11 @@ import numpy as np
 
 from errorfloor.checks import Array, whole
 from errorfloor.errors import SupportError
-from errorfloor.support.base import Support
+from errorfloor.support.base import AlongAxes, Support
 
 
 @dataclass(frozen=True, eq=False)
-class Reals(Support):
+class Reals(AlongAxes):
     """The space Rᵐ: noise without any constraint.
 
     >>> Reals(3).is_bounded
@@ -29,22 +29,9 @@ class Reals(Support):
         return np.full(self.dimension, -math.inf), np.full(self.dimension, math.inf)
 
     @property
-    def volume(self) -> float:
-        """Infinite."""
-        return math.inf
-
-    @property
-    def half_spaces(self) -> tuple[Array, Array]:
-        """No half-space at all."""
-        return np.zeros((0, self.dimension)), np.zeros(0)
-
-    @property
     def product_form(self) -> tuple[Array, tuple[Support, ...]]:
         """A product of lines."""
         return np.eye(self.dimension), tuple(Reals(1) for _ in range(self.dimension))
-
-    def _contains(self, w: Array) -> Array:
-        return np.asarray(~np.isnan(w).any(axis=-1))
 
     def _image(self, A: Array, b: Array) -> Support:
         return self
