@@ -15,6 +15,7 @@ import pytest
 from errorfloor import vault
 from errorfloor.catalogue.model import Catalogue
 from errorfloor.engines import open_engine
+from errorfloor.engines.duckdb_folder import DuckDBFolder
 from errorfloor.errors import CatalogueError, EngineError
 
 KWH = {"range": [0, 50], "resolution": 0.001, "floor": 2.0}
@@ -137,6 +138,43 @@ def test_source_that_breaks_its_declaration_leaves_nothing(engine_place):
         assert kept(engine_place) == [], change
     write(engine_place)
     assert register(engine_place, declare(engine_place)).fresh
+
+
+ORDERS = {
+    "in order": (["a", "a", "b", "b"], [1, 2, 1, 2], True),
+    "in another order": (["b", "a", "b", "a"], [2, 1, 1, 2], True),
+    "the same beside each other": (["a", "a", "a", "b"], [1, 2, 2, 1], False),
+    "the same far apart": (["b", "a", "a", "b"], [1, 1, 2, 1], False),
+    "the same at the end": (["a", "a", "b", "b"], [1, 2, 1, 1], False),
+    "falling": (["b", "b", "a", "a"], [2, 1, 2, 1], True),
+}
+
+
+def test_keys_are_unique_or_not_whatever_the_order_of_rows(engine_place):
+    for number, (order, (meter, day, unique)) in enumerate(ORDERS.items()):
+        write(engine_place, meter=meter, day=day, kwh=[1.0] * 4)
+        catalogue = declare(engine_place, version=str(number))
+        if unique:
+            assert register(engine_place, catalogue).rows == 4, order
+        else:
+            with pytest.raises(CatalogueError, match="not unique"):
+                register(engine_place, catalogue)
+
+
+def test_rows_in_the_order_of_their_key_are_not_collected_to_compare_them(duckdb_place, monkeypatch):
+    asked = []
+    query = DuckDBFolder.query
+    monkeypatch.setattr(DuckDBFolder, "query", lambda self, sql: asked.append(sql) or query(self, sql))
+    size = 300_000  # more than one group of rows, which threads share
+    for version, days in (("1", range(size)), ("2", [*range(size - 1), size - 3])):
+        write(duckdb_place, meter=["a"] * size, day=days, kwh=[1.0] * size)
+        asked.clear()
+        if version == "1":
+            register(duckdb_place, declare(duckdb_place, version=version))
+        else:
+            with pytest.raises(CatalogueError, match="not unique"):
+                register(duckdb_place, declare(duckdb_place, version=version))
+        assert any("DISTINCT" in sql for sql in asked) == (version == "2")
 
 
 def test_public_number_beyond_two_to_the_forty_steps_is_refused(duckdb_place):
@@ -272,7 +310,7 @@ def test_failing_engine_leaves_nothing(engine_place, monkeypatch):
         honest = engine.query
 
         def broken(sql):
-            return honest("SELECT no_such_column AS n") if "DISTINCT" in sql else honest(sql)
+            return honest("SELECT no_such_column AS n") if "DISTINCT" in sql or "lag(" in sql else honest(sql)
 
         monkeypatch.setattr(engine, "query", broken)
         with pytest.raises(EngineError) as failure:

@@ -28,6 +28,7 @@ class Engine(ABC):
     name: ClassVar[str]
     dialect: ClassVar[Dialect]
     zoned_moment_type: ClassVar[str] = "TIMESTAMP WITH TIME ZONE"
+    keeps_order: ClassVar[bool] = True  # a pass over a table can compare each row with the one before
 
     @abstractmethod
     def query(self, sql: str) -> Any:

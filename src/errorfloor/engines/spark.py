@@ -39,6 +39,7 @@ class SparkEngine(Engine):
     name = "spark"
     dialect = SparkDialect()
     zoned_moment_type = "TIMESTAMP"
+    keeps_order = False  # rows lie in many places
 
     def __init__(self, place: Path, folder: Path, *, read_only: bool) -> None:
         check_path(place)

@@ -3,7 +3,7 @@
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -212,9 +212,7 @@ def facts_of(table_name: str, table: Table, relation: str, engine: Engine) -> di
     keys = ", ".join(table.row_key)
     if any(facts[f"n_{columns[name]}"] < facts["n"] for name in table.row_key):
         raise refuse(f"the row key ({keys}) of {table_name} is null in some row: a row key is complete")
-    physical = ", ".join(columns[name] for name in table.row_key)
-    distinct = f"SELECT count(*) AS n FROM (SELECT DISTINCT {physical} FROM {relation}) AS keys"
-    if engine.query(distinct).column("n")[0].as_py() < facts["n"]:
+    if not _are_unique([columns[name] for name in table.row_key], relation, facts["n"], engine):
         raise refuse(f"the row key ({keys}) of {table_name} is not unique: two rows have the same")
     return {
         "format": FORMAT,
@@ -228,6 +226,24 @@ def facts_of(table_name: str, table: Table, relation: str, engine: Engine) -> di
         "identity": secrets.token_hex(16),
         "parts": [],
     }
+
+
+def _are_unique(keys: Sequence[str], relation: str, rows: int, engine: Engine) -> bool:
+    """Say whether no two rows have the same keys, of which none is null.
+
+    Rows that lie in the order of their keys, each above the one before, are told apart by looking at neighbours: a
+    fiftieth of what it takes to collect all keys, and the first row that is not above the one before ends it.
+    """
+    if engine.keeps_order:
+        before = ", ".join(f"{key}, lag({key}) OVER () AS before_{key}" for key in keys)
+        above = "1 = 0"
+        for key in reversed(keys):
+            above = f"{key} > before_{key} OR ({key} = before_{key} AND ({above}))"
+        fallen = f"SELECT 1 AS one FROM (SELECT {before} FROM {relation}) AS rows WHERE NOT ({above}) LIMIT 1"
+        if not engine.query(fallen).num_rows:
+            return True
+    distinct = f"SELECT count(*) AS n FROM (SELECT DISTINCT {', '.join(keys)} FROM {relation}) AS keys"
+    return bool(engine.query(distinct).column("n")[0].as_py() == rows)
 
 
 def _check_same(table_name: str, table: Table, select: str, rows: int, relation: str, engine: Engine) -> None:
