@@ -122,8 +122,8 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "public": "the columns that everybody may know, row by row; what is not declared is never read",
             "owner": "whose numbers they are, if one owner has several",
             "account_by": "public columns; each of their values has a separate account; fixed by the first question",
-            "noises": "`raised cosine` allows up to twice the answers with bounds on both sides, and few with other "
-            "noises; fixed by the first question",
+            "noises": "`any` lets other noises spend as much as those of answers with bounds on both sides, of which "
+            "about half as many are then allowed; fixed by the first question",
         },
     ),
     "[tables.NAME.owner]": (

@@ -74,7 +74,9 @@ def _alone(prepared, one):
 
 
 def _charges(charges) -> list[object]:
-    return sorted((str(account), charge.information.hex()) for account, charge in charges.items())
+    return sorted(
+        (str(account), (charge.information + charge.raised_cosine).hex()) for account, charge in charges.items()
+    )
 
 
 def _bounds(bounds, one, order: list[int]) -> list[object]:

@@ -37,8 +37,8 @@ Beside the package, in a clone, ``paper`` recomputes the theory's source claim b
 >>> import errorfloor as ef
 >>> noise = ef.design(ef.Interval(-0.5, 0.5))
 >>> floor = ef.floor(noise, [[0.01, 0.02]], ranges=(0, 50))
->>> round(floor.distinguish(5.0), 3)
-0.655
+>>> round(float(floor.distinguish(5.0)), 3)
+0.628
 
 Everything public is loaded when it is first used, so ``import errorfloor`` costs next to nothing.
 """

@@ -1,6 +1,7 @@
 """Nobody tells two values apart more often than stated."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.integrate import quad
 
 import errorfloor as ef
 from errorfloor.floors import pair
+from errorfloor.floors.adversary import best_success
 from errorfloor.noise import Airy, Gaussian, Laplace, Maxwell, RaisedCosine, Uniform
 
 FAMILIES = [RaisedCosine(-0.5, 0.5), Maxwell(0.7), Gaussian(0.3), Airy(0.4), Laplace(0.5)]
@@ -58,8 +60,10 @@ def test_headline_of_the_grid_operator():
 def test_evaluation_errors_add_to_the_angle():
     noise, eta, h = Gaussian(4.0), 0.01, 0.5
     floor = ef.floor(noise, [[2.0]], evaluation_error=eta)
-    angle = 0.5 * (h * 2 / 2 + 2 * eta / 2)
-    assert floor.distinguish(h) == pytest.approx(0.5 * (1 + math.sin(angle)))
+    moved = h * 2 / 2 + 2 * eta / 2
+    assert floor.distinguish(h) == pytest.approx(best_success(moved**2))
+    policy = replace(floor, counted_apart=False, raised_cosine=None)  # of whatever noise
+    assert policy.distinguish(h) == pytest.approx(0.5 * (1 + math.sin(moved / 2)))
     # a query off by up to η either way moves the law at most like a shift of h·L + 2η
     worst = pair(noise, slope=1.0, gap=h * 2 + 2 * eta).total_variation
     assert floor.distinguish(h) >= (1 + worst) / 2
@@ -69,8 +73,9 @@ def test_owner_sums_before_it_squares():
     noise = RaisedCosine(-100, 100)
     floor = ef.floor(noise, [[1.0, -2.0, 0.5]], ranges=[(0, 1), (0, 2), (0, 4)])
     total = 1 * 1 + 2 * 2 + 0.5 * 4
-    angle = 0.5 * total * 2 * math.pi / 200
-    assert floor.owner() == pytest.approx(0.5 * (1 + math.sin(angle)))
+    moved = total * 2 * math.pi / 200
+    assert floor.owner() == pytest.approx(best_success(moved**2))
+    assert replace(floor, counted_apart=False).owner() == pytest.approx(0.5 * (1 + math.sin(moved / 2)))
     assert floor.owner([1]) == pytest.approx(floor.distinguish(2.0, entry=1))
     assert floor.owner([0, 1]) > floor.owner([1])
 

@@ -17,6 +17,7 @@ source = "meters.parquet"
 version = "2026-q1"
 row_key = ["household"]
 account_by = ["tariff"]
+noises = "any"
 owner = { column = "household", floor = 0.2 }
 private.kwh = { range = [0, 50], resolution = 0.001, floor = 2.0, unit = "kWh" }
 public = { household = "whole", tariff = "text" }

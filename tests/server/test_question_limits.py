@@ -153,18 +153,18 @@ def test_a_reader_of_a_large_ledger_keeps_nobody_else_waiting(database, tmp_path
 
 def test_one_question_takes_a_share_at_most_unless_an_owner_says_so(tmp_path):
     large = {"sql": "SELECT avg(wage) AS mean FROM pay", "spend": 0.3}
-    catalogue = limited(tmp_path, question=0.1)
+    catalogue = limited(tmp_path, question=0.05)
     with open_database(catalogue) as database, served(database, tmp_path) as server:
         analyst, owner = server.client("analyst"), server.client("owner")
         for client in (analyst, owner):
             problem = problem_of(client.post("/v1/ask", json=large), 403)
-            assert (problem["code"], problem["fields"]["limit"]) == ("allowance", 0.1)
-            assert "one question may take 10 %" in problem["message"]
+            assert (problem["code"], problem["fields"]["limit"]) == ("allowance", 0.05)
+            assert "one question may take 5 %" in problem["message"]
         assert problem_of(analyst.post("/v1/ask", json=large | {"over_limit": True}), 403)["code"] == "role"
         assert database.history() == []
         assert owner.post("/v1/ask", json=large | {"over_limit": True}).status_code == 200
         assert analyst.post("/v1/ask", json=large).json()["fresh"] == [False]  # now it is free
-        assert analyst.post("/v1/ask", json=large | {"spend": 0.09}).status_code == 200
+        assert analyst.post("/v1/ask", json=large | {"spend": 0.04}).status_code == 200
     asked = ["ask", "SELECT sum(wage) AS s FROM pay", "--spend", "0.2", "--catalogue", str(catalogue)]
     refused = CliRunner().invoke(app, asked)
     assert isinstance(refused.exception, AllowanceError)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from errorfloor.catalogue import Catalogue, PrivateColumn, allowance, entry_promise, owner_allowance
+from errorfloor.catalogue import Catalogue, PrivateColumn, allowance, entry_promise
+from errorfloor.catalogue.allowance import OTHERS, exact_allowance, exact_owner_allowance
 from errorfloor.errors import AllowanceError
 from errorfloor.floors.prior import LatticeNormal
 from errorfloor.ledger import Account, Charge, Entry, MemoryLedger
@@ -53,8 +54,8 @@ def test_numbers_say_both_and_over_http_the_floor_at_the_allowance_is_sent(towns
     assert (owner["promised_floor"], kwh["promised_floor"]) == (None, answer.standings[1].column.floor)
     assert kwh["promised_in_100"] <= owner["promised_in_100"]  # two values of an entry are two histories
     sent = stated(answer)
-    information, _ = allowance(answer.standings[1].column)
-    assert sent["promised"]["information"] == [pytest.approx(information)]
+    _, _, information = exact_allowance(answer.standings[1].column)
+    assert sent["promised"]["information"] == [pytest.approx(information * (1 + OTHERS))]
     assert sent["floor"]["information"][0] < information
     assert answer.promised.any_estimator[0] >= answer.standings[1].column.floor
     assert sent["accounts"][1]["exact"]["promised"] == answer.standings[1].promised.told_apart
@@ -81,10 +82,10 @@ def test_a_floor_that_is_raised_too_late_is_not_promised_back(towns):
     owner = database.ask("SELECT avg(kwh) AS mean FROM meters", spend=0.9).standings[0]
     assert owner.promised.told_apart > owner.told_apart
     raised = owner.table.model_copy(update={"owner": owner.table.owner.model_copy(update={"floor": 0.45})})
-    later = replace(owner, table=raised, allowance=Charge(*owner_allowance(raised.owner)))
+    later = replace(owner, table=raised, allowance=Charge(*exact_owner_allowance(raised.owner)))
     assert later.used > 1
     assert later.promised.told_apart == owner.told_apart > 0.55
-    assert later.capped == owner.spent
+    assert later.capped == replace(owner.spent, information=later.allowance.information)
 
 
 def test_a_refusal_compares_each_sum_with_its_own_fixed_limit():

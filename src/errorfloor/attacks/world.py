@@ -38,7 +38,7 @@ class World:
     ...     with world.stage(1) as (door, secret):
     ...         answer = door.ask(f"SELECT sum(kwh) AS kwh FROM meters WHERE {secret.condition()}", spend=0.1)
     >>> world.secret.values, round(world.secret.promised, 2)
-    ((23.935, 26.065), 0.67)
+    ((23.935, 26.065), 0.69)
     """
 
     def __init__(

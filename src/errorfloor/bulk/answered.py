@@ -12,10 +12,9 @@ import pyarrow as pa
 from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
-from errorfloor.floors import Floor, floor
+from errorfloor.floors import Floor, floor_of_any_noise
 from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.identity import Part
-from errorfloor.noise import Gaussian
 from errorfloor.policies import Cells, Policy
 from errorfloor.random import RowBits
 
@@ -106,11 +105,10 @@ class AnsweredColumn(RuledColumn):
     def floor(self) -> Floor:
         """What nobody can learn about one value of the column from its released number.
 
-        By the supremum of the information: floors depend on a noise through its information alone, and the law of the
-        answer moves with the value no faster than that of a Gaussian with this information.
+        By the supremum of the information: along the values the law of the answer moves no faster than that allows.
         """
-        return floor(
-            Gaussian(1 / self.information),
+        return floor_of_any_noise(
+            self.information,
             [[1.0]],
             ranges=self.range,
             spacing=self.spacing,

@@ -47,8 +47,8 @@ def allowed(table: Protected, column: str) -> Charge:
     >>> from errorfloor.catalogue import Table
     >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
     >>> table = Table(source="-", version="1", row_key=["id"], private={"kwh": kwh}, public={"id": "whole"})
-    >>> round(allowed(table, "kwh").information, 3)
-    0.107
+    >>> round(allowed(table, "kwh").raised_cosine, 3)
+    0.208
     """
     if column:
         declared = table.private[column]

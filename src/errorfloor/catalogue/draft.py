@@ -42,8 +42,8 @@ GUIDE = """
 # account_by  By default each private column has one account, and an answer costs what it reveals about the row it
 #             reveals most about. With public columns named here, each of their values has a separate account: right for
 #             groups that questions keep apart, such as years. The first question fixes it.
-# noises      With "raised cosine" the same floors last for up to twice the answers with bounds on both sides, and other
-#             noises may spend next to nothing. The first question fixes it.
+# noises      With "any" all noises may spend alike, and the same floors last for about half as many answers with bounds
+#             on both sides; without it other noises may spend next to nothing. The first question fixes it.
 #
 # public      What everybody may know, including the row key. Questions filter, group and join by these columns, and
 #             what they hold, row by row, is not protected. Whatever is not declared public is private: a column that
@@ -81,7 +81,7 @@ source = {source}
 version = "1"
 row_key = "choose"  # such as {key}
 # account_by = {by}
-# noises = "raised cosine"
+# noises = "any"
 
 [tables.{name}.public]
 {public}

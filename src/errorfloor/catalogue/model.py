@@ -52,11 +52,14 @@ class Table(Declaration):
     public: dict[str, PublicColumn]
     owner: Owner | None = None
     account_by: tuple[str, ...] = ()
-    noises: Literal["any", "raised cosine"] = "any"
+    noises: Literal["raised cosine", "any"] = "raised cosine"
 
     @property
     def exact(self) -> bool:
-        """Whether accounts count raised-cosine answers by the adversary's game, and leave little for other noises."""
+        """Whether accounts count raised-cosine answers by the adversary's game, and leave little for other noises.
+
+        Not for a table that is declared for ``any`` noise: there all count alike, by the bound that holds for each.
+        """
         return self.noises == "raised cosine"
 
     @model_validator(mode="after")

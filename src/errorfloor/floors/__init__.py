@@ -2,6 +2,7 @@
 
 =====================  =======================================================================  ====================
 ``floor(…)``             all of these for one or more answers                                     ↓
+``floor_of_any_noise``   the same where only the largest information is known                     ↓
 ``.distinguish(h)``      best probability of telling two values h apart                           nothing: any test
 ``.owner(entries)``      the same for all that belongs to one owner                               nothing: any test
 ``.any_estimator``       root-mean-square error, worst case over the declared range               any estimator
@@ -17,7 +18,7 @@
 
 from errorfloor.floors.bayes import BayesError, bayes_error
 from errorfloor.floors.bounds import Floor
-from errorfloor.floors.build import combine, floor
+from errorfloor.floors.build import combine, floor, floor_of_any_noise
 from errorfloor.floors.pairs import Pair, pair
 from errorfloor.floors.worst_case import minimax, van_trees, ziv_zakai, ziv_zakai_lattice
 
@@ -28,6 +29,7 @@ __all__ = [
     "bayes_error",
     "combine",
     "floor",
+    "floor_of_any_noise",
     "minimax",
     "pair",
     "van_trees",

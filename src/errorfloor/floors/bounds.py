@@ -10,7 +10,7 @@ import numpy as np
 from errorfloor.checks import Array, broadcast, matrix, numbers, symmetric, whole
 from errorfloor.errors import InputError
 from errorfloor.floors import words
-from errorfloor.floors.two_point import angle, success, told_apart
+from errorfloor.floors.two_point import told_apart
 from errorfloor.floors.worst_case import minimax
 
 MOST_SQUARE = 5000  # entries for which an n×n matrix is formed
@@ -25,7 +25,8 @@ class Floor:
     declared ranges, ``spacing`` the step between an entry's possible values (0 for a continuum), ``evaluation`` the
     information Σ I_k η_k² of errors in evaluating the query. ``linear`` is False where G holds bounds on derivatives:
     then only the diagonal of GᵀG bounds anything. ``raised_cosine`` is the part of the information about each entry
-    that comes from answers with raised-cosine or Gaussian noise; it is told apart less well.
+    that comes from answers with raised-cosine or Gaussian noise, which tell values apart less well; ``counted_apart``
+    says that all of G does.
 
     Bounds for a continuum (``per_entry``, ``total``, ``biased``, ``bayes``) promise nothing, that is 0, where values
     lie on a lattice or the query is evaluated with errors.
@@ -33,7 +34,7 @@ class Floor:
     >>> import errorfloor as ef
     >>> floor = ef.floor(ef.design(ef.Interval(-1.5, 1.5)), [[1.0]], ranges=(0, 1))
     >>> float(floor.any_estimator[0].round(4)), float(floor.worst_entry.round(3))
-    (0.2069, 0.477)
+    (0.2235, 0.477)
     """
 
     root: Array
@@ -46,6 +47,7 @@ class Floor:
     linear: bool = True
     why_infinite: str | None = None
     raised_cosine: Array | None = None
+    counted_apart: bool = False
 
     @property
     def entries(self) -> int:
@@ -70,9 +72,13 @@ class Floor:
         """The diagonal of the information, or a bound on it."""
         return np.where(self.exposed, math.inf, (self.root**2).sum(axis=0) + (self.known**2).sum(axis=0))
 
-    @property
-    def _cosines(self) -> Array:
-        return np.zeros(self.entries) if self.raised_cosine is None else self.raised_cosine
+    @cached_property
+    def counted(self) -> tuple[Array, Array]:
+        """The information A₁ about each entry from answers with raised-cosine or Gaussian noise, and A₂ of all else."""
+        if self.counted_apart:
+            return np.where(self.exposed, math.inf, (self.root**2).sum(axis=0)), (self.known**2).sum(axis=0)
+        cosines = np.zeros(self.entries) if self.raised_cosine is None else self.raised_cosine
+        return cosines, np.maximum(self.entry_information - cosines, 0.0)
 
     @property
     def rough(self) -> Array:
@@ -96,11 +102,11 @@ class Floor:
         """Root-mean-square error of *any* estimator of each entry, in the worst case over its declared range."""
         widths = self._widths("any_estimator")
         spacing = np.zeros(self.entries) if self.spacing is None else self.spacing
-        cases = np.stack([self.entry_information, widths, spacing, self._cosines], axis=1)
+        cases = np.stack([*self.counted, widths, spacing], axis=1)
         different, place = (cases[:1], np.zeros(len(cases), dtype=int)) if (cases == cases[0]).all() else _unique(cases)
         squares = [
-            minimax(max(0.0, i - cosine), width, self.evaluation, step or None, cosine)
-            for i, width, step, cosine in different.tolist()
+            minimax(other, width, self.evaluation, step or None, cosine)
+            for cosine, other, width, step in different.tolist()
         ]
         return np.sqrt(squares)[place]
 
@@ -114,35 +120,35 @@ class Floor:
         if not (np.isfinite(h) & (h >= 0)).all():
             raise InputError(f"distance must be finite and not negative, got {distance!r}")
         chosen = np.arange(self.entries) if entry is None else np.array([self._index(entry)])
-        cases = {(float(self.entry_information[i]), float(self._cosines[i])) for i in chosen}
-        found = [
-            told_apart(h, max(0.0, whole - cosine), self.evaluation, cosine, odds=odds)
-            for whole, cosine in _worst(cases)
-        ]
+        cases = {(float(cosine), float(other)) for cosine, other in np.stack(self.counted, axis=1)[chosen]}
+        found = [told_apart(h, other, self.evaluation, cosine, odds=odds) for cosine, other in _worst(cases)]
         return found[0] if len(found) == 1 else np.max(found, axis=0)[()]
 
     def owner(self, entries: Any = None) -> float:
         """Best probability of telling any two histories of one owner apart, all of ``entries`` changing together.
 
-        ½(1 + sin a) with a = ½(√(RᵀJR) + 2√E), R the widths of the ranges and J the absolute values of the information;
-        where derivatives are only bounded, RᵀJR is Σ_k I_k(Σ_i L_ki R_i)².
+        They are told apart like two values 1 apart of an entry with the information RᵀJR, R the widths of the ranges
+        and J the absolute values of the information; where derivatives are only bounded, with Σ_k I_k(Σ_i L_ki R_i)².
 
         >>> import errorfloor as ef
         >>> floor = ef.floor(ef.design(ef.Interval(-10, 10)), [[0.1, 0.1]], ranges=(0, 5))
-        >>> floor.owner([0, 1]) == floor.distinguish(10.0)
-        True
+        >>> round(floor.owner([0, 1]), 6), round(float(floor.distinguish(10.0)), 6)
+        (0.564303, 0.564303)
         """
         widths = self._widths("owner")
         listed = range(self.entries) if entries is None else np.atleast_1d(np.asarray(entries, dtype=object)).tolist()
         chosen = [self._index(i) for i in listed]
         if self.exposed[chosen].any():
             return 1.0
-        G, R = self._all[:, chosen], widths[chosen]
-        if self.linear and len(chosen) <= MOST_SQUARE:
-            moved = float(R @ np.abs(G.T @ G) @ R)
-        else:
-            moved = float(((np.abs(G) @ R) ** 2).sum())
-        return float(success(angle(1.0, moved, self.evaluation)))
+        if self.counted_apart:
+            moved = [self._moved(rows[:, chosen], widths[chosen]) for rows in (self.known, self.root)]
+            return float(told_apart(1.0, moved[0], self.evaluation, moved[1]))
+        return float(told_apart(1.0, self._moved(self._all[:, chosen], widths[chosen]), self.evaluation))
+
+    def _moved(self, G: Array, R: Array) -> float:
+        if self.linear and len(R) <= MOST_SQUARE:
+            return float(R @ np.abs(G.T @ G) @ R)
+        return float(((np.abs(G) @ R) ** 2).sum())
 
     @cached_property
     def _factors(self) -> tuple[Array, Array, Array]:
@@ -285,12 +291,8 @@ class Floor:
 
 
 def _worst(cases: set[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Leave out the cases that another one dominates: more information in all, and more of the other noises."""
-    return [
-        one
-        for one in cases
-        if not any(two != one and two[0] >= one[0] and two[0] - two[1] >= one[0] - one[1] for two in cases)
-    ]
+    """Leave out the cases that another one dominates: no less in either sum, or all that counts less booked in A₂."""
+    return [one for one in cases if not any(two != one and sum(two) >= sum(one) and two[1] >= one[1] for two in cases)]
 
 
 def _unique(cases: Array) -> tuple[Array, Array]:

@@ -8,8 +8,9 @@ import numpy as np
 
 from errorfloor.checks import Array, as_jacobian, broadcast, numbers, positive, symmetric, vector
 from errorfloor.errors import InputError
+from errorfloor.floors.adversary import counted_apart
 from errorfloor.floors.bounds import Floor
-from errorfloor.noise import Noise
+from errorfloor.noise import Gaussian, Noise
 from errorfloor.noise.information import matrix_root
 from errorfloor.support import Box, Interval
 
@@ -68,7 +69,7 @@ def floor(
     >>> mean_of_ten = floor(RaisedCosine(-0.5, 0.5), [0.1] * 10, ranges=(0, 50))
     >>> print(mean_of_ten.explain(unit="kWh", distance=1.0))
     Two values of an entry 1 kWh apart: whatever the test, and whatever is known about the other entries, the answers
-    name the right one at most 65.5 times in 100 at even odds. Any estimator of an entry, biased or not, has a
+    name the right one at most 62.8 times in 100 at even odds. Any estimator of an entry, biased or not, has a
     root-mean-square error of at least 1.56 kWh in the worst case over 0 … 50 kWh (values lie there or are clamped; 14.4
     kWh would mean that the answers tell nothing). It is not the error against somebody who can already guess well. An
     unbiased estimator of a continuous entry, even one that knows every other entry, has a root-mean-square error of at
@@ -97,6 +98,20 @@ def floor(
     if side_information is not None:
         total = replace(total, known=matrix_root(symmetric("side_information", side_information, total.entries)))
     return replace(total, low=low, high=high, spacing=_spacing(spacing, low, high))
+
+
+def floor_of_any_noise(information: float, jacobian: Any, **options: Any) -> Floor:
+    """State the same of an answer of which only the largest information is known, whatever its law.
+
+    ``jacobian`` and ``options`` are those of ``floor``.
+
+    >>> round(float(floor_of_any_noise(1.0, 1.0).distinguish(1.0)), 4)
+    0.7397
+    >>> round(float(floor(Gaussian(1.0), 1.0).distinguish(1.0)), 4)
+    0.6953
+    """
+    found = floor(Gaussian(1 / information), jacobian, **options)
+    return replace(found, counted_apart=False, raised_cosine=None)
 
 
 def combine(*floors: Floor) -> Floor:
@@ -128,6 +143,8 @@ def combine(*floors: Floor) -> Floor:
         exposed=np.logical_or.reduce([item.exposed for item in floors]),
         evaluation=sum(item.evaluation for item in floors),
         linear=linear,
+        raised_cosine=sum((item.counted[0] for item in floors), np.zeros(first.entries)),
+        counted_apart=all(item.counted_apart for item in floors),
         why_infinite=next((item.why_infinite for item in floors if item.why_infinite), None),
     )
 
@@ -156,6 +173,7 @@ def _one(noise: Noise | Answering, jacobian: Any, error: float, linear: bool) ->
         evaluation=error**2 * float(np.abs(information).sum()) if error > 0 else 0.0,
         linear=linear,
         why_infinite=noise.why_infinite if exposed.any() else None,
+        counted_apart=counted_apart(noise),
     )
 
 

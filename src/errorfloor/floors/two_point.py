@@ -52,6 +52,11 @@ def told_apart(
     """
     if not raised_cosine and odds == 1:
         return success(angle(distance, information, evaluation))
+    found = _by_game(distance, information, evaluation, raised_cosine, odds)
+    return float(found) if np.ndim(found) == 0 else found
+
+
+def _by_game(distance: Any, information: float, evaluation: float, raised_cosine: float, odds: float) -> Any:
     if math.isinf(information) or math.isinf(raised_cosine):
         return best_success(np.where(np.asarray(distance) == 0, 0.0, math.inf), odds=odds)
     zero = np.zeros(np.shape(distance))

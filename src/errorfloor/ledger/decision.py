@@ -116,6 +116,8 @@ def _changed_meaning(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
             table=path[0],
         )
     differ = sorted(one for one in {*old, *new} if old.get(one) != new.get(one) and one in {*old, *FROM_THE_START})
+    if differ == ["noises"]:
+        return _counted_otherwise(words(name), old, path[0])
     return CatalogueError(
         f"the accounts of {words(name)} were opened with {_listed(old, differ)}; the catalogue now says "
         f"{_listed(new, differ)}. That would change what its floor means for answers already given, and what was "
@@ -123,6 +125,16 @@ def _changed_meaning(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
         table=path[0],
         held=old,
         given=new,
+    )
+
+
+def _counted_otherwise(name: str, old: Mapping[str, Any], table: str) -> CatalogueError:
+    before, declare = ("apart", "leave noises out") if old.get("noises") else ("like any other", 'noises = "any"')
+    return CatalogueError(
+        f"the accounts of {name} were opened while raised-cosine noise was counted {before}. What was spent keeps that "
+        f"meaning, and so do its floors: declare {declare} for {name}",
+        table=table,
+        held=old,
     )
 
 

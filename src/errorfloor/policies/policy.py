@@ -9,7 +9,7 @@ import numpy as np
 
 from errorfloor.checks import Array, numbers, vector
 from errorfloor.errors import InputError
-from errorfloor.floors import Floor, Pair, floor
+from errorfloor.floors import Floor, Pair, floor, floor_of_any_noise
 from errorfloor.floors.two_point import success
 from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.noise import Gaussian
@@ -191,8 +191,8 @@ class Policy(AnswerLaw):
     def floor(self, jacobian: Any = 1.0, **options: Any) -> Floor:
         """What nobody can learn about the entries behind s, by the supremum of the information over all values.
 
-        ``jacobian`` and ``options`` are those of ``errorfloor.floor``. Its bounds depend on a noise through its
-        information alone, and along the values the law moves no faster than a Gaussian's with the largest information.
+        ``jacobian`` and ``options`` are those of ``errorfloor.floor``. Along the values the law moves no faster than a
+        Gaussian's with the largest information; what is stated holds for every noise of that information.
 
         >>> from errorfloor.policies import Cells
         >>> two = Policy([0.0, 1.0], Cells.of_points([0, 1]), [[0.8, 0.2], [0.2, 0.8]])
@@ -202,7 +202,7 @@ class Policy(AnswerLaw):
         information = self.largest_information
         if information < NOTHING:  # the same law everywhere, whatever moves or errs behind it
             return floor(Gaussian(1.0), 0.0 * numbers("jacobian", jacobian), **options | {"evaluation_error": 0.0})
-        return floor(Gaussian(1 / information), jacobian, **options)
+        return floor_of_any_noise(information, jacobian, **options)
 
     def angle(self, distance: Any) -> Any:
         """The largest angle between the laws at two values at most ``distance`` apart, at most ½∫√I along the way."""

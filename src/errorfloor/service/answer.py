@@ -142,7 +142,7 @@ class Answer(ReleasedTable, Price):
     >>> print(answer.explain().split(" times in 100, and any estimate")[0])  # doctest: +NORMALIZE_WHITESPACE
     mean is certainly within ±0.5 kWh of the truth (standard error 0.181 kWh).
     Whatever is asked, even someone who knows all other entries cannot tell which of two values of kwh, 5 kWh apart, is
-    the true one more than 86.6
+    the true one more than 88.1
     """
 
     table: pa.Table

@@ -89,10 +89,10 @@ class Simulation:
     >>> with example_database() as db:
     ...     simulation = db.simulate("SELECT avg(kwh) AS mean FROM meters", spend=0.2)
     >>> simulation.answers, simulation.binding, simulation.least_max_error
-    (5, 'meters.kwh', {'mean': 0.0096})
+    (5, 'meters.kwh', {'mean': 0.00689})
     >>> print(simulation)
     5 more answers of this price can be given; meters.kwh ends them.
-    The next one could be as exact as mean within ±0.0096 kWh.
+    The next one could be as exact as mean within ±0.00689 kWh.
     meters.kwh: used 0 %, each takes 20 %, 5 more.
     """
 
