@@ -133,6 +133,8 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "column": "the public column that names the owner",
             "floor": "the share of guesses, at even odds, in which whoever tries to tell two histories apart must be "
             "wrong",
+            "apart": "for private columns, by how much each number differs at most in the two histories; without it, "
+            "by as much as the range is wide; fixed by the first question",
         },
     ),
     "[tables.NAME.public.COLUMN]": (
@@ -244,6 +246,8 @@ def _type(kind: Any) -> str:
     if get_origin(kind) is tuple:
         inner = get_args(kind)
         return f"list of {_type(inner[0])}s" if Ellipsis in inner else f"list of {len(inner)} numbers"
+    if get_origin(kind) is dict and get_origin(get_args(kind)[1]) is Annotated:
+        return "section of numbers"
     if get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, Declaration)):
         return "section"
     return {str: "text", float: "number", Fraction: "number", int: "whole number", bool: "yes or no", Path: "file"}[

@@ -1,4 +1,4 @@
-"""All that belongs to one owner at stake: every number at one end of its range, or every number at the other."""
+"""All that belongs to one owner at stake: every number at one end of what is declared, or every number at the other."""
 
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ from errorfloor.floors.two_point import told_apart
 class OwnerSecret(Secret):
     """The rows of one owner, who has one of two histories at even odds; all other owners' rows are known.
 
-    The histories are as far apart as the declared ranges allow, in every private column. ``values`` are the totals of
+    The histories are as far apart as the declarations allow, in every private column. ``values`` are the totals of
     ``column`` over the owner's rows under the first and the second one.
     """
 
@@ -45,9 +45,12 @@ class OwnerSecret(Secret):
         return found
 
     def ends(self, column: str) -> tuple[float, float]:
-        """Give the least and the greatest number that a private column keeps."""
+        """Give two numbers of a private column, as far apart as its range or the distance of histories allows."""
         private = self.declared.private[column]
         low, high = private.steps
+        apart = None if self.declared.owner is None else self.declared.owner.apart.get(column)
+        if apart is not None:
+            high = low + max(1, apart // private.resolution)
         return float(low * private.resolution), float(high * private.resolution)
 
     def condition(self, rows: list[int] | None = None) -> str:

@@ -9,6 +9,7 @@ from errorfloor.bulk.answered import AnsweredColumn
 from errorfloor.bulk.columns import ReleasedColumn
 from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.catalogue import Catalogue, PrivateColumn
+from errorfloor.catalogue.promise import owner_distance
 from errorfloor.engines import Engine
 from errorfloor.errors import InputError
 from errorfloor.floors.adversary import counted_apart
@@ -28,7 +29,7 @@ class Exposure:
     """What is public about the rows of a private column that have a value.
 
     ``cells`` are the cells of the partition of accounts that hold some of them; ``most`` is how many of them the owner
-    with most has, None where no owner is declared.
+    with most has, None where no owner is declared; ``reach`` by how much each differs at most in two histories.
 
     >>> Exposure((), None).most is None
     True
@@ -36,6 +37,7 @@ class Exposure:
 
     cells: tuple[tuple[Part, ...], ...]
     most: int | None
+    reach: float = math.inf
 
 
 def exposure(catalogue: Catalogue, snapshot: Snapshot, column: str, engine: Engine) -> Exposure:
@@ -43,7 +45,7 @@ def exposure(catalogue: Catalogue, snapshot: Snapshot, column: str, engine: Engi
     question = parse(f'SELECT count(*) AS n FROM "{snapshot.table_name}" WHERE "{column}" IS NOT NULL', catalogue)
     found = bounds(question, catalogue, [snapshot], engine)
     most = None if found.owners is None else int(found.owners.count.max(initial=0))
-    return Exposure(tuple(found.cells), most)
+    return Exposure(tuple(found.cells), most, owner_distance(catalogue.tables[snapshot.table_name], column))
 
 
 def charges(
@@ -52,7 +54,8 @@ def charges(
     """Give what the release of a column costs each account.
 
     With I the information of the noise or policy, η the evaluation error, L the width of the range and n the rows of
-    the owner with most of them: A = I and E = I·η² for every cell of accounts, A = n·I·(L + 2η)² for owners.
+    the owner with most of them: A = I and E = I·η² for every cell of accounts, A = n·I·(L + 2η)² for owners, or with
+    the distance of two histories in place of L, if that is less.
 
     ``exact`` accounts count raised-cosine noise apart.
 
@@ -77,7 +80,7 @@ def charges(
     entry = booked(Charge(information * SLACK, information * error**2 * SLACK))
     cost = {Account(table, column.name, cell_text(cell)): entry for cell in shown.cells}
     if shown.most:
-        moved = float(declared.width) + 2 * error
+        moved = min(float(declared.width), shown.reach) + 2 * error
         cost[Account(table, "", "")] = booked(Charge(shown.most * information * moved**2 * SLACK, 0.0))
     return cost
 

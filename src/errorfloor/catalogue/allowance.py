@@ -105,7 +105,6 @@ def owner_allowance(owner: Owner) -> tuple[float, float]:
     return (2 * math.asin(1 - 2 * owner.floor)) ** 2 * (1 - MARGIN), 0.0
 
 
-@lru_cache(maxsize=1024)
 def exact_owner_allowance(owner: Owner) -> tuple[float, float, float]:
     """Give (Ā₂, 0, Ā₁) for an owner's account of raised-cosine answers: the largest Ā₁ with min(U, sine) ≤ 1 − floor.
 
@@ -115,11 +114,17 @@ def exact_owner_allowance(owner: Owner) -> tuple[float, float, float]:
     >>> round(information, 3), round(other, 5)
     (2.668, 0.00534)
     """
+    information = _owner_allowance(owner.floor)
+    return information * OTHERS, 0.0, information
+
+
+@lru_cache(maxsize=1024)
+def _owner_allowance(floor: float) -> float:
     low, high = 0.0, float(value_table().levels[-1])
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if best_success(middle, middle * OTHERS) <= 1 - owner.floor else (low, middle)
-    return low * (1 - MARGIN) * OTHERS, 0.0, low * (1 - MARGIN)
+        low, high = (middle, high) if best_success(middle, middle * OTHERS) <= 1 - floor else (low, middle)
+    return low * (1 - MARGIN)
 
 
 def least_error(

@@ -71,7 +71,8 @@ GUIDE = """
 # owner       Whose numbers they are, if one person, household or firm has several. Its floor is the share of guesses,
 #             at even odds, in which whoever tries to tell two histories of an owner apart must be wrong: 0.2 means
 #             right at most 80 times in 100, and 0.5 would be a coin toss. Without an owner only single values are
-#             protected, not the habits that show in many of them.
+#             protected, not the habits that show in many of them. With apart, the two histories differ by at most
+#             so much in each number: less is promised, and more can be asked. The first question fixes it.
 """
 
 TABLE = """

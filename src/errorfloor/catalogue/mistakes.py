@@ -34,6 +34,7 @@ WRITE = {  # what a word that is missing, or still to be chosen, may look like
     "owner.floor": "floor = 0.2: how often, at least, whoever tries to tell two histories apart must be wrong (below "
     "0.5)",
     "owner.column": 'column = "household": the public column that names the owner',
+    "owner.apart": "apart = { kwh = 5 }: by how much two histories differ at most in each reading",
     "type": f"type = one of {', '.join(get_args(PublicType))}",
     "mean": "mean = 10.0",
     "deviation": "deviation = 8.0",

@@ -15,7 +15,7 @@ from errorfloor.catalogue.columns import NAME, Declaration, MistakesError, misna
 from errorfloor.catalogue.columns import PrivateColumn as PrivateColumn
 from errorfloor.catalogue.columns import PublicColumn as PublicColumn
 from errorfloor.catalogue.near import near
-from errorfloor.catalogue.numbers import Double
+from errorfloor.catalogue.numbers import Double, Exact
 from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.trajectories import Trajectories
 
@@ -26,14 +26,16 @@ class Owner(Declaration):
     """Whose numbers they are, when one owner has several.
 
     ``floor`` is the share of guesses, at even odds, in which anybody who tries to tell two histories of an owner apart
-    must be wrong: 0.5 is a coin, 0.2 means right at most 80 times in 100.
+    must be wrong: 0.5 is a coin, 0.2 means right at most 80 times in 100. ``apart`` is by how much the two histories
+    differ at most in each number of a private column; without it, by as much as its range is wide.
 
-    >>> Owner(column="household", floor=0.2).floor
-    0.2
+    >>> Owner(column="household", floor=0.2, apart={"kwh": 5}).apart
+    {'kwh': Fraction(5, 1)}
     """
 
     column: str
     floor: Double = Field(gt=0, lt=0.5)
+    apart: dict[str, Annotated[Exact, Field(gt=0)]] = Field(default_factory=dict)
 
 
 class Table(Declaration):
@@ -70,9 +72,21 @@ class Table(Declaration):
         if not self.private and (self.owner is not None or self.account_by):
             word = "account_by" if self.owner is None else "owner"
             found.append((word, "is for accounts, and a table without private columns has none: leave it out"))
+        found += self._mistakes_in_distances()
         if found:
             raise MistakesError(found)
         return self
+
+    def _mistakes_in_distances(self) -> Iterator[tuple[str, str]]:
+        for column, distance in () if self.owner is None else self.owner.apart.items():
+            if column not in self.private:
+                yield "owner.apart", f"names {column!r}, which is not a private column{near(column, self.private)}"
+            elif distance >= self.private[column].width:
+                width = float(self.private[column].width)
+                yield (
+                    f"owner.apart.{column}",
+                    f"is {float(distance):g}, and two values of {column} differ by at most {width:g}: leave it out",
+                )
 
 
 def mistakes_in_names(

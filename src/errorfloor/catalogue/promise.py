@@ -18,7 +18,8 @@ TIES = Fraction(1, 256)  # of a step: more than doubles can be off by before the
 def promise(table: Protected, column: str) -> Promise:
     """Give what is promised of the entries of a private column of a table or, for "", of its owners.
 
-    Two values of an entry are two histories of its owner, so that the owner's figure bounds the entry's, too.
+    Two values of an entry are two histories of its owner, so that the owner's figure bounds the entry's, too, unless
+    the owner's is about histories that are nearer than these values.
 
     >>> from errorfloor.catalogue import Table
     >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
@@ -31,6 +32,8 @@ def promise(table: Protected, column: str) -> Promise:
     if not column:
         return Promise(told)
     found = entry_promise(table.private[column], exact=table.exact)
+    if table.owner is not None and stored_distance(table.private[column]) > owner_distance(table, column):
+        return found
     return Promise(min(found.told_apart, told), found.floor, found.against_prior)
 
 
@@ -63,8 +66,35 @@ def stored_distance(column: PrivateColumn) -> float:
     return _stored_distance(column.example, column.resolution, highest - lowest)
 
 
+def owner_distance(table: Protected, column: str) -> float:
+    """Give how far apart a number of a private column can be stored in two histories of an owner.
+
+    >>> from errorfloor.catalogue import Table
+    >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
+    >>> owned = {"owner": {"column": "home", "floor": 0.2, "apart": {"kwh": 5}}, "public": {"home": "whole"}}
+    >>> table = Table(source="-", version="1", row_key=["home"], private={"kwh": kwh}, **owned)
+    >>> owner_distance(table, "kwh"), histories(table)
+    (5.001, 'two histories of one home that differ by at most 5 kWh in each kwh')
+    """
+    declared = table.private[column]
+    lowest, highest = declared.steps
+    apart = {} if table.owner is None else table.owner.apart
+    return _stored_distance(apart.get(column, declared.width), declared.resolution, highest - lowest)
+
+
+def histories(table: Protected) -> str:
+    """Say which two histories of an owner are hard to tell apart."""
+    assert table.owner is not None
+    limits = []
+    for column, distance in table.owner.apart.items():
+        unit = table.private[column].unit
+        limits.append(f"{float(distance):g}{f' {unit}' if unit else ''} in each {column}")
+    near = f" that differ by at most {' and '.join(limits)}" if limits else ""
+    return f"two histories of one {table.owner.column}{near}"
+
+
 @lru_cache(maxsize=1024)  # exact arithmetic, the same for every cell of every answer
-def _stored_distance(example: float, resolution: Fraction, most: int) -> float:
+def _stored_distance(example: float | Fraction, resolution: Fraction, most: int) -> float:
     exact = min(math.floor(Fraction(example) / resolution + TIES) + 1, most) * resolution
     nearest = float(exact)
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)

@@ -7,6 +7,7 @@ Answers, releases and trips are refused in these words; each adds what the one w
 from collections.abc import Callable, Sequence
 
 from errorfloor.accounts import Balance, percent
+from errorfloor.catalogue.promise import histories
 from errorfloor.charging.standing import QuotaStanding, Standing, entry_floor
 from errorfloor.errors import AllowanceError
 from errorfloor.floors.words import rounded_down, rounded_up
@@ -44,8 +45,8 @@ def consequence(broken: Standing, what: str) -> str:
     if column is None:
         assert broken.table.owner is not None
         return (
-            f"this {what} would let two histories of one {broken.table.owner.column} be told apart more often than the "
-            f"declared {100 * (1 - broken.table.owner.floor):g} times in 100"
+            f"this {what} would let {histories(broken.table)} be told apart more often than the declared "
+            f"{100 * (1 - broken.table.owner.floor):g} times in 100"
         )
     unit = f" {column.unit}" if column.unit else ""
     estimate = entry_floor(column, broken.spent)

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from errorfloor.accounts import Account, Charge, share
 from errorfloor.catalogue import Catalogue, PrivateColumn, Table
 from errorfloor.catalogue.allowance import Protected
-from errorfloor.catalogue.model import PublicColumn
+from errorfloor.catalogue.model import Owner, PublicColumn
 from errorfloor.charging.refusal import check_share
 from errorfloor.charging.standing import QuotaStanding, Standing, quota_standings, standings
 from errorfloor.errors import AllowanceError, AnswerFailedError
@@ -48,6 +48,7 @@ def table_terms(name: str, table: Table) -> Terms:
             "account_by": [_key(column, table.public[column]) for column in table.account_by],
             "owner": None if table.owner is None else _key(table.owner.column, table.public[table.owner.column]),
             **({"noises": table.noises} if table.exact else {}),
+            **({"apart": _distances(table.owner)} if table.owner is not None and table.owner.apart else {}),
         }
     }
     if table.owner is not None:
@@ -77,6 +78,10 @@ def meaning(column: PrivateColumn) -> dict[str, JSON]:
         "nulls": column.nulls,
         "impute": None if column.impute is None else str(column.impute),
     }
+
+
+def _distances(owner: Owner) -> dict[str, JSON]:
+    return {column: str(distance) for column, distance in sorted(owner.apart.items())}
 
 
 def _key(name: str, column: PublicColumn) -> list[JSON]:

@@ -10,6 +10,7 @@ from typing import Any
 from errorfloor.accounts import Account, Balance, Charge, percent
 from errorfloor.catalogue import PrivateColumn, allowed, believed, promise, stored_distance
 from errorfloor.catalogue.allowance import Protected
+from errorfloor.catalogue.promise import histories
 from errorfloor.floors.prior import ziv_zakai_under
 from errorfloor.floors.promise import Promise
 from errorfloor.floors.two_point import told_apart
@@ -140,9 +141,10 @@ class Standing(Balance):
         if column is None:
             assert self.table.owner is not None
             return (
-                f"Whatever is asked, even someone who knows all other rows cannot tell which of two histories of one "
-                f"{self.table.owner.column}, both within the declared ranges, is the true one more than "
-                f"{self.promised.times} times in 100. {SO_FAR}: {times}. {used}"
+                f"Whatever is asked, even someone who knows all other rows cannot tell which of "
+                f"{histories(self.table)}, both within the declared ranges, is the true one more than "
+                f"{self.promised.times} times in 100. "
+                f"{SO_FAR}: {times}. {used}"
             )
         unit = f" {column.unit}" if column.unit else ""
         assert self.floor is not None

@@ -17,7 +17,7 @@ from errorfloor.ledger.total import BOOKED, Total, round_down, round_up
 Path = str | tuple[str, ...]
 FAR = datetime.timedelta(days=366)  # between two records; a server that rests for longer has its clock confirmed
 SHOWN = 3  # accounts that a refusal names; its fields have all of them
-FROM_THE_START = {"noises"}  # terms that change what was promised of answers already given
+FROM_THE_START = {"noises", "apart"}  # terms that change what was promised of answers already given
 
 
 def term_name(path: Path) -> str:
@@ -46,7 +46,8 @@ def texts(terms: Mapping[Path, object]) -> dict[str, str]:
 def stricter(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Say whether terms may take the place of others: a floor that rises, or the same with something more fixed.
 
-    How accounts count noises is fixed with the first charge: other limits hold from the start, or not at all.
+    How accounts count noises, and which histories an owner's are about, is fixed with the first charge: other limits
+    hold from the start, or not at all.
 
     >>> stricter({"floor": 2.0}, {"floor": 2.5}), stricter({"floor": 2.0}, {"floor": 1.5})
     (True, False)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from errorfloor.catalogue.model import Catalogue
+from errorfloor.catalogue.promise import owner_distance
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.engines.allotment import allotment
@@ -15,7 +16,7 @@ from errorfloor.identity import Part
 from errorfloor.pricing.facts import Facts, aggregates, polynomials, requested
 from errorfloor.pricing.fetch import FactsCache, fetch
 from errorfloor.pricing.formulas import final_error, formula_bound
-from errorfloor.pricing.interval import Enclosure, quiet, up
+from errorfloor.pricing.interval import quiet, up
 from errorfloor.pricing.keys import GroupKeys, kinds_of
 from errorfloor.pricing.owners import OwnerCounts, owner_counts
 from errorfloor.pricing.refusals import no_number
@@ -64,7 +65,7 @@ class RowCurve:
     """An output that moves by at most ``scale`` · |Δg| when a row changes, g a function of one entry of the row.
 
     On each piece of the range of ``column``, g is between ``low`` and ``high`` and at most as steep as ``slope``. There
-    is a ``scale`` for each part.
+    is a ``scale`` for each part. In two histories of an owner the entry differs by at most ``reach`` of its range.
     """
 
     column: str
@@ -72,6 +73,7 @@ class RowCurve:
     high: Array
     slope: Array
     scale: Array
+    reach: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,19 +178,29 @@ def bounds(
         layout = _with_columns(stored, [owner], snapshots[0])
         owners = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache)
     kinds, kind = facts.kinds
-    return replace(bounds_from_facts(question, kinds, ranges, stored, owners), groups=facts.groups, kind=kind)
+    apart = {} if table.owner is None else {name: owner_distance(table, name) for name in table.owner.apart}
+    found = bounds_from_facts(question, kinds, ranges, stored, owners, apart)
+    return replace(found, groups=facts.groups, kind=kind)
 
 
 def bounds_from_facts(
-    question: Question, facts: Facts, ranges: Ranges, stored: Layout, owners: OwnerCounts | None = None
+    question: Question,
+    facts: Facts,
+    ranges: Ranges,
+    stored: Layout,
+    owners: OwnerCounts | None = None,
+    apart: Mapping[str, float] | None = None,
 ) -> Bounds:
-    """Bound a question whose public facts are known; ``stored`` bounds the integers of columns."""
+    """Bound a question whose public facts are known; ``stored`` bounds the integers of columns.
+
+    ``apart`` is by how much numbers of private columns differ at most in two histories of an owner.
+    """
     rows = np.bincount(facts.group, weights=facts.rows, minlength=1)
-    scene = _scene(question, facts, ranges, {})
+    scene = _scene(question, facts, ranges, {}, apart or {})
     sums = [monomial for output in question.outputs for monomial, _ in needed(output.formula)]
     fewer = crowded(sums, scene.storage.layout(stored, int(rows.max())))
     if fewer:
-        scene = _scene(question, facts, ranges, fewer)
+        scene = _scene(question, facts, ranges, fewer, apart or {})
     scene.layout = scene.storage.layout(stored, int(rows.max()))
     return Bounds(
         table=question.table,
@@ -204,7 +216,9 @@ def bounds_from_facts(
     )
 
 
-def _scene(question: Question, facts: Facts, ranges: Ranges, fewer: Mapping[Call, int]) -> Scene:
+def _scene(
+    question: Question, facts: Facts, ranges: Ranges, fewer: Mapping[Call, int], apart: Mapping[str, float]
+) -> Scene:
     """Look at the rows of every aggregate, and decide how functions are stored."""
     walks = {
         (polynomial, aggregate.where): None
@@ -212,7 +226,7 @@ def _scene(question: Question, facts: Facts, ranges: Ranges, fewer: Mapping[Call
         for aggregate in aggregates(output.formula)
         for polynomial in polynomials(aggregate)
     }
-    scene = Scene(facts, ranges, Storage(fewer), most=MOST_NUMBERS // max(1, len(walks)))
+    scene = Scene(facts, ranges, Storage(fewer), most=MOST_NUMBERS // max(1, len(walks)), apart=apart)
     scene.storage.fill([scene.rows(polynomial, where) for polynomial, where in walks])
     return scene
 
@@ -234,23 +248,24 @@ def _output(output: QuestionOutput, scene: Scene) -> OutputBounds:
     low, high = (np.where(bound.defined, end, 0.0) for end in (bound.value.low, bound.value.high))
     if not all(np.isfinite(array).all() for array in (owner, error**2, owner**2, low, high)):
         raise no_number(output.formula)
-    return OutputBounds(slopes, owner, error, low, high, bound.defined, _curve(bound))
+    return OutputBounds(slopes, owner, error, low, high, bound.defined, _curve(bound, scene))
 
 
-def _curve(bound: FormulaBound) -> RowCurve | None:
+def _curve(bound: FormulaBound, scene: Scene) -> RowCurve | None:
     found = None if bound.rise is None else bound.rise[0].curve()
     if found is None or bound.rise is None or not np.isfinite(bound.rise[1]).all():
         return None
     column, value, slope = found
-    return RowCurve(column, value.low, value.high, slope, bound.rise[1])
+    low, high = scene.ranges[column]
+    reach = scene.reach(column) / float(high - low) * (1 + 2.0**-40)
+    return RowCurve(column, value.low, value.high, slope, bound.rise[1], reach)
 
 
 def _moved_by_row(slopes: Mapping[str, RowSlopes], scene: Scene) -> Array:
-    """Bound, for each part, how far one row moves the output when all its private entries change: Σ slope·width."""
+    """Bound, for each part, how far one row moves the output when all its private entries change: Σ slope·reach."""
     moved = np.zeros(len(scene.facts.rows))
     for name, slope in slopes.items():
-        low, high = scene.ranges[name]
-        moved = up(moved + up(slope.values * Enclosure.exact(high - low).high))
+        moved = up(moved + up(slope.values * scene.reach(name)))
     return moved
 
 

@@ -1,5 +1,6 @@
 """What some outputs of a question cost together: the most that one entry, or one owner, can do to all of them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -173,6 +174,8 @@ def largest_sums(weights: Array, table: Array) -> Array:
 def distances(curves: Sequence[RowCurve]) -> Array:
     """Bound (g(x) − g(x′))² of each curve, x and x′ in any two pieces of the range; a column for each pair of pieces.
 
+    Pairs of pieces that are farther from each other than an owner's two histories are left out.
+
     >>> one = RowCurve("x", np.array([0.0, 2.0]), np.array([1.0, 3.0]), np.ones(2), np.ones(1))
     >>> distances([one]).round(9).tolist()
     [[1.0, 9.0, 1.0]]
@@ -180,14 +183,16 @@ def distances(curves: Sequence[RowCurve]) -> Array:
     low, high = np.stack([one.low for one in curves]), np.stack([one.high for one in curves])
     while len(curves) * low.shape[1] * (low.shape[1] + 1) // 2 > MOST_PLACES and low.shape[1] % 2 == 0:
         low, high = np.minimum(low[:, ::2], low[:, 1::2]), np.maximum(high[:, ::2], high[:, 1::2])
-    one, two = _pairs(low.shape[1])
+    one, two = _pairs(low.shape[1], min(low.shape[1], math.floor(curves[0].reach * low.shape[1]) + 1))
     far = np.maximum(high[:, one] - low[:, two], high[:, two] - low[:, one]) * SLACK
     return np.asarray(far * far)
 
 
 @lru_cache(maxsize=8)
-def _pairs(count: int) -> tuple[Array, Array]:
-    return np.triu_indices(count)
+def _pairs(count: int, farthest: int) -> tuple[Array, Array]:
+    one, two = np.triu_indices(count)
+    near = two - one <= farthest
+    return one[near], two[near]
 
 
 def _roundings(terms: int) -> float:

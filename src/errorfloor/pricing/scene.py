@@ -111,12 +111,17 @@ Rise = tuple[PricedRows, Array]
 
 @dataclass
 class Scene:
-    """The rows of a question as pricing sees them; ``known`` are bounds of formulas that were found already."""
+    """The rows of a question as pricing sees them; ``known`` are bounds of formulas that were found already.
+
+    ``apart`` is by how much numbers of private columns differ at most in two histories of an owner, if by less than the
+    range is wide.
+    """
 
     facts: Facts
     ranges: Ranges
     storage: Storage
     most: int = MOST_NUMBERS
+    apart: Mapping[str, float] = field(default_factory=dict)
     layout: Layout = field(default_factory=lambda: Layout({}, {}, rows=1))
     walked: dict[tuple[Polynomial, Condition], PricedRows] = field(default_factory=dict)
     known: dict[Formula, FormulaBound] = field(default_factory=dict)
@@ -125,6 +130,11 @@ class Scene:
     def groups(self) -> int:
         """The number of groups."""
         return len(self.facts.groups)
+
+    def reach(self, column: str) -> float:
+        """Give by how much a number of a private column differs at most in two histories of an owner."""
+        low, high = self.ranges[column]
+        return min(self.apart.get(column, np.inf), float(Enclosure.exact(high - low).high))
 
     def rows(self, polynomial: Polynomial, where: Condition) -> PricedRows:
         """Give the walk over the rows of an aggregate, made once."""

@@ -38,7 +38,13 @@ def table_facts(name: str, table: Table, rows: int | None) -> dict[str, Any]:
             }
             for column, one in table.public.items()
         ],
-        "owner": None if table.owner is None else {"column": table.owner.column, "floor": table.owner.floor},
+        "owner": None
+        if table.owner is None
+        else {
+            "column": table.owner.column,
+            "floor": table.owner.floor,
+            "apart": {column: float(distance) for column, distance in table.owner.apart.items()},
+        },
         "account_by": list(table.account_by),
     }
 

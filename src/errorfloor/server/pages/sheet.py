@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from errorfloor.catalogue import Catalogue, PrivateColumn, Table, promise
+from errorfloor.catalogue.promise import histories
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class PromisedTable:
     row_key: tuple[str, ...]
     public: tuple[str, ...]
     private: tuple[PromisedColumn, ...]
-    owner: str
+    histories: str
     owner_times: str
     account_by: tuple[str, ...]
 
@@ -69,7 +70,7 @@ def _table(name: str, table: Table) -> PromisedTable:
         row_key=table.row_key,
         public=tuple(table.public),
         private=tuple(_column(table, column) for column in table.private),
-        owner="" if table.owner is None else table.owner.column,
+        histories="" if table.owner is None else histories(table),
         owner_times="" if table.owner is None else promise(table, "").times,
         account_by=table.account_by,
     )
