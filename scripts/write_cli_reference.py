@@ -21,6 +21,7 @@ COMMANDS = (
     ("ledger", "restore"),
     ("ledger", "create"),
     ("ledger", "clock"),
+    ("ledger", "forget"),
     ("design",),
     ("counts",),
     ("release",),

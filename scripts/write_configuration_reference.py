@@ -124,6 +124,8 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "account_by": "public columns; each of their values has a separate account; fixed by the first question",
             "noises": "`any` lets other noises spend as much as those of answers with bounds on both sides, of which "
             "about half as many are then allowed; fixed by the first question",
+            "questions": "`shared`: whoever may ask the table sees what others asked from then on; `own`: people see "
+            "their own questions, and an owner all",
         },
     ),
     "[tables.NAME.owner]": (

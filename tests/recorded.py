@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from errorfloor.service.noises import QuestionWish
+from errorfloor.service.preparation import prepare
 from errorfloor.service.releasing import values_before_noise
 from questions import ANSWERED
 from town import open_town, write_town
@@ -55,7 +57,9 @@ def opened(folder: Path, town: str):
 def aspects(database, text: str, max_error: float) -> dict[str, str]:
     """Ask, and give the digest of each aspect."""
     answer = database.ask(text, max_error=max_error)
-    prepared = answer.prepared
+    read = database._known.read(text, database.catalogue, database._engine)
+    plan = database._known.plan(read, database.catalogue, database._engine)
+    prepared = prepare(plan, QuestionWish(max_error=max_error), database._engine)  # also if it was released before
     bounds, groups = prepared.bounds, [repr(group) for group in prepared.bounds.groups]
     order = sorted(range(len(groups)), key=groups.__getitem__)
     values = values_before_noise(prepared, database._engine)

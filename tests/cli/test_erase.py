@@ -64,6 +64,26 @@ def command(folder, *words):
     return json.loads(done.stdout)
 
 
+def test_nothing_is_kept_of_a_snapshot_that_a_person_was_erased_from(homes):
+    text = "SELECT household, avg(kwh) AS mean FROM meters WHERE household IN ('H1', 'H2') GROUP BY household"
+    with open_database(homes / "errorfloor.toml") as database:
+        database.ask(text, max_error=400)
+        (late,) = list(database.ledger.kept_page(after=1, whole=True))
+    assert b"household IN" in (homes / "ledger.sqlite").read_bytes()
+    write_source(homes, [home for home in range(40) if home != 2])
+    declare(homes, "2")
+    ran = CliRunner().invoke(
+        app, ["erase", "--table", "meters", "--where", "household=H2", "--yes", "-c", str(homes / "errorfloor.toml")]
+    )
+    assert ran.exit_code == 0, ran.output
+    assert "2 answers from it stay charged, and can no longer be repeated: nothing is kept of them" in ran.output
+    with open_database(homes / "errorfloor.toml") as database:
+        assert list(database.ledger.kept_page()) == []
+        assert not database.ledger.keep(late), "not by a server that was slow, nor from an export"
+        assert database.ask(SUM, spend=0.01).fresh == (True,)
+    assert b"household IN" not in (homes / "ledger.sqlite").read_bytes()
+
+
 def test_nothing_of_the_person_is_left_in_the_vault_and_what_was_charged_stays(homes):
     with open_database(homes / "errorfloor.toml") as database:
         before = database.left()[0].used

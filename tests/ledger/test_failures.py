@@ -174,7 +174,7 @@ def test_a_full_disk_charges_nothing_and_says_so(sqlite_place):
 def test_a_ledger_of_a_newer_version_is_refused(ledger_place):
     with ledger_place.open() as ledger:
         ledger._database.run(lambda connection: connection.run("UPDATE @schema SET version = version + 1"), "write")
-    with pytest.raises(LedgerError, match=r"has version 5 and this program knows 4: install a newer errorfloor"):
+    with pytest.raises(LedgerError, match=r"has version 6 and this program knows 5: install a newer errorfloor"):
         ledger_place.open()
 
 

@@ -47,19 +47,54 @@ def asked(command, error="20", *options):
     return numbers, plain["fresh"][0], max(account["used"] for account in plain["accounts"])
 
 
-def test_rotating_the_key_makes_new_answers_and_keeps_the_old_ones(command, tmp_path):
+def test_rotating_the_key_keeps_what_was_answered_and_draws_the_rest_with_the_new_one(command, tmp_path):
     old_key = json.loads(command("keys", "list", "--file", "keys.json", "--json").stdout)[0]["id"]
     before, fresh, used = asked(command)
     assert fresh
     command("keys", "rotate", "--file", "keys.json")
-    after, fresh, used_after = asked(command)
+    new_key = json.loads(command("keys", "list", "--file", "keys.json", "--json").stdout)[1]["id"]
+    assert asked(command) == (before, False, used)  # under any key: nothing is drawn or charged
+    assert asked(command, "20", "--key", old_key) == (before, False, used)
+    _, fresh, _ = asked(command, "21")
     assert fresh
-    assert after != before
-    assert used_after == pytest.approx(2 * used)  # a new label, charged to the same accounts
-    assert asked(command, "20", "--key", old_key) == (before, False, used_after)
+    records = map(json.loads, command("ledger", "export").stdout.splitlines())
+    assert [one["note"]["key"] for one in records if "key" in one["note"]] == [old_key, new_key]
     unknown = command("ask", AVERAGE, "--max-error", "20", "--key", "0123", code=2)
     assert "has no key 0123" in unknown.stderr
     assert "4 records" in command("ledger", "verify").stdout
+
+
+def test_discarding_keys_that_were_seen_gives_nothing_again_that_they_drew(command):
+    before, _, used = asked(command)
+    command("keys", "rotate", "--file", "keys.json", "--discard")
+    assert len(json.loads(command("keys", "list", "--file", "keys.json", "--json").stdout)) == 1
+    after, fresh, used_after = asked(command)
+    assert fresh and after != before and used_after == pytest.approx(2 * used)
+    assert "1 kept answer cannot be checked" in command("ledger", "verify").stdout
+
+
+def test_what_is_kept_is_verified_exported_restored_and_forgotten(command, tmp_path):
+    before = [asked(command), asked(command, "30")]
+    free = [(numbers, False, before[1][2]) for numbers, _, _ in before]
+    assert "2 kept answers too" in command("ledger", "verify").stdout
+    for name, options in (("ledger.jsonl", ()), ("kept.jsonl", ("--kept",))):
+        (tmp_path / name).write_text(command("ledger", "export", *options).stdout)
+    (tmp_path / "ledger.sqlite").unlink()
+    command("keys", "rotate", "--file", "keys.json")
+    done = command("ledger", "restore", "--from", "ledger.jsonl", "--kept", "kept.jsonl").stdout
+    assert done == "restored 4 records and 2 kept answers\n"
+    assert json.loads(command("ledger", "verify", "--json").stdout)["kept"] == 2
+    assert [asked(command), asked(command, "30")] == free
+    assert command("ledger", "forget", "--before", "2000-01-01").stdout == "forgot 0 kept answers\n"
+    assert command("ledger", "forget", "--answer", "1").stdout == "forgot 1 kept answer\n"
+    assert command("ledger", "forget", "--all").stdout == "forgot 1 kept answer\n"
+    assert [asked(command), asked(command, "30")] == free  # drawn again as they were, with the key that drew them
+    assert "one of --answer, --before and --all" in command("ledger", "forget", code=2).stderr
+    (tmp_path / "kept.jsonl").write_text('{"text": "{}", "seal": "", "content": ""}\n')
+    for file in tmp_path.glob("ledger.sqlite*"):
+        file.unlink()
+    wrong = command("ledger", "restore", "--from", "ledger.jsonl", "--kept", "kept.jsonl", code=1)
+    assert "this is not a kept answer" in wrong.stderr
 
 
 def test_backup_and_restore(command, tmp_path):

@@ -44,6 +44,8 @@ GUIDE = """
 #             groups that questions keep apart, such as years. The first question fixes it.
 # noises      With "any" all noises may spend alike, and the same floors last for about half as many answers with bounds
 #             on both sides; without it other noises may spend next to nothing. The first question fixes it.
+# questions   With "shared" whoever may ask this table sees the questions that others asked it from then on, and finds
+#             their answers, which are free to ask again. Otherwise people see their own questions, and an owner all.
 #
 # public      What everybody may know, including the row key. Questions filter, group and join by these columns, and
 #             what they hold, row by row, is not protected. Whatever is not declared public is private: a column that
@@ -83,6 +85,7 @@ version = "1"
 row_key = "choose"  # such as {key}
 # account_by = {by}
 # noises = "any"
+# questions = "shared"
 
 [tables.{name}.public]
 {public}

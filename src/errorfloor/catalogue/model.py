@@ -55,6 +55,12 @@ class Table(Declaration):
     owner: Owner | None = None
     account_by: tuple[str, ...] = ()
     noises: Literal["raised cosine", "any"] = "raised cosine"
+    questions: Literal["own", "shared"] = "own"
+
+    @property
+    def shared(self) -> bool:
+        """Whether whoever may ask the table sees what others asked; it holds for what is asked from then on."""
+        return self.questions == "shared"
 
     @property
     def exact(self) -> bool:

@@ -66,7 +66,7 @@ COMMANDS = {  # each with its module and what help says of it: nothing is loaded
         "Bring the ledger and the vault to this version: exported first, balances kept. Stop every server first.",
     ),
     "keys": ("keys", "Make, rotate and list keys; secrets are never shown."),
-    "ledger": ("ledger", "Show, check, export and restore the ledger of what has been spent."),
+    "ledger": ("kept", "Show, check, export and restore the ledger of what has been spent."),
     "tokens": ("tokens", "Make, list and revoke the tokens of a server; only hashes are kept."),
 }
 

@@ -57,7 +57,9 @@ def erase(
     for version, rows in done.holding.items():
         given = answers[version]
         print(f"version {version!r}: {counted(rows, 'such row')}, {would}destroyed")
-        print(f"  {counted(given, 'answer')} from it stay charged, and can no longer be repeated")
+        print(
+            f"  {counted(given, 'answer')} from it stay charged, and can no longer be repeated: nothing is kept of them"
+        )
     print(f"the source: {done.source}")
     print("not reached: backups of the vault, copies, files that were released, and what people have kept")
     print("running servers close what was destroyed within seconds; sessions in Python keep it open until they end")

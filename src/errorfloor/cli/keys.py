@@ -32,10 +32,20 @@ def create(file: File, as_json: AsJson = False) -> None:
 
 
 @keys.command()
-def rotate(file: File, as_json: AsJson = False) -> None:
-    """Add a fresh key and use it from now on; what older keys drew can still be drawn again."""
-    fresh = KeyRing(file).rotate()
-    _show(fresh.id, f"{file} now uses key {fresh.id}: new draws are new noise, and count as new answers", as_json)
+def rotate(
+    file: File,
+    discard: Annotated[
+        bool,
+        typer.Option(
+            "--discard", help="Somebody has seen the older keys: remove them, and give nothing they drew again."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add a fresh key and use it from now on; what older keys drew is still given again, free of charge."""
+    fresh = KeyRing(file).rotate(discard=discard)
+    gone = "older keys are gone, and what they drew is charged again" if discard else "earlier answers stay free"
+    _show(fresh.id, f"{file} now uses key {fresh.id} for new questions; {gone}", as_json)
 
 
 @keys.command("list")

@@ -12,9 +12,11 @@ from errorfloor.accounts import percent
 from errorfloor.catalogue import allowance, allowed, load
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.errors import LedgerError
-from errorfloor.ledger import Charge, FileAnchor, Quotas, Record, open_ledger
+from errorfloor.identity import KeyRing
+from errorfloor.ledger import Charge, FileAnchor, Kept, Quotas, Record, open_ledger
 from errorfloor.ledger.entry import account_name
 from errorfloor.ledger.quotas import holder_parts, part
+from errorfloor.service.keeping import Keeper
 from errorfloor.service.registering import accept_ledger, create_ledger
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ FILE = Path("errorfloor.toml")
 @ledger.command()
 def show(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
     """Show what each account has spent, and which share of its allowance that is; then the quotas that apply now."""
-    declared, book = _open(catalogue, read_only=True)
+    declared, book = opened(catalogue, read_only=True)
     with book:
         head, time, spent = book.head(), book.time(), book.accounts(holder=None)
     rows = [(account, spent[account], _allowance(declared, account)) for account in sorted(spent)]
@@ -48,14 +50,21 @@ def show(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
 
 
 @ledger.command()
-def export(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
+def export(
+    catalogue: CatalogueFile = FILE,
+    kept: Annotated[
+        bool, typer.Option("--kept", help="Instead, the answers that are kept: released numbers and questions.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Print every record, one JSON object per line: a backup that can be restored anywhere. With --json, one list."""
-    with _open(catalogue, read_only=True)[1] as book:
+    with opened(catalogue, read_only=True)[1] as book:
+        lines = (one.to_json() for one in (book.kept_page(whole=True) if kept else book.entries()))
         if as_json:
-            print_json([record.to_json() for record in book.entries()])
+            print_json(list(lines))
             return
-        for record in book.entries():
-            print(json.dumps(record.to_json()))
+        for line in lines:
+            print(json.dumps(line))
 
 
 @ledger.command()
@@ -66,7 +75,7 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replay every record; compare the chain, the sums, the terms, the anchor and a checkpoint."""
+    """Replay every record; compare the chain, the sums, the terms, the anchor and a checkpoint; check what is kept."""
     earlier = None
     if checkpoint is not None:
         earlier = FileAnchor(checkpoint).read()
@@ -74,13 +83,22 @@ def verify(
             raise LedgerError(
                 f"there is no checkpoint {checkpoint}: name a file that errorfloor ledger checkpoint wrote"
             )
-    with _open(catalogue, read_only=True)[1] as book:
+    declared, book = opened(catalogue, read_only=True)
+    file = declared.folder / declared.place.keys
+    with book:
         replay = book.verify(earlier)
+        checked = Keeper(book, KeyRing(file).keys[::-1] if file.exists() else []).check()
     if as_json:
-        print_json({"records": replay.head.sequence, "hash": replay.head.hash, "accounts": len(replay.totals)})
-    else:
-        records, accounts = counted(replay.head.sequence, "record"), counted(len(replay.totals), "account")
-        print(f"{records} and the sums of {accounts} are as they were written")
+        counts = {"accounts": len(replay.totals), **checked._asdict()}
+        print_json({"records": replay.head.sequence, "hash": replay.head.hash, **counts})
+        return
+    records, accounts = counted(replay.head.sequence, "record"), counted(len(replay.totals), "account")
+    print(f"{records} and the sums of {accounts} are as they were written")
+    if checked.kept:
+        print(f"{counted(checked.kept, 'kept answer')} too, {checked.bytes:,} bytes")
+    if checked.sealed_otherwise:
+        there = counted(checked.sealed_otherwise, "kept answer")
+        print(f"{there} cannot be checked, and will not be given: {file} lacks their key")
 
 
 @ledger.command("checkpoint")
@@ -101,7 +119,7 @@ def make_checkpoint(
     if accept:
         head = accept_ledger(load(catalogue))
     else:
-        with _open(catalogue, read_only=True)[1] as book:
+        with opened(catalogue, read_only=True)[1] as book:
             head = book.head()
     if output is not None:
         FileAnchor(output, alone=True).advance(head)
@@ -122,16 +140,21 @@ def restore(
             "--accept", help="Restore without an anchor to compare with; you vouch that no record is missing."
         ),
     ] = False,
+    kept: Annotated[
+        Path | None, typer.Option("--kept", help="What errorfloor ledger export --kept printed; it need not be whole.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fill a new ledger with the records of an export; an export older than the anchor is refused."""
     declared = load(catalogue)
     with open_ledger(declared.place, declared.folder, accept=accept, restore=_records(source)) as book:
         head = book.head()
+        answers = 0 if kept is None else sum(book.keep(Kept.from_json(line)) for line in _lines(kept))
     if as_json:
-        print_json({"records": head.sequence, "hash": head.hash})
+        print_json({"records": head.sequence, "hash": head.hash, "kept": answers})
     else:
-        print(f"restored {counted(head.sequence, 'record')}")
+        more = f" and {counted(answers, 'kept answer')}" if kept is not None else ""
+        print(f"restored {counted(head.sequence, 'record')}{more}")
 
 
 @ledger.command()
@@ -162,7 +185,7 @@ def clock(
     as_json: AsJson = False,
 ) -> None:
     """Show the time of the ledger, which never goes back; accept a clock that is far ahead of the last record."""
-    with _open(catalogue, read_only=not accept)[1] as book:
+    with opened(catalogue, read_only=not accept)[1] as book:
         time = book.accept_clock() if accept else book.time()
     if as_json:
         print_json({"time": time})
@@ -170,12 +193,17 @@ def clock(
         print(time)
 
 
-def _open(catalogue: Path, read_only: bool = False) -> "tuple[Catalogue, SqlLedger]":
+def opened(catalogue: Path, read_only: bool = False) -> "tuple[Catalogue, SqlLedger]":
+    """Open a catalogue and its ledger."""
     declared = load(catalogue)
     return declared, open_ledger(declared.place, declared.folder, read_only=read_only)
 
 
 def _records(source: Path) -> "Iterator[Record]":
+    return map(Record.from_json, _lines(source))
+
+
+def _lines(source: Path) -> Iterator[Any]:
     with source.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
@@ -184,7 +212,7 @@ def _records(source: Path) -> "Iterator[Record]":
                 plain = None
             if plain is None:
                 raise LedgerError(f"line {number} of {source} is not JSON: give what errorfloor ledger export printed")
-            yield Record.from_json(plain)
+            yield plain
 
 
 def _allowance(declared: "Catalogue", account: "Account") -> "Charge | None":

@@ -26,8 +26,8 @@ def upgrade(
 ) -> None:
     """Bring the ledger and the vault to this version: exported first, balances kept. Stop every server first.
 
-    Earlier answers are not repeated: from now on the same question gets new noise, and is charged. Running it a second
-    time changes nothing.
+    Earlier answers stay as they are, and free; but those of a ledger of version 3 or older are not repeated: from now
+    on the same question gets new noise, and is charged. Running it a second time changes nothing.
     """
     done = upgrade_all(load(catalogue), accept=accept)
     if as_json:

@@ -110,19 +110,22 @@ class KeyRing:
                 return key
         raise InputError(f"{self.path} has no key {identity}; it has {', '.join(key.id for key in self.keys)}")
 
-    def rotate(self) -> Key:
-        """Add a fresh key and use it from now on; older ones stay, so that what they drew can be drawn again."""
+    def rotate(self, *, discard: bool = False) -> Key:
+        """Add a fresh key and use it from now on; older ones stay, so that what they drew can be drawn again.
+
+        With ``discard`` they go: somebody who has seen them could take their noise off whatever they drew.
+        """
         path = self.path.resolve()  # a link stays a link
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)  # two rotations at once must not lose a key
-            return self._rotate(path)
+            return self._rotate(path, [] if discard else _read(path))
         finally:
             os.close(folder)
 
-    def _rotate(self, path: Path) -> Key:
+    def _rotate(self, path: Path, older: list[Key]) -> Key:
         fresh = Key.fresh()
-        keys = [*_read(path), fresh]
+        keys = [*older, fresh]
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:

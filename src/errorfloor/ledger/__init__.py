@@ -13,6 +13,7 @@ from errorfloor.ledger.entry import Entry, Head, Record
 from errorfloor.ledger.memory import MemoryLedger
 from errorfloor.ledger.opening import open_anchor, open_ledger
 from errorfloor.ledger.quotas import Quotas
+from errorfloor.ledger.shelf import Kept
 from errorfloor.ledger.sql_ledger import SqlLedger
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Entry",
     "FileAnchor",
     "Head",
+    "Kept",
     "Ledger",
     "MemoryLedger",
     "Quotas",

@@ -3,7 +3,7 @@
 import datetime
 import hashlib
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,6 +27,7 @@ from errorfloor.ledger.decision import (
     texts,
 )
 from errorfloor.ledger.entry import EMPTY, JSON, Entry, Head, Record
+from errorfloor.ledger.keeping import Keeping
 from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.total import Total
 
@@ -35,7 +36,7 @@ PAGE = 1000
 NO_QUOTAS = Quotas()
 
 
-class Ledger(ABC):
+class Ledger(Keeping):
     """What has been spent, account by account.
 
     Guarantee: once ``charge`` returns, its entries are durable and anchored; the totals of all processes together never

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, final
 from errorfloor.accounts import Account
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.entry import EMPTY, Head, Record
+from errorfloor.ledger.shelf import MemoryShelf, Shelf
 from errorfloor.ledger.total import Total
 
 Pinned = Mapping[tuple[str, ...], Mapping[str, Any]]
-REGISTERED, KEPT, SOURCE, ERASED = "registered", "kept", "source", "erased"  # what paths of terms are called
+REGISTERED, KEPT, SOURCE, ERASED, GONE = "registered", "kept", "source", "erased", "gone"  # what paths are called
 
 
 class Deposit(NamedTuple):
@@ -37,6 +38,11 @@ class Deposit(NamedTuple):
 
 class Book(ABC):
     """Everything that is written down, as one transaction sees it. Terms are canonical JSON texts by name."""
+
+    @property
+    @abstractmethod
+    def shelf(self) -> Shelf:
+        """What was released for what is charged."""
 
     @abstractmethod
     def tail(self) -> tuple[Head, str]:
@@ -90,10 +96,16 @@ class MemoryBook(Book):
     """A book that is forgotten with its process."""
 
     def __init__(self) -> None:
+        self._shelf = MemoryShelf()
         self._records: list[Record] = []
         self._labels: dict[str, Record] = {}
         self._totals: dict[Account, Total] = {}
         self._terms: dict[str, str] = {}
+
+    @property
+    def shelf(self) -> Shelf:
+        """What was released for what is charged."""
+        return self._shelf
 
     def tail(self) -> tuple[Head, str]:
         """Where the ledger stands, and the time of its last record."""

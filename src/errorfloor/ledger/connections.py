@@ -19,8 +19,8 @@ class DatabaseKind:
 
     ``connect`` gives a connection of the driver's that begins nothing by itself; ``failure`` is what the driver raises;
     ``begin`` are the statements that open a transaction of each mode; ``words`` is what the database has for ``@`` (in
-    ``@entries``, the table ledger_entries), ``?`` (a value) and ``WHOLE`` (a number of 64 bits) of our statements;
-    ``tables`` lists the tables that there are; ``room`` makes the place for ours, if they need one.
+    ``@entries``, the table ledger_entries), ``?`` (a value), ``WHOLE`` (a number of 64 bits) and ``BYTES`` in our
+    statements; ``tables`` lists the tables that there are; ``room`` makes the place for ours, if they need one.
     """
 
     connect: Callable[[], Any]

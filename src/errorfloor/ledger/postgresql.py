@@ -6,7 +6,7 @@ from errorfloor.errors import CatalogueError, MissingExtraError
 from errorfloor.ledger.connections import DatabaseKind
 
 SCHEMA = "errorfloor"
-WORDS = (("@", f"{SCHEMA}.ledger_"), ("?", "%s"), ("WHOLE", "BIGINT"))
+WORDS = (("@", f"{SCHEMA}.ledger_"), ("?", "%s"), ("WHOLE", "BIGINT"), ("BYTES", "BYTEA"))
 PREPARING = 0x6572666C  # the advisory lock that only preparing a ledger takes
 BEGIN = {
     "read": ["BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY"],

@@ -20,6 +20,7 @@ from errorfloor.ledger.entry import (
     canonical,
     charges_to_json,
 )
+from errorfloor.ledger.sql_shelf import SqlShelf
 from errorfloor.ledger.total import Total
 
 CHUNK = 500  # keys in one statement
@@ -41,6 +42,11 @@ class SqlBook(Book):
         self._connection = connection
         self._tail: tuple[Head, str] | None = None
         self._there: dict[str, set[str]] = {}  # of which coordinates an account has rows, if it was looked for
+
+    @property
+    def shelf(self) -> SqlShelf:
+        """What was released for what is charged."""
+        return SqlShelf(self._connection)
 
     def tail(self) -> tuple[Head, str]:
         """Where the ledger stands, and the time of its last record."""

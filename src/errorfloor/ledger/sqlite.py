@@ -14,7 +14,7 @@ from errorfloor.errors import LedgerError
 from errorfloor.ledger.connections import DatabaseKind
 from errorfloor.ledger.failures import sqlite_failure
 
-WORDS = (("@", "ledger_"), ("WHOLE", "INTEGER"))
+WORDS = (("@", "ledger_"), ("WHOLE", "INTEGER"), ("BYTES", "BLOB"))
 
 
 def kind(path: Path, patience: float) -> DatabaseKind:
@@ -24,6 +24,7 @@ def kind(path: Path, patience: float) -> DatabaseKind:
         connection = sqlite3.connect(path, timeout=patience, check_same_thread=False, isolation_level=None)
         connection.execute("PRAGMA synchronous=FULL")  # a commit returns when the log is on disk
         connection.execute("PRAGMA fullfsync=ON")  # which on macOS takes asking twice
+        connection.execute("PRAGMA secure_delete=ON")  # what is forgotten is overwritten
         return connection
 
     begin = {"read": ["BEGIN"], "write": ["BEGIN IMMEDIATE"], "prepare": ["BEGIN IMMEDIATE"]}

@@ -3,7 +3,14 @@
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.connections import LedgerConnection
 
-VERSION = 4
+VERSION = 5
+SHELF = (
+    """CREATE TABLE @kept (number WHOLE PRIMARY KEY, text TEXT NOT NULL, seal VARCHAR(64) NOT NULL, size WHOLE NOT NULL,
+        content BYTES NOT NULL)""",
+    "CREATE TABLE @kept_outputs (asked VARCHAR(64) PRIMARY KEY, over_what VARCHAR(64) NOT NULL, number WHOLE NOT NULL)",
+    "CREATE INDEX ledger_kept_by_what ON @kept_outputs (over_what, number)",
+    "CREATE INDEX ledger_kept_by_number ON @kept_outputs (number)",
+)
 TABLES = (
     "CREATE TABLE @schema (version INTEGER NOT NULL)",
     """CREATE TABLE @entries (sequence WHOLE PRIMARY KEY, time TEXT NOT NULL, labels TEXT NOT NULL,
@@ -14,6 +21,7 @@ TABLES = (
         table_name TEXT NOT NULL, account TEXT NOT NULL, amount TEXT NOT NULL, PRIMARY KEY (key, coordinate))""",
     "CREATE INDEX ledger_accounts_by_holder ON @accounts (holder, table_name)",
     "CREATE TABLE @terms (name TEXT NOT NULL PRIMARY KEY, terms TEXT NOT NULL)",
+    *SHELF,
 )
 
 
@@ -40,3 +48,10 @@ def create(connection: LedgerConnection) -> None:
     for statement in (*connection.kind.room, *TABLES):
         connection.run(statement)
     connection.insert("schema", [{"version": VERSION}])
+
+
+def add_shelf(connection: LedgerConnection) -> None:
+    """Bring tables of version 4 to version 5, in the caller's transaction: what is released gets a place."""
+    for statement in SHELF:
+        connection.run(statement)
+    connection.run("UPDATE @schema SET version = ?", VERSION)

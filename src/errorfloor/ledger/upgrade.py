@@ -27,6 +27,7 @@ from errorfloor.ledger.total import Total
 
 PURPOSE = "errorfloor ledger record 1"
 PATIENCE = 30.0
+SHELFLESS = 4  # the version that lacks nothing but a place for what was released
 FIELDS = ("sequence", "time", "label", "charges", "note", "terms", "previous", "hash")
 
 
@@ -85,6 +86,24 @@ def upgrade(place: str | Path, anchor: Anchor, opening: Opening, *, now: str, ac
         old, head = database.run(work, "write")
         anchor.advance(head)
         return old
+    finally:
+        database.close()
+
+
+def add_shelf(place: str | Path) -> bool:
+    """Bring a ledger of the version before this one to this version; say whether it was one.
+
+    Guarantee: its records stay as they are. What was answered before is drawn again when it is asked again, free and
+    alike, and kept from then on.
+    """
+    database = LedgerStore(place, patience=PATIENCE)
+    try:
+        if database.path is not None and not database.path.exists():
+            return False
+        found = database.run(lambda connection: tables.version(connection, database.name), "read")
+        if found == SHELFLESS:
+            database.run(tables.add_shelf, "write")
+        return found == SHELFLESS
     finally:
         database.close()
 

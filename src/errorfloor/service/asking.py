@@ -1,6 +1,6 @@
 """One question on its way: prepared from public facts, priced, charged, and only then looked up."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -14,9 +14,11 @@ from errorfloor.ledger import Entry, Ledger, Quotas, Settlement
 from errorfloor.ledger.decision import asked_of
 from errorfloor.service.advice import advice
 from errorfloor.service.answer import Answer, Price
-from errorfloor.service.preparation import Known, Prepared
+from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.releasing import look_and_release
 from errorfloor.service.simulation import Simulation, rooms
+
+Keep = Callable[[Prepared, str | None], None]
 
 
 class Attendant:
@@ -80,24 +82,29 @@ def attended_by(one: Attendant) -> Iterator[None]:
 class Asking:
     """A prepared question and its charge; in a dry run it is priced alike, and free.
 
+    ``keys`` draw the noise of each output: an older one if it was charged under that, and was never kept.
+
     Guarantee: ``answer`` reads private columns only once the charge is durable, and gives nothing before it is
-    anchored.
+    anchored. What was released before is read from what is kept: nothing is scanned, drawn or charged for it.
     """
 
     prepared: Prepared
     charging: Charging
+    keys: tuple[Key, ...]
     is_dry: bool
 
     @classmethod
     def of(
-        cls, prepared: Prepared, ledger: Ledger, key: Key, grant: Grant, quotas: Quotas, *, is_dry: bool
+        cls, prepared: Prepared, ledger: Ledger, keys: Sequence[Key], grant: Grant, quotas: Quotas, *, is_dry: bool
     ) -> "Asking":
-        """Price a prepared question for one who asks, as the ledger will know it under a key."""
-        question = prepared.question
-        note = {"table": question.table, "version": question.version, "key": key.id}
+        """Price a prepared question for one who asks, as the ledger will know it; the first of ``keys`` is in use."""
+        question, drawing = prepared.question, _drawing(prepared, ledger, keys)
+        note = {"table": question.table, "version": question.version, "key": keys[0].id}
         if quotas.analyst is not None:
             note["analyst"] = quotas.analyst
-        labels = {key.release_id(one.label): one for one in prepared.charged if one.label is not None}
+        labels = {
+            _paid(one, key): one for one, key in zip(prepared.outputs, drawing, strict=True) if one in prepared.charged
+        }
 
         def entry(chosen: Sequence[str]) -> Entry:
             outputs = [labels[label] for label in chosen]
@@ -117,7 +124,7 @@ class Asking:
             quotas,
             grant,
         )
-        return cls(prepared, charging, is_dry)
+        return cls(prepared, charging, drawing, is_dry)
 
     def price(self) -> Price:
         """Say what the answer would state and cost; nothing is charged."""
@@ -130,23 +137,33 @@ class Asking:
         priced = self._stated(replace(now, asked=asked_of(entries, entries)))
         return Simulation(self.prepared, rooms(priced.standings, priced.quotas, now.spent), free=not any(now.fresh))
 
-    def answer(self, engine: Engine, key: Key, known: Known, *, spend: bool) -> Answer:
-        """Charge, look, draw and answer; with ``spend`` off anything that is not free is refused."""
+    def answer(self, engine: Engine, keep: Keep, *, spend: bool) -> Answer:
+        """Charge, look, draw, keep and answer; with ``spend`` off anything that is not free is refused.
+
+        ``keep`` is given the question with what was released, and the time of the charge (None if nothing is charged).
+        """
         if self.is_dry or not self.charging.entries:
-            return self._answer(self.charging.preview(), engine, key, known)
+            return self._answer(self.charging.preview(), engine, lambda prepared: keep(prepared, None))
         attending = attendant()
         self.charging.check_question(attending.question if spend else None)
         attending.charging()
-        with self.charging.settling(spend=spend) as settled:
+        with self.charging.settling(spend=spend and not self.prepared.is_kept) as settled:
             stated = self._stated(settled, charged=True)
             attending.looking(stated, settled.fresh, self.charging.entries[0].labels)
-            return self._answer(settled, engine, key, known, stated)
+            return self._answer(settled, engine, lambda prepared: keep(prepared, settled.time), stated)
 
     def _answer(
-        self, settled: Settlement, engine: Engine, key: Key, known: Known, stated: Price | None = None
+        self, settled: Settlement, engine: Engine, keep: Callable[[Prepared], None], stated: Price | None = None
     ) -> Answer:
         price = self._stated(settled) if stated is None else stated
-        table, places = known.answer(self.prepared, lambda kept: look_and_release(self.prepared, engine, key, kept))
+        answered, (table, places) = look_and_release(self.prepared, engine, self.keys)
+        if answered is not self.prepared:
+            paid = (
+                replace(one, paid=_paid(one, key), drawn=one.drawn or key.id) if one.added is not None else one
+                for one, key in zip(answered.outputs, self.keys, strict=True)
+            )
+            charges = self.prepared.charges
+            keep(replace(answered, outputs=tuple(paid), recorded=charges, shown=(table, places)))
         return Answer(self.prepared, price.standings, price.quotas, self.is_dry, table, places, self._fresh(settled))
 
     def _fresh(self, settled: Settlement) -> tuple[bool, ...]:
@@ -156,3 +173,22 @@ class Asking:
 
     def _stated(self, settled: Settlement, *, charged: bool = False) -> Price:
         return Price(self.prepared, *self.charging.stand(settled, charged=charged), self.is_dry)
+
+
+def _drawing(prepared: Prepared, ledger: Ledger, keys: Sequence[Key]) -> tuple[Key, ...]:
+    """Give the key that draws each output: the one that it was charged under, or else the one in use."""
+    if len(keys) == 1 or prepared.is_kept:
+        return (keys[0],) * len(prepared.outputs)
+    known = ledger.known(key.release_id(one.label) for one in prepared.outputs if one.label is not None for key in keys)
+    return tuple(
+        next((key for key in keys if one.label is not None and key.release_id(one.label) in known), keys[0])
+        for one in prepared.outputs
+    )
+
+
+def _paid(one: PreparedOutput, key: Key) -> str:
+    """Give the name under which the ledger knows the charge of an output."""
+    if one.paid is not None:
+        return one.paid
+    assert one.label is not None
+    return key.release_id(one.label)

@@ -62,7 +62,7 @@ class CellFacts:
             return None
         assert self.one.added is not None
         error = self._bounds.error[self.kind] + self.one.added.grain / 2
-        moved = _most_rows(self._owners, len(self.kind)) * self._bounds.owner[self.kind] + 2 * error
+        moved = most_rows(self._owners, len(self.kind)) * self._bounds.owner[self.kind] + 2 * error
         told = self.one.added.information * moved**2
         return in_hundred(np.asarray(best_success(told) if self._apart else success(np.sqrt(told) / 2)))
 
@@ -126,7 +126,7 @@ def in_hundred(probability: Array) -> Array:
     return tenths / 10
 
 
-def _most_rows(owners: OwnerCounts, groups: int) -> Array:
+def most_rows(owners: OwnerCounts, groups: int) -> Array:
     """Give, for each group, the most rows that one owner has in it."""
     most = np.zeros(groups, dtype=np.int64)
     np.maximum.at(most, owners.group, owners.count)

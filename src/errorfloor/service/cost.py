@@ -33,7 +33,7 @@ def public_cost(prepared: "Prepared") -> float:
     >>> 0 < small < large < 1
     True
     """
-    rows = sum(snapshot.rows for snapshot in prepared.plan.snapshots)
+    rows = sum(snapshot.rows for snapshot in prepared.plan.snapshots) if prepared.looked_up else 0
     cells = len(prepared.bounds.groups)
     nodes = {node for one in prepared.looked_up for node in walk(one.output.formula)}  # each is computed once
     calls = sum(isinstance(node, Call) for node in nodes)

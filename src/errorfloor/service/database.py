@@ -25,8 +25,10 @@ from errorfloor.service.answer import Answer, Price
 from errorfloor.service.asking import Asking, attendant
 from errorfloor.service.description import about, page, table_facts
 from errorfloor.service.dummy import KEY, dummy_engine
+from errorfloor.service.keeping import Keeper
+from errorfloor.service.known import Known
 from errorfloor.service.noises import QuestionWish
-from errorfloor.service.preparation import Known
+from errorfloor.service.preparation import Prepared
 from errorfloor.service.simulation import Simulation
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
@@ -52,7 +54,14 @@ class Database:
     """
 
     def __init__(
-        self, catalogue: Catalogue, *, engine: Engine, ledger: Ledger, keys: KeyRing | Key, is_dry: bool = False
+        self,
+        catalogue: Catalogue,
+        *,
+        engine: Engine,
+        ledger: Ledger,
+        keys: KeyRing | Key,
+        older: Sequence[Key] = (),
+        is_dry: bool = False,
     ) -> None:
         self.catalogue = catalogue
         self.is_dry = is_dry
@@ -61,6 +70,8 @@ class Database:
         self.ledger = ledger
         self._key = keys if isinstance(keys, Key) else keys.current
         self.keys = (keys,) if isinstance(keys, Key) else tuple(keys.keys)
+        others = [key for key in reversed((*older, *self.keys)) if key.id != self._key.id]
+        self._keeper = Keeper(ledger, [self._key, *others])
         self._known = Known()
         self._planned: list[Streams] = []
         self._dry: Self | None = None
@@ -121,7 +132,14 @@ class Database:
             off; nothing was charged.
         """
         wish = QuestionWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
-        return self._asking(sql, wish, analyst).answer(self._engine, self._key, self._known, spend=charge)
+        read = self._known.read(sql, self.catalogue, self._engine)
+
+        def keep(answered: Prepared, time: str | None) -> None:
+            self._known.hold(answered, read, wish)
+            if time is not None and not self.is_dry:
+                self._keeper.keep(answered, read, wish, analyst=analyst, time=time)
+
+        return self._asking(sql, wish, analyst).answer(self._engine, keep, spend=charge)
 
     def simulate(
         self,
@@ -329,9 +347,10 @@ class Database:
 
     def _asking(self, sql: str, wish: QuestionWish, analyst: str | None) -> Asking:
         quotas = self._grant.quotas(self.catalogue.quota.shares, analyst)
-        prepared = self._known.prepare(sql, wish, self.catalogue, self._engine)
+        read = self._known.read(sql, self.catalogue, self._engine)
+        prepared = self._known.prepare(read, wish, self.catalogue, self._engine, self._keeper)
         attendant().priced(prepared)
-        return Asking.of(prepared, self.ledger, self._key, self._grant, quotas, is_dry=self.is_dry)
+        return Asking.of(prepared, self.ledger, self._keeper.keys, self._grant, quotas, is_dry=self.is_dry)
 
     def _rows(self, name: str) -> int | None:
         try:

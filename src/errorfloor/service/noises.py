@@ -13,7 +13,7 @@ import numpy as np
 from errorfloor.checks import Array, positive, real
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.floors.words import rounded_up
-from errorfloor.noise import Noise, RaisedCosine
+from errorfloor.noise import Noise, RaisedCosine, from_dict
 from errorfloor.noise.affine_image import Translation
 from errorfloor.noise.lattice import Lattice
 from errorfloor.pricing import OutputBounds
@@ -74,6 +74,21 @@ class Added:
     def law(self) -> str:
         """What decides the released number besides the key, the question and the group."""
         return json.dumps({"noise": self.described, "offset": self.offset, "step": self.lattice.step}, sort_keys=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        high = None if math.isinf(self.high) else self.high
+        return {**json.loads(self.law), "low": self.low, "high": high}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Added":
+        """Read what ``to_dict`` gave.
+
+        >>> Added.from_dict(within(-0.5, 0.5, evaluation_error=0.0).to_dict()).law
+        '{"noise": {"high": 0.499..., "low": -0.499..., "type": "RaisedCosine"}, "offset": 0.0, "step": "0.001"}'
+        """
+        high = math.inf if plain["high"] is None else plain["high"]
+        return cls(from_dict(plain["noise"]), Lattice(plain["step"]), plain["low"], high, plain["offset"])
 
 
 @lru_cache(maxsize=4096)  # questions come with round bounds, again and again
@@ -169,6 +184,12 @@ class QuestionWish:
             self.support,
             self.max_loss,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types: what was given, by name."""
+        support = None if self.support is None else self.support.to_dict()
+        given = {"max_error": self.max_error, "spend": self.spend, "support": support, "max_loss": self.max_loss}
+        return {name: value for name, value in given.items() if value is not None}
 
     def bound_of(self, output: str) -> float:
         """Give the bound wanted for one output."""

@@ -41,7 +41,7 @@ def open_database(path: str | Path = "errorfloor.toml", *, dry: bool = False, ke
     except BaseException:
         engine.close()
         raise
-    return Database(catalogue, engine=engine, ledger=ledger, keys=used)
+    return Database(catalogue, engine=engine, ledger=ledger, keys=used, older=ring.keys)
 
 
 def readiness(database: Database) -> dict[str, bool]:

@@ -1,10 +1,9 @@
 """Everything about a question that follows from public facts: bounds, noises, labels and charges."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-
-import pyarrow as pa
+from typing import Any
 
 from errorfloor.accounts import share as part_of
 from errorfloor.catalogue import Catalogue, Table
@@ -17,34 +16,35 @@ from errorfloor.floors.adversary import counted_apart
 from errorfloor.identity import Label
 from errorfloor.identity.labels import Encoded
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, Noised, OutputBounds, bounds, charges
-from errorfloor.random import SAMPLER
 from errorfloor.service.cost import public_cost
 from errorfloor.service.noises import Added, PublicNumbers, QuestionWish, bound_for, constant_of, empty, within
-from errorfloor.sql import needed, parse, scan
+from errorfloor.service.reading import VERSIONS, ReadQuestion
+from errorfloor.sql import needed, scan
 from errorfloor.sql.layout import Layout
 from errorfloor.sql.plan import Call, Condition
 from errorfloor.sql.polynomial import Monomial
-from errorfloor.sql.question import Question, QuestionOutput, is_private, walk
-from errorfloor.vault import Snapshot, snapshot
+from errorfloor.sql.question import Question, QuestionOutput, walk
+from errorfloor.vault import Snapshot
 
-ARITHMETIC = 2  # the version of how values are computed and rounded; a change of it is a change of every answer
-TAGS = 2  # the version of how a cell's bits follow from its keys; a change of it is other noise
 LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs
-Released = tuple[pa.Table, Array]  # the released table, and which group each of its rows is
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PreparedOutput:
     """One output: what is added to it; nothing to a public one.
 
     Nor to a constant: one that no private value moves by a grain, or that is NULL everywhere. It is answered from
-    public facts and never looked up.
+    public facts and never looked up. Nor is one that was released before: ``kept`` has its numbers, one for each group,
+    ``paid`` is the name under which the ledger knows its charge, and ``drawn`` the id of the key that drew its noise.
     """
 
     output: QuestionOutput
     added: Added | None
     label: Label | None = None
     constant: PublicNumbers | None = None
+    kept: Any = None
+    paid: str | None = None
+    drawn: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ class Prepared:
     """A question, ready to be charged and answered; nothing private has been read.
 
     ``statement`` is what the engine will be asked for once the charge is made: the exact ``sums`` of each group.
+    Of what was released before, ``shown`` is the table with the group of each row, and ``recorded`` what was charged.
     """
 
     plan: PlannedQuestion
@@ -82,6 +83,8 @@ class Prepared:
     sums: tuple[tuple[Monomial, Condition], ...]
     statement: str
     engine: str
+    recorded: Mapping[Account, Charge] | None = None
+    shown: tuple[Any, Array] | None = None
 
     @property
     def question(self) -> Question:
@@ -100,25 +103,30 @@ class Prepared:
 
     @property
     def looked_up(self) -> tuple[PreparedOutput, ...]:
-        """The outputs whose values are read once the charge is made: all but constants."""
-        return tuple(one for one in self.outputs if one.constant is None)
+        """The outputs whose values are read once the charge is made: all but constants and what was released."""
+        return tuple(one for one in self.outputs if one.constant is None and one.kept is None)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether all of it was released before."""
+        return all(one.kept is not None for one in self.outputs)
 
     def bounds_of(self, one: PreparedOutput) -> OutputBounds:
         """Give the bounds of one of the outputs."""
         return next(bounds for bounds, other in zip(self.bounds.outputs, self.outputs, strict=True) if other is one)
 
     @cached_property
-    def charges(self) -> dict[Account, Charge]:
-        """What all its outputs together are charged to whom."""
-        return self.charges_of(self.charged)
+    def charges(self) -> Mapping[Account, Charge]:
+        """What all its outputs together are, or were, charged to whom."""
+        return self.charges_of(self.charged) if self.recorded is None else self.recorded
 
     @cached_property
     def charged(self) -> tuple[PreparedOutput, ...]:
         """The outputs that noise is added to; of those that are the same, the first."""
-        found: dict[bytes, PreparedOutput] = {}
+        found: dict[bytes | str, PreparedOutput] = {}
         for one in self.outputs:
-            if one.label is not None:
-                found.setdefault(one.label.encoded, one)
+            if one.label is not None or one.paid is not None:
+                found.setdefault(one.paid or one.label.encoded, one)  # type: ignore[union-attr]  # it has one of them
         return tuple(found.values())
 
     def charges_of(self, chosen: Sequence[PreparedOutput]) -> dict[Account, Charge]:
@@ -150,78 +158,37 @@ class Prepared:
         return terms_of(self.question.table, self.table, self.charges, self.plan.snapshots)
 
 
-@dataclass(frozen=True)
-class Known:
-    """What stays true while a database is open, found once: snapshots never change, nor do facts about them.
-
-    Many threads may use it; two that look for the same at once both find it. All that is kept shares one cache and its
-    bound, and counts whatever it holds on to.
-    """
-
-    snapshots: dict[str, Snapshot] = field(default_factory=dict)
-    facts: FactsCache = field(default_factory=FactsCache)
-
-    def snapshot(self, catalogue: Catalogue, name: str, engine: Engine) -> Snapshot:
-        """Give the snapshot of a declared table."""
-        if name not in self.snapshots:
-            self.snapshots[name] = snapshot(catalogue, name, engine)
-        return self.snapshots[name]
-
-    def plan(self, text: str, catalogue: Catalogue, engine: Engine) -> PlannedQuestion:
-        """Give the plan of a question."""
-        found: PlannedQuestion | None = self.facts.find(("plan", text)) if isinstance(text, str) else None
-        if found is None or any(one.table_name not in catalogue.tables for one in found.snapshots):
-            found = _plan(text, catalogue, engine, self)
-            self.facts.keep(("plan", text), found, found.size + len(text))
-        return found
-
-    def prepare(self, text: str, wish: QuestionWish, catalogue: Catalogue, engine: Engine) -> Prepared:
-        """Parse, bound, choose noises, and price; public columns only are read."""
-        plan = self.plan(text, catalogue, engine)
-        key = ("prepared", id(plan), *wish.key)
-        found: Prepared | None = self.facts.find(key)
-        if found is None or found.plan is not plan:
-            found = _prepared(plan, wish, engine)
-            self.facts.keep(key, found, plan.size + len(found.outputs))
-        return found
-
-    def answer(self, prepared: Prepared, look: Callable[[Released | None], Released]) -> Released:
-        """Give what is released for a prepared question; ``look`` is told what was before, and need not look again."""
-        key = ("answer", id(prepared))
-        found: tuple[Prepared, Released] | None = self.facts.find(key)
-        kept = found[1] if found is not None and found[0] is prepared else None
-        table, places = look(kept)
-        if kept is None:
-            size = prepared.plan.size + table.num_rows * table.num_columns
-            self.facts.keep(key, (prepared, (table, places)), size)
-        return table, places
-
-
-def _plan(text: str, catalogue: Catalogue, engine: Engine, known: Known) -> PlannedQuestion:
-    question = parse(text, catalogue)
-    _check_names(question)
-    names = (question.table, *(join.table for join in question.joins))
-    snapshots = tuple(known.snapshot(catalogue, name, engine) for name in names)
-    bounded = bounds(question, catalogue, snapshots, engine, known.facts)
+def plan(read: ReadQuestion, catalogue: Catalogue, engine: Engine, known: FactsCache) -> PlannedQuestion:
+    """Bound a question, and compile its scan; public columns only are read."""
+    question, snapshots = read.question, read.snapshots
+    bounded = bounds(question, catalogue, snapshots, engine, known)
     sums = _sums(question.outputs)
     statement = scan(question, snapshots, sums, bounded.layout, engine.dialect)
     functions = tuple(function_of(question, output, bounded.layout, snapshots) for output in question.outputs)
-    private = tuple(index for index, output in enumerate(question.outputs) if is_private(output.formula))
-    table = catalogue.tables[question.table]
+    private, table = read.private, read.table
     charged = [account for index in private for account in _unit_charges(bounded, index)]
     owners = [Account(question.table, "", "")] if table.owner is not None else []
     limits = allowances_of(table, charged + owners)
     return PlannedQuestion(question, table, snapshots, bounded, sums, statement, functions, private, limits)
 
 
-def _prepared(plan: PlannedQuestion, wish: QuestionWish, engine: Engine) -> Prepared:
+def prepare(plan: PlannedQuestion, wish: QuestionWish, engine: Engine) -> Prepared:
+    """Choose noises, and price."""
     shares = None if wish.spend is None else _affordable(plan, wish.spend)
     outputs = tuple(_prepared_output(index, wish, plan, shares) for index in range(len(plan.question.outputs)))
-    sums, statement = plan.sums, plan.statement
-    if any(one.constant is not None for one in outputs):
-        sums = _sums(one.output for one in outputs if one.constant is None)
-        statement = scan(plan.question, plan.snapshots, sums, plan.bounds.layout, engine.dialect)
-    return Prepared(plan, outputs, sums, statement, engine.name)
+    return prepared_for(plan, outputs, engine)
+
+
+def prepared_for(plan: PlannedQuestion, outputs: tuple[PreparedOutput, ...], engine: Engine) -> Prepared:
+    """Give a question with its outputs; those that are not looked up are left out of the scan."""
+    prepared = Prepared(plan, outputs, plan.sums, plan.statement, engine.name)
+    if len(prepared.looked_up) == len(outputs):
+        return prepared
+    if not prepared.looked_up:
+        return replace(prepared, sums=(), statement="")
+    sums = _sums(one.output for one in prepared.looked_up)
+    statement = scan(plan.question, plan.snapshots, sums, plan.bounds.layout, engine.dialect)
+    return replace(prepared, sums=sums, statement=statement)
 
 
 def _prepared_output(
@@ -258,19 +225,6 @@ def _sums(outputs: Iterable[QuestionOutput]) -> tuple[tuple[Monomial, Condition]
 def _unit_charges(bounded: Bounds, index: int) -> dict[Account, Charge]:
     """Give what an output would cost with noise of information 1; nothing if it has no value anywhere."""
     return charges(bounded, [Noised(index, 1.0)]) if bounded.outputs[index].defined.any() else {}
-
-
-def _check_names(question: Question) -> None:
-    """Refuse a column whose name is that of the certain interval of another."""
-    taken = {name.lower() for name in question.selected}
-    for output in question.outputs:
-        for end in ("_low", "_high"):
-            if is_private(output.formula) and f"{output.name}{end}".lower() in taken:
-                raise RefusedError(
-                    f"a column {output.name}{end} is asked for, but {output.name} has its certain interval in columns "
-                    f"of that name: rename one of the two",
-                    reason="column",
-                )
 
 
 def _affordable(plan: PlannedQuestion, share: float) -> dict[int, float]:
@@ -317,8 +271,7 @@ def function_of(question: Question, output: QuestionOutput, layout: Layout, snap
     calls = {node.encoded: layout.bits[node] for node in walk(output.formula) if isinstance(node, Call)}
     bits = tuple(bits for _, bits in sorted(calls.items()))
     read = tuple(one.whose for one in snapshots)
-    versions = ("arithmetic", ARITHMETIC, "sampler", SAMPLER, "tags", TAGS)
-    return Encoded.of((versions, read, *question.function_of(output), bits))
+    return Encoded.of((VERSIONS, read, *question.function_of(output), bits))
 
 
 def label_of(function: Encoded, added: Added) -> Label:

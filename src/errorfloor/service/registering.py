@@ -13,7 +13,8 @@ from errorfloor.charging.settling import column_terms, table_terms
 from errorfloor.engines import Engine, has_vault, open_engine
 from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.ledger import Head, Ledger, open_ledger
-from errorfloor.ledger.book import ERASED, KEPT, SOURCE, Deposit, Pinned, successors
+from errorfloor.ledger.book import ERASED, GONE, KEPT, SOURCE, Deposit, Pinned, successors
+from errorfloor.ledger.keeping import from_snapshot
 from errorfloor.ledger.opening import open_anchor
 from errorfloor.vault import Erasure, Registration, copy, erase, register
 from errorfloor.vault.continuity import renamed
@@ -122,11 +123,15 @@ def erase_with(
     engine: Engine,
     base: str | None = None,
 ) -> Erasure:
-    """Erase a person from the snapshots of a table, and write down in the ledger which one goes on from which."""
+    """Erase a person from the snapshots of a table, and write down in the ledger which one goes on from which.
+
+    What is kept of answers from a snapshot that is destroyed goes with it: their keys may name the person.
+    """
 
     def destroying(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         said = {"event": "erased", "table": name, "version": old["version"]}
-        ledger.enter(said, {(name, ERASED, old["identity"], new["identity"]): {}})
+        ledger.enter(said, {(name, ERASED, old["identity"], new["identity"]): {}, (name, GONE, old["identity"]): {}})
+        ledger.forget(from_snapshot(old["identity"]))
 
     ledger.check_belong(map(deposit, notes(engine).values()))
     return erase(

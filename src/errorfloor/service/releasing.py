@@ -1,6 +1,7 @@
 """From a charge to released numbers: draw, look, add, round, lay out the table. Its cost is public."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from errorfloor.identity import Key, Label
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.random import RowBits
 from errorfloor.service.noises import Added
-from errorfloor.service.preparation import TAGS, Prepared, PreparedOutput, Released
+from errorfloor.service.preparation import Prepared, PreparedOutput
+from errorfloor.service.reading import TAGS
 from errorfloor.service.rounding import released
 from errorfloor.sql import arrow, evaluate
 from errorfloor.sql.double_words import DoubleWord
@@ -25,41 +27,58 @@ from errorfloor.vault import is_current
 MOST_WHOLE = 2.0**62
 NEARLY = 2.0**-80  # relative
 FORMULA = "=+-@\t\r"  # how a formula begins
+Released = tuple[pa.Table, Array]  # the released table, and which group each of its rows is
 
 
-def look_and_release(prepared: Prepared, engine: Engine, key: Key, kept: Released | None = None) -> Released:
-    """Draw, read the private columns, and give the released table; to be called once the charge is durable.
+def look_and_release(prepared: Prepared, engine: Engine, keys: Sequence[Key]) -> tuple[Prepared, Released]:
+    """Draw, read the private columns, and give the question with what was released; once the charge is durable.
 
-    What was released before and ``kept`` is given again instead.
+    ``keys`` draw the noise of each output. What was released before is given again instead.
 
     Raises AnswerFailedError, always the same, if anything fails: what is said of it could depend on private values. It
     fails too if a snapshot was made anew since it was first looked up: the noise belongs to the one that was priced.
     """
 
-    def work() -> Released | None:
-        found = kept
-        if found is None:
-            tags = tags_of(prepared.bounds.groups, key)
-            noises = [_drawn(one, tags, key) for one in prepared.looked_up]
-            found = release(prepared, values_before_noise(prepared, engine), noises)
-        return found if all(is_current(one, engine) for one in prepared.plan.snapshots) else None
+    def work() -> tuple[Prepared, Released] | None:
+        answered = prepared if prepared.is_kept else _answered(prepared, engine, keys)
+        found = answered.shown or laid_out(answered)
+        return (answered, found) if all(is_current(one, engine) for one in prepared.plan.snapshots) else None
 
     return look(work)
 
 
-def release(prepared: Prepared, values: list[DoubleWord], noises: list[Array | None]) -> Released:
-    """Give the released table, and which group each of its rows is."""
-    question, groups = prepared.question, prepared.bounds.groups
+def _answered(prepared: Prepared, engine: Engine, keys: Sequence[Key]) -> Prepared:
+    """Draw, then look: give the question with the numbers of every output."""
+    drawn = [(one, key) for one, key in zip(prepared.outputs, keys, strict=True) if one in prepared.looked_up]
+    tags = {key.id: tags_of(prepared.bounds.groups, key) for key in {key.id: key for _, key in drawn}.values()}
+    noises = [_drawn(one, tags[key.id], key) for one, key in drawn]
+    return release(prepared, values_before_noise(prepared, engine), noises)
+
+
+def release(prepared: Prepared, values: list[DoubleWord], noises: list[Array | None]) -> Prepared:
+    """Add noise to the values of the outputs that were looked up, round, and give the question with all numbers."""
     found = iter(zip(values, noises, strict=True))
-    numbers = {
-        one.output.name: _numbers(one, *next(found), prepared)
-        if one.constant is None
-        else one.constant.column.take(arrow.column(prepared.bounds.kind))
+    outputs = tuple(
+        one
+        if one.kept is not None
+        else replace(
+            one,
+            kept=_numbers(one, *next(found), prepared)
+            if one.constant is None
+            else one.constant.column.take(arrow.column(prepared.bounds.kind)),
+        )
         for one in prepared.outputs
-    }
+    )
+    return replace(prepared, outputs=outputs)
+
+
+def laid_out(prepared: Prepared) -> Released:
+    """Give the released table of a question that has all numbers, and which group each of its rows is."""
+    question, groups = prepared.question, prepared.bounds.groups
+    outputs = {one.output.name: one for one in prepared.outputs}
+    numbers = {name: one.kept for name, one in outputs.items()}
     keys = {one.name: column.shown for one, column in zip(question.keys, groups.columns, strict=True)}
     places = arranged(question, keys, numbers)
-    outputs = {one.output.name: one for one in prepared.outputs}
     columns: dict[str, Any] = {}
     for name in question.selected:
         column = numbers[name] if name in outputs else keys[name]

@@ -19,7 +19,7 @@ from errorfloor.errors import LedgerError
 from errorfloor.ledger import open_ledger
 from errorfloor.ledger.entry import JSON
 from errorfloor.ledger.opening import open_anchor, place_of
-from errorfloor.ledger.upgrade import OldLedger, upgrade
+from errorfloor.ledger.upgrade import OldLedger, add_shelf, upgrade
 from errorfloor.service.registering import enter, ledger_exists
 from errorfloor.vault.snapshot import settled
 from errorfloor.vault.upgrade import older, raw_notes, upgrade_notes
@@ -29,16 +29,20 @@ ENTITIES = [["entity", "name"]]  # how an older ledger marks the accounts of a s
 
 @dataclass(frozen=True)
 class Upgrade:
-    """What was done: records exported to a file and balances taken over (None: the ledger was new), and snapshots."""
+    """What was done: records exported to a file and balances taken over (None: the ledger was new), and snapshots.
+
+    ``shelf`` says that the ledger was given a place for what is released, and nothing else.
+    """
 
     export: Path | None
     records: int
     balances: int
     snapshots: int
+    shelf: bool = False
 
     def explain(self) -> str:
         """Say it in sentences."""
-        if self.export is None and not self.snapshots:
+        if self.export is None and not self.snapshots and not self.shelf:
             return "Everything already has this version; nothing was changed."
         said = []
         if self.export is not None:
@@ -47,6 +51,11 @@ class Upgrade:
                 f"{self.balances:,} accounts: what was spent stays spent, and what was stated stays true. Earlier "
                 f"answers are not repeated: from now on the same question gets new noise, and is charged. Keep "
                 f"the answers that you have."
+            )
+        if self.shelf:
+            said.append(
+                "Gave the ledger a place to keep what is released. Its records are unchanged, and earlier answers stay "
+                "free: each is kept once it is asked again."
             )
         if self.snapshots:
             said.append(f"Brought the notes of {self.snapshots:,} snapshots in the vault to this version.")
@@ -74,6 +83,7 @@ def upgrade_all(catalogue: Catalogue, *, accept: bool = False) -> Upgrade:
             return {"opened_from_format": old.version, "export": export[-1].name}, terms
 
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        shelf = add_shelf(place_of(place, folder))
         old = upgrade(place_of(place, folder), open_anchor(place, folder), opening, now=now, accept=accept)
         changed = 0
         if vault is not None and older(known):
@@ -84,8 +94,8 @@ def upgrade_all(catalogue: Catalogue, *, accept: bool = False) -> Upgrade:
         if vault is not None:
             vault.close()
     if old is None:
-        return Upgrade(None, 0, 0, changed)
-    return Upgrade(export[-1], len(old.records), len(old.totals), changed)
+        return Upgrade(None, 0, 0, changed, shelf)
+    return Upgrade(export[-1], len(old.records), len(old.totals), changed, shelf)
 
 
 def _check_ledger(catalogue: Catalogue, *, accept: bool) -> None:

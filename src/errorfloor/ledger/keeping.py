@@ -1,0 +1,109 @@
+"""How a ledger keeps what was released for its charges, finds it again, and forgets it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator
+from typing import TypeVar
+
+from errorfloor.ledger.book import GONE, Book
+from errorfloor.ledger.decision import term_name
+from errorfloor.ledger.entry import Head
+from errorfloor.ledger.shelf import Kept
+
+Result = TypeVar("Result")
+LAST = 20  # answers over the same that are looked through
+PAGE = 100  # answers that are read at a time
+
+
+class Keeping(ABC):
+    """The part of a ledger that has a shelf.
+
+    Guarantee: what is given was charged in this very ledger, which goes on from its anchor; so an answer that was put
+    on the shelf of another ledger, or of an older one, is not given. Charges never depend on the shelf.
+    """
+
+    @abstractmethod
+    def _read(self, work: Callable[[Book], Result]) -> Result: ...
+
+    @abstractmethod
+    def _write(self, work: Callable[[Book], Result]) -> Result: ...
+
+    @abstractmethod
+    def _kept(self) -> Head | None: ...
+
+    @abstractmethod
+    def _check(self, book: Book, kept: Head | None) -> None: ...
+
+    def keep(self, answer: Kept) -> bool:
+        """Put an answer on the shelf, durably; say whether it was put there.
+
+        It is not if all its outputs are there already, if one of them was never charged here, or if a person was erased
+        from a snapshot that it was computed from.
+        """
+        kept = self._kept()
+
+        def work(book: Book) -> bool:
+            self._check(book, kept)
+            there = book.shelf.by_asked([one.asked for one in answer.outputs])
+            if len(there) == len(answer.outputs) or not _is_charged(book, answer) or _is_erased(book, answer):
+                return False
+            book.shelf.put(answer)
+            return True
+
+        return self._write(work)
+
+    def kept(self, asked: Collection[str]) -> dict[str, Kept]:
+        """Give the answers with those outputs, whole; one that is not there is left out."""
+        kept = self._kept()
+
+        def work(book: Book) -> dict[str, Kept]:
+            self._check(book, kept)
+            found = book.shelf.by_asked(asked)
+            return {one: answer for one, answer in found.items() if _is_charged(book, answer)}
+
+        return self._read(work)
+
+    def kept_over(self, over: Collection[str]) -> list[Kept]:
+        """Give the last answers with an output over any of these, without their content, newest first."""
+        kept = self._kept()
+
+        def work(book: Book) -> list[Kept]:
+            self._check(book, kept)
+            found = {one.number: one for what in over for one in book.shelf.over(what, LAST)}
+            return [one for _, one in sorted(found.items(), reverse=True) if _is_charged(book, one)]
+
+        return self._read(work)
+
+    def kept_page(self, after: int = 0, limit: int | None = None, *, whole: bool = False) -> Iterator[Kept]:
+        """Give the answers on the shelf after a number, in order, at most ``limit``; ``whole`` with their content."""
+        most = 1 if whole else PAGE
+        while limit is None or limit > 0:
+            count = most if limit is None else min(limit, most)
+            start = after
+            page = self._read(lambda book: list(book.shelf.page(start, count, whole=whole)))  # noqa: B023 (called at once)
+            yield from page
+            if len(page) < count:
+                return
+            after, limit = page[-1].number, None if limit is None else limit - count
+
+    def forget(self, chosen: Callable[[Kept], bool]) -> int:
+        """Take answers off the shelf for good; what was charged stays charged. Give how many they were."""
+
+        def work(book: Book) -> int:
+            numbers = [one.number for one in book.shelf.page() if chosen(one)]
+            book.shelf.take_away(numbers)
+            return len(numbers)
+
+        return self._write(work)
+
+
+def from_snapshot(identity: str) -> Callable[[Kept], bool]:
+    """Choose the answers that were computed from a snapshot."""
+    return lambda one: any(known == identity for _, _, known in one.facts["snapshots"])
+
+
+def _is_charged(book: Book, answer: Kept) -> bool:
+    return bool(answer.labels) and book.known(answer.labels) == answer.labels
+
+
+def _is_erased(book: Book, answer: Kept) -> bool:
+    return bool(book.terms([term_name((table, GONE, identity)) for table, _, identity in answer.facts["snapshots"]]))

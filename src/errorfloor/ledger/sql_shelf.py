@@ -1,0 +1,68 @@
+"""A shelf in the tables of a ledger: written and read in the ledger's own transactions."""
+
+from collections.abc import Collection, Iterator
+from typing import Any, final
+
+from errorfloor.ledger.connections import LedgerConnection
+from errorfloor.ledger.shelf import Kept, Shelf
+
+FACTS = "number, text, seal, size"
+PAGE = 100  # answers read at a time, without their content
+
+
+@final
+class SqlShelf(Shelf):
+    """The tables of what is kept, inside one transaction."""
+
+    def __init__(self, connection: LedgerConnection) -> None:
+        self._run = connection.run
+
+    def put(self, kept: Kept) -> None:
+        """Add an answer at the end."""
+        (last,) = self._run("SELECT coalesce(max(number), 0) AS number FROM @kept")
+        number = last["number"] + 1
+        values = number, kept.text, kept.seal, kept.size, kept.content
+        self._run(f"INSERT INTO @kept ({FACTS}, content) VALUES (?, ?, ?, ?, ?)", *values)
+        for one in kept.outputs:
+            insert = "INSERT INTO @kept_outputs (asked, over_what, number) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+            self._run(insert, one.asked, one.over, number)
+
+    def by_asked(self, asked: Collection[str]) -> dict[str, Kept]:
+        """The answers with those outputs."""
+        found, places = {}, {}
+        for one in asked:
+            for row in self._run("SELECT number FROM @kept_outputs WHERE asked = ?", one):
+                places[one] = row["number"]
+        for number in set(places.values()):
+            for row in self._run(f"SELECT {FACTS}, content FROM @kept WHERE number = ?", number):
+                found[number] = _kept(row)
+        return {one: found[number] for one, number in places.items() if number in found}
+
+    def over(self, over: str, limit: int) -> list[Kept]:
+        """The last answers with an output over the same, newest first, without their content."""
+        outputs = "SELECT number FROM @kept_outputs WHERE over_what = ? ORDER BY number DESC LIMIT ?"
+        wanted = f"SELECT {FACTS} FROM @kept WHERE number IN ({outputs}) ORDER BY number DESC"
+        return [_kept(row) for row in self._run(wanted, over, limit)]
+
+    def page(self, after: int = 0, limit: int | None = None, *, whole: bool = False) -> Iterator[Kept]:
+        """The answers after a number, in order."""
+        columns, most = (f"{FACTS}, content", 1) if whole else (FACTS, PAGE)
+        while limit is None or limit > 0:
+            count = most if limit is None else min(limit, most)
+            page = f"SELECT {columns} FROM @kept WHERE number > ? ORDER BY number LIMIT ?"
+            rows = self._run(page, after, count)
+            yield from map(_kept, rows)
+            if len(rows) < count:
+                return
+            after, limit = rows[-1]["number"], None if limit is None else limit - count
+
+    def take_away(self, numbers: Collection[int]) -> None:
+        """Remove answers for good."""
+        for number in numbers:
+            self._run("DELETE FROM @kept_outputs WHERE number = ?", number)
+            self._run("DELETE FROM @kept WHERE number = ?", number)
+
+
+def _kept(row: dict[str, Any]) -> Kept:
+    content = row.get("content")
+    return Kept(row["text"], row["seal"], row["size"], None if content is None else bytes(content), row["number"])

@@ -1,0 +1,221 @@
+"""Keep what is released beside the ledger, sealed; find it again under any key, in any process, without a scan.
+
+*Guarantee* (``keeping.proof.md``): a number is given from here only if it was charged in this ledger, was drawn for the
+same function of the same snapshots with the same bounds, and is unchanged since.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from errorfloor.accounts import NOTHING, Account, Charge
+from errorfloor.catalogue import Table
+from errorfloor.charging.standing import allowances_of
+from errorfloor.engines import Engine
+from errorfloor.errors import LedgerError
+from errorfloor.identity import Key, Label
+from errorfloor.ledger import Kept, Ledger, Record
+from errorfloor.ledger.entry import canonical
+from errorfloor.ledger.shelf import damaged
+from errorfloor.service.noises import Added, PublicNumbers, QuestionWish
+from errorfloor.service.packing import PackedCells, bounds_of, pack, unpack
+from errorfloor.service.preparation import PlannedQuestion, Prepared, PreparedOutput
+from errorfloor.service.reading import ReadQuestion
+from errorfloor.sql.question import QuestionOutput
+
+MOST_BYTES = 2**28  # of one answer; a larger one is drawn again
+
+
+@dataclass(frozen=True, eq=False)
+class KeptAnswer:
+    """A kept answer whose seal is whole."""
+
+    kept: Kept
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What is said of it."""
+        return self.kept.facts
+
+    @cached_property
+    def cells(self) -> PackedCells:
+        """What was released, and what is stated of it."""
+        content, said = self.kept.content, self.facts
+        assert content is not None
+        if hashlib.sha256(content).hexdigest() != said["content"]:
+            raise damaged(self.kept.number)
+        return unpack(content, said["units"], [one["columns"] for one in said["outputs"]])
+
+
+@dataclass(frozen=True, eq=False)
+class KeptColumn:
+    """One output of a kept answer."""
+
+    answer: KeptAnswer
+    place: int
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What is said of it."""
+        found: Mapping[str, Any] = self.answer.facts["outputs"][self.place]
+        return found
+
+    @property
+    def label(self) -> str | None:
+        """The label that it was charged under; None for public facts."""
+        label: str | None = self.facts["label"]
+        return label
+
+    @property
+    def numbers(self) -> Any:
+        """What was released for each group."""
+        return self.answer.cells.numbers[self.place]
+
+    def fits(self, prepared: Prepared) -> bool:
+        """Whether it has the groups of a question, in the same order."""
+        return self.answer.cells.groups.are(prepared.bounds.groups)
+
+    def prepared(self, output: QuestionOutput) -> PreparedOutput:
+        """Give the output as it was prepared when it was released, under its name in another question."""
+        added = None if self.facts["added"] is None else Added.from_dict(self.facts["added"])
+        defined, constant = self.answer.cells.bounds[self.place].defined, self.facts["constant"]
+        numbers = None if constant is None else PublicNumbers(np.zeros(len(defined)), defined, constant)
+        drawn: str | None = self.facts["drawn"]
+        return PreparedOutput(output, added, None, numbers, self.numbers, self.label, drawn)
+
+
+class Checked(NamedTuple):
+    """How many answers are kept, in how many bytes, and how many more were sealed with keys that are not there."""
+
+    kept: int
+    bytes: int
+    sealed_otherwise: int
+
+
+class Keeper:
+    """Keeps and finds answers on the shelf of a ledger; ``keys`` are all of the ring, the one in use first."""
+
+    def __init__(self, ledger: Ledger, keys: Sequence[Key]) -> None:
+        self.ledger, self.keys = ledger, tuple(keys)
+
+    def find(self, read: ReadQuestion, wish: QuestionWish) -> tuple[KeptColumn | None, ...]:
+        """Give what was released for each output; None where nothing was.
+
+        Raises LedgerError if it was changed since.
+        """
+        wanted = [one.asked for one in read.found_by(wish)]
+        found = self.ledger.kept(set(wanted))
+        answers = {one.number: self._opened(one) for one in found.values()}
+        return tuple(_column(answers[found[asked].number], asked) if asked in found else None for asked in wanted)
+
+    def prepared(self, read: ReadQuestion, kept: Sequence[KeptColumn], engine: Engine) -> Prepared:
+        """Give a question all of whose outputs were released before, from what is kept of them alone."""
+        table, question = read.table, read.question
+        records = self.ledger.found({one.label for one in kept if one.label is not None}).values()
+        charges = _charges({one.sequence: one for one in records}.values(), table)
+        outputs = tuple(one.prepared(output) for one, output in zip(kept, question.outputs, strict=True))
+        bounds = bounds_of(question.table, [(one.answer.cells, one.place) for one in kept])
+        allowances = allowances_of(table, charges)
+        plan = PlannedQuestion(question, table, read.snapshots, bounds, (), "", (), read.private, allowances)
+        return Prepared(plan, outputs, (), "", engine.name, charges)
+
+    def keep(
+        self, prepared: Prepared, read: ReadQuestion, wish: QuestionWish, *, analyst: str | None, time: str
+    ) -> bool:
+        """Keep what was released for a question; say whether it is new.
+
+        A failure is no failure of the answer, which is drawn again as it was.
+        """
+        content = pack(prepared)
+        if len(content) > MOST_BYTES:
+            return False
+        said = {
+            "time": time,
+            "sql": read.text,
+            "wish": wish.to_dict(),
+            "analyst": analyst,
+            "shared": read.table.shared,
+            "table": read.question.table,
+            "version": read.question.version,
+            "snapshots": [[one.table_name, one.version, one.identity] for one in read.snapshots],
+            "cells": len(prepared.bounds.groups),
+            "units": [one.unit for one in prepared.bounds.groups.columns],
+            "keys": [key.value.encoded.hex() for key in read.question.keys],
+            "outputs": [
+                _output(one, found._asdict(), list(prepared.bounds_of(one).slopes))
+                for one, found in zip(prepared.outputs, read.found_by(wish), strict=True)
+            ],
+            "content": hashlib.sha256(content).hexdigest(),
+            "key": self.keys[0].id,
+        }
+        text = canonical("what is kept", said)
+        try:
+            return self.ledger.keep(Kept(text, _seal(self.keys[0], text), len(content), content))
+        except LedgerError:
+            return False
+
+    def check(self) -> Checked:
+        """Open all that is kept; raises LedgerError, which names the first answer that is not what was written."""
+        kept = size = otherwise = 0
+        for one in self.ledger.kept_page(whole=True):
+            answer = self._opened(one)
+            if answer is None:
+                otherwise += 1
+            elif answer.cells.groups.size != answer.facts["cells"] or self.ledger.known(one.labels) != one.labels:
+                raise damaged(one.number)
+            else:
+                kept, size = kept + 1, size + one.size
+        return Checked(kept, size, otherwise)
+
+    def _opened(self, kept: Kept) -> KeptAnswer | None:
+        """Check the seal; None if it was sealed, or an output was drawn, with a key that this ring does not have."""
+        keys = {key.id: key for key in self.keys}
+        key = keys.get(str(kept.facts.get("key")))
+        if key is None:
+            return None
+        if not hmac.compare_digest(_seal(key, kept.text), kept.seal):
+            raise damaged(kept.number)
+        is_ours = all(one["drawn"] in (None, *keys) for one in kept.facts["outputs"])
+        return KeptAnswer(kept) if is_ours else None
+
+
+def _seal(key: Key, text: str) -> str:
+    return key.derive(Label("kept answer", (text,))).hex()
+
+
+def _column(answer: KeptAnswer | None, asked: str) -> KeptColumn | None:
+    if answer is None:
+        return None
+    for place, one in enumerate(answer.facts["outputs"]):
+        if one["asked"] == asked:
+            return KeptColumn(answer, place)
+    raise damaged(answer.kept.number)
+
+
+def _output(one: PreparedOutput, found: Mapping[str, str], columns: list[str]) -> dict[str, Any]:
+    return {
+        **found,
+        "name": one.output.name,
+        "unit": one.output.unit,
+        "label": one.paid,
+        "drawn": one.drawn,
+        "added": None if one.added is None else one.added.to_dict(),
+        "constant": None if one.constant is None else one.constant.error,
+        "columns": columns,
+    }
+
+
+def _charges(records: Iterable[Record], table: Table) -> dict[Account, Charge]:
+    """Give what records charged to accounts that are still declared; quotas are nobody else's."""
+    total: dict[Account, Charge] = {}
+    for record in records:
+        for account, charge in record.charges.items():
+            declared = account.column in table.private if account.column else table.owner is not None
+            if declared and not account.holder:
+                total[account] = total.get(account, NOTHING) + charge.rounded_up()
+    return total

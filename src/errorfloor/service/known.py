@@ -1,0 +1,94 @@
+"""What stays true while a database is open, found once: how questions are read, planned, priced, and were answered."""
+
+from dataclasses import dataclass, field, replace
+
+from errorfloor.catalogue import Catalogue
+from errorfloor.engines import Engine
+from errorfloor.pricing import FactsCache
+from errorfloor.service.keeping import Keeper, KeptColumn
+from errorfloor.service.noises import QuestionWish
+from errorfloor.service.preparation import PlannedQuestion, Prepared, plan, prepare, prepared_for
+from errorfloor.service.reading import ReadQuestion, read_question
+from errorfloor.service.releasing import laid_out
+from errorfloor.vault import Snapshot, snapshot
+
+
+@dataclass(frozen=True)
+class Known:
+    """Snapshots never change, nor do facts about them, nor what was released.
+
+    Many threads may use it; two that look for the same at once both find it. All that is held shares one cache and its
+    bound, and counts whatever it holds on to. Answers in it are those on the ledger's shelf.
+    """
+
+    snapshots: dict[str, Snapshot] = field(default_factory=dict)
+    facts: FactsCache = field(default_factory=FactsCache)
+
+    def snapshot(self, catalogue: Catalogue, name: str, engine: Engine) -> Snapshot:
+        """Give the snapshot of a declared table."""
+        if name not in self.snapshots:
+            self.snapshots[name] = snapshot(catalogue, name, engine)
+        return self.snapshots[name]
+
+    def read(self, text: str, catalogue: Catalogue, engine: Engine) -> ReadQuestion:
+        """Read a question."""
+        found: ReadQuestion | None = self.facts.find(("question", text)) if isinstance(text, str) else None
+        if found is None or any(one.table_name not in catalogue.tables for one in found.snapshots):
+            question = read_question(text, catalogue)
+            names = (question.table, *(join.table for join in question.joins))
+            snapshots = tuple(self.snapshot(catalogue, name, engine) for name in names)
+            found = ReadQuestion(text, question, catalogue.tables[question.table], snapshots)
+            self.facts.keep(("question", text), found, len(text))
+        return found
+
+    def plan(self, read: ReadQuestion, catalogue: Catalogue, engine: Engine) -> PlannedQuestion:
+        """Give the plan of a question."""
+        key = ("plan", id(read))
+        found: PlannedQuestion | None = self.facts.find(key)
+        if found is None or found.question is not read.question:
+            found = plan(read, catalogue, engine, self.facts)
+            self.facts.keep(key, found, found.size + len(read.text))
+        return found
+
+    def prepare(
+        self, read: ReadQuestion, wish: QuestionWish, catalogue: Catalogue, engine: Engine, keeper: Keeper
+    ) -> Prepared:
+        """Find what was released before; for the rest bound, choose noises, and price. Public columns only are read."""
+        key = ("prepared", id(read), *wish.key)
+        found: Prepared | None = self.facts.find(key)
+        if found is not None and found.question is not read.question:
+            found = None
+        if found is not None and found.is_kept:
+            return found
+        kept = keeper.find(read, wish)
+        whole = [one for one in kept if one is not None]
+        if len(whole) == len(kept):
+            found = keeper.prepared(read, whole, engine)
+            found = replace(found, shown=laid_out(found))
+            self.hold(found, read, wish)
+            return found
+        if found is None:
+            found = prepare(self.plan(read, catalogue, engine), wish, engine)
+            self.hold(found, read, wish)
+        return _with_kept(found, kept, engine)
+
+    def hold(self, prepared: Prepared, read: ReadQuestion, wish: QuestionWish) -> None:
+        """Hold on to a question with what was released for it."""
+        size = prepared.plan.size + len(prepared.outputs)
+        if prepared.shown is not None:
+            table = prepared.shown[0]
+            size += table.num_rows * table.num_columns + len(prepared.outputs) * len(prepared.bounds.groups)
+        self.facts.keep(("prepared", id(read), *wish.key), prepared, size)
+
+
+def _with_kept(prepared: Prepared, kept: tuple[KeptColumn | None, ...], engine: Engine) -> Prepared:
+    """Take those outputs that were released before from what is kept; the others are charged and drawn."""
+    if not any(one is not None and one.fits(prepared) for one in kept):
+        return prepared
+    outputs = tuple(
+        replace(output, kept=one.numbers, paid=one.label, drawn=one.facts["drawn"])
+        if one is not None and one.fits(prepared)
+        else output
+        for output, one in zip(prepared.outputs, kept, strict=True)
+    )
+    return prepared_for(prepared.plan, outputs, engine)
