@@ -21,6 +21,7 @@ COMMANDS = (
     ("ledger", "restore"),
     ("ledger", "create"),
     ("ledger", "clock"),
+    ("ledger", "known"),
     ("ledger", "forget"),
     ("design",),
     ("counts",),

@@ -100,6 +100,7 @@ def test_accounts_quotas_tables_history_and_simulation_are_the_same(both):
     with connect(server.url, token=server.tokens["owner"]) as owner:
         assert owner.history(limit=1000) == local.history(limit=1000)
         assert owner.history(after=1, limit=1) == local.history(after=1, limit=1)
+        assert owner.known(limit=1000) == local.known(limit=1000)
     sql, wish = QUESTIONS[0]
     here, there = local.simulate(sql, **wish, analyst="analyst-1"), remote.simulate(sql, **wish)
     assert there.to_dict() == here.to_dict()

@@ -154,6 +154,12 @@ def test_ledger_shows_accounts_and_pages_of_history(analyst, owner, database):
     others = analyst.get("/v1/ledger/entries", params={"limit": 1000}).json()["entries"]
     assert [entry["sequence"] for entry in others] == [entry["sequence"] for entry in seen]
     assert not {"label", "analyst", "charges", "hash"} & set(others[0])
+    assert others[-1]["question"] == asked["sql"]
+    known = owner.get("/v1/ledger/known", params={"limit": 1000}).json()
+    assert known == {"answers": database.known(limit=1000), "next": None}
+    assert known["answers"][-1]["question"] == asked["sql"]
+    again = analyst.post("/v1/ask", json={**asked, "charge": False}).json()
+    assert again["fresh"] == [False]
 
 
 def test_accounts_come_in_pages(reader, database, monkeypatch):

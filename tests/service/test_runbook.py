@@ -77,6 +77,10 @@ def test_what_is_kept_is_verified_exported_restored_and_forgotten(command, tmp_p
     before = [asked(command), asked(command, "30")]
     free = [(numbers, False, before[1][2]) for numbers, _, _ in before]
     assert "2 kept answers too" in command("ledger", "verify").stdout
+    listed = command("ledger", "known").stdout
+    assert listed.count(AVERAGE) == 2 and "mean within ±20 kWh" in listed
+    assert [one["number"] for one in json.loads(command("ledger", "known", "--json").stdout)] == [1, 2]
+    assert command("ledger", "known", "--table", "homes").stdout == ""
     for name, options in (("ledger.jsonl", ()), ("kept.jsonl", ("--kept",))):
         (tmp_path / name).write_text(command("ledger", "export", *options).stdout)
     (tmp_path / "ledger.sqlite").unlink()

@@ -1,12 +1,50 @@
-"""``errorfloor ledger forget``: drop answers that are kept, which changes nothing that was charged."""
+"""``errorfloor ledger known`` and ``forget``: what was released and is kept, and can be asked again for nothing."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from errorfloor.cli.app import AsJson, counted, print_json
 from errorfloor.cli.ledger import FILE, CatalogueFile, ledger, opened
 from errorfloor.errors import InputError
+from errorfloor.identity import KeyRing
+from errorfloor.service.keeping import Keeper
+from errorfloor.service.listing import every_known
+
+
+@ledger.command()
+def known(
+    catalogue: CatalogueFile = FILE,
+    table: Annotated[str | None, typer.Option("--table", help="Only what was asked of this table.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the answers that are kept, with their bounds; asked again, they are free."""
+    declared, book = opened(catalogue, read_only=True)
+    with book:
+        keeper = Keeper(book, KeyRing(declared.folder / declared.place.keys).keys[::-1])
+        found = [one for one in every_known(keeper) if table in (None, one["table"])]
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        who = "" if one["analyst"] is None else f" by {one['analyst']}"
+        outputs = ", ".join(f"{output['name']} {_within(output)}" for output in one["outputs"])
+        what = f"version {one['version']}, {counted(one['cells'], 'group')}"
+        print(f"{one['number']}: {one['time']}{who}, {what}: {outputs}")
+        print(f"   {one['question']}")
+
+
+def _within(output: dict[str, Any]) -> str:
+    """Write the bounds of an output.
+
+    >>> _within({"exact": True}), _within({"exact": False, "low": -0.5, "high": 0.5, "unit": "kWh"})
+    ('exactly', 'within ±0.5 kWh')
+    """
+    if output["exact"]:
+        return "exactly"
+    low, high = output["low"], output["high"]
+    width = f"±{high:g}" if high == -low else f"{low:+g} … {'' if high is None else f'{high:+g}'}".rstrip()
+    return f"within {width} {output['unit'] or ''}".rstrip()
 
 
 @ledger.command()

@@ -104,6 +104,15 @@ class RemoteDatabase:
         found: list[dict[str, Any]] = page["entries"]
         return found
 
+    def known(self, after: int = 0, limit: int = 100) -> list[dict[str, Any]]:
+        """Give what was released and is kept, in order, with its bounds: asked again, it is free.
+
+        The questions are your own, and those that are shared; with an owner's token all.
+        """
+        page = self._connection.get("/v1/ledger/known", after=after, limit=limit, dry=self.is_dry)
+        found: list[dict[str, Any]] = page["answers"]
+        return found
+
     def streams(self) -> list[dict[str, Any]]:
         """Give what is declared and promised of each stream, as plain JSON types."""
         found: list[dict[str, Any]] = [] if self.is_dry else self._connection.get("/v1/streams")["streams"]

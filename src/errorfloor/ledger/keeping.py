@@ -73,6 +73,10 @@ class Keeping(ABC):
 
         return self._read(work)
 
+    def kept_of(self, labels: Collection[str]) -> dict[str, Kept]:
+        """Give the answers that were charged under labels, without their content."""
+        return self._read(lambda book: book.shelf.by_label(labels))
+
     def kept_page(self, after: int = 0, limit: int | None = None, *, whole: bool = False) -> Iterator[Kept]:
         """Give the answers on the shelf after a number, in order, at most ``limit``; ``whole`` with their content."""
         most = 1 if whole else PAGE

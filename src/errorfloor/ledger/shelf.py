@@ -16,10 +16,11 @@ from errorfloor.errors import LedgerError
 
 
 class KeptOutput(NamedTuple):
-    """How an output is found: by what was ``asked`` for, or by what it is ``over``, whatever its groups and noise."""
+    """How an output is found: by what was ``asked`` for; by what it is ``over``, in any groups; by its ``label``."""
 
     asked: str
     over: str
+    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Kept:
     ``number`` is its place on the shelf, from 1. Where only what is said is wanted, ``content`` is left out.
 
     >>> Kept('{"outputs": [{"asked": "ab", "over": "cd", "label": null}], "snapshots": []}', "seal", 0).outputs
-    (KeptOutput(asked='ab', over='cd'),)
+    (KeptOutput(asked='ab', over='cd', label=None),)
     """
 
     text: str
@@ -75,7 +76,7 @@ class Kept:
     @property
     def outputs(self) -> tuple[KeptOutput, ...]:
         """How its outputs are found."""
-        return tuple(KeptOutput(one["asked"], one["over"]) for one in self.facts["outputs"])
+        return tuple(KeptOutput(one["asked"], one["over"], one["label"]) for one in self.facts["outputs"])
 
     @property
     def labels(self) -> set[str]:
@@ -102,6 +103,10 @@ class Shelf(ABC):
     @abstractmethod
     def by_asked(self, asked: Collection[str]) -> dict[str, Kept]:
         """The answers with those outputs."""
+
+    @abstractmethod
+    def by_label(self, labels: Collection[str]) -> dict[str, Kept]:
+        """The answers with outputs that were charged under labels, without their content."""
 
     @abstractmethod
     def over(self, over: str, limit: int) -> list[Kept]:
@@ -134,6 +139,10 @@ class MemoryShelf(Shelf):
     def by_asked(self, asked: Collection[str]) -> dict[str, Kept]:
         """The answers with those outputs."""
         return {one: self._kept[self._asked[one]] for one in asked if one in self._asked}
+
+    def by_label(self, labels: Collection[str]) -> dict[str, Kept]:
+        """The answers with outputs that were charged under labels."""
+        return {label: one for one in self._kept.values() for label in one.labels & set(labels)}
 
     def over(self, over: str, limit: int) -> list[Kept]:
         """The last answers with an output over the same, newest first."""

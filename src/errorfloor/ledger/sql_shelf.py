@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import Any, final
 
-from errorfloor.ledger.connections import LedgerConnection
+from errorfloor.ledger.connections import LedgerConnection, marks
 from errorfloor.ledger.shelf import Kept, Shelf
 
 FACTS = "number, text, seal, size"
@@ -24,8 +24,8 @@ class SqlShelf(Shelf):
         values = number, kept.text, kept.seal, kept.size, kept.content
         self._run(f"INSERT INTO @kept ({FACTS}, content) VALUES (?, ?, ?, ?, ?)", *values)
         for one in kept.outputs:
-            insert = "INSERT INTO @kept_outputs (asked, over_what, number) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-            self._run(insert, one.asked, one.over, number)
+            insert = "INSERT INTO @kept_outputs (asked, over_what, label, number) VALUES (?, ?, ?, ?)"
+            self._run(f"{insert} ON CONFLICT DO NOTHING", *one, number)
 
     def by_asked(self, asked: Collection[str]) -> dict[str, Kept]:
         """The answers with those outputs."""
@@ -37,6 +37,17 @@ class SqlShelf(Shelf):
             for row in self._run(f"SELECT {FACTS}, content FROM @kept WHERE number = ?", number):
                 found[number] = _kept(row)
         return {one: found[number] for one, number in places.items() if number in found}
+
+    def by_label(self, labels: Collection[str]) -> dict[str, Kept]:
+        """The answers with outputs that were charged under labels, without their content."""
+        found: dict[str, Kept] = {}
+        wanted = list(labels)
+        for start in range(0, len(wanted), PAGE):
+            some = wanted[start : start + PAGE]
+            outputs = f"SELECT label, number AS place FROM @kept_outputs WHERE label IN ({marks(len(some))})"
+            joined = f"SELECT label, {FACTS} FROM ({outputs}) AS outputs JOIN @kept ON number = place"
+            found |= {row["label"]: _kept(row) for row in self._run(joined, *some)}
+        return found
 
     def over(self, over: str, limit: int) -> list[Kept]:
         """The last answers with an output over the same, newest first, without their content."""

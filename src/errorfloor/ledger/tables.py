@@ -7,8 +7,10 @@ VERSION = 5
 SHELF = (
     """CREATE TABLE @kept (number WHOLE PRIMARY KEY, text TEXT NOT NULL, seal VARCHAR(64) NOT NULL, size WHOLE NOT NULL,
         content BYTES NOT NULL)""",
-    "CREATE TABLE @kept_outputs (asked VARCHAR(64) PRIMARY KEY, over_what VARCHAR(64) NOT NULL, number WHOLE NOT NULL)",
+    """CREATE TABLE @kept_outputs (asked VARCHAR(64) PRIMARY KEY, over_what VARCHAR(64) NOT NULL, label VARCHAR(64),
+        number WHOLE NOT NULL)""",
     "CREATE INDEX ledger_kept_by_what ON @kept_outputs (over_what, number)",
+    "CREATE INDEX ledger_kept_by_label ON @kept_outputs (label)",
     "CREATE INDEX ledger_kept_by_number ON @kept_outputs (number)",
 )
 TABLES = (

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 
 from errorfloor.server.door import Dry, ServerDoor, failures
-from errorfloor.server.models import EntriesReply, LedgerReply
+from errorfloor.server.models import EntriesReply, KnownReply, LedgerReply
 from errorfloor.server.questions import analyst_of
 from errorfloor.server.replies import as_json
 from errorfloor.server.statements import quota_facts, standing_facts
@@ -53,14 +53,29 @@ def accounts(door: ServerDoor) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,
         dry: Dry = False,
     ) -> Response:
-        """A page of the history, oldest first; the owner sees labels and who asked."""
+        """A page of the history, oldest first, with the questions that are yours or shared; the owner sees all."""
 
         def work() -> Response:
-            found = list(door.tables(dry, token).history(after=after, limit=limit))
+            found = list(door.tables(dry, token).history(after, limit, analyst_of(token)))
             following = found[-1]["sequence"] if len(found) == limit else None
             if token.role is not Role.OWNER:
                 found = [{name: value for name, value in entry.items() if name not in OWNERS_ONLY} for entry in found]
             return as_json({"entries": found, "next": following})
+
+        return await door.looked_up(token, work)
+
+    @routes.get("/known", responses={200: {"model": KnownReply}, **failures(422)}, summary="What is free to ask")
+    async def known(
+        token: Reader,
+        after: Annotated[int, Query(ge=0, le=2**62, description="The number of the last answer seen.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,
+        dry: Dry = False,
+    ) -> Response:
+        """A page of what is kept, oldest first; asked again, it is free. Others' questions are null."""
+
+        def work() -> Response:
+            found = door.tables(dry, token).known(after, limit, analyst_of(token))
+            return as_json({"answers": found, "next": found[-1]["number"] if len(found) == limit else None})
 
         return await door.looked_up(token, work)
 

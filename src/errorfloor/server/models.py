@@ -214,6 +214,26 @@ class EntriesReply(BaseModel):
     next: int | None
 
 
+class KnownAnswer(Open):
+    """An answer that is kept; ``question``, ``wish`` and the outputs' names are null if they are somebody else's."""
+
+    number: int
+    time: str
+    table: str
+    version: str
+    cells: int
+    question: str | None
+    wish: dict[str, Any] | None
+    outputs: list[dict[str, Any]]
+
+
+class KnownReply(BaseModel):
+    """A page of what is kept; ``next`` is the ``after`` of the page that follows, null at the end."""
+
+    answers: list[KnownAnswer]
+    next: int | None
+
+
 class Measured(BaseModel):
     """A measurement: the true output C x[k] at step k of a trip of an entity."""
 

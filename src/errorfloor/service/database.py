@@ -11,10 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from errorfloor.accounts import NOTHING, Account
-from errorfloor.catalogue import Catalogue, Table
+from errorfloor.accounts import NOTHING
+from errorfloor.catalogue import Catalogue
 from errorfloor.charging.settling import NO_LIMITS, Grant
-from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of
+from errorfloor.charging.standing import QuotaStanding, Standing
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.identity import Key, KeyRing
@@ -23,10 +23,11 @@ from errorfloor.ledger.book import Deposit
 from errorfloor.ledger.quotas import part as quota_part
 from errorfloor.service.answer import Answer, Price
 from errorfloor.service.asking import Asking, attendant
-from errorfloor.service.description import about, page, table_facts
+from errorfloor.service.description import table_facts
 from errorfloor.service.dummy import KEY, dummy_engine
 from errorfloor.service.keeping import Keeper
 from errorfloor.service.known import Known
+from errorfloor.service.listing import history, known, left
 from errorfloor.service.noises import QuestionWish
 from errorfloor.service.preparation import Prepared
 from errorfloor.service.simulation import Simulation
@@ -35,8 +36,6 @@ if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.bulk.report import ChargedRelease
     from errorfloor.bulk.request import Wanted
     from errorfloor.streams import Journal, StepAnswer, Streams
-
-MOST_RECORDS = 1000  # in one page of the history
 
 
 class Database:
@@ -245,17 +244,19 @@ class Database:
         """Give what is declared of each table and how many rows it has (None: not registered), as plain JSON types."""
         return [table_facts(name, table, self._rows(name)) for name, table in self.catalogue.tables.items()]
 
-    def history(self, after: int = 0, limit: int = 100) -> list[dict[str, Any]]:
-        """Give what was charged, in order: at most ``limit`` records after the one with number ``after``."""
-        if not isinstance(after, int) or after < 0 or not isinstance(limit, int) or not 1 <= limit <= MOST_RECORDS:
-            raise InputError(f"after must be at least 0 and limit 1 to {MOST_RECORDS}, got {after!r} and {limit!r}")
-        found: list[dict[str, Any]] = []
-        while True:
-            read = page(self.ledger.entries(after, limit))
-            found += [one for one in read if self._grant.covers(about(one)) and "event" not in one]
-            if len(read) < limit or len(found) >= limit:
-                return found[:limit]
-            after = read[-1]["sequence"]
+    def history(self, after: int = 0, limit: int = 100, analyst: str | None = None) -> list[dict[str, Any]]:
+        """Give what was charged, in order: at most ``limit`` records after the one with number ``after``.
+
+        An analyst sees the questions that were theirs, or shared; the custodian, None, sees all.
+        """
+        return history(self._keeper, self._grant, after, limit, analyst)
+
+    def known(self, after: int = 0, limit: int = 100, analyst: str | None = None) -> list[dict[str, Any]]:
+        """Give what was released and is kept, in order, with its bounds: asked again, it is free.
+
+        An analyst sees the questions that were theirs, or shared; the custodian, None, sees all.
+        """
+        return known(self._keeper, self._grant, after, limit, analyst)
 
     def quotas(self, analyst: str | None = None) -> list[QuotaStanding]:
         """Say how the quotas stand that apply to an analyst now; those that nothing was charged to are unused."""
@@ -312,17 +313,7 @@ class Database:
 
     def left(self) -> list[Standing]:
         """Say how each undivided account, and each divided one that was charged, stands."""
-        found: list[Standing] = []
-        spent = self.ledger.accounts()
-        for name, table in self.catalogue.tables.items():
-            accounts = [Account(name, column, "") for column in table.private] if not table.account_by else []
-            if table.owner is not None:
-                accounts.append(Account(name, "", ""))
-            others = [account for account in spent if account.table == name and account not in accounts]
-            accounts += [account for account in others if _is_declared(account, table)]
-            limits = allowances_of(table, accounts)
-            found += [Standing(a, NOTHING, spent.get(a, NOTHING), limits[a], table) for a in accounts]
-        return found
+        return left(self.catalogue, self.ledger)
 
     def close(self) -> None:
         """Let go of the engine and the ledger."""
@@ -357,8 +348,3 @@ class Database:
             return self._known.snapshot(self.catalogue, name, self._engine).rows
         except CatalogueError:
             return None
-
-
-def _is_declared(account: Account, table: Table) -> bool:
-    """Say whether a table still has what an account was opened for."""
-    return account.column in table.private if account.column else table.owner is not None

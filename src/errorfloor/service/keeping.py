@@ -6,7 +6,7 @@ same function of the same snapshots with the same bounds, and is unchanged since
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from errorfloor.errors import LedgerError
 from errorfloor.identity import Key, Label
 from errorfloor.ledger import Kept, Ledger, Record
 from errorfloor.ledger.entry import canonical
-from errorfloor.ledger.shelf import damaged
+from errorfloor.ledger.shelf import KeptOutput, damaged
 from errorfloor.service.noises import Added, PublicNumbers, QuestionWish
 from errorfloor.service.packing import PackedCells, bounds_of, pack, unpack
 from errorfloor.service.preparation import PlannedQuestion, Prepared, PreparedOutput
@@ -147,7 +147,7 @@ class Keeper:
             "units": [one.unit for one in prepared.bounds.groups.columns],
             "keys": [key.value.encoded.hex() for key in read.question.keys],
             "outputs": [
-                _output(one, found._asdict(), list(prepared.bounds_of(one).slopes))
+                _output(one, found, list(prepared.bounds_of(one).slopes))
                 for one, found in zip(prepared.outputs, read.found_by(wish), strict=True)
             ],
             "content": hashlib.sha256(content).hexdigest(),
@@ -158,6 +158,15 @@ class Keeper:
             return self.ledger.keep(Kept(text, _seal(self.keys[0], text), len(content), content))
         except LedgerError:
             return False
+
+    def opened(self, after: int = 0) -> Iterator[KeptAnswer]:
+        """Give all that is kept after a number, in order, without its content; what cannot be checked is left out."""
+        return (answer for one in self.ledger.kept_page(after) if (answer := self._opened(one)) is not None)
+
+    def of_labels(self, labels: Collection[str]) -> dict[str, KeptAnswer]:
+        """Give what is kept for charges, by their labels, without its content."""
+        found = self.ledger.kept_of(labels).items()
+        return {label: answer for label, one in found if (answer := self._opened(one)) is not None}
 
     def check(self) -> Checked:
         """Open all that is kept; raises LedgerError, which names the first answer that is not what was written."""
@@ -197,9 +206,10 @@ def _column(answer: KeptAnswer | None, asked: str) -> KeptColumn | None:
     raise damaged(answer.kept.number)
 
 
-def _output(one: PreparedOutput, found: Mapping[str, str], columns: list[str]) -> dict[str, Any]:
+def _output(one: PreparedOutput, found: KeptOutput, columns: list[str]) -> dict[str, Any]:
     return {
-        **found,
+        "asked": found.asked,
+        "over": found.over,
         "name": one.output.name,
         "unit": one.output.unit,
         "label": one.paid,

@@ -70,6 +70,7 @@ async function history() {
     { title: "table", cell: (entry) => entry.table ?? entry.stream ?? "" },
     { title: "output", cell: (entry) => entry.output ?? "" },
   ];
+  if (said.entries.some((entry) => entry.question)) columns.push({ title: "question", cell: (entry) => entry.question ?? "" });
   if (said.entries.some((entry) => entry.analyst)) columns.push({ title: "by", cell: (entry) => entry.analyst ?? "" });
   if (said.entries.some((entry) => entry.charges)) columns.push({ title: "charged", number: true, cell: charged });
   if (said.entries.some((entry) => entry.label)) {

@@ -1,0 +1,108 @@
+"""Lists of how accounts stand, what was charged and what is kept, as one may see them.
+
+A question's text is shown to who asked it, to an owner, and to everybody who may ask the table if it declared that
+when the question was asked. The same goes for the names in it, and for the wish.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from errorfloor.accounts import NOTHING, Account
+from errorfloor.catalogue import Catalogue, Table
+from errorfloor.charging.settling import Grant
+from errorfloor.charging.standing import Standing, allowances_of
+from errorfloor.errors import InputError
+from errorfloor.ledger import Ledger
+from errorfloor.service.description import about, page
+from errorfloor.service.keeping import Keeper, KeptAnswer
+
+MOST = 1000  # lines of one page
+
+
+def history(keeper: Keeper, grant: Grant, after: int, limit: int, analyst: str | None) -> list[dict[str, Any]]:
+    """Give records of charges that a grant covers, each with the question that was kept for it."""
+    check_page(after, limit)
+    found: list[dict[str, Any]] = []
+    while True:
+        read = page(keeper.ledger.entries(after, limit))
+        found += [one for one in read if grant.covers(about(one)) and "event" not in one]
+        if len(read) < limit or len(found) >= limit:
+            break
+        after = read[-1]["sequence"]
+    found = found[:limit]
+    kept = keeper.of_labels({one["label"] for one in found if one["label"]})
+    for one in found:
+        answer = kept.get(one["label"])
+        one["question"] = answer.facts["sql"] if answer is not None and _is_seen(answer.facts, analyst) else None
+    return found
+
+
+def known(keeper: Keeper, grant: Grant, after: int, limit: int, analyst: str | None) -> list[dict[str, Any]]:
+    """Give answers that are kept and that a grant covers."""
+    check_page(after, limit)
+    found = []
+    for answer in keeper.opened(after):
+        if all(grant.covers(table) for table, _, _ in answer.facts["snapshots"]):
+            found.append(_line(answer, analyst))
+            if len(found) == limit:
+                break
+    return found
+
+
+def every_known(keeper: Keeper) -> Iterator[dict[str, Any]]:
+    """Give all that is kept, as the custodian sees it."""
+    return (_line(answer, None) for answer in keeper.opened())
+
+
+def left(catalogue: Catalogue, ledger: Ledger) -> list[Standing]:
+    """Say how each undivided account, and each divided one that was charged, stands."""
+    found: list[Standing] = []
+    spent = ledger.accounts()
+    for name, table in catalogue.tables.items():
+        accounts = [Account(name, column, "") for column in table.private] if not table.account_by else []
+        if table.owner is not None:
+            accounts.append(Account(name, "", ""))
+        others = [account for account in spent if account.table == name and account not in accounts]
+        accounts += [account for account in others if _is_declared(account, table)]
+        limits = allowances_of(table, accounts)
+        found += [Standing(a, NOTHING, spent.get(a, NOTHING), limits[a], table) for a in accounts]
+    return found
+
+
+def check_page(after: Any, limit: Any) -> None:
+    """Refuse a page that is none."""
+    if not isinstance(after, int) or after < 0 or not isinstance(limit, int) or not 1 <= limit <= MOST:
+        raise InputError(f"after must be at least 0 and limit 1 to {MOST}, got {after!r} and {limit!r}")
+
+
+def _line(answer: KeptAnswer, analyst: str | None) -> dict[str, Any]:
+    said, seen = answer.facts, _is_seen(answer.facts, analyst)
+    own = seen and (analyst is None or said["analyst"] == analyst)
+    return {
+        "number": answer.kept.number,
+        "time": said["time"],
+        "table": said["table"],
+        "version": said["version"],
+        "cells": said["cells"],
+        "bytes": answer.kept.size,
+        "question": said["sql"] if seen else None,
+        "wish": said["wish"] if seen else None,
+        "analyst": said["analyst"] if own else None,
+        "shared": said["shared"],
+        "outputs": [_output(one, seen) for one in said["outputs"]],
+    }
+
+
+def _output(one: Mapping[str, Any], seen: bool) -> dict[str, Any]:
+    added = one["added"]
+    bounds = {"exact": True} if added is None else {"exact": False, "low": added["low"], "high": added["high"]}
+    return {"name": one["name"] if seen else None, "unit": one["unit"] if seen else None, **bounds}
+
+
+def _is_seen(said: Mapping[str, Any], analyst: str | None) -> bool:
+    return analyst is None or said["analyst"] == analyst or bool(said["shared"])
+
+
+def _is_declared(account: Account, table: Table) -> bool:
+    """Say whether a table still has what an account was opened for."""
+    return account.column in table.private if account.column else table.owner is not None
