@@ -10,6 +10,7 @@ from custodian import ChangedData, ChangedMeaning, NewVersions, RestoredLedger, 
 from custodians_world import CustodiansWorld
 
 from errorfloor.attacks import attacks, judge
+from errorfloor.attacks.best_play import BestPlay
 from errorfloor.attacks.collisions import Collisions
 from errorfloor.attacks.evaluation import Evaluation
 from errorfloor.attacks.groups import Differencing, Reconstruction
@@ -34,6 +35,7 @@ WEAKNESSES = (  # an adversary, what is wrong with the server, and how many runs
     (Collusion(), "no ledger", 40),
     (MaximumLikelihood(), "no ledger", 50),
     (AdaptiveStopping(), "cheap", 120),
+    (BestPlay(), "cheap", 120),
     (Extremes(), "jumps", 50),
     (Differencing(), "shared noise", 40),
     (Reconstruction(prior=False), "cheap", 40),

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from errorfloor.attacks import World, judge, owner_attacks
+from errorfloor.attacks.best_play import BestPlay
 from errorfloor.attacks.judgement import threshold
 from errorfloor.attacks.owner_secret import OwnerSecret
 from errorfloor.attacks.owners import OwnerRows
@@ -61,7 +62,7 @@ def test_the_two_histories_differ_in_every_number_of_one_owner_and_in_nothing_el
 
 
 # one who stops early is played with drawn noise in test_stopping.py, which takes seconds in place of a minute
-SPENDING = [one for one in owner_attacks() if not isinstance(one, AdaptiveStopping)]
+SPENDING = [one for one in owner_attacks() if not isinstance(one, AdaptiveStopping | BestPlay)]
 
 
 @pytest.mark.parametrize("attack", SPENDING, ids=lambda attack: attack.name)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from errorfloor.attacks.attack import Attack
+from errorfloor.attacks.best_play import BestPlay
 from errorfloor.attacks.collisions import Collisions
 from errorfloor.attacks.estimation import PosteriorMean
 from errorfloor.attacks.evaluation import Evaluation
@@ -33,7 +34,7 @@ def attacks() -> tuple[Attack, ...]:
     """Give every adversary who chooses between two values of an entry.
 
     >>> len(attacks())
-    13
+    14
     """
     return (
         Repetition(),
@@ -41,6 +42,7 @@ def attacks() -> tuple[Attack, ...]:
         Collusion(),
         MaximumLikelihood(),
         AdaptiveStopping(),
+        BestPlay(),
         Extremes(),
         Differencing(),
         Reconstruction(prior=False),
@@ -56,9 +58,9 @@ def owner_attacks() -> tuple[Attack, ...]:
     """Give every adversary who chooses between two histories of an owner.
 
     >>> [one.name for one in owner_attacks()]
-    ["an owner's total", "an owner's rows", 'adaptive stopping']
+    ["an owner's total", "an owner's rows", 'adaptive stopping', 'best play']
     """
-    return OwnerTotal(), OwnerRows(), AdaptiveStopping()
+    return OwnerTotal(), OwnerRows(), AdaptiveStopping(), BestPlay()
 
 
 def estimators() -> tuple[PosteriorMean, ...]:
