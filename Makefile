@@ -6,13 +6,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 unexport PYTHONDONTWRITEBYTECODE # hundreds of processes of the tests would compile everything anew
 
-.PHONY: help demo quick test check docs paper soak bench pins ends bare clean
+.PHONY: help demo quick test check clients docs paper soak bench pins ends bare clean
 
 help:
 	@echo "make demo    answer questions about a generated table of meter readings"
 	@echo "make quick   the tests of a minute or so: no server of another engine, no browser, no kills, no long computation"
 	@echo "make test    all tests, and the documentation as a site"
 	@echo "make check   lint, types, import contract"
+	@echo "make clients the PostgreSQL door with R, JDBC, ODBC and Node too, which it installs as root"
 	@echo "make docs    the documentation as a site, in build/site; needs no network to read"
 	@echo "make paper   recompute every claim of the source paper, in paper-report"
 	@echo "make soak    the tests that try at random, fifty times as long"
@@ -26,7 +27,7 @@ demo: $(VENV)/.demo-ready
 	$(BIN)/errorfloor demo --output demo-output
 
 quick: $(VENV)/.dev-ready
-	$(BIN)/pytest -n auto -m "not engines and not browser and not kills and not long"
+	$(BIN)/pytest -n auto -m "not engines and not browser and not kills and not long and not clients"
 
 test: $(VENV)/.dev-ready
 	$(BIN)/pytest -n auto
@@ -36,6 +37,10 @@ check: $(VENV)/.dev-ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+clients: $(VENV)/.dev-ready
+	scripts/environment $(VENV) "dev,clients"
+	$(BIN)/pytest -m clients
 
 docs: $(VENV)/.dev-ready
 	$(BIN)/mkdocs build --strict

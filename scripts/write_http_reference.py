@@ -36,6 +36,13 @@ DOOR = {
     "busy": (503, "too many questions are waiting; `Retry-After` says how long to wait"),
     "time": (503, "not done in time, and abandoned; nothing was charged"),
     "stopping": (503, "the server is being stopped"),
+    "protocol": (400, "PostgreSQL's protocol: a message that cannot be read, which ends the line"),
+    "proof": (401, "PostgreSQL's protocol: no proof of a known token"),
+    "unknown-name": (404, "PostgreSQL's protocol: no such prepared statement or portal"),
+    "transaction": (409, "PostgreSQL's protocol: a statement of the transaction has failed"),
+    "setting": (422, "PostgreSQL's protocol: no such setting"),
+    "parameter": (422, "PostgreSQL's protocol: a parameter that is not a value of its type"),
+    "connections": (503, "PostgreSQL's protocol: too many connections"),
 }
 
 

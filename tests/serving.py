@@ -19,7 +19,7 @@ import uvicorn
 from errorfloor.catalogue import load
 from errorfloor.server import Role, Settings, TokenFile, create_app
 from errorfloor.server.protocol import line_settings
-from errorfloor.server.running import listen
+from errorfloor.server.running import listen, listen_for_postgres
 from errorfloor.service.registering import register_all
 
 CANARY = "987654321.123"  # a private value that must be seen nowhere
@@ -84,6 +84,7 @@ class Served:
     tokens: dict
     audit: Path
     clients: list = field(default_factory=list)
+    postgres: int | None = None
 
     def client(self, role="analyst", **options):
         headers = {"Authorization": f"Bearer {self.tokens[role]}"} if role else {}
@@ -110,7 +111,11 @@ def served(database, folder, *, tokens=None, app=None, following=None, **setting
     texts = {role.value: known.create(f"{role.value}-1", role)[1] for role in Role}
     audit = folder / "audit.log"
     taken, chosen = listen(Settings(**{"port": 0, "rate": 0.0, "failures": 0, "audit_log": audit, **settings}))
-    made = create_app(database, tokens=known, settings=chosen, catalogue=following) if app is None else app
+    postgres, chosen = listen_for_postgres(chosen)
+    if app is None:
+        made = create_app(database, tokens=known, settings=chosen, catalogue=following, postgres=postgres)
+    else:
+        made = app
     config = uvicorn.Config(
         made,
         log_config=None,
@@ -124,7 +129,7 @@ def served(database, folder, *, tokens=None, app=None, following=None, **setting
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
     thread.start()
-    here = Served(chosen.url, texts, audit)
+    here = Served(chosen.url, texts, audit, postgres=chosen.postgres)
     try:
         yield here
     finally:
@@ -177,3 +182,27 @@ def start_server(catalogue, *options, log=None):
     assert said, log.read_text()
     told = json.loads(said)
     return ServerProcess(process, told["url"], told["token"], log)
+
+
+def self_signed():
+    import datetime
+    import ipaddress
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+    )
+    return builder.sign(key, hashes.SHA256()), key

@@ -4,7 +4,7 @@ The map of the package, from the ground up (each room imports only from the room
 
 ============  ====================================================================================
 ``errors``      one exception tree; ``extras``: what is optional
-``accounts``    what a price is written in; ``display``: how a released table is shown
+``accounts``    what a price is written in; ``display``: a released table, shown; ``sql_text``: SQL as tools send it
 ``support``     where noise must stay: ``Interval``, ``Box``, ``Ball``, …
 ``random``      secure bits, and reproducible ones for tests
 ``noise``       densities that evaluate, sample, and know their own information
@@ -27,7 +27,7 @@ The map of the package, from the ground up (each room imports only from the room
 ``streams``     trajectories released step by step, one draw and one charge per trip
 ``service``     plan → price → charge → draw → answer; tables, releases and streams behind one door: ``open``
 ``client``      a server elsewhere, with the same methods: ``connect``
-``server``      HTTP and pages
+``server``      HTTP, pages, and PostgreSQL's protocol
 ``attacks``     adversaries that try to beat the floor
 ``cli``         the command line
 ============  ====================================================================================

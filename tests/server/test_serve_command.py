@@ -17,7 +17,7 @@ from errorfloor.cli.serve import _announce
 from errorfloor.client import connect
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.server import Settings
-from serving import start_server, write_pay
+from serving import self_signed, start_server, write_pay
 
 OPEN = ("--host", "0.0.0.0", "--insecure")
 
@@ -102,30 +102,6 @@ def test_a_terminal_is_shown_a_token_for_this_run(catalogue):
     assert server.wait(60) == 0
     os.close(screen)
     assert b"/?token=ef_" in shown
-
-
-def self_signed():
-    import datetime
-    import ipaddress
-
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.datetime.now(datetime.UTC)
-    builder = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-    )
-    return builder.sign(key, hashes.SHA256()), key
 
 
 def test_once_there_are_tokens_it_says_where_to_sign_in(tmp_path, capsys):

@@ -9,6 +9,7 @@ import pytest
 
 from errorfloor.server import Settings
 from errorfloor.server.audit import AuditLog
+from errorfloor.server.book import VisitorsBook
 from errorfloor.server.gate import Gate
 from errorfloor.server.metrics import Metrics
 from errorfloor.server.rates import Rates
@@ -70,7 +71,7 @@ def test_a_reply_that_never_begins_is_counted_off(tmp_path):
         raise asyncio.CancelledError
 
     under_way = UnderWay(1)
-    gate = Gate(app, Settings(), Metrics(), AuditLog(tmp_path / "audit.log"))
+    gate = Gate(app, Settings(), VisitorsBook(Metrics(), AuditLog(tmp_path / "audit.log")))
     scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "http_version": "1.1", "scheme": "http"}
     for _ in range(2):
         with pytest.raises(asyncio.CancelledError):

@@ -70,6 +70,22 @@ def exceeded(broken: QuotaStanding, what: str) -> str:
     )
 
 
+def unspent(standings: Sequence[Standing]) -> str:
+    """Say what an answer would take that is not free, where nothing may be charged."""
+    prices = [
+        f"{percent(one.used_by_this)} of the allowance of {one.name}" for one in standings if one.used_by_this > 0
+    ]
+    return (
+        f"this answer was never released, and nothing may be charged for it here: it would take {_listed(prices)}; ask "
+        f"for one that was released, or have this one charged by an analyst"
+    )
+
+
+def _listed(prices: Sequence[str]) -> str:
+    most = 5  # a divided account has a part for each group
+    return ", ".join(prices[:most]) + (f" and {len(prices) - most} more" if len(prices) > most else "")
+
+
 def check_share(standings: Sequence[Standing], limit: float) -> None:
     """Refuse a question that takes more than this share of an allowance, though the allowance would cover it."""
     worst = max(standings, key=lambda one: one.used_by_this, default=None)

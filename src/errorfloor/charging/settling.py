@@ -12,7 +12,7 @@ from errorfloor.accounts import Account, Charge, share
 from errorfloor.catalogue import Catalogue, PrivateColumn, Table
 from errorfloor.catalogue.allowance import Protected
 from errorfloor.catalogue.model import Owner, PublicColumn
-from errorfloor.charging.refusal import check_share
+from errorfloor.charging.refusal import check_share, unspent
 from errorfloor.charging.standing import QuotaStanding, Standing, quota_standings, standings
 from errorfloor.errors import AllowanceError, AnswerFailedError
 from errorfloor.ledger import Entry, Ledger, Quotas, Settlement
@@ -218,10 +218,10 @@ class Charging:
             try:
                 settled = stack.enter_context(charging)
             except AllowanceError as problem:
-                if not spend:
-                    raise
                 now = self.preview()
-                raise AllowanceError(self.words(self.stand(now, charged=False), now.fresh), **problem.fields) from None
+                found = self.stand(now, charged=False)
+                said = self.words(found, now.fresh) if spend else unspent(found.accounts)
+                raise AllowanceError(said, **problem.fields) from None
             yield settled
 
     def settle(self) -> Settlement:

@@ -16,7 +16,7 @@ from errorfloor.cli.app import AsJson, app, command, messages, print_json
 from errorfloor.cli.demo import prepare_demo
 from errorfloor.errors import InputError
 from errorfloor.server import create_app as _needs_the_extra  # noqa: F401  (said before anything is made)
-from errorfloor.server.running import ServingPlan, listen
+from errorfloor.server.running import ServingPlan, listen, listen_for_postgres
 from errorfloor.server.running import serve as run
 from errorfloor.server.settings import Settings
 from errorfloor.server.tokens import Role, Token, TokenFile
@@ -66,8 +66,9 @@ def serve(catalogue: Catalogue = None, output: Folder = None, as_json: AsJson = 
         known = TokenFile(settings.tokens)
         temporary, text = ((), None) if known.all() else _owner(known, file, settings, as_json)
         taken, settings = listen(settings)
+        postgres, settings = listen_for_postgres(settings)
         assert settings.tokens is not None
-        plan = ServingPlan(file, settings, settings.tokens, temporary)
+        plan = ServingPlan(file, settings, settings.tokens, temporary, postgres)
         has_owner = text is not None or any(one.role is Role.OWNER for one in known.all())
         run(plan, taken, lambda: _announce(file, settings, text, has_owner, as_json))
     messages.print("stopped", highlight=False)
@@ -105,7 +106,7 @@ def _announce(catalogue: Path, settings: Settings, token: str | None, has_owner:
     address = f"{settings.url}/login" if token is None else f"{settings.url}/?token={token}"
     create = f"{command()} tokens create --file {settings.tokens} --name NAME --role"
     if as_json:
-        print_json({"url": settings.url, "token": token, "catalogue": str(catalogue)})
+        print_json({"url": settings.url, "token": token, "catalogue": str(catalogue), "postgres": settings.postgres})
         sys.stdout.flush()  # whoever started it reads on while it runs
         return
     lines = [f"serving {catalogue} at", f"  {address}"]
@@ -123,5 +124,9 @@ def _announce(catalogue: Path, settings: Settings, token: str | None, has_owner:
             f"  {create} analyst",
             f'  from Python: ef.connect("{settings.url}", token="{token}")',
         ]
+    if settings.postgres is not None:
+        who = "NAME" if token is None else "owner"
+        where = f"host={settings.host} port={settings.postgres} dbname=errorfloor user={who}"
+        lines += [f'  with PostgreSQL\'s protocol: psql "{where}"; the password is the token']
     lines += ["stop with Ctrl+C"]
     messages.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)

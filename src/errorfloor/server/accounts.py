@@ -5,9 +5,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from errorfloor.server.door import Dry, ServerDoor, failures
+from errorfloor.server.door import Dry, ServerDoor, analyst_of, failures
 from errorfloor.server.models import EntriesReply, KnownReply, LedgerReply
-from errorfloor.server.questions import analyst_of
 from errorfloor.server.replies import as_json
 from errorfloor.server.statements import quota_facts, standing_facts
 from errorfloor.server.tokens import Role, Token

@@ -4,6 +4,7 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from fastapi import FastAPI
 from errorfloor.server.accounts import accounts
 from errorfloor.server.audit import AuditLog
 from errorfloor.server.auth import Authentication
+from errorfloor.server.book import VisitorsBook
 from errorfloor.server.current import GLANCE, Current
 from errorfloor.server.designs import designs
 from errorfloor.server.door import ServerDoor
@@ -23,6 +25,7 @@ from errorfloor.server.idempotency import Keys
 from errorfloor.server.metrics import SHARED, Metrics
 from errorfloor.server.pages import login_page
 from errorfloor.server.pages import router as pages
+from errorfloor.server.postgres.listener import PostgresListener
 from errorfloor.server.probe import SharedProbe
 from errorfloor.server.questions import questions
 from errorfloor.server.rates import Rates
@@ -73,10 +76,12 @@ def create_app(
     settings: Settings,
     catalogue: Path | None = None,
     close_database: bool = False,
+    postgres: socket.socket | None = None,
 ) -> FastAPI:
     """Give the app that serves a database.
 
-    ``catalogue`` is the file to follow when it changes; ``close_database`` closes the database when the app stops.
+    ``catalogue`` is the file to follow when it changes; ``close_database`` closes the database when the app stops;
+    ``postgres`` is the socket on which it speaks PostgreSQL's protocol as well.
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
@@ -113,15 +118,21 @@ def create_app(
         SharedProbe(lambda: current().left(), time_limit=PROBE, kept=0.0, name="shares"),
     )
     audit = AuditLog(settings.audit_log)
+    book = VisitorsBook(metrics, audit)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         watching = [asyncio.create_task(_end_with_parent()), asyncio.create_task(_look_around(current))]
         with suppress(ValueError, RuntimeError, NotImplementedError):  # signals are for the main thread
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, audit.reopen)
+        listener = None if postgres is None else PostgresListener(door, book, counts)
+        if listener is not None and postgres is not None:
+            await listener.open(postgres)
         yield
         for one in watching:
             one.cancel()
+        if listener is not None:
+            await listener.close()
         door.threads.close()
         door.ready.close()
         door.shares.close()
@@ -153,5 +164,5 @@ def create_app(
     install(app)
     app.add_middleware(Link, authentication=authentication, page=login_page)
     app.add_middleware(Origins)
-    app.add_middleware(Gate, settings=settings, metrics=door.metrics, audit=audit)
+    app.add_middleware(Gate, settings=settings, book=book)
     return app

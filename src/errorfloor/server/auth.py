@@ -17,7 +17,7 @@ from errorfloor.server.signin.sessions import Sessions
 from errorfloor.server.signin.store import Store
 from errorfloor.server.signin.uses import Uses
 from errorfloor.server.tokens import Role, Token, TokenFile
-from errorfloor.server.visit import visit_of
+from errorfloor.server.visit import Visitor, visit_of
 
 COOKIE = "errorfloor"
 SECURE = "__Host-errorfloor"  # by https: no other host of the same domain can set it
@@ -75,7 +75,7 @@ class Authentication:
                 "a request that changes something and carries a cookie needs the header X-Errorfloor: page",
             )
         token = self._sessions.find(cookie)
-        return None if token is None else self._admitted(request, token)
+        return None if token is None else self.admit(visitor_of(request), token)
 
     def require(self, role: Role) -> Callable[[Request, Credentials], Awaitable[Token]]:
         """Give a dependency that lets through who has at least this role, at the rate allowed."""
@@ -96,6 +96,32 @@ class Authentication:
             return token
 
         return required
+
+    def again(self, visitor: Visitor, token: Token, *, is_counted: bool) -> Token:
+        """Let a token ask once more on a line that it opened, at its rate; raises DoorError once it is not good.
+
+        What ``is_counted`` already is not counted again.
+        """
+        found = self._tokens.get(token.id)
+        if found is None:
+            raise DoorError(401, "token", "this token was revoked: ask the custodian for another")
+        admitted = self.admit(visitor, found)
+        if not is_counted:
+            self._rates.take(found.id)
+        return admitted
+
+    def claimed(self, visitor: Visitor, user: str) -> Token | None:
+        """Give the token that somebody claims to have; what proves it comes later.
+
+        Raises DoorError (429) if their address has failed too often.
+        """
+        self._attempts.check(attempted("postgresql", visitor.address, ""))
+        return self._tokens.claimed(user)
+
+    def disproved(self, visitor: Visitor) -> None:
+        """Count a proof that was none."""
+        with suppress(DoorError):  # it is refused in any case
+            self._attempts.fail(attempted("postgresql", visitor.address, ""))
 
     def posting(self, role: Role) -> Callable[[Request, Credentials], Awaitable[Token]]:
         """Give the same for requests with a body, which must be JSON."""
@@ -129,7 +155,7 @@ class Authentication:
                 "the server does not know this token: copy all of it; it may also have been revoked",
                 headers={"WWW-Authenticate": "Bearer"},
             )
-        admitted = self._admitted(request, token)
+        admitted = self.admit(visitor_of(request), token)
         self._rates.take(token.id)
         return admitted
 
@@ -177,11 +203,11 @@ class Authentication:
             with suppress(DoorError):  # it is refused in any case
                 self._attempts.fail(names)
             return None
-        return self._admitted(request, token)
+        return self.admit(visitor_of(request), token)
 
-    def _admitted(self, request: Request, token: Token) -> Token:
+    def admit(self, visitor: Visitor, token: Token) -> Token:
         """Note who comes, and refuse a token that is not good now, or not from here; its holder is told why."""
-        visit = visit_of(request.scope)
+        visit = visitor.visit
         visit.who, visit.role = token.name, token.role.value
         if token.expired(datetime.datetime.now(datetime.UTC)):
             raise DoorError(
@@ -190,15 +216,25 @@ class Authentication:
                 "this token has expired: ask the custodian for another (errorfloor tokens create)",
                 headers={"WWW-Authenticate": 'Bearer realm="errorfloor"'},
             )
-        if not token.terms.allow_address(address_of(request)):
+        if not token.terms.allow_address(visitor.address):
             raise DoorError(
                 403,
                 "address",
-                f"this token may not be used from {address_of(request)}: errorfloor tokens list shows from where",
+                f"this token may not be used from {visitor.address}: errorfloor tokens list shows from where",
             )
         if token.digest:
             self._uses.note(token.id)
         return token
+
+
+def visitor_of(request: Request) -> Visitor:
+    """Give who sent a request; its body has been read when somebody waits for them to go away."""
+
+    async def gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    return Visitor(visit_of(request.scope), address_of(request), gone)
 
 
 def address_of(request: Request) -> str | None:

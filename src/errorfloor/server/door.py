@@ -1,31 +1,30 @@
 """What all routes share: the tables, who may ask, and the threads that work."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TypeVar, runtime_checkable
 
-from fastapi import Query, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi import Query
 
 from errorfloor.charging.settling import Grant
 from errorfloor.charging.standing import Standing
-from errorfloor.errors import ErrorFloorError
+from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.server.auth import Authentication
 from errorfloor.server.course import Course, Noted
 from errorfloor.server.current import Current
 from errorfloor.server.failures import DoorError
 from errorfloor.server.idempotency import Keys
 from errorfloor.server.metrics import Metrics
-from errorfloor.server.models import Failure
+from errorfloor.server.models import Asked, Failure, WantedAnswer
 from errorfloor.server.probe import SharedProbe
 from errorfloor.server.settings import Settings
 from errorfloor.server.threads import Threads
-from errorfloor.server.tokens import Token
+from errorfloor.server.tokens import Role, Token
 from errorfloor.server.under_way import UnderWay
-from errorfloor.server.visit import visit_of
+from errorfloor.server.visit import Visitor
 from errorfloor.server.workshop import Workshop
-from errorfloor.service import Database
+from errorfloor.service import Answer, Database, Price
 from errorfloor.service.asking import attended_by
 from errorfloor.streams import Streams
 
@@ -42,6 +41,16 @@ MEANING = {
     429: "too many requests",
     503: "busy, out of time, or the ledger or the engine is out of reach",
 }
+
+
+Reply = TypeVar("Reply")
+
+
+@runtime_checkable
+class InParts(Protocol):
+    """A reply that is written while it is sent."""
+
+    body_iterator: AsyncIterable[Any]
 
 
 @dataclass(frozen=True)
@@ -66,19 +75,71 @@ class ServerDoor:
         """The tables as they are declared now."""
         return self.current()
 
-    def tables(self, dry: bool, token: Token) -> Database:
-        """Give the tables, or the same with dummy rows, as far as a token's terms reach."""
-        return (self.database.dry() if dry else self.database).within(grant_of(token))
+    def tables(self, dry: bool, token: Token, grant: Grant | None = None) -> Database:
+        """Give the tables, or the same with dummy rows, as far as a token's terms reach, or a narrower grant."""
+        return (self.database.dry() if dry else self.database).within(grant_of(token) if grant is None else grant)
+
+    async def ask(
+        self,
+        visitor: Visitor,
+        token: Token,
+        asked: Asked,
+        written: Callable[[Answer], Reply],
+        *,
+        grant: Grant | None = None,
+    ) -> Reply:
+        """Answer a question: a reader gets what is free, others may be charged. ``written`` makes the reply."""
+        self.check_length(asked.sql)
+        if asked.over_limit and token.role is not Role.OWNER:
+            raise DoorError(403, "role", f"over_limit is for an owner, but the token's role is {token.role.value}")
+        wish, visit = asked.wish(), visitor.visit
+
+        def noted(price: Price, fresh: Sequence[bool], labels: Sequence[str]) -> None:
+            visit.facts |= charged_facts(price, fresh, labels)
+            self.metrics.answer(fresh)
+
+        def work() -> Reply:
+            spends = asked.charge and token.role.covers(Role.ANALYST)
+            tables = self.tables(asked.dry, token, grant)
+            return written(tables.ask(asked.sql, **wish, analyst=analyst_of(token), charge=spends))
+
+        return await self.attended(visitor, token, work, noted=noted, over_limit=asked.over_limit)
+
+    async def price(
+        self,
+        visitor: Visitor,
+        token: Token,
+        wanted: WantedAnswer,
+        written: Callable[[Price], Reply],
+        *,
+        grant: Grant | None = None,
+    ) -> Reply:
+        """Price a question; nothing is charged."""
+        self.check_length(wanted.sql)
+        wish, analyst = wanted.wish(), analyst_of(token)
+
+        def work() -> Reply:
+            return written(self.tables(wanted.dry, token, grant).price(wanted.sql, **wish, analyst=analyst))
+
+        return await self.attended(visitor, token, work)
+
+    def check_length(self, sql: str) -> None:
+        """Raise InputError for a question that is too long."""
+        if len(sql) > self.settings.max_sql:
+            raise InputError(
+                f"the question has {len(sql)} characters, but {self.settings.max_sql} are allowed: ask in parts",
+                max_sql=self.settings.max_sql,
+            )
 
     async def attended(
         self,
-        request: Request,
+        visitor: Visitor,
         token: Token,
-        work: Callable[[], Response],
+        work: Callable[[], Reply],
         *,
         noted: Noted | None = None,
         over_limit: bool = False,
-    ) -> Response:
+    ) -> Reply:
         """Work on a question in a thread: refused or given up before a charge, and after one answered on the grid."""
         limit = self.database.catalogue.limit
         course = Course(
@@ -89,16 +150,16 @@ class ServerDoor:
             noted=noted,
         )
 
-        def with_attendant() -> Response:
+        def with_attendant() -> Reply:
             with attended_by(course):
                 return work()
 
         leave = self.under_way.enter(token.id)
-        visit_of(request.scope).ended.append(leave)  # whatever becomes of the reply
+        visitor.visit.ended.append(leave)  # whatever becomes of the reply
         streaming = False
         try:
-            reply = await self._on_the_grid(request, with_attendant, course, asker=token.id)
-            if isinstance(reply, StreamingResponse):
+            reply = await self._on_the_grid(visitor, with_attendant, course, asker=token.id)
+            if isinstance(reply, InParts):
                 reply.body_iterator = self._counted(reply.body_iterator, leave)
                 streaming = True
             return reply
@@ -106,21 +167,21 @@ class ServerDoor:
             if not streaming:
                 leave()
 
-    async def looked_up(self, token: Token, work: Callable[[], Response]) -> Response:
+    async def looked_up(self, token: Token, work: Callable[[], Reply]) -> Reply:
         """Work in a thread on what is public; it counts and waits its turn as a question of this token does."""
         with self.under_way.counted(token.id):
             return await self.threads.run(work, asker=token.id)
 
-    async def measured(self, request: Request, work: Callable[[], Response], cost: float) -> Response:
+    async def measured(self, visitor: Visitor, work: Callable[[], Reply], cost: float) -> Reply:
         """Work in a thread on something private that the caller brought: all of it is answered on the grid."""
         said = (ErrorFloorError,)  # streams have a fixed error of their own for what depends on a measurement
         course = Course(self.settings.grid, time_limit=self.settings.time_limit, said=said)
 
-        def started() -> Response:
+        def started() -> Reply:
             course.start(cost)
             return work()
 
-        return await self._on_the_grid(request, started, course)
+        return await self._on_the_grid(visitor, started, course)
 
     async def _counted(self, parts: AsyncIterable[Any], leave: Callable[[], None]) -> AsyncIterator[Any]:
         """Pass the parts of a reply on, and count it off before its end is sent.
@@ -134,11 +195,11 @@ class ServerDoor:
             leave()
 
     async def _on_the_grid(
-        self, request: Request, work: Callable[[], Response], course: Course, *, asker: str = ""
-    ) -> Response:
+        self, visitor: Visitor, work: Callable[[], Reply], course: Course, *, asker: str = ""
+    ) -> Reply:
         """Work; a client that goes away stops it as long as nothing is charged, and changes nothing after that."""
         working = asyncio.create_task(self.threads.run(work, course, asker=asker))
-        watching = asyncio.create_task(_gone(request))
+        watching = asyncio.ensure_future(visitor.gone())
         try:
             await asyncio.wait([working, watching], return_when=asyncio.FIRST_COMPLETED)
             if not working.done() and course.give_up():
@@ -148,13 +209,22 @@ class ServerDoor:
             watching.cancel()
             if not working.done():
                 working.cancel()
-            visit_of(request.scope).left = course.left
+            visitor.visit.left = course.left
 
 
-async def _gone(request: Request) -> None:
-    """Wait until the client goes away; its body has been read."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+def analyst_of(token: Token) -> str | None:
+    """Give the name that quotas count by; the owner has none."""
+    return None if token.role is Role.OWNER else token.name
+
+
+def charged_facts(price: Price, fresh: Sequence[bool], labels: Sequence[str]) -> dict[str, Any]:
+    """Give what the audit log says of an answer: its labels in the ledger and its charges; none of its numbers."""
+    return {
+        "table": price.prepared.question.table,
+        "labels": list(labels),
+        "fresh": list(fresh),
+        "charges": {standing.name: standing.used_by_this for standing in price.standings},
+    }
 
 
 def grant_of(token: Token) -> Grant:

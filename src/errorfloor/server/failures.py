@@ -21,6 +21,7 @@ from errorfloor.server.visit import visit_of
 LOG = logging.getLogger("errorfloor.server")
 PLACE = re.compile(r"\b[a-z][a-z0-9+]*://[^\s'\")]+|(?<![\w/.])(?:\.{0,2}/|[A-Za-z]:\\)[^\s'\":;,)]*[^\s'\":;,).]")
 PLACES = frozenset({"path", "file", "folder", "url", "ledger", "anchor"})  # fields that hold one
+UNEXPECTED = "something failed that should not have; the server's log says where"
 CODES = {
     400: ("malformed", "the body of the request cannot be read as JSON in UTF-8"),
     404: ("not-found", "there is nothing at this address: /openapi.json lists what there is"),
@@ -62,14 +63,19 @@ def failure(
 
 def failure_of(problem: ErrorFloorError) -> Response:
     """Give one of our own errors as a response."""
+    return failure(*said_of(problem))
+
+
+def said_of(problem: ErrorFloorError) -> tuple[int, str, str, Mapping[str, object], Mapping[str, str]]:
+    """Give what is said of one of our own errors, at any door: status, code, message, fields and headers."""
     if isinstance(problem, DoorError):
-        return failure(problem.status, problem.code, str(problem), problem.fields, problem.headers)
+        return problem.status, problem.code, str(problem), problem.fields, problem.headers
     headers = {"Retry-After": "5"} if problem.http_status == 503 else {}
     text, fields = str(problem), problem.fields
     if problem.http_status >= 500:
         LOG.error("%s: %s", problem.code, text)  # whoever runs the server is told where things are, nobody else
         text, fields = without_places(text), {name: value for name, value in fields.items() if name not in PLACES}
-    return failure(problem.http_status, problem.code, text, fields, headers)
+    return problem.http_status, problem.code, text, fields, headers
 
 
 def without_places(text: str) -> str:
@@ -90,7 +96,7 @@ def unexpected(problem: BaseException) -> Response:
     frames = traceback.extract_tb(problem.__traceback__)[-8:]
     where = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames))
     LOG.error("unexpected %s at %s", type(problem).__name__, where)
-    return failure(500, "failure", "something failed that should not have; the server's log says where")
+    return failure(500, "failure", UNEXPECTED)
 
 
 def install(app: FastAPI) -> None:

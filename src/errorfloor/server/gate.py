@@ -5,18 +5,14 @@ time. On the way out: strict headers, one line in the audit log, and the metrics
 """
 
 import asyncio
-import datetime
-import secrets
-import time
 from collections.abc import MutableMapping
 from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from errorfloor.server.audit import AuditLog
+from errorfloor.server.book import VisitorsBook
 from errorfloor.server.failures import failure, unexpected
-from errorfloor.server.metrics import Metrics
 from errorfloor.server.protocol import is_ambiguous
 from errorfloor.server.settings import Settings
 from errorfloor.server.visit import KEY, Visit
@@ -41,16 +37,16 @@ WITHOUT_BODY = ("GET", "HEAD", "OPTIONS", "TRACE")
 class Gate:
     """Wraps an app; see the module's words."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, audit: AuditLog) -> None:
-        self._app, self._settings, self._metrics, self._audit = app, settings, metrics, audit
+    def __init__(self, app: ASGIApp, settings: Settings, book: VisitorsBook) -> None:
+        self._app, self._settings, self._book = app, settings, book
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        visit = scope[KEY] = Visit(secrets.token_hex(8))
-        start, status = time.monotonic(), [0]
+        visit = scope[KEY] = Visit.fresh()
+        status = [0]
 
         async def leave(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -67,14 +63,8 @@ class Gate:
             else:
                 unexpected(problem)
         finally:
-            for one in visit.ended:
-                one()
-        route, written = _route(scope), visit.written or status[0]
-        left, moment = visit.left or (time.monotonic(), datetime.datetime.now(datetime.UTC))
-        self._metrics.request(route, _method(scope), written, visit.code, left - start)
-        client = scope.get("client")
-        address = client[0] if client else None
-        self._audit.write(visit, route, _method(scope), written, moment, address)
+            client = scope.get("client")
+            self._book.write(visit, _route(scope), _method(scope), status[0], client[0] if client else None)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, visit: Visit) -> None:
         if self._settings.behind_proxy and scope["scheme"] != "https" and scope["path"] != "/healthz":

@@ -1,12 +1,11 @@
 """The routes of questions: tables, price, ask, simulate."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request, Response
 
-from errorfloor.errors import InputError
-from errorfloor.server.door import Dry, ServerDoor, failures
+from errorfloor.server.auth import visitor_of
+from errorfloor.server.door import Dry, ServerDoor, analyst_of, failures
 from errorfloor.server.failures import DoorError
 from errorfloor.server.models import (
     AnswerReply,
@@ -20,8 +19,7 @@ from errorfloor.server.models import (
 from errorfloor.server.replies import JSON, TABLES, as_json, as_table, in_parts, preferred
 from errorfloor.server.statements import AT_ONCE, facts_json, json_parts, stated
 from errorfloor.server.tokens import Role, Token
-from errorfloor.server.visit import visit_of
-from errorfloor.service import Price
+from errorfloor.service import Answer
 
 
 def questions(door: ServerDoor) -> APIRouter:
@@ -55,27 +53,17 @@ def questions(door: ServerDoor) -> APIRouter:
         application/vnd.apache.arrow.stream` or `application/vnd.apache.parquet` the table comes as Arrow or Parquet,
         the rest in its schema's metadata; with `text/csv` it comes alone, safe to open in a spreadsheet.
         """
-        _check_length(door, asked.sql)
+        door.check_length(asked.sql)
         if idempotency_key is not None:
             door.keys.check(token.id, idempotency_key, asked.model_dump_json().encode())
-        wish = asked.wish()
-        visit = visit_of(request.scope)
 
-        def noted(price: Price, fresh: Sequence[bool], labels: Sequence[str]) -> None:
-            visit.facts |= charged_facts(price, fresh, labels)
-            door.metrics.answer(fresh)
-
-        def work() -> Response:
-            spends = asked.charge and token.role.covers(Role.ANALYST)
-            answer = door.tables(asked.dry, token).ask(asked.sql, **wish, analyst=analyst_of(token), charge=spends)
+        def written(answer: Answer) -> Response:
             form = preferred(request.headers.get("accept"))
             if form != JSON:
                 return as_table(answer.to_arrow(), form, facts_json(answer))
             return in_parts(json_parts(answer), large=answer.to_arrow().num_rows > AT_ONCE)
 
-        if asked.over_limit and token.role is not Role.OWNER:
-            raise DoorError(403, "role", f"over_limit is for an owner, but the token's role is {token.role.value}")
-        return await door.attended(request, token, work, noted=noted, over_limit=asked.over_limit)
+        return await door.ask(visitor_of(request), token, asked, written)
 
     @routes.get("/tables", responses={200: {"model": TablesReply}, **failures(422)}, summary="What is declared")
     async def tables(token: Reader, dry: Dry = False) -> Response:
@@ -99,13 +87,7 @@ def questions(door: ServerDoor) -> APIRouter:
     )
     async def price(request: Request, token: Poster, wanted: WantedAnswer) -> Response:
         """What an answer would state and cost. Nothing is charged, and no private column is read."""
-        _check_length(door, wanted.sql)
-        wish, analyst = wanted.wish(), analyst_of(token)
-
-        def work() -> Response:
-            return as_json(stated(door.tables(wanted.dry, token).price(wanted.sql, **wish, analyst=analyst)))
-
-        return await door.attended(request, token, work)
+        return await door.price(visitor_of(request), token, wanted, lambda price: as_json(stated(price)))
 
     @routes.post(
         "/simulate",
@@ -114,36 +96,13 @@ def questions(door: ServerDoor) -> APIRouter:
     )
     async def simulate(request: Request, token: Poster, wanted: WantedAnswer) -> Response:
         """How many more answers of this price fit, and how exact one can still be. Nothing is charged."""
-        _check_length(door, wanted.sql)
+        door.check_length(wanted.sql)
         wish, analyst = wanted.wish(), analyst_of(token)
 
         def work() -> Response:
             found = door.tables(wanted.dry, token).simulate(wanted.sql, **wish, analyst=analyst)
             return as_json({**found.to_dict(), "explain": found.explain()})
 
-        return await door.attended(request, token, work)
+        return await door.attended(visitor_of(request), token, work)
 
     return routes
-
-
-def analyst_of(token: Token) -> str | None:
-    """Give the name that quotas count by; the owner has none."""
-    return None if token.role is Role.OWNER else token.name
-
-
-def charged_facts(price: Price, fresh: Sequence[bool], labels: Sequence[str]) -> dict[str, Any]:
-    """Give what the audit log says of an answer: its labels in the ledger and its charges; none of its numbers."""
-    return {
-        "table": price.prepared.question.table,
-        "labels": list(labels),
-        "fresh": list(fresh),
-        "charges": {standing.name: standing.used_by_this for standing in price.standings},
-    }
-
-
-def _check_length(door: ServerDoor, sql: str) -> None:
-    if len(sql) > door.settings.max_sql:
-        raise InputError(
-            f"the question has {len(sql)} characters, but {door.settings.max_sql} are allowed: ask in parts",
-            max_sql=door.settings.max_sql,
-        )

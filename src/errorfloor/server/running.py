@@ -36,13 +36,14 @@ PATIENCE = 30  # seconds within which a process must show that it lives
 class ServingPlan:
     """What to serve, and how; called, it gives the app, in whichever process that happens.
 
-    ``temporary`` are tokens that count for this run only.
+    ``temporary`` are tokens that count for this run only; ``postgres`` is the socket of that door.
     """
 
     catalogue: Path
     settings: Settings
     tokens: Path
     temporary: tuple[Token, ...] = ()
+    postgres: socket.socket | None = None
 
     def __call__(self) -> FastAPI:
         """Open the tables and give the app that serves them."""
@@ -53,7 +54,14 @@ class ServingPlan:
             known.accept(token)
         database = _opened(self.catalogue)
         followed = self.catalogue.resolve()
-        return create_app(database, tokens=known, settings=self.settings, catalogue=followed, close_database=True)
+        return create_app(
+            database,
+            tokens=known,
+            settings=self.settings,
+            catalogue=followed,
+            close_database=True,
+            postgres=self.postgres,
+        )
 
 
 def _opened(catalogue: Path) -> Database:
@@ -90,10 +98,23 @@ def listen(settings: Settings) -> tuple[socket.socket, Settings]:
     errorfloor.errors.InputError: port ... of 127.0.0.1 is in use: choose another with --port, or 0 for a free one
     >>> taken.close()
     """
+    taken = _taken(settings.host, settings.port, "--port")
+    return taken, replace(settings, port=taken.getsockname()[1])
+
+
+def listen_for_postgres(settings: Settings) -> tuple[socket.socket | None, Settings]:
+    """Take the port of the PostgreSQL door, if there is one; raises as ``listen`` does."""
+    if settings.postgres is None:
+        return None, settings
+    taken = _taken(settings.host, settings.postgres, "--postgres")
+    return taken, replace(settings, postgres=taken.getsockname()[1])
+
+
+def _taken(host: str, port: int, option: str) -> socket.socket:
     try:
-        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:
-        raise InputError(f"there is no address {settings.host!r} to listen on") from None
+        raise InputError(f"there is no address {host!r} to listen on") from None
     family, kind, _, _, address = found[0]
     taken = socket.socket(family, kind, socket.IPPROTO_TCP)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -105,11 +126,9 @@ def listen(settings: Settings) -> tuple[socket.socket, Settings]:
         taken.close()
         reason = {98: "is in use", 48: "is in use", 13: "is reserved for the administrator"}.get(problem.errno or 0)
         if reason is None:
-            raise InputError(f"cannot listen on {settings.host} port {settings.port}: {problem.strerror}") from None
-        raise InputError(
-            f"port {settings.port} of {settings.host} {reason}: choose another with --port, or 0 for a free one"
-        ) from None
-    return taken, replace(settings, port=taken.getsockname()[1])
+            raise InputError(f"cannot listen on {host} port {port}: {problem.strerror}") from None
+        raise InputError(f"port {port} of {host} {reason}: choose another with {option}, or 0 for a free one") from None
+    return taken
 
 
 def serve(plan: ServingPlan, taken: socket.socket, ready: Callable[[], None] = lambda: None) -> None:

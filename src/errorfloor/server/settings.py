@@ -31,6 +31,17 @@ class Settings:
         metadata=_about("The address to listen on. Other machines reach only one that is not loopback."),
     )
     port: int = field(default=8470, metadata=_about("The port to listen on; 0 takes a free one.", least=0, most=65535))
+    postgres: int | None = field(
+        default=None,
+        metadata=_about(
+            "Also listen on this port for tools that speak PostgreSQL's protocol; 0 takes a free one.",
+            least=0,
+            most=65535,
+        ),
+    )
+    postgres_lines: int = field(
+        default=500, metadata=_about("Connections of such tools that a process has at most.", least=1, most=100000)
+    )
     cert: Path | None = field(default=None, metadata=_about("A certificate file (PEM, with its chain), for TLS."))
     key: Path | None = field(default=None, metadata=_about("The private key of the certificate (PEM)."))
     behind_proxy: bool = field(

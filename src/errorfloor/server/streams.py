@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from errorfloor.errors import RefusedError
+from errorfloor.server.auth import visitor_of
 from errorfloor.server.door import ServerDoor, failures, grant_of
 from errorfloor.server.failures import DoorError, failure, failure_of
 from errorfloor.server.models import Measured, StepReply, StepsReply, StreamsReply, StreamState
@@ -75,7 +76,7 @@ def streams(door: ServerDoor) -> APIRouter:
                 return failure_of(problem)
             return as_json(answer.to_dict())
 
-        return await door.measured(request, work, PUSH)
+        return await door.measured(visitor_of(request), work, PUSH)
 
     @routes.get(
         "/{name}/answers",

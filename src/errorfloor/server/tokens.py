@@ -62,6 +62,11 @@ class TokenFile:
         """Give the token with this id, if there is one."""
         return self._current().get(identity) or self._temporary.get(identity)
 
+    def claimed(self, user: str) -> Token | None:
+        """Give the newest token with this name, or the one with this id, that can be proved without being shown."""
+        found = [one for one in self.all() if user in (one.id, one.name) and one.scram is not None]
+        return found[-1] if found else None
+
     def create(self, name: str, role: Role, terms: Terms = NO_TERMS, *, temporary: bool = False) -> tuple[Token, str]:
         """Make a token and give its text, which is kept nowhere; a temporary one is forgotten with this object."""
         token, text = Token.fresh(name, role, terms)

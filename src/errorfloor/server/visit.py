@@ -1,7 +1,9 @@
 """What is noted of a request while it is served: for the audit log and the metrics, and never anything private."""
 
 import datetime
-from collections.abc import Callable, MutableMapping
+import secrets
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +30,26 @@ class Visit:
     left: tuple[float, datetime.datetime] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     ended: list[Callable[[], None]] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def fresh(cls) -> "Visit":
+        """Give one with a name of its own."""
+        return cls(secrets.token_hex(8))
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody at one of the doors: the visit, where it comes from, and what ends when they go away.
+
+    >>> import asyncio
+    >>> Visitor(Visit("8f3a"), "10.0.0.7", asyncio.Event().wait).address
+    '10.0.0.7'
+    """
+
+    visit: Visit
+    address: str | None
+    gone: Callable[[], Awaitable[object]]
 
 
 def visit_of(scope: MutableMapping[str, Any]) -> Visit:

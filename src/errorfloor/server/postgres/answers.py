@@ -1,0 +1,159 @@
+"""Answers and prices as result sets: which columns they have follows from the question alone."""
+
+import math
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlglot
+from sqlglot import exp
+from starlette.concurrency import iterate_in_threadpool
+
+from errorfloor.catalogue import Catalogue
+from errorfloor.server.postgres.values import BOOL, DECLARED, FLOAT8, INT8, TEXT, Kind, ResultColumn, data_rows
+from errorfloor.service import Answer, Price, QuotaStanding, Standing
+from errorfloor.sql.layout import Layout, denominator
+from errorfloor.sql.plan import Call, Count, Scalar
+from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.question import Question, is_private, walk
+
+AT_ONCE = 500  # rows that are written at a time
+FEW = 100  # rows that are written at once, in the event loop
+ENDS = ("_low", "_high")
+PRICE = (
+    *(
+        ResultColumn("item", TEXT),
+        ResultColumn("name", TEXT),
+        ResultColumn("max_error", FLOAT8),
+        ResultColumn("unit", TEXT),
+    ),
+    *(ResultColumn("share", FLOAT8), ResultColumn("used", FLOAT8), ResultColumn("affordable", BOOL)),
+)
+
+
+class ResultRows:
+    """A result set: its columns, its table, and what is said with it; ``body_iterator`` gives it in parts."""
+
+    def __init__(self, columns: tuple[ResultColumn, ...], table: pa.Table, said: str = "") -> None:
+        self.columns, self.table, self.said = columns, table, said
+        self.formats: list[int] = [0] * len(columns)
+        self.most = table.num_rows
+        self.sent = 0
+        self.body_iterator: AsyncIterator[bytes] = self._all()
+
+    def again(self) -> AsyncIterator[bytes]:
+        """Give the next rows, after some were sent."""
+        return self._all()
+
+    async def _all(self) -> AsyncIterator[bytes]:
+        end = min(self.sent + self.most, self.table.num_rows)
+        if end - self.sent <= FEW:
+            for part in self._parts(end):
+                yield part
+        else:
+            async for part in iterate_in_threadpool(self._parts(end)):
+                yield part
+
+    def _parts(self, end: int) -> Iterator[bytes]:
+        while self.sent < end:
+            count = min(AT_ONCE, end - self.sent)
+            values = [column.to_pylist() for column in self.table.slice(self.sent, count).columns]
+            self.sent += count
+            yield data_rows(self.columns, values, self.formats)
+
+
+def answer_columns(question: Question, *, bounds: bool) -> tuple[ResultColumn, ...]:
+    """Give the columns of an answer: those selected, then the certain intervals of all that is private."""
+    kinds = {key.name: _kind_of_key(key.value) for key in question.keys}
+    kinds |= {one.name: INT8 if isinstance(one.formula, Count) else FLOAT8 for one in question.outputs}
+    private = [one.name for one in question.outputs if is_private(one.formula) and one.name in question.selected]
+    ends = [f"{name}{end}" for name in private for end in ENDS] if bounds else []
+    return (
+        *(ResultColumn(name, kinds[name]) for name in question.selected),
+        *(ResultColumn(name, FLOAT8) for name in ends),
+    )
+
+
+def answer_rows(answer: Answer, *, bounds: bool) -> ResultRows:
+    """Give an answer as a result set; of what no private value moves the interval is what it is off by."""
+    columns, table = answer_columns(answer.prepared.question, bounds=bounds), answer.to_arrow()
+    found: list[Any] = []
+    for one in columns:
+        if one.name in table.column_names:
+            found.append(table.column(one.name))
+            continue
+        name, end = next((one.name.removesuffix(end), end) for end in ENDS if one.name.endswith(end))
+        off = answer.max_error[name] * (-1 if end == "_low" else 1)
+        found.append(pc.add(table.column(name).cast(pa.float64()), pa.scalar(off)))
+    private = any(is_private(one.formula) for one in answer.prepared.question.outputs)
+    return ResultRows(
+        columns, pa.table(found, names=[str(place) for place in range(len(found))]), answer.explain() if private else ""
+    )
+
+
+def price_rows(price: Price) -> ResultRows:
+    """Give a price as rows: one for each output, account and quota."""
+    units = {one.output.name: one.output.unit for one in price.prepared.outputs}
+    rows: list[tuple[Any, ...]] = [
+        ("output", name, None if math.isinf(bound) else bound, units[name], None, None, None)
+        for name, bound in price.max_error.items()
+    ]
+    standings: list[tuple[str, Standing | QuotaStanding]] = [("account", one) for one in price.standings]
+    standings += [("quota", one) for one in price.quotas]
+    rows += [(kind, one.name, None, None, one.used_by_this, one.used, one.used <= 1) for kind, one in standings]
+    table = pa.table([pa.array(list(column)) for column in zip(*rows, strict=True)], names=[one.name for one in PRICE])
+    return ResultRows(PRICE, table, price.explain())
+
+
+def text_rows(found: Mapping[str, list[str]]) -> ResultRows:
+    """Give columns of texts as a result set."""
+    table = pa.table({name: pa.array(values, pa.string()) for name, values in found.items()})
+    return ResultRows(tuple(ResultColumn(name, TEXT) for name in found), table)
+
+
+def _kind_of_key(scalar: Scalar) -> Kind:
+    if not isinstance(scalar, Polynomial):
+        return DECLARED[scalar.type]
+    is_whole = not any(isinstance(part, Call) for part in walk(scalar)) and denominator(scalar, Layout({}, {}, 1)) == 1
+    return INT8 if is_whole else FLOAT8
+
+
+def parameter_kinds(text: str, count: int, catalogue: Catalogue, *, in_functions: Kind = FLOAT8) -> list[Kind]:
+    """Say of which type each parameter is, from what it is compared with, or that it is given to a function.
+
+    >>> parameter_kinds("SELECT 1 WHERE $1 < 5 LIMIT $2", 2, Catalogue(tables={}))[1].name
+    'int8'
+    """
+    found = [TEXT] * count
+    if not count:
+        return found
+    declared: dict[str, Kind] = {}
+    for table in catalogue.tables.values():
+        declared |= {name.lower(): FLOAT8 for name in table.private}
+        declared |= {name.lower(): DECLARED[one.type] for name, one in table.public.items()}
+    try:
+        tree = sqlglot.parse_one(text, read="postgres")
+    except Exception:  # whatever a foreign parser trips over: what is asked is refused later, in better words
+        return found
+    for one in tree.find_all(exp.Parameter, exp.Placeholder):
+        number = one.name
+        if number.isdigit() and 1 <= int(number) <= count:
+            found[int(number) - 1] = _beside(one, declared, in_functions)
+    return found
+
+
+def _beside(parameter: exp.Expression, declared: Mapping[str, Kind], in_functions: Kind) -> Kind:
+    above = parameter.parent
+    while isinstance(above, (exp.Paren, exp.Neg)):
+        above = above.parent
+    if isinstance(above, exp.Cast):
+        names = {"DATE": "date", "TIMESTAMP": "moment", "BOOLEAN": "flag", "DOUBLE": "number", "DECIMAL": "number"}
+        whole = above.to.is_type(*exp.DataType.INTEGER_TYPES)
+        return INT8 if whole else DECLARED[names.get(str(getattr(above.to.this, "value", "")), "text")]
+    if isinstance(above, exp.Limit):
+        return INT8
+    if isinstance(above, (exp.Predicate, exp.In, exp.Between, exp.Tuple)):
+        column = next((one for one in above.find_all(exp.Column) if one.name.lower() in declared), None)
+        return TEXT if column is None else declared[column.name.lower()]
+    return in_functions if isinstance(above, (exp.Binary, exp.Func)) else TEXT

@@ -1,0 +1,412 @@
+"""What the messages on a line do, from the moment that its client is known to the end."""
+
+import asyncio
+import os
+import secrets
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from errorfloor.catalogue import Catalogue
+from errorfloor.errors import ErrorFloorError, RefusedError
+from errorfloor.server.book import VisitorsBook
+from errorfloor.server.door import ServerDoor
+from errorfloor.server.failures import UNEXPECTED, DoorError, said_of, unexpected
+from errorfloor.server.models import Asked
+from errorfloor.server.postgres import wire
+from errorfloor.server.postgres.answers import (
+    PRICE,
+    ResultRows,
+    answer_columns,
+    answer_rows,
+    parameter_kinds,
+    price_rows,
+)
+from errorfloor.server.postgres.commands import Done, command, is_lookup
+from errorfloor.server.postgres.declared import SystemCatalogues
+from errorfloor.server.postgres.line import ClientLine
+from errorfloor.server.postgres.settings import REPORTED, SessionSettings
+from errorfloor.server.postgres.values import (
+    BOOL,
+    DATE,
+    FLOAT8,
+    INT8,
+    TEXT,
+    TIMESTAMP,
+    UNKNOWN,
+    Kind,
+    ResultColumn,
+    parameter,
+)
+from errorfloor.server.replies import body_of
+from errorfloor.server.tokens import Token
+from errorfloor.server.visit import Visit, Visitor
+from errorfloor.service import Answer
+from errorfloor.sql import parse
+from errorfloor.sql_text import Statement, statements
+
+MOST_NAMES = 1000  # prepared statements, and portals, of one line
+ROUTE = "postgresql"
+SAMPLES = {
+    **{INT8: "1", FLOAT8: "1.0", TEXT: "'a'", BOOL: "TRUE"},
+    **{DATE: "DATE '2000-01-01'", TIMESTAMP: "TIMESTAMP '2000-01-01 00:00:00'"},
+}
+Result = TypeVar("Result")
+
+
+@dataclass
+class PreparedStatement:
+    """A statement and the types of its parameters, as far as the client says."""
+
+    statement: Statement
+    types: list[int]
+    kinds: list[Kind] | None = None  # as far as the client does not say, once they were looked for
+
+
+@dataclass
+class Portal:
+    """A statement with its parameters, and what became of it."""
+
+    prepared: PreparedStatement
+    text: str
+    formats: list[int]
+    is_paid: bool = False  # a description was counted, and its execution is not counted again
+    found: ResultRows | None = None
+
+
+@dataclass
+class Session:
+    """One client's settings, statements and transaction.
+
+    *Guarantee*: questions and prices go through ``ServerDoor`` as those over HTTP do: the same limits, turns, charges,
+    refusals and times. A line that is cut, or a cancellation, gives a question up if nothing is charged yet, and
+    changes nothing after that.
+    """
+
+    line: ClientLine
+    door: ServerDoor
+    book: VisitorsBook
+    token: Token
+    systems: SystemCatalogues
+    settings: SessionSettings = field(default_factory=SessionSettings)
+    before: SessionSettings | None = None  # at the beginning of the transaction
+    status: bytes = b"I"
+    secret: int = field(default_factory=lambda: secrets.randbits(32))
+    is_busy: bool = False
+    is_ending: bool = False
+    _statements: dict[str, PreparedStatement] = field(default_factory=dict)
+    _portals: dict[str, Portal] = field(default_factory=dict)
+    _skips: bool = False
+
+    async def serve(self) -> None:
+        """Greet the client, then do what it says until it leaves."""
+        shown = {name: self.settings.show(name) for name in REPORTED} | {"session_authorization": self.token.name}
+        greeting = [wire.parameter_status(name, value) for name, value in shown.items()]
+        key = wire.message(b"K", struct.pack("!II", os.getpid(), self.secret))
+        await self.line.send(*greeting, key, self._ready())
+        while not self.is_ending:
+            kind, body = await wire.read_message(self.line.reader, self.door.settings.max_body)
+            if kind == b"X":
+                return
+            self.is_busy = True
+            try:
+                await self._hear(kind, body)
+            finally:
+                self.is_busy = False
+
+    def cancel(self) -> None:
+        """Give up the question under way, if nothing is charged yet."""
+        if self.is_busy:
+            self.line.protocol.stop.set()
+
+    async def _hear(self, kind: bytes, body: wire.Body) -> None:
+        if kind == b"S":
+            self._skips = False
+            if self.status == b"I":
+                self._portals.clear()
+            await self.line.send(self._ready())
+            return
+        if self._skips:
+            return
+        try:
+            await HEARD.get(kind, Session._unknown)(self, body)
+        except (OSError, EOFError):
+            raise
+        except Exception as problem:
+            await self._fail(problem if isinstance(problem, ErrorFloorError) else _unexpected(problem))
+            self._skips = kind != b"Q"
+        if kind == b"Q":
+            await self.line.send(self._ready())
+
+    async def _fail(self, problem: ErrorFloorError) -> None:
+        _, code, text, fields, _ = said_of(problem)
+        if code == "protocol":
+            raise problem  # what follows on the line has no meaning any more
+        if self.status == b"T":
+            self.status = b"E"
+        detail = body_of({"code": code, **fields}).decode() if fields else ""
+        await self.line.send(wire.failure_message(code, text, fields, detail=detail[:4000]))
+
+    def _ready(self) -> bytes:
+        return wire.message(b"Z", self.status)
+
+    # -- the messages
+
+    async def _query(self, body: wire.Body) -> None:
+        text = body.text()
+        body.end()
+        self._check_length(text)
+        found = statements(text)
+        if not found:
+            await self.line.send(wire.message(b"I"))
+        for one in found:
+            portal = Portal(PreparedStatement(one, []), one.text, [])
+            await self._execute(portal, 0, described=False)
+
+    async def _parse(self, body: wire.Body) -> None:
+        name, text, types = body.text(), body.text(), body.numbers("!I")
+        body.end()
+        self._check_length(text)
+        found = statements(text)
+        if len(found) > 1:
+            raise RefusedError("a prepared statement is one statement: send the others by themselves", reason="syntax")
+        statement = found[0] if found else Statement(())
+        if name and name not in self._statements and len(self._statements) > MOST_NAMES:
+            raise DoorError(413, "too-large", f"a session may prepare {MOST_NAMES} statements: close some")
+        self._statements[name] = PreparedStatement(statement, types + [0] * (statement.parameters - len(types)))
+        await self.line.send(wire.message(b"1"))
+
+    async def _bind(self, body: wire.Body) -> None:
+        name, prepared = body.text(), self._named(self._statements, body.text(), "prepared statement")
+        forms = body.numbers("!h")
+        values = [body.value() for _ in range(body.number("!H"))]
+        formats = body.numbers("!h")
+        body.end()
+        wanted = prepared.statement.parameters
+        if len(values) < wanted or {*forms, *formats} - {0, 1} or len(forms) not in (0, 1, len(values)):
+            raise wire.protocol_error(f"{wanted} parameters are needed, in format 0 or 1; {len(values)} were given")
+        forms = forms * len(values) if len(forms) == 1 else forms or [0] * len(values)
+        given = zip(values[:wanted], prepared.types, await self._kinds(prepared), forms, strict=False)
+        literals = [parameter(place, *one) for place, one in enumerate(given, start=1)]
+        text = prepared.statement.filled(literals)
+        self._check_length(text)
+        if len(self._portals) > MOST_NAMES:
+            raise DoorError(413, "too-large", f"a session may have {MOST_NAMES} portals: close some")
+        self._portals[name] = Portal(prepared, text, formats)
+        await self.line.send(wire.message(b"2"))
+
+    async def _describe(self, body: wire.Body) -> None:
+        kind, name = body.take(1), body.text()
+        body.end()
+        if kind == b"S":
+            prepared = self._named(self._statements, name, "prepared statement")
+            kinds = await self._kinds(prepared)
+            types = [one or kind.oid for one, kind in zip(prepared.types, kinds, strict=False)]
+            await self.line.send(wire.message(b"t", struct.pack(f"!H{len(types)}I", len(types), *types)))
+            samples = [SAMPLES.get(kind, "NULL") for kind in kinds]
+            portal = Portal(prepared, prepared.statement.filled(samples), [])
+        else:
+            portal = self._named(self._portals, name, "portal")
+        columns = await self._columns(portal)
+        if columns is None:
+            await self.line.send(wire.message(b"n"))
+        else:
+            await self.line.send(wire.row_description(columns, _spread(portal.formats, len(columns))))
+
+    async def _execute_message(self, body: wire.Body) -> None:
+        portal, most = self._named(self._portals, body.text(), "portal"), body.number("!i")
+        body.end()
+        if not portal.prepared.statement.pieces:
+            await self.line.send(wire.message(b"I"))
+            return
+        await self._execute(portal, max(most, 0), described=True)
+
+    async def _close(self, body: wire.Body) -> None:
+        kind, name = body.take(1), body.text()
+        body.end()
+        (self._statements if kind == b"S" else self._portals).pop(name, None)
+        await self.line.send(wire.message(b"3"))
+
+    async def _flush(self, body: wire.Body) -> None:
+        body.end()
+
+    async def _unknown(self, _: wire.Body) -> None:
+        raise wire.protocol_error("a message of this kind is not known here")
+
+    # -- what they mean
+
+    async def _kinds(self, prepared: PreparedStatement) -> list[Kind]:
+        """Say of which types parameters are; what a client does not say follows from what they are compared with."""
+        if prepared.kinds is None:
+            statement, catalogue = prepared.statement, self._catalogue
+            prepared.kinds = [TEXT] * statement.parameters
+            if any(one in UNKNOWN for one in prepared.types):
+                given = TEXT if self._is_lookup(statement) else FLOAT8
+                question, _ = Statement(statement.pieces).wish()
+                prepared.kinds = await self.door.looked_up(
+                    self.token,
+                    lambda: parameter_kinds(question, statement.parameters, catalogue, in_functions=given),
+                )
+        return prepared.kinds
+
+    async def _columns(self, portal: Portal) -> tuple[ResultColumn, ...] | None:
+        """Say which columns a portal's rows have; None if it has none."""
+        statement = Statement.of(portal.text)
+        done = command(self, statement, describe=True)
+        if done is not None:
+            return None if done.rows is None else done.rows.columns
+        if statement.words[:1] == ("PRICE",):
+            return PRICE
+        async with self._visit("DESCRIBE", portal):
+            if self._is_lookup(statement):
+                portal.found = await self._look_up(statement)
+                return portal.found.columns
+            text, _ = Statement(statement.pieces).wish()
+            catalogue, bounds = self._catalogue, self.settings.bounds
+            self.door.check_length(text)
+            return await self.door.looked_up(self.token, lambda: answer_columns(parse(text, catalogue), bounds=bounds))
+
+    async def _execute(self, portal: Portal, most: int, *, described: bool) -> None:
+        statement = Statement(Statement.of(portal.text).pieces, portal.prepared.statement.hints)
+        self._check_transaction(statement)
+        if portal.found is not None and portal.found.sent:
+            await self._send(portal.found, portal.found.again(), most)
+            return
+        done = command(self, statement)
+        if done is not None:
+            await self._send_done(done, portal, described)
+            return
+        method = "PRICE" if statement.words[:1] == ("PRICE",) else "SELECT"
+        async with self._visit(method, portal) as visitor:
+            rows = portal.found or await self._answered(statement, visitor)
+            portal.found = rows
+            rows.formats = _spread(portal.formats, len(rows.columns))
+            if not described:
+                await self.line.send(wire.row_description(rows.columns, rows.formats))
+            await self._send(rows, rows.body_iterator, most)
+
+    async def _answered(self, statement: Statement, visitor: Visitor) -> ResultRows:
+        if self._is_lookup(statement):
+            return await self._look_up(statement)
+        is_price = statement.words[:1] == ("PRICE",)
+        asked, bounds, grant = self._asked(statement, is_price), self.settings.bounds, self.settings.grant(self.token)
+        if is_price:
+            return await self.door.price(visitor, self.token, asked, price_rows, grant=grant)
+
+        def written(answer: Answer) -> ResultRows:
+            return answer_rows(answer, bounds=bounds)
+
+        return await self.door.ask(visitor, self.token, asked, written, grant=grant)
+
+    def _asked(self, statement: Statement, is_price: bool) -> Asked:
+        text, own = statement.wish()
+        if is_price:
+            text = Statement.of(text).after(1)
+        wish = own or self.settings.wish()
+        return Asked(sql=text.strip() or " ", **wish, charge=self.settings.charge, dry=self.settings.dry)
+
+    async def _look_up(self, statement: Statement) -> ResultRows:
+        whole, seen = self.door.database.catalogue, self._catalogue
+        text = statement.text
+
+        def work() -> ResultRows:
+            return ResultRows(*self.systems.of(whole, seen).query(text))
+
+        return await self.door.looked_up(self.token, work)
+
+    def _is_lookup(self, statement: Statement) -> bool:
+        return is_lookup(statement, self._catalogue)
+
+    @property
+    def _catalogue(self) -> Catalogue:
+        return self.door.tables(False, self.token).catalogue
+
+    async def _send(self, rows: ResultRows, parts: AsyncIterator[bytes], most: int) -> None:
+        first = rows.sent
+        rows.most = most or rows.table.num_rows
+        async for part in parts:
+            await self.line.send(part)
+        if rows.sent < rows.table.num_rows:
+            for other in self._portals.values():  # one answer at a time is held
+                other.found = rows if other.found is rows else None
+            await self.line.send(wire.message(b"s"))
+            return
+        said = [wire.notice(rows.said)] if rows.said and self.settings.notices else []
+        await self.line.send(*said, wire.complete(f"SELECT {rows.sent - first}"))
+
+    async def _send_done(self, done: Done, portal: Portal, described: bool) -> None:
+        if done.rows is not None:
+            portal.found = done.rows
+            done.rows.formats = _spread(portal.formats, len(done.rows.columns))
+            if not described:
+                await self.line.send(wire.row_description(done.rows.columns, done.rows.formats))
+            async for part in done.rows.body_iterator:
+                await self.line.send(part)
+        changed = [wire.parameter_status(name, self.settings.show(name)) for name in done.changed if name in REPORTED]
+        await self.line.send(*changed, wire.complete(done.tag))
+
+    @asynccontextmanager
+    async def _visit(self, method: str, portal: Portal) -> AsyncIterator[Visitor]:
+        """Let the token ask once more, and write down what became of it."""
+        stop = self.line.protocol.stop
+        if not self.line.protocol.is_gone:
+            stop.clear()
+        visit, status = Visit.fresh(), 200
+        visitor = Visitor(visit, self.line.address, stop.wait)
+        try:
+            self.token = self.door.authentication.again(visitor, self.token, is_counted=portal.is_paid)
+            portal.is_paid = method == "DESCRIBE"
+            yield visitor
+        except ErrorFloorError as problem:
+            status, visit.code = said_of(problem)[:2]
+            if visit.code == "gone" and not self.line.protocol.is_gone:
+                raise DoorError(499, "gone", "cancelled as you asked, before anything was charged") from None
+            raise
+        except (OSError, asyncio.CancelledError):
+            visit.code = "gone"
+            raise
+        except Exception as problem:
+            status, visit.code = 500, "failure"
+            raise _unexpected(problem) from None
+        finally:
+            self.book.write(visit, ROUTE, method, status, self.line.address)
+
+    def _check_length(self, text: str) -> None:
+        most = 2 * self.door.settings.max_sql  # tools look the system catalogue up with long ones
+        if len(text) > most:
+            raise DoorError(413, "too-large", f"a statement may have {most} characters, but this has {len(text)}")
+
+    def _check_transaction(self, statement: Statement) -> None:
+        if self.status == b"E" and statement.words[:1] not in (("ROLLBACK",), ("COMMIT",), ("END",), ("ABORT",)):
+            raise DoorError(409, "transaction", "a statement of this transaction failed: ROLLBACK ends it")
+
+    def _named(self, found: dict[str, Result], name: str, what: str) -> Result:
+        if name not in found:
+            raise DoorError(404, "unknown-name", f"there is no {what} {name[:60]!r}")
+        return found[name]
+
+
+HEARD = {
+    b"Q": Session._query,
+    b"P": Session._parse,
+    b"B": Session._bind,
+    b"D": Session._describe,
+    b"E": Session._execute_message,
+    b"C": Session._close,
+    b"H": Session._flush,
+}
+
+
+def _unexpected(problem: Exception) -> DoorError:
+    """Log where something failed that should not have, and give what is said of it."""
+    unexpected(problem)
+    return DoorError(500, "failure", UNEXPECTED)
+
+
+def _spread(formats: list[int], count: int) -> list[int]:
+    """Give the format of each column: one for all, or one each."""
+    if len(formats) not in (0, 1, count):
+        raise wire.protocol_error(f"{len(formats)} formats were given for {count} columns")
+    return formats * count if len(formats) == 1 else formats or [0] * count
