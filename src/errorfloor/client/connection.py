@@ -36,7 +36,7 @@ class Connection:
             raise InputError(f"the address of a server looks like https://host:8470, got {_shown(address, url)}")
         if not isinstance(token, str) or not token.isascii() or not token.isprintable() or not token:
             raise InputError("token must be the text that errorfloor tokens create printed")
-        near = _is_loopback(address.host)
+        near = is_loopback(address.host)
         if address.scheme == "http" and not (near or insecure):
             raise InputError(
                 f"{_shown(address, url)} would send the token unprotected over the network: use https, or give "
@@ -93,7 +93,8 @@ def _json(response: httpx.Response) -> Any:
         return None
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Say whether a host is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
