@@ -206,12 +206,18 @@ def with_jdbc(server):
     return _from_lines(_run(command, "\0".join(STATEMENTS), server))[1:]
 
 
+def odbc_line(server):
+    import pyodbc
+
+    place = f"Server={HOST};Port={server.postgres};Database=errorfloor;UID={USER};PWD={server.tokens['analyst']}"
+    return pyodbc.connect(f"DRIVER={ODBC};{place}", autocommit=True)
+
+
 def with_odbc(server):
     import pyodbc
 
     told = []
-    place = f"Server={HOST};Port={server.postgres};Database=errorfloor;UID={USER};PWD={server.tokens['analyst']}"
-    line = pyodbc.connect(f"DRIVER={ODBC};{place}", autocommit=True)
+    line = odbc_line(server)
     for one in STATEMENTS:
         try:
             found = line.execute(one)

@@ -120,6 +120,10 @@ def test_recorded_query_is_answered_from_the_declarations(name, line):
         assert len(found) == ROWS.get(name, 1)
 
 
+def test_vectors_are_written_as_the_drivers_read_them(line):
+    assert line.execute("SELECT indkey, indoption FROM pg_index").fetchall() == [("1", "0")]
+
+
 def test_metabase_sees_what_is_private_and_in_which_range(line):
     rows = line.execute(BY_HAND["Metabase: fields"]).fetchall()
     comments = {row[0]: row[5] for row in rows}

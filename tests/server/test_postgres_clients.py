@@ -37,6 +37,23 @@ def through(door, home, folder):
     return told, charged, labels
 
 
+def test_odbc_finds_what_is_declared(home, tmp_path):
+    problem = doors.no_odbc()
+    if problem is not None:
+        pytest.skip(f"NOT TESTED: the PostgreSQL door with odbc: {problem}")
+
+    def look(server):
+        with doors.odbc_line(server) as line:
+            cursor = line.cursor()
+            columns = [row.column_name for row in cursor.columns(table="pay")]
+            keys = [row.column_name for row in cursor.primaryKeys("pay")]
+            found = [row.table_name for row in cursor.tables(schema="public")]
+            return found, columns, keys, len(cursor.statistics("pay").fetchall()), cursor.foreignKeys("pay").fetchall()
+
+    found, _, _ = through(look, home, tmp_path)
+    assert found == (["pay"], ["person", "team", "hired", "age", "wage"], ["person"], 1, [])
+
+
 @pytest.fixture(scope="module")
 def over_http(home, tmp_path_factory):
     told = through(doors.over_http, home, tmp_path_factory.mktemp("http"))

@@ -10,9 +10,10 @@ import pytest
 
 from fuzzing import QUESTIONS
 from repeated import rounds
-from serving import holds_canary, served
+from serving import CANARY, holds_canary, served
 
 PATIENCE = 20.0
+ASKED = [one for one in QUESTIONS if CANARY not in one]  # a refusal repeats what it refuses
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +100,7 @@ class Recorder:
 
 def spoilt(rng):
     """A message as a client might send it, or nearly."""
-    question = rng.choice(
-        [*QUESTIONS, "SET max_error = 1e6", "SHOW ALL", "BEGIN", "PRICE SELECT avg(wage) FROM pay", ""]
-    )
+    question = rng.choice([*ASKED, "SET max_error = 1e6", "SHOW ALL", "BEGIN", "PRICE SELECT avg(wage) FROM pay", ""])
     question = question.encode() + rng.choice([b" WITHIN 1e6", b"", b";" * rng.randrange(9), b"/*", b"'", b"\xff"])
     name = rng.choice([b"", b"one", b"x" * rng.randrange(300)])
     parse = name + b"\0" + question + b"\0" + struct.pack("!H", rng.choice([0, 1, 65535]))

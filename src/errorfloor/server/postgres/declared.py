@@ -15,7 +15,7 @@ import pyarrow as pa
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.errors import RefusedError
 from errorfloor.server.failures import DoorError
-from errorfloor.server.postgres.rewriting import rewritten
+from errorfloor.server.postgres.rewriting import FROM_ZERO, rewritten
 from errorfloor.server.postgres.values import (
     BOOL,
     DATE,
@@ -27,6 +27,7 @@ from errorfloor.server.postgres.values import (
     TEXT,
     TEXTS,
     TIMESTAMP,
+    VECTOR,
     Kind,
 )
 from errorfloor.server.postgres.values import ResultColumn as ResultColumn
@@ -93,7 +94,7 @@ class SystemCatalogue:
         finally:
             timer.cancel()
             line.close()
-        columns = tuple(ResultColumn(field.name, _kind(field.type)) for field in table.schema)
+        columns = tuple(ResultColumn(field.name, _kind(field.name, field.type)) for field in table.schema)
         return columns, table
 
 
@@ -154,8 +155,10 @@ def _map(found: dict[str, str]) -> str:
     return "MAP {" + ", ".join(f"{literal(key)}: {literal(value)}" for key, value in (found or {"": ""}).items()) + "}"
 
 
-def _kind(of: Any) -> Kind:
-    """Give the type of a column that was found."""
+def _kind(name: str, of: Any) -> Kind:
+    """Give the type of a column that was found; some arrays are vectors, which look otherwise as text."""
+    if name in FROM_ZERO and pa.types.is_list(of):
+        return VECTOR
     for is_it, kind in (
         (pa.types.is_boolean, BOOL),
         (pa.types.is_int16, INT2),

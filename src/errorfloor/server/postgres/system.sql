@@ -493,5 +493,5 @@ CREATE MACRO has_sequence_privilege (a, b) AS true, (a, b, c) AS true;
 CREATE MACRO pg_has_role (a, b) AS true, (a, b, c) AS true;
 CREATE MACRO quote_ident(a) AS a;
 CREATE MACRO row_to_json(a) AS NULL::VARCHAR;
-CREATE MACRO pg_get_keywords() AS TABLE SELECT 'select' AS word, 'R' AS catcode, true AS barelabel, 'reserved' AS catdesc,
+CREATE MACRO pg_get_keywords() AS TABLE SELECT 'analyze' AS word, 'R' AS catcode, true AS barelabel, 'reserved' AS catdesc,
   'requires AS' AS baredesc;

@@ -121,6 +121,7 @@ DATE = Kind(
 TIMESTAMP = Kind("timestamp", 1114, 8, _plain, _microseconds, _moment)
 NUMERIC = Kind("numeric", 1700, -1, _plain, _plain, _numeric)
 TEXTS = Kind("_text", 1009, -1, _array_text, _array_binary, bytes.decode)
+VECTOR = Kind("int2vector", 22, -1, lambda values: " ".join(map(str, values)).encode(), _array_binary, bytes.decode)
 KINDS = {
     one.oid: one
     for one in (BOOL, INT8, INT4, INT2, OID, FLOAT8, FLOAT4, TEXT, NAME, VARCHAR, DATE, TIMESTAMP, NUMERIC, TEXTS)
