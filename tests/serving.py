@@ -165,6 +165,8 @@ def start_server(catalogue, *options, log=None):
     """Start ``errorfloor serve`` and wait until it is ready."""
     log = log or Path(catalogue).parent / "server.log"
     command = [sys.executable, "-W", "error", "-m", "errorfloor", "serve", str(catalogue), "--port", "0", "--json"]
+    if "--workers" not in options:
+        command += ["--workers", "1"]  # one process starts sooner than one for each core
     with log.open("a") as errors:
         process = subprocess.Popen(
             [*command, *map(str, options)],

@@ -89,7 +89,7 @@ def create_app(
     ...     sorted(app.openapi()["paths"])[:4]
     ['/healthz', '/metrics', '/readyz', '/v1/ask']
     """
-    counts = Path(os.environ[SHARED]) if settings.workers > 1 and SHARED in os.environ else None
+    counts = Path(os.environ[SHARED]) if settings.processes > 1 and SHARED in os.environ else None
     rates = Rates(settings.rate, settings.burst, counts)
     beside = None if tokens.path is None else tokens.path.with_name("sessions.sqlite")
     store = Store(settings.sessions or beside)

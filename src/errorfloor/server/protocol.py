@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from errorfloor.server.listener import OpenLines
+
 HEAD_TIME = 10.0  # seconds within which the head of a request must have arrived, from its first byte or the connection
 MOST_WAITING = 1000  # connections of a process that are waited for; the one that waited longest makes room
 BARE = re.compile(rb"(?<!\r)\n|\r(?!\n)|\n[ \t]")  # line ends, and folded lines, that two parsers may read differently
@@ -22,10 +24,18 @@ class StrictProtocol(H11Protocol):
     """
 
     waiting: ClassVar["OrderedDict[StrictProtocol, float]"] = OrderedDict()  # of this process
+    lines: ClassVar[OpenLines | None] = None  # if there are other processes
+
+    @classmethod
+    def count(cls, lines: OpenLines) -> None:
+        """Count the lines of this process from now on."""
+        cls.lines = lines
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a head."""
         super().connection_made(transport)
+        if self.lines is not None:
+            self.lines.change(+1)
         self._head = b""
         self._timer: asyncio.TimerHandle | None = None
         self._wait()
@@ -46,6 +56,8 @@ class StrictProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         self._settle()
+        if self.lines is not None:
+            self.lines.change(-1)
         super().connection_lost(exc)
 
     def _is_plain(self, data: bytes) -> bool:

@@ -20,9 +20,10 @@ from uvicorn.supervisors import Multiprocess
 
 from errorfloor.errors import InputError
 from errorfloor.server.app import create_app
+from errorfloor.server.listener import SharedListener
 from errorfloor.server.messages import Messages
 from errorfloor.server.metrics import SHARED
-from errorfloor.server.protocol import line_settings
+from errorfloor.server.protocol import StrictProtocol, line_settings
 from errorfloor.server.settings import Settings
 from errorfloor.server.tokens import Token, TokenFile
 from errorfloor.service import Database, open_database
@@ -150,15 +151,17 @@ def serve(plan: ServingPlan, taken: socket.socket, ready: Callable[[], None] = l
         forwarded_allow_ips=settings.proxies if settings.behind_proxy else "",
         ssl_certfile=settings.cert,
         ssl_keyfile=settings.key,
-        workers=settings.workers,
+        workers=settings.processes,
         timeout_graceful_shutdown=math.ceil(settings.time_limit * (1 + settings.grid_ratio)) + 1,
         timeout_worker_healthcheck=PATIENCE,
     )
     server = uvicorn.Server(config)
     with taken, _stopped_by_signal(server), ExitStack() as stack:
         _check_certificate(settings)
-        if settings.workers > 1:
-            os.environ[SHARED] = stack.enter_context(tempfile.TemporaryDirectory(prefix="errorfloor-counts-"))
+        if settings.processes > 1:
+            shared = stack.enter_context(tempfile.TemporaryDirectory(prefix="errorfloor-counts-"))
+            os.environ[SHARED] = shared
+            taken = stack.enter_context(SharedListener(taken, Path(shared) / "lines", StrictProtocol.count))
             with _opened(plan.catalogue) as database:
                 _ = database.declared_streams  # what is wrong is said here, once, and not by every process
             processes = Workers(config, [taken])  # obeys signals from here on

@@ -1,6 +1,7 @@
 """One table of settings: it feeds the options of ``errorfloor serve``, their validation and the documentation."""
 
 import ipaddress
+import os
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -58,8 +59,12 @@ class Settings:
         metadata=_about("Listen on a public address without TLS: others can eavesdrop on tokens and answers."),
     )
     workers: int = field(
-        default=1,
-        metadata=_about("How many processes to run over one ledger; limits hold for all together.", least=1, most=64),
+        default=0,
+        metadata=_about(
+            "How many processes to run over one ledger; limits hold for all together. 0: one for each core.",
+            least=0,
+            most=64,
+        ),
     )
     threads: int = field(
         default=8, metadata=_about("How many questions a process works on at once.", least=1, most=256)
@@ -156,6 +161,15 @@ class Settings:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False  # a name could be anybody's address
+
+    @property
+    def processes(self) -> int:
+        """How many processes there are.
+
+        >>> Settings(workers=3).processes, 1 <= Settings().processes <= 64
+        (3, True)
+        """
+        return self.workers or min(len(os.sched_getaffinity(0)), 64)
 
     @property
     def url(self) -> str:
