@@ -1,9 +1,11 @@
 """How many answers a floor allows: accounts of any noise beside accounts of raised-cosine noise, in one run.
 
 A table of one number from 0 to 50 for each of 1,000 households is asked for averages, all of one bound, until the next
-one is refused. *any* counts every answer by its information alone; *raised cosine* (`noises = "raised cosine"`) by the
+one is refused. *any* counts every answer by its information alone; *raised cosine* (the default) by the
 value of the best adversary's game. The promise is the same: the declared floor, whatever is asked. The last column is
 the ratio of the two allowances.
+
+The second table has what one question with many outputs takes, beside the sum of what its outputs take one by one.
 """
 
 import tempfile
@@ -13,6 +15,7 @@ from itertools import count
 from pathlib import Path
 
 from benchmarks.report import Report
+from errorfloor.accounts import Account
 from errorfloor.catalogue import allowed, load
 from errorfloor.engines import open_engine
 from errorfloor.errors import AllowanceError
@@ -83,6 +86,22 @@ def compare(floor: float, owner: float | None, answers: int = ANSWERS) -> tuple[
     return old, new, large / small
 
 
+def together(outputs: list[str]) -> list[float]:
+    """Give the charges of one question to entries and to owners, as parts of those of its outputs one by one."""
+    with opened("raised cosine", 2.0, 0.2) as database:
+
+        def taken(chosen: list[str]) -> list[float]:
+            found = database.price(f"SELECT {', '.join(chosen)} FROM meters", max_error=0.02).charge
+            return [found[Account("meters", column, "")].raised_cosine for column in ("kwh", "")]
+
+        apart = [taken([one]) for one in outputs]
+        return [whole / sum(parts) for whole, parts in zip(taken(outputs), zip(*apart, strict=True), strict=True)]
+
+
+BARS = [f"avg(between(kwh, {50 * i / 32}, {50 * (i + 1) / 32}, 0.5)) AS bar{i}" for i in range(32)]
+POINTS = [f"avg(above(kwh, {50 * i / 31:.3f}, 2)) AS point{i}" for i in range(1, 31)]
+
+
 def main(report: Report) -> None:
     """Count answers, floor by floor."""
     rows = []
@@ -95,3 +114,6 @@ def main(report: Report) -> None:
     report.rows(
         "Answers until the next one is refused", ["", "any", "raised cosine", "ratio", "ratio of allowances"], rows
     )
+    named = {"a histogram of 32 bars": BARS, "a curve of 30 points": POINTS}
+    parts = [[name, *together(outputs)] for name, outputs in named.items()]
+    report.rows("One question, over its outputs one by one", ["", "entries", "owners"], parts)
