@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from errorfloor.catalogue.columns import Declaration, Prior, PrivateColumn, PublicColumn
 from errorfloor.catalogue.model import Catalogue, Limit, Owner, Place, Quota, Table
+from errorfloor.catalogue.reading import Reading
 from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.systems import Rows
 from errorfloor.catalogue.trajectories import Trajectories
@@ -115,17 +116,40 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         Table,
         "A table without private columns is public, and others can be joined to it on its row key.",
         {
-            "source": "a .parquet or .csv file, a folder of Parquet files, `file.duckdb::table`, or `schema.table`",
+            "source": "files (`.parquet`, `.csv`, `.tsv`, `.txt`, `.csv.gz`; `.xlsx`, `.xls` and `.ods` with the extra "
+            "`excel`), one, several, or a pattern such as `parts/*.csv`; a folder of Parquet files; "
+            "`file.duckdb::table`; or `schema.table`",
             "version": "a name for this state of the data; a new one whenever the data change",
             "row_key": "public columns that together identify each row",
             "private": "a section for each private number",
             "public": "the columns that everybody may know, row by row; what is not declared is never read",
             "owner": "whose numbers they are, if one owner has several",
             "account_by": "public columns; each of their values has a separate account; fixed by the first question",
+            "read": "how text files and sheets are written; `errorfloor init` finds it out",
             "noises": "`any` lets other noises spend as much as those of answers with bounds on both sides, of which "
             "about half as many are then allowed; fixed by the first question",
             "questions": "`shared`: whoever may ask the table sees what others asked from then on; `own`: people see "
             "their own questions, and an owner all",
+        },
+    ),
+    "[tables.NAME.read]": (
+        Reading,
+        "For text files and sheets; `names` for every source. All files of a table are read alike, and a field that is "
+        "not as declared stops the registration with its line.",
+        {
+            "delimiter": "what separates fields",
+            "quote": "what stands around a field",
+            "escape": "what stands before a quotation mark inside a field",
+            "decimal": "what stands before decimals: `.` or `,`",
+            "thousands": "what stands between groups of three digits: `,` `.` `'` `_` or a space",
+            "nulls": "spellings of a missing number, date or flag, beside an empty field; a text is what it is",
+            "dates": "the format of dates, such as `%d.%m.%Y`; ISO 8601 needs none",
+            "moments": "the format of dates with a time",
+            "encoding": "of text files; any that Python knows",
+            "skip": "lines above the line of names",
+            "header": "the names of the columns, in a file that has no line of names",
+            "sheet": "the sheet of a workbook; the first unless named",
+            "names": 'what a column is called in the source: `{ pay = "Gehalt in €" }`',
         },
     ),
     "[tables.NAME.owner]": (

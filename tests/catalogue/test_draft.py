@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errorfloor.catalogue import Place, Schema, draft, load
+from errorfloor.catalogue import Place, Reading, Schema, draft, load
 from errorfloor.catalogue.model import NAME
 from errorfloor.errors import CatalogueError
 
@@ -93,10 +93,24 @@ def test_without_a_source_the_draft_loads_and_declares_nothing(tmp_path):
 
 
 def test_columns_that_cannot_be_declared_are_named_and_left_out():
-    text = draft([Schema("t.csv", {"energy sum": "number", "bin": None, "1st": "text", "ok": "text"})])
-    assert '# "energy sum" cannot be declared: rename it' in text
+    text = draft([Schema("t.csv", {"bin": None, "ok": "text"})])
     assert '# "bin" cannot be declared: it is neither number, text, date nor flag' in text
     assert set(tomllib.loads(text)["tables"]["t"]) == {"source", "version", "row_key", "public"}
+
+
+def test_a_column_whose_name_is_no_name_gets_one_and_keeps_its_own_beside_it():
+    columns = {"Größe in cm": "number", "1st": "text", "ok": "text", "OK": "text", "Größe (in cm)": "number"}
+    table = tomllib.loads(draft([Schema("t.csv", columns)]))["tables"]["t"]
+    assert set(table["private"]) == {"groesse_in_cm", "groesse_in_cm_2"}
+    assert table["read"]["names"] == {
+        "groesse_in_cm": "Größe in cm", "column_1st": "1st", "OK_2": "OK", "groesse_in_cm_2": "Größe (in cm)"
+    }  # fmt: skip
+
+
+def test_how_a_file_is_written_is_declared_where_it_is_not_as_usual():
+    how = Reading(delimiter="\t", decimal=",", nulls=("NA", "k.A."), dates="%d.%m.%Y", skip=2)
+    table = tomllib.loads(draft([Schema("t.csv", {"kwh": "number"}, how)]))["tables"]["t"]
+    assert table["read"] == {"delimiter": "\t", "decimal": ",", "nulls": ["NA", "k.A."], "dates": "%d.%m.%Y", "skip": 2}
 
 
 @pytest.mark.parametrize(
@@ -109,7 +123,7 @@ def test_columns_that_cannot_be_declared_are_named_and_left_out():
         ("public.wages", "wages"),
         ("wages", "wages"),
         ("data/2013.parquet", "table_2013"),
-        ("données.csv", "donn_es"),
+        ("données.csv", "donnees"),
         ("€.csv", "table"),
         ("data/meters", "meters"),
     ],
@@ -136,5 +150,9 @@ def test_whatever_the_names_the_draft_is_toml(source, columns):
     declared = tomllib.loads(draft([schema]))["tables"][schema.name]
     assert NAME.fullmatch(schema.name)
     assert declared["source"] == source
-    numbers = {name for name, kind in columns.items() if kind in ("whole", "number") and NAME.fullmatch(name)}
+    numbers = {name for name, column in schema.names.items() if columns[column] in ("whole", "number")}
     assert set(declared.get("private", {})) == numbers
+    assert {declared["read"]["names"].get(name, name) if "read" in declared else name for name in schema.names} == set(
+        columns
+    )
+    assert all(map(NAME.fullmatch, schema.names))

@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-import errorfloor.cli.init  # noqa: F401  (adds its command)
+import errorfloor.cli.init
+import errorfloor.cli.register  # noqa: F401  (adds its command)
 from errorfloor.catalogue import load
-from errorfloor.cli.app import app
+from errorfloor.cli.app import app, messages
 from errorfloor.errors import CatalogueError, EngineError, InputError
 from errorfloor.identity import KeyRing
 
@@ -145,7 +146,7 @@ def test_every_kind_of_file_is_understood(here):
         '# when = "date"',
         '# ok = "flag"',
         "[tables.m.private.amount]",
-        '# "x y" cannot be declared',
+        'names = { x_y = "x y" }',
         "[tables.wages.private.pay]",
         '# "several" cannot be declared',
         "[tables.many.private.a]",
@@ -157,7 +158,7 @@ def test_every_kind_of_file_is_understood(here):
     ("arguments", "kind", "message"),
     [
         (["--source", "none.parquet"], CatalogueError, "there is no such file"),
-        (["--source", "wages"], CatalogueError, "name a .parquet or .csv file"),
+        (["--source", "wages"], CatalogueError, "name a .parquet, .csv or .xlsx file"),
         (["--source", "store.duckdb::wages"], CatalogueError, "cannot be found"),
         (["--source", "meters.parquet", "--source", "./meters.parquet"], CatalogueError, "both be the table meters"),
         (["--engine", "duckbd"], InputError, "--engine must be one of duckdb, postgresql, spark, got 'duckbd'"),
@@ -200,11 +201,61 @@ def test_a_table_of_postgresql_is_described_by_its_schema(here, postgresql_place
     assert isinstance(problem("--source", "public.wage", *common, "--force"), CatalogueError)
 
 
-@pytest.mark.parametrize("text", ["P0,Sales,2012-10-06,4878.62\nP1,IT,2013-01-01,500\n", "id;x\n1;3,5\n2;4,5\n"])
-def test_a_csv_without_names_is_refused_and_none_of_it_repeated(here, text):
-    (here / "headless.csv").write_text(text)
+def test_a_csv_without_names_is_refused_and_none_of_it_repeated(here):
+    (here / "headless.csv").write_text("P0,Sales,2012-10-06,4878.62\nP1,IT,2013-01-01,500\n")
     shown = init("--source", "headless.csv")
     assert isinstance(shown.exception, InputError | EngineError)
     assert "4878" not in str(shown.exception)
     assert "Sales" not in str(shown.exception)
     assert not (here / "errorfloor.toml").exists()
+
+
+def test_how_a_file_is_written_is_shown_and_declared(here):
+    (here / "pay.csv").write_text("Nr.;Gehalt in €;Tag\n1;1.234,50;01.02.2026\n2;k.A.;28.02.2026\n", encoding="cp1252")
+    shown = init("--source", "pay.csv")
+    assert shown.exit_code == 0, shown.exception
+    assert "reading pay.csv with" in shown.stderr
+    for said in ('delimiter ";"', 'decimal ","', 'dates "%d.%m.%Y"', 'nulls ["k.A."]', 'encoding "windows-1252"'):
+        assert said in shown.stderr
+    assert '\nnames = { nr = "Nr.", gehalt_in = "Gehalt in €", tag = "Tag" }' not in shown.stderr
+    text = (here / "errorfloor.toml").read_text()
+    for line in ('delimiter = ";"', 'thousands = "."', 'nulls = ["k.A."]', 'names = { nr = "Nr.", gehalt_in = "Geh'):
+        assert f"\n{line}" in text, line
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("decmal=,", "did you mean decimal?"),
+        ("decimal", "is not an option"),
+        ("decimal=;", "decimal must be '.' or ','"),
+        ("skip=two", "must be a whole number"),
+        ("names=x", "is not an option"),
+    ],
+)
+def test_options_of_reading_are_checked(here, option, message):
+    (here / "pay.csv").write_text("nr;pay\n1;2\n")
+    found = problem("--source", "pay.csv", "--read", option)
+    assert isinstance(found, InputError)
+    assert message in str(found)
+
+
+def test_a_value_is_shown_on_a_terminal_and_nowhere_else(here, monkeypatch):
+    (here / "pay.csv").write_text("nr,pay\n1,2\n2,x48151\n3,4\n")
+    quiet = init("--source", "pay.csv")
+    assert "'pay' is taken for text, though most of it is numbers" in quiet.stderr
+    assert "line 3, column 'pay'" in quiet.stderr
+    assert "48151" not in quiet.output
+    monkeypatch.setattr(type(messages), "is_terminal", True)
+    shown = init("--source", "pay.csv", "--force")
+    assert "shown only on this terminal: 'x48151'" in shown.stderr
+    (here / "errorfloor.toml").write_text(
+        '[tables.pay]\nsource = "pay.csv"\nversion = "1"\nrow_key = ["nr"]\npublic.nr = "whole"\n'
+        "private.pay = { range = [0, 9], resolution = 1, floor = 1 }\n"
+    )
+    refused = CliRunner().invoke(app, ["register"])
+    assert "shown only on this terminal: 'x48151'" in refused.stderr
+    assert "48151" not in f"{refused.stdout} {refused.exception} {refused.exception.fields}"
+    assert "line 3, column 'pay' does not hold a number" in str(refused.exception)
+    monkeypatch.setattr(type(messages), "is_terminal", False)
+    assert "48151" not in CliRunner().invoke(app, ["register"]).output

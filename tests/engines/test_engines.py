@@ -147,7 +147,7 @@ def test_source_says_what_its_columns_hold(engine_place):
     pq.write_table(table, engine_place.folder / "t.parquet")
     with (
         opened(engine_place, read_only=False) as engine,
-        engine.reading("t.parquet", ["a", "b", "c", "d", "f"]) as source,
+        engine.reading(["t.parquet"], dict.fromkeys("abcdf", "text")) as source,
     ):
         assert source.kinds == {"a": "number", "b": "text", "c": "whole", "d": "flag", "e": "other", "f": "decimal"}
         row = engine.query(f"SELECT a, b, c, d FROM {source.relation}").to_pylist()
@@ -159,8 +159,8 @@ def test_one_source_has_one_identity(engine_place):
     (engine_place.folder / "link.parquet").symlink_to(engine_place.folder / "t.parquet")
     with opened(engine_place, read_only=False) as engine:
         names = ("t.parquet", "./t.parquet", "link.parquet", str(engine_place.folder / "t.parquet"))
-        assert len({engine.identify(name) for name in names}) == 1
-        assert engine.identify("missing.parquet") != engine.identify("t.parquet")
+        assert len({engine.identify([name]) for name in names}) == 1
+        assert engine.identify(["missing.parquet"]) != engine.identify(["t.parquet"])
 
 
 def test_nothing_registered_yet_is_said_so(duckdb_place):
@@ -257,7 +257,7 @@ def test_a_csv_line_that_does_not_fit_is_named_and_not_quoted(engine_place, line
     with (
         opened(engine_place, read_only=False) as engine,
         pytest.raises(CatalogueError, match=rf"pay\.csv: {words}: correct it") as told,
-        engine.reading("pay.csv") as source,
+        engine.reading(["pay.csv"]) as source,
     ):
         engine.query(f"SELECT person, pay FROM {source.relation}")
     assert SECRET not in str(told.value)
@@ -281,7 +281,7 @@ def test_a_csv_file_that_duckdb_would_misread_is_refused(duckdb_place, content, 
     with (
         opened(duckdb_place, read_only=False) as engine,
         pytest.raises(CatalogueError, match=words),
-        engine.reading("pay.csv") as source,
+        engine.reading(["pay.csv"]) as source,
     ):
         engine.query(f"SELECT * FROM {source.relation}")
 
@@ -291,7 +291,7 @@ def test_a_failure_that_no_line_of_a_csv_file_explains_stays_the_engines(duckdb_
     with (
         opened(duckdb_place, read_only=False) as engine,
         pytest.raises(EngineError, match="could not answer a query"),
-        engine.reading("pay.csv") as source,
+        engine.reading(["pay.csv"]) as source,
     ):
         engine.query(f"SELECT CAST(site AS INTEGER) AS n FROM {source.relation}")
 
@@ -301,10 +301,10 @@ def test_table_of_another_duckdb_file_is_a_source(duckdb_place):
         other.create("numbers", ROWS)
     with opened(duckdb_place, read_only=False) as engine:
         for name in ("other.duckdb::numbers", "other.duckdb::main.numbers"):
-            with engine.reading(name) as source:
+            with engine.reading([name]) as source:
                 assert engine.query(f"SELECT sum(k) AS k FROM {source.relation}").to_pylist() == [{"k": 3}]
-        assert len({engine.identify(name) for name in ("other.duckdb::numbers", "./other.duckdb::MAIN.Numbers")}) == 1
-        with pytest.raises(CatalogueError, match="cannot be found"), engine.reading("none.duckdb::numbers"):
+        assert len({engine.identify([name]) for name in ("other.duckdb::numbers", "./other.duckdb::MAIN.Numbers")}) == 1
+        with pytest.raises(CatalogueError, match="cannot be found"), engine.reading(["none.duckdb::numbers"]):
             pass
 
 
@@ -316,7 +316,7 @@ def test_numeric_column_of_postgresql_reaches_beyond_doubles(postgresql_place):
         connection.execute(
             "INSERT INTO \"Odd\" VALUES ('NaN'), ('Infinity'), ('1e400'), ('-1e400'), ('1e-400'), (0.1), (NULL)"
         )
-    with opened(postgresql_place, read_only=False) as engine, engine.reading("public.Odd") as source:
+    with opened(postgresql_place, read_only=False) as engine, engine.reading(["public.Odd"]) as source:
         assert source.kinds == {"n": "decimal", "m": "other", "w": "text"}
         doubles = engine.query(f"SELECT {engine.as_double('n', 'decimal')} AS x FROM {source.relation}").column("x")
         assert [str(x) for x in doubles.to_pylist()] == ["nan", "inf", "inf", "-inf", "0.0", "0.1", "None"]

@@ -37,7 +37,7 @@ def old(tmp_path, request):
     with open_engine(load(file).place, tmp_path, read_only=False) as engine:
         assert set(engine.known()) == set(written["notes"])
         for name, note in written["notes"].items():
-            engine.note_anew(name, json.dumps(note | {"source": engine.identify(note["source"])}))
+            engine.note_anew(name, json.dumps(note | {"source": engine.identify([note["source"]])}))
     with sqlite3.connect(tmp_path / "ledger.sqlite") as ledger:
         for statement in written["schema"]:
             ledger.execute(statement)

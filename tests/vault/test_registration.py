@@ -204,7 +204,7 @@ def test_missing_source_is_the_users_mistake(engine_place):
 def test_two_names_for_one_source_are_refused(engine_place):
     write(engine_place)
     one = declare(engine_place).tables["meters"]
-    alias = one.model_copy(update={"source": "./x/../meters.parquet"})
+    alias = one.model_copy(update={"source": ("./x/../meters.parquet",)})
     (engine_place.folder / "x").mkdir()
     both = Catalogue(place=engine_place.place, tables={"meters": one, "alias": alias}, folder=engine_place.folder)
     with pytest.raises(CatalogueError, match="same source as table alias"):
@@ -220,9 +220,9 @@ def test_a_further_table_costs_no_more_questions_to_the_engine_than_the_second(d
     write(duckdb_place)
     rows = (duckdb_place.folder / "meters.parquet").read_bytes()
     one = declare(duckdb_place).tables["meters"]
-    tables = {f"meters_{k}": one.model_copy(update={"source": f"meters_{k}.parquet"}) for k in range(12)}
+    tables = {f"meters_{k}": one.model_copy(update={"source": (f"meters_{k}.parquet",)}) for k in range(12)}
     for table in tables.values():
-        (duckdb_place.folder / table.source).write_bytes(rows)
+        (duckdb_place.folder / table.source[0]).write_bytes(rows)
     catalogue = declare(duckdb_place).model_copy(update={"tables": tables})
     asked, counts = [], []
     with open_engine(duckdb_place.place, duckdb_place.folder, read_only=False) as engine:
@@ -245,7 +245,7 @@ def test_folder_of_files_is_a_source_and_its_files_are_not_another(engine_place)
         )
     catalogue = declare(engine_place, source="months")
     assert register(engine_place, catalogue).rows == 4
-    part = catalogue.tables["meters"].model_copy(update={"source": "months/1.parquet"})
+    part = catalogue.tables["meters"].model_copy(update={"source": ("months/1.parquet",)})
     with pytest.raises(CatalogueError, match="same source as table meters"):
         register(engine_place, Catalogue(place=engine_place.place, tables={"p": part}, folder=engine_place.folder), "p")
 

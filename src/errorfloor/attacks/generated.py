@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from errorfloor.catalogue import Catalogue, Place
+from errorfloor.catalogue import Catalogue, Place, Reading
 from errorfloor.engines import open_engine
 from errorfloor.vault import register
 
@@ -21,7 +21,10 @@ def registered(catalogue: Catalogue, folder: Path, rows: Mapping[str, pa.Table])
     for name in catalogue.tables:
         pq.write_table(rows[name], folder / f"{name}.parquet")
     unlimited = catalogue.limit.model_copy(update={"question": 1.0})
-    tables = {n: table.model_copy(update={"source": f"{n}.parquet"}) for n, table in catalogue.tables.items()}
+    tables = {
+        name: table.model_copy(update={"source": (f"{name}.parquet",), "read": Reading()})
+        for name, table in catalogue.tables.items()
+    }
     copied = catalogue.model_copy(update={"tables": tables, "place": Place(), "folder": folder, "limit": unlimited})
     with open_engine(copied.place, folder, read_only=False) as engine:
         for name in tables:

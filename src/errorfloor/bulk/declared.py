@@ -22,6 +22,7 @@ from errorfloor.charging.refusal import refusal
 from errorfloor.charging.settling import NO_LIMITS, Charging, Grant, Stand, look, terms_of
 from errorfloor.charging.standing import allowances_of
 from errorfloor.engines import Engine
+from errorfloor.engines.sources import file_paths
 from errorfloor.errors import CatalogueError, ErrorFloorError, InputError
 from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.identity import Key
@@ -67,7 +68,11 @@ def release_table(table: str, target: str | Path, wanted: WantedRelease, house: 
             f"the rows in aggregates, or register the table in a DuckDB vault"
         )
     outlet = TableFile.of(target)
-    sources = [catalogue.folder / one.source.partition("::")[0] for one in catalogue.tables.values()]
+    sources = [
+        path
+        for one in catalogue.tables.values()
+        for path in file_paths(one.source, catalogue.folder) or [catalogue.folder / one.source[0].partition("::")[0]]
+    ]
     vault = (catalogue.folder / catalogue.place.snapshots).resolve()
     check_target(outlet, [vault, *sources], overwrite=wanted.overwrite)
     taken = snapshot(catalogue, table, house.engine)

@@ -6,6 +6,7 @@
 ``Table``                  source, version, row key, ``private`` and ``public`` columns, ``owner``, ``account_by``
 ``PrivateColumn``          range, resolution, floor, unit, nulls, distance, ``prior``
 ``PublicColumn``           type and, for numbers, resolution
+``Reading``                how the files of a table are written: decimals, dates, nulls, names
 ``Owner``, ``Prior``       whose numbers they are; what everybody believes in advance
 ``Trajectories``           a stream: its system, what of it is private, and the quality of its answers
 ``Place``                  engine, snapshots, ledger, keys
@@ -30,6 +31,7 @@ from errorfloor.catalogue.draft import Schema, draft
 from errorfloor.catalogue.load import load
 from errorfloor.catalogue.model import Catalogue, Owner, Place, Quota, Table
 from errorfloor.catalogue.promise import entry_promise, promise, stored_distance
+from errorfloor.catalogue.reading import Reading
 from errorfloor.catalogue.trajectories import Trajectories
 from errorfloor.floors.promise import Promise
 
@@ -42,6 +44,7 @@ __all__ = [
     "Promise",
     "PublicColumn",
     "Quota",
+    "Reading",
     "Schema",
     "Table",
     "Trajectories",

@@ -2,11 +2,15 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 from errorfloor.catalogue.columns import NAME, PublicType
 from errorfloor.catalogue.model import Place
+from errorfloor.catalogue.reading import Reading
 from errorfloor.errors import CatalogueError
 
 HEAD = """\
@@ -108,6 +112,13 @@ floor = "choose"  # such as 2.0
 # prior = {{ mean = 10, deviation = 8 }}
 """
 
+READ = """
+[tables.{name}.read]  # how the file is written, found in the file itself: check it
+{options}
+"""
+
+UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+
 NO_TABLE = """
 
 # No table yet. Name its file or table, and errorfloor init drafts this part from its columns:
@@ -141,14 +152,36 @@ class Schema:
 
     source: str
     columns: Mapping[str, PublicType | None]
+    read: Reading = field(default_factory=Reading)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Lead from the name that each column is declared by to the one it has."""
+        found: dict[str, str] = {}
+        for column in self.columns:
+            name = column if NAME.fullmatch(column) else plain(column, "column")
+            taken = {one.lower() for one in found}
+            spelt = (name, *(f"{name}_{number}" for number in range(2, len(self.columns) + 2)))
+            found[next(one for one in spelt if one.lower() not in taken)] = column
+        return found
 
     @property
     def name(self) -> str:
         """A name for the table, from that of the file or table it comes from."""
         last = re.split(r"[/\\]", self.source.split("::")[-1])[-1]
         stem = last.rsplit(".", 1)[-1] if _is_table(self.source) else last.rsplit(".", 1)[0]
-        name = re.sub(r"\W+", "_", stem.lower(), flags=re.ASCII).strip("_")[:60]
-        return name if NAME.fullmatch(name) else f"table_{name}".rstrip("_")
+        return plain(stem.removesuffix(".csv"), "table")
+
+
+def plain(text: str, otherwise: str) -> str:
+    """Write a name in letters, digits and _.
+
+    >>> plain("Größe in cm", "column"), plain("2024", "table")
+    ('groesse_in_cm', 'table_2024')
+    """
+    spelt = unicodedata.normalize("NFKD", text.lower().translate(UMLAUTS)).encode("ascii", "ignore").decode()
+    name = re.sub(r"\W+", "_", spelt, flags=re.ASCII).strip("_")[:50]
+    return name if NAME.fullmatch(name) else f"{otherwise}_{name}".rstrip("_")
 
 
 def draft(schemas: Sequence[Schema], place: Place | None = None) -> str:
@@ -195,14 +228,14 @@ def _head(place: Place) -> str:
 
 
 def _table(schema: Schema) -> str:
-    usable = {name: kind for name, kind in schema.columns.items() if NAME.fullmatch(name) and kind is not None}
+    kinds = {name: schema.columns[column] for name, column in schema.names.items()}
+    usable = {name: kind for name, kind in kinds.items() if kind is not None}
     numbers = {name: kind for name, kind in usable.items() if kind in ("whole", "number")}
     others = [name for name in usable if name not in numbers]
     lines = [f"# {name} = {_public(kind)}" for name, kind in usable.items()]
     lines += [
-        f"# {_quoted(name)} cannot be declared: "
-        + ("rename it to letters, digits and _" if kind is not None else "it is neither number, text, date nor flag")
-        for name, kind in schema.columns.items()
+        f"# {_quoted(column)} cannot be declared: it is neither number, text, date nor flag"
+        for name, column in schema.names.items()
         if name not in usable
     ]
     text = TABLE.format(
@@ -212,12 +245,23 @@ def _table(schema: Schema) -> str:
         by=json.dumps(others[-1:] or ["area"], ensure_ascii=False),
         public="\n".join(lines),
     )
+    if options := list(_options(schema)):
+        text += READ.format(name=schema.name, options="\n".join(options))
     if numbers:
         text += OWNER.format(name=schema.name, column=_quoted((others or ["household"])[0]))
     for name, kind in numbers.items():
         resolution = "1" if kind == "whole" else "0.001"
         text += COLUMN.format(table=schema.name, column=name, resolution=resolution, unit=_unit(name))
     return text
+
+
+def _options(schema: Schema) -> Iterator[str]:
+    """Write what is not as usual, a line for each."""
+    for word, value in schema.read.model_dump(exclude_defaults=True).items():
+        yield f"{word} = {_quoted(value)}"
+    renamed = {name: column for name, column in schema.names.items() if name != column}
+    if renamed:
+        yield f"names = {{ {', '.join(f'{name} = {_quoted(column)}' for name, column in renamed.items())} }}"
 
 
 def _unit(column: str) -> str:
@@ -237,9 +281,9 @@ def _public(kind: PublicType | None) -> str:
 
 def _is_table(source: str) -> bool:
     """Tell schema.table, as PostgreSQL has it, from a file."""
-    return "::" in source or not re.search(r"[/\\]|\.(parquet|csv|arrow|feather|duckdb)$", source.lower())
+    return "::" in source or not re.search(r"[/\\]|\.(parquet|csv|tsv|tab|txt|gz|xls[xmb]?|ods)$", source.lower())
 
 
-def _quoted(text: str) -> str:
-    """Write a TOML string; JSON's escapes are TOML's, but for the sign DEL."""
+def _quoted(text: Any) -> str:
+    """Write a TOML string, number or list; JSON's escapes are TOML's, but for the sign DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -17,6 +17,7 @@ from errorfloor.catalogue.model import (
 )
 from errorfloor.catalogue.near import near, nearest
 from errorfloor.catalogue.numbers import written
+from errorfloor.catalogue.reading import Reading
 from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.trajectories import Trajectories
 
@@ -149,6 +150,8 @@ def _model(place: Sequence[str]) -> type[Declaration]:
             return Table
         case ("tables", _, "owner"):
             return Owner
+        case ("tables", _, "read"):
+            return Reading
         case ("tables" | "streams", _, "private", _):
             return PrivateColumn
         case ("tables" | "streams", _, "private", _, "prior"):

@@ -16,6 +16,7 @@ from errorfloor.catalogue.columns import PrivateColumn as PrivateColumn
 from errorfloor.catalogue.columns import PublicColumn as PublicColumn
 from errorfloor.catalogue.near import near
 from errorfloor.catalogue.numbers import Double, Exact
+from errorfloor.catalogue.reading import Reading, Sources
 from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.trajectories import Trajectories
 
@@ -47,7 +48,7 @@ class Table(Declaration):
     {}
     """
 
-    source: str = Field(min_length=1)
+    source: Sources
     version: str = Field(min_length=1, max_length=100)
     row_key: tuple[str, ...] = Field(min_length=1)
     private: dict[str, PrivateColumn] = Field(default_factory=dict)
@@ -56,6 +57,7 @@ class Table(Declaration):
     account_by: tuple[str, ...] = ()
     noises: Literal["raised cosine", "any"] = "raised cosine"
     questions: Literal["own", "shared"] = "own"
+    read: Reading = Reading()
 
     @property
     def shared(self) -> bool:

@@ -116,6 +116,10 @@ class MessageConsole(Console):
         sys.stdout.flush()
         super().print(*objects, **options)
 
+    def say(self, text: str) -> None:
+        """Print a sentence as it is, however long."""
+        self.print(text, highlight=False, markup=False, soft_wrap=True)
+
 
 messages = MessageConsole(stderr=True)
 
@@ -156,7 +160,7 @@ def counted(number: int, thing: str) -> str:
 def command() -> str:
     """Give what this command is called as it can be typed here, where its folder may not be searched for commands."""
     given = Path(sys.argv[0])
-    if given.name == "__main__.py":
+    if given.parts[-2:] == ("errorfloor", "__main__.py"):
         return f"{shlex.quote(sys.executable)} -m errorfloor"
     found = shutil.which("errorfloor")
     if given.name != "errorfloor" or (found is not None and Path(found).resolve() == given.resolve()):

@@ -1,5 +1,6 @@
 """``errorfloor init``: a commented catalogue to begin with, and the key file."""
 
+import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -7,11 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from pydantic import ValidationError
 
 from errorfloor.catalogue import Place, Schema, draft
+from errorfloor.catalogue.mistakes import explain
+from errorfloor.catalogue.near import near
+from errorfloor.catalogue.reading import Reading
 from errorfloor.cli.app import AsJson, app, command, messages, print_json
+from errorfloor.cli.misread import show_value
 from errorfloor.engines import open_engine
-from errorfloor.engines.sources import kind_of
+from errorfloor.engines.detection import Detected, detect
+from errorfloor.engines.sources import find_files, format_of
 from errorfloor.errors import InputError
 from errorfloor.identity import KeyRing
 from errorfloor.identity.keys import missing, used_with
@@ -20,18 +27,24 @@ if TYPE_CHECKING:
     from errorfloor.catalogue import Place, Schema
 
 ENGINES = {"duckdb": "vault.duckdb", "postgresql": "", "spark": "vault"}  # and where their snapshots go
-FILES = (".parquet", ".csv")
 
 
 @app.command()
 def init(
     source: Annotated[
         list[str] | None,
-        typer.Option(help="Table to declare: a .parquet or .csv file, file.duckdb::table, or schema.table of the URL."),
+        typer.Option(
+            help="Table to declare: a .parquet, .csv or .xlsx file, a pattern of such files in quotes, "
+            "file.duckdb::table, or schema.table of the URL."
+        ),
     ] = None,
     engine: Annotated[str, typer.Option(help="Where snapshots are kept: duckdb, postgresql or spark.")] = "duckdb",
     snapshots: Annotated[
         str | None, typer.Option(help="The DuckDB file, the folder for Spark, or postgresql://user@host/database.")
+    ] = None,
+    read: Annotated[
+        list[str] | None,
+        typer.Option(help="How text files are written, if it is not found out: decimal=, or dates=%d/%m/%Y and so on."),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The catalogue to write.")] = Path("errorfloor.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing catalogue.")] = False,
@@ -40,9 +53,10 @@ def init(
 ) -> None:
     """Write a commented catalogue from the names and types of a table's columns, and make a key file.
 
-    No value is read (a CSV file, which has no types, is scanned to tell numbers from text). You declare the ranges,
-    from what is known about such data: a range taken from the data would be a private fact. Every numeric column is
-    proposed as private, and the file is not accepted until you have chosen its range, resolution and floor.
+    Text files and sheets have no types: they are scanned to find out how they are written, which the catalogue then
+    says, and no value is kept. You declare the ranges, from what is known about such data: a range taken from the data
+    would be a private fact. Every numeric column is proposed as private, and the file is not accepted until you have
+    chosen its range, resolution and floor.
 
     Example: errorfloor init --source meters.parquet --source households.parquet
     """
@@ -55,7 +69,8 @@ def init(
         )
     folder = output.resolve().parent
     folder.mkdir(parents=True, exist_ok=True)
-    schemas = [_schema(given, folder, place) for given in source or []]
+    options = _options(read or [])
+    schemas = [_schema(given, folder, place, options) for given in source or []]
     text = draft(schemas, place)
     _write(output, text, 0o600 if place.engine == "postgresql" else 0o666, replace)
     key = _make_key(folder / place.keys) if keys else None
@@ -91,18 +106,53 @@ def _place(engine: str, snapshots: str | None) -> "Place":
     return Place.model_validate({"engine": engine, "snapshots": where})
 
 
-def _schema(given: str, folder: Path, place: "Place") -> "Schema":
+def _options(given: list[str]) -> dict[str, Any]:
+    """Take options of reading as they are given: word=value."""
+    found: dict[str, Any] = {}
+    for one in given:
+        word, mark, value = one.partition("=")
+        if not mark or word not in Reading.model_fields or word == "names":
+            words = [word for word in Reading.model_fields if word != "names"]
+            raise InputError(f"--read {one!r} is not an option{near(word, words)}; there are {', '.join(words)}")
+        found[word] = value.split(",") if word in ("nulls", "header") else value
+    try:
+        Reading.model_validate(found)
+    except ValidationError as problem:
+        word, text = explain(problem.errors(include_url=False), {})[0]
+        raise InputError(f"--read: {word} {text}") from None
+    return found
+
+
+def _schema(given: str, folder: Path, place: "Place", options: Mapping[str, Any]) -> "Schema":
     """Read the names and types of a source's columns, by the engine that will read it where that costs nothing."""
-    is_file = "::" in given or Path(given).suffix.lower() in FILES or Path(given).is_dir()
-    if place.engine == "postgresql" and not is_file:
-        with open_engine(place, folder) as engine, engine.reading(given) as opened:
+    remote = place.engine == "postgresql" and not _is_file(given)
+    source = given if remote else _from(folder, given)
+    files = None if remote or "::" in source else find_files([source], folder)
+    if files is not None and files.format != "parquet":
+        found = detect(files, options, folder)
+        _tell(source, found, folder)
+        return Schema(source, found.columns, found.how)
+    if remote:
+        with open_engine(place, folder) as engine, engine.reading([given]) as opened:
             return Schema(given, dict(_types(opened.kinds)))
-    source = _from(folder, given)
     with tempfile.TemporaryDirectory(prefix="errorfloor-") as scratch:
         elsewhere = Place(snapshots=str(Path(scratch) / "schema.duckdb"))
-        with open_engine(elsewhere, folder, read_only=False) as engine, engine.reading(source) as opened:
-            kinds = _guessed(engine, folder / source) if opened.textual else opened.kinds
-    return Schema(source, dict(_types(kinds)))
+        with open_engine(elsewhere, folder, read_only=False) as engine, engine.reading([source]) as opened:
+            return Schema(source, dict(_types(opened.kinds)))
+
+
+def _is_file(given: str) -> bool:
+    return "::" in given or format_of(given) is not None or Path(given).is_dir()
+
+
+def _tell(source: str, found: Detected, folder: Path) -> None:
+    """Say how a file is read, and which columns are nearly numbers."""
+    how = found.how.model_dump(exclude_defaults=True)
+    said = ", ".join(f"{word} {json.dumps(value, ensure_ascii=False)}" for word, value in how.items())
+    messages.say(f"reading {source}{f' with {said}' if said else ''}")
+    for column, why in found.nearly.items():
+        messages.say(f"{column!r} is taken for text, though most of it is numbers: {why}")
+        show_value(why, [source], found.how, folder)
 
 
 def _from(folder: Path, given: str) -> str:
@@ -111,18 +161,6 @@ def _from(folder: Path, given: str) -> str:
     there = Path(path).resolve()
     written = there.relative_to(folder).as_posix() if there.is_relative_to(folder) else str(there)
     return f"{written}{mark}{table}"
-
-
-def _guessed(engine: Any, path: Path) -> Mapping[str, str]:
-    location = engine.dialect.literal(str(path.resolve()))
-    guess = f"SELECT * FROM read_csv({location}, header = true, delim = ',', quote = '\"', escape = '\"') LIMIT 0"
-    schema = engine.query(guess).schema
-    if any(not name.strip() or name.strip()[0] in "+-.0123456789" or ";" in name for name in schema.names):
-        raise InputError(  # what stands there may be values: it is not repeated
-            f"the first line of {path} does not look like names of columns separated by commas, with which a CSV "
-            f"file starts: correct it, or use Parquet"
-        )
-    return {field.name: kind_of(field.type) for field in schema}
 
 
 def _types(kinds: Mapping[str, str]) -> Iterator[tuple[str, Any]]:

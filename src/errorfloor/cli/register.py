@@ -1,15 +1,32 @@
 """``errorfloor register``: make immutable snapshots of the declared tables."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from errorfloor.catalogue import load
+from errorfloor.catalogue import Catalogue, load
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
+from errorfloor.cli.misread import show_value
 from errorfloor.cli.questions import CatalogueFile
+from errorfloor.engines.sources import file_paths
 from errorfloor.errors import CatalogueError
 from errorfloor.service.registering import ledger_exists, registering
+
+
+@contextmanager
+def _showing(declared: Catalogue) -> Iterator[None]:
+    """Where a field of a file cannot be read, show it on the terminal."""
+    try:
+        yield
+    except CatalogueError as problem:
+        for table in declared.tables.values():
+            paths = file_paths(table.source, declared.folder) or []
+            if problem.fields.get("path") in [str(path) for path in paths]:
+                show_value(problem, table.source, table.read, declared.folder)
+        raise
 
 
 @app.command()
@@ -37,7 +54,7 @@ def register(
     done: list[dict[str, Any]] = []
     had_ledger = ledger_exists(declared)
     work = registering(declared, names, copied_from=None if copy_from is None else load(copy_from))
-    with messages.status(f"registering {', '.join(names)} …"):
+    with messages.status(f"registering {', '.join(names)} …"), _showing(declared):
         for made in work:
             name = made.snapshot.table_name
             done.append({"table": name, "version": made.snapshot.version, "rows": made.rows, "fresh": made.fresh})

@@ -8,6 +8,10 @@ in ``catalogue.model.Place`` with the rule for where its snapshots are. The test
 ``tests/conftest.py`` has it. Beside these, ``cli.init`` asks which engine it is, and releases read DuckDB alone.
 """
 
+from errorfloor.extras import require
+
+require("sql", "pydantic", "duckdb")
+
 from errorfloor.engines.base import Engine
 from errorfloor.engines.open import has_vault, open_engine
 from errorfloor.engines.sources import Source

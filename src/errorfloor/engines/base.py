@@ -2,17 +2,20 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, cached_property
 from types import TracebackType
 from typing import Any, ClassVar, Self, final
 
+from errorfloor.catalogue.columns import PublicType
+from errorfloor.catalogue.reading import Reading
 from errorfloor.engines.dialects import Dialect
 from errorfloor.engines.sources import Kind, Source
 from errorfloor.errors import CatalogueError, EngineError
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+PLAIN = Reading()
 
 
 class Engine(ABC):
@@ -27,7 +30,6 @@ class Engine(ABC):
 
     name: ClassVar[str]
     dialect: ClassVar[Dialect]
-    zoned_moment_type: ClassVar[str] = "TIMESTAMP WITH TIME ZONE"
     keeps_order: ClassVar[bool] = True  # a pass over a table can compare each row with the one before
 
     @abstractmethod
@@ -43,12 +45,17 @@ class Engine(ABC):
         """Let go of everything; a second time does nothing."""
 
     @abstractmethod
-    def identify(self, source: str) -> str:
-        """Give the same text for two declarations of one source, and another for another."""
+    def identify(self, source: Sequence[str]) -> str:
+        """Give the same text for two declarations of one source, and another for another; a line for each file."""
 
     @abstractmethod
-    def reading(self, source: str, columns: Collection[str] | None = None) -> AbstractContextManager[Source]:
-        """Open a declared source; only the ``columns`` named need to be readable."""
+    def reading(
+        self, source: Sequence[str], columns: Mapping[str, PublicType] | None = None, how: Reading = PLAIN
+    ) -> AbstractContextManager[Source]:
+        """Open a declared source; only the ``columns`` named need to be readable.
+
+        In text files every column is read as the type that is given with its name, or as text without ``columns``.
+        """
 
     @abstractmethod
     def relation(self, name: str) -> str:
@@ -89,7 +96,7 @@ class Engine(ABC):
 
     @final
     @cached_property
-    def identified(self) -> Callable[[str], str]:
+    def identified(self) -> Callable[[Sequence[str]], str]:
         """``identify``, but each source once only: for comparing a source with all others, again and again."""
         return cache(self.identify)
 

@@ -4,33 +4,35 @@ import os
 import re
 import stat
 from collections import OrderedDict, deque
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from errorfloor.catalogue.columns import PublicType
+from errorfloor.catalogue.reading import Reading
 from errorfloor.engines.allotment import allotment, attempt
-from errorfloor.engines.csv_lines import explained, names_in
+from errorfloor.engines.base import PLAIN
 from errorfloor.engines.dialects import DuckDBDialect
-from errorfloor.engines.sources import Source, find_file, finer_than_microseconds, kind_of
+from errorfloor.engines.sources import NAMED, Source, find_files, finer_than_microseconds, identified, kind_of
 from errorfloor.engines.tables import TransactionalEngine
+from errorfloor.engines.text_tables import SETTINGS, opening
 from errorfloor.errors import CatalogueError, EngineError
 
 MAGIC, VERSION = slice(8, 12), slice(52, 84)  # of a DuckDB file: its mark, and the release that wrote it
-SETTINGS: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 READER = {**SETTINGS, "enable_external_access": False}  # a question can reach nothing but the file itself
 ROW_GROUP = 122_880  # rows that DuckDB gives one thread at the least
 MOST_KEPT = 64  # statements that a reader need not read again
 LONGEST_KEPT = 10_000  # characters of such a statement
-CSV = "header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"', nullstr = ''"
 
 
 class DuckDBEngine(TransactionalEngine):
     """Snapshots in one DuckDB file, as older versions made them; ``DuckDBFolder`` keeps a file for each.
 
-    Sources: a Parquet or CSV file, a folder of Parquet files, or a table of another file, ``other.duckdb::table``.
+    Sources: Parquet files, text files or sheets, a folder of Parquet files, or a table of another file,
+    ``other.duckdb::table``.
     """
 
     name = "duckdb"
@@ -108,31 +110,33 @@ class DuckDBEngine(TransactionalEngine):
             os.umask(self._umask)
             self._umask = None
 
-    def identify(self, source: str) -> str:
-        """Resolve the path; names of tables ignore capitals, and ``main`` is the schema unless another is named."""
-        path, mark, table = source.partition("::")
+    def identify(self, source: Sequence[str]) -> str:
+        """Resolve the paths; names of tables ignore capitals, and ``main`` is the schema unless another is named."""
+        path, mark, table = source[0].partition("::")
+        if not mark:
+            return identified(source, self._folder) or str((self._folder / path).resolve())
         return f"{(self._folder / path).resolve()}{mark}{table.lower().removeprefix('main.')}"
 
     @contextmanager
-    def reading(self, source: str, columns: Collection[str] | None = None) -> Iterator[Source]:
+    def reading(
+        self, source: Sequence[str], columns: Mapping[str, PublicType] | None = None, how: Reading = PLAIN
+    ) -> Iterator[Source]:
         """Read files in place; attach another DuckDB file while it is read."""
-        path, mark, table = source.partition("::")
-        file = None if mark else find_file(source, self._folder)
-        if file is not None:
-            location = self.dialect.literal(str(file.path) if file.textual else file.parquet)
-            reader = f"read_csv({location}, {CSV})" if file.textual else f"read_parquet({location})"
-            with explained(file.lines):
-                opened = self._described(reader, textual=file.textual)
-                if file.textual and len(opened.kinds) != len(names_in(file.path)):
-                    raise EngineError(f"duckdb could not find the names of the columns of {file.path}", engine="duckdb")
-                yield opened
+        path, mark, table = source[0].partition("::")
+        files = None if mark else find_files(source, self._folder)
+        if files is not None and files.format == "parquet":
+            yield self._described(f"read_parquet([{', '.join(map(self.dialect.literal, files.parquet))}])")
+            return
+        if files is not None:
+            with opening(files, how, columns, self._folder) as texts:
+                yield Source(texts.relation, texts.kinds)
             return
         where = (self._folder / path).resolve()
         if not mark or not where.exists():
             raise CatalogueError(
-                f"source {source!r} cannot be found from {self._folder.resolve()}: name a .parquet or .csv file, a "
-                "folder of Parquet files, or a table of another file as other.duckdb::table",
-                source=source,
+                f"source {source[0]!r} cannot be found from {self._folder.resolve()}: {NAMED}, or a table of another "
+                f"file as other.duckdb::table",
+                source=source[0],
             )
         self.execute(f"ATTACH {self.dialect.literal(str(where))} AS errorfloor_source (READ_ONLY)")
         try:
@@ -147,7 +151,7 @@ class DuckDBEngine(TransactionalEngine):
     def _has_notes(self) -> bool:
         return bool(self.query(f"SELECT 1 AS one FROM duckdb_tables() WHERE table_name = '{self.notes}'").num_rows)
 
-    def _described(self, relation: str, *, textual: bool = False) -> Source:
+    def _described(self, relation: str) -> Source:
         schema = self.query(f"SELECT * FROM {relation} LIMIT 0").schema
         cut = [
             f"make_timestamp({self.dialect.floor_divide(f'epoch_ns({name})', 1000, 2**63 - 1)}) AS {name}"
@@ -155,7 +159,7 @@ class DuckDBEngine(TransactionalEngine):
         ]
         if cut:  # a cast would round
             relation = f"(SELECT * REPLACE ({', '.join(cut)}) FROM {relation})"
-        return Source(relation, {field.name: kind_of(field.type) for field in schema}, textual)
+        return Source(relation, {field.name: kind_of(field.type) for field in schema})
 
 
 class _Reader:

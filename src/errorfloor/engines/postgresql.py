@@ -2,18 +2,21 @@
 
 import threading
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 
 from adbc_driver_postgresql import dbapi
 
+from errorfloor.catalogue.columns import PublicType
+from errorfloor.catalogue.reading import Reading
 from errorfloor.engines.allotment import allotment, attempt
-from errorfloor.engines.csv_lines import explained
+from errorfloor.engines.base import PLAIN
 from errorfloor.engines.dialects import PostgreSQLDialect
-from errorfloor.engines.sources import File, Kind, Source, arrow_files, file_path, find_file, kind_of
+from errorfloor.engines.sources import NAMED, Kind, Source, arrow_files, find_files, identified, kind_of
 from errorfloor.engines.tables import TransactionalEngine
+from errorfloor.engines.text_tables import as_parquet
 from errorfloor.errors import CatalogueError, EngineError
 
 WRITER_LOCK = 0x6572726F72  # a number that stands for "somebody registers"; any would do
@@ -35,7 +38,7 @@ KINDS: dict[str, Kind] = {
 class PostgreSQLEngine(TransactionalEngine):
     """Snapshots in the schema ``errorfloor`` of a PostgreSQL database.
 
-    Sources: ``schema.table`` of the same database; a Parquet or CSV file, or a folder of Parquet files.
+    Sources: ``schema.table`` of the same database; Parquet files, text files or sheets, or a folder of Parquet files.
     """
 
     name = "postgresql"
@@ -119,22 +122,25 @@ class PostgreSQLEngine(TransactionalEngine):
             raise
         return connection
 
-    def identify(self, source: str) -> str:
-        """Resolve a path; ``public`` is the schema unless another is named."""
-        path = file_path(source, self._folder)
-        return f"table {source if '.' in source else f'public.{source}'}" if path is None else str(path)
+    def identify(self, source: Sequence[str]) -> str:
+        """Resolve paths; ``public`` is the schema unless another is named."""
+        table = source[0] if "." in source[0] else f"public.{source[0]}"
+        return identified(source, self._folder) or f"table {table}"
 
     @contextmanager
-    def reading(self, source: str, columns: Collection[str] | None = None) -> Iterator[Source]:
+    def reading(
+        self, source: Sequence[str], columns: Mapping[str, PublicType] | None = None, how: Reading = PLAIN
+    ) -> Iterator[Source]:
         """Read a table in place; copy the columns of a file to a temporary table of this connection."""
-        file = find_file(source, self._folder)
-        if file is None:
-            relation = ".".join(map(self.dialect.identifier, source.split(".")))
-            if source.count(".") > 1 or not self._is_table(relation):  # a third name would be the same table again
+        files = find_files(source, self._folder)
+        if files is None:
+            table = source[0]
+            relation = ".".join(map(self.dialect.identifier, table.split(".")))
+            if table.count(".") > 1 or not self._is_table(relation):  # a third name would be the same table again
                 raise CatalogueError(
-                    f"source {source!r}: neither a table of the database, as schema.table, nor a .parquet or .csv file "
-                    f"or a folder of Parquet files in {self._folder.resolve()}",
-                    source=source,
+                    f"source {table!r}: not a table of the database, as schema.table, nor a file in "
+                    f"{self._folder.resolve()}: {NAMED}, or a table",
+                    source=table,
                 )
             schema = self.query(f"SELECT * FROM {relation} LIMIT 0").schema
             yield Source(
@@ -142,9 +148,9 @@ class PostgreSQLEngine(TransactionalEngine):
             )
             return
         try:
-            with explained(file.lines):
-                kinds = attempt(self.name, "read the source", lambda: self._copy(file, columns))
-                yield Source(COPY, kinds, file.textual)
+            with as_parquet(files, how, columns, self._folder) as parquet:
+                kinds = attempt(self.name, "read the source", lambda: self._copy(parquet.paths, columns))
+                yield Source(COPY, {**parquet.kinds, **kinds})
         finally:
             self.execute(f"DROP TABLE IF EXISTS {COPY}")
 
@@ -178,11 +184,11 @@ class PostgreSQLEngine(TransactionalEngine):
         self.execute("CREATE SCHEMA IF NOT EXISTS errorfloor")
         self.execute(f"CREATE TABLE IF NOT EXISTS {self.notes} (name TEXT PRIMARY KEY, note TEXT NOT NULL)")
 
-    def _copy(self, file: File, columns: Collection[str] | None) -> dict[str, Kind]:
+    def _copy(self, paths: Sequence[Path], columns: Mapping[str, PublicType] | None) -> dict[str, Kind]:
         import pyarrow as pa
         from pyarrow import compute
 
-        files = arrow_files(file)
+        files = arrow_files(paths)
         taken = {}
         for field in files.schema:
             if columns is None or field.name in columns:

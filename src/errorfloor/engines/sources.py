@@ -1,23 +1,30 @@
 """What a table is registered from: files, and the kinds of columns they can have."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from errorfloor.engines.csv_lines import names_in
 from errorfloor.errors import CatalogueError
 
 Kind = Literal["text", "whole", "number", "decimal", "date", "moment", "flag", "other"]
-PATTERN_LETTERS = frozenset("*?[]{}\\")  # engines would take such a name for a pattern of many files
+Format = Literal["parquet", "text", "sheet"]
+FORMATS: dict[str, Format] = {
+    ".parquet": "parquet",
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".csv.gz", ".tsv.gz", ".tab.gz", ".txt.gz"), "text"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "sheet"),
+}
+WILD = "*?["
+PATTERN_LETTERS = frozenset("*?[]{}\\\n")  # engines would take such a name for a pattern of many files
+MOST_FILES = 1000  # of one table: a ledger remembers each
+NAMED = "name a .parquet, .csv or .xlsx file, several of them, a pattern such as parts/*.csv, a folder of Parquet files"
 
 
 @dataclass(frozen=True)
 class Source:
     """Something that an engine can read while it is open.
 
-    ``relation`` goes after FROM; ``kinds`` names every column and what it holds; in a ``textual`` source every column
-    is text, still to be read as what it is declared to be.
+    ``relation`` goes after FROM; ``kinds`` names every column and what it holds.
 
     >>> Source('"public"."meters"', {"kwh": "number"}).kinds["kwh"]
     'number'
@@ -25,54 +32,82 @@ class Source:
 
     relation: str
     kinds: Mapping[str, Kind]
-    textual: bool = False
 
 
 @dataclass(frozen=True)
-class File:
-    """A Parquet or CSV file, or a folder of Parquet files."""
+class Files:
+    """Files of one format, or a folder of Parquet files, that make one table."""
 
-    path: Path
-    textual: bool
-
-    @property
-    def parquet(self) -> str:
-        """The path for a reader of Parquet that takes patterns."""
-        return str(self.path / "*.parquet") if self.path.is_dir() else str(self.path)
+    paths: tuple[Path, ...]
+    format: Format
 
     @property
-    def lines(self) -> Path | None:
-        """The path of a CSV file, whose lines can be looked through; None for any other."""
-        return self.path if self.textual else None
+    def parquet(self) -> list[str]:
+        """The paths for a reader of Parquet that takes patterns."""
+        return [str(path / "*.parquet") if path.is_dir() else str(path) for path in self.paths]
 
 
-def find_file(source: str, folder: Path) -> File | None:
-    """Find a declared file; None if the declaration does not look like one.
+def find_files(sources: Sequence[str], folder: Path) -> Files | None:
+    """Find declared files; None if the declaration does not look like files.
 
-    >>> find_file("public.meters", Path(".")) is None
+    >>> find_files(["public.meters"], Path(".")) is None
     True
 
     Raises
     ------
     CatalogueError
-        If it is not there, or has a name that engines would take for a pattern, or is a CSV file without names.
+        If one is not there, a pattern matches none, they are of several formats, or one has a name that engines would
+        take for a pattern.
     """
-    path = file_path(source, folder)
-    if path is None:
+    paths = file_paths(sources, folder)
+    if paths is None:
         return None
-    if not path.exists():
-        raise CatalogueError(f"source {source!r}: there is no such file in {folder.resolve()}", source=source)
-    check_path(path)
-    textual = path.suffix == ".csv"
-    if textual:
-        names_in(path)
-    return File(path, textual)
+    for path in paths:
+        if not path.exists():
+            given = next(one for one in sources if path in (file_paths([one], folder) or ()))
+            what = "no file matches it" if any(letter in given for letter in WILD) else "there is no such file"
+            raise CatalogueError(f"source {given!r}: {what} in {folder.resolve()}", source=given)
+        check_path(path)
+    if len(paths) > MOST_FILES:
+        raise CatalogueError(f"the source is {len(paths)} files, and a table has at most {MOST_FILES}: merge some")
+    formats = {format_of(path) or "parquet" for path in paths}
+    if len(formats) > 1:
+        raise CatalogueError(
+            f"the files of one table are of one format, and these are {' and '.join(sorted(formats))} files: declare "
+            f"a table for each"
+        )
+    return Files(tuple(paths), formats.pop())
 
 
-def file_path(source: str, folder: Path) -> Path | None:
-    """Give the path of what is declared like a file or is a folder, there or not; None for anything else."""
-    path = (folder / source).resolve()
-    return path if path.suffix in (".parquet", ".csv") or path.is_dir() else None
+def file_paths(sources: Sequence[str], folder: Path) -> list[Path] | None:
+    """Give the paths of what is declared like files or is a folder, there or not; None for anything else."""
+    found: dict[Path, None] = {}
+    for source in sources:
+        pattern = any(letter in source for letter in WILD)
+        matches = sorted(folder.resolve().glob(source)) if pattern and not Path(source).is_absolute() else []
+        if pattern and Path(source).is_absolute():
+            matches = sorted(Path("/").glob(source.lstrip("/")))
+        paths = [match.resolve() for match in matches] or [(folder / source).resolve()]
+        if not all(format_of(path) is not None or path.is_dir() for path in paths):
+            return None
+        found.update(dict.fromkeys(paths))
+    return list(found)
+
+
+def identified(sources: Sequence[str], folder: Path) -> str | None:
+    """Give the paths of all files that are declared, a line for each, in order; None for anything else."""
+    paths = file_paths(sources, folder)
+    return None if paths is None else "\n".join(sorted(map(str, paths)))
+
+
+def format_of(path: str | Path) -> Format | None:
+    """Tell the format of a file from the end of its name; None if it tells nothing.
+
+    >>> format_of("Meters.CSV"), format_of("pay.tsv.gz"), format_of("public.meters")
+    ('text', 'text', None)
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    return FORMATS.get("".join(suffixes[-2:])) or FORMATS.get("".join(suffixes[-1:]))
 
 
 def check_path(path: Path) -> None:
@@ -112,14 +147,9 @@ def finer_than_microseconds(schema: Any) -> list[str]:
     return [field.name for field in schema if str(field.type).startswith("timestamp[ns")]
 
 
-def arrow_files(file: File) -> Any:
-    """Open a file for reading with Arrow, as a dataset; a CSV file has texts only, and an empty one is NULL."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
+def arrow_files(paths: Sequence[Path]) -> Any:
+    """Open Parquet files for reading with Arrow, as a dataset."""
     from pyarrow import dataset
 
-    if not file.textual:
-        return dataset.dataset(file.path, format="parquet")
-    texts = {name: pa.string() for name in names_in(file.path)}
-    options = arrow_csv.ConvertOptions(column_types=texts, null_values=[""], strings_can_be_null=True)
-    return dataset.dataset(file.path, format=dataset.CsvFileFormat(convert_options=options))
+    single = paths[0] if len(paths) == 1 else [str(path) for path in paths]
+    return dataset.dataset(single, format="parquet")

@@ -4,26 +4,28 @@ import fcntl
 import hashlib
 import shutil
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 
+from errorfloor.catalogue.columns import PublicType
+from errorfloor.catalogue.reading import Reading
 from errorfloor.engines.allotment import attempt
-from errorfloor.engines.base import Engine
-from errorfloor.engines.csv_lines import explained
+from errorfloor.engines.base import PLAIN, Engine
 from errorfloor.engines.dialects import SparkDialect
 from errorfloor.engines.sources import (
-    File,
+    NAMED,
     Source,
     arrow_files,
     check_path,
-    file_path,
-    find_file,
+    find_files,
     finer_than_microseconds,
+    identified,
     kind_of,
 )
 from errorfloor.engines.spark_session import new_session
+from errorfloor.engines.text_tables import as_parquet
 from errorfloor.errors import CatalogueError, EngineError
 
 UNFINISHED = ".unfinished-"
@@ -33,12 +35,11 @@ UNFINISHED = ".unfinished-"
 class SparkEngine(Engine):
     """Snapshots as Parquet in a folder: ``<name>/rows`` and, beside them, ``<name>/note``.
 
-    Sources: a Parquet or CSV file, a folder of Parquet files, or a table that the running Spark knows.
+    Sources: Parquet files, text files or sheets, a folder of Parquet files, or a table that the running Spark knows.
     """
 
     name = "spark"
     dialect = SparkDialect()
-    zoned_moment_type = "TIMESTAMP"
     keeps_order = False  # rows lie in many places
 
     def __init__(self, place: Path, folder: Path, *, read_only: bool) -> None:
@@ -62,23 +63,33 @@ class SparkEngine(Engine):
         if self._writing is not None:
             self._writing.close()
 
-    def identify(self, source: str) -> str:
-        """Resolve a path; names of tables ignore capitals."""
-        path = file_path(source, self._folder)
-        return f"table {source.lower().removeprefix('default.')}" if path is None else str(path)
+    def identify(self, source: Sequence[str]) -> str:
+        """Resolve paths; names of tables ignore capitals."""
+        return identified(source, self._folder) or f"table {source[0].lower().removeprefix('default.')}"
 
     @contextmanager
-    def reading(self, source: str, columns: Collection[str] | None = None) -> Iterator[Source]:
+    def reading(
+        self, source: Sequence[str], columns: Mapping[str, PublicType] | None = None, how: Reading = PLAIN
+    ) -> Iterator[Source]:
         """Read files in place, through a view."""
-        file = find_file(source, self._folder)
-        rows = attempt(self.name, "read the source", lambda: self._rows(source, file))
+        files = find_files(source, self._folder)
+        if files is None:
+            with self._viewed(lambda: self._table(source[0])) as opened:
+                yield opened
+            return
+        with (
+            as_parquet(files, how, columns, self._folder) as parquet,
+            self._viewed(lambda: self._rows(parquet.paths)) as opened,
+        ):
+            yield Source(opened.relation, {**parquet.kinds, **opened.kinds})
+
+    @contextmanager
+    def _viewed(self, rows: Callable[[], Any]) -> Iterator[Source]:
         view = f"source_{uuid.uuid4().hex}"
-        rows.createTempView(view)
+        attempt(self.name, "read the source", rows).createTempView(view)
         try:
             schema = self.query(f"SELECT * FROM {view} LIMIT 0").schema
-            kinds = {field.name: kind_of(field.type) for field in schema}
-            with explained(None if file is None else file.lines):
-                yield Source(view, kinds, file is not None and file.textual)
+            yield Source(view, {field.name: kind_of(field.type) for field in schema})
         finally:
             self._session.catalog.dropTempView(view)
 
@@ -123,22 +134,19 @@ class SparkEngine(Engine):
         rows.createOrReplaceGlobalTempView(name)
         return f"global_temp.{name}"
 
-    def _rows(self, source: str, file: File | None) -> Any:
+    def _table(self, source: str) -> Any:
+        if self._session.catalog.tableExists(source):
+            return self._session.table(source)
+        raise CatalogueError(
+            f"source {source!r}: not a table that this Spark knows, nor a file in {self._folder.resolve()}: {NAMED}, "
+            f"or a table",
+            source=source,
+        )
+
+    def _rows(self, paths: Sequence[Path]) -> Any:
         quoted = self.dialect.identifier
-        if file is None:
-            if self._session.catalog.tableExists(source):
-                return self._session.table(source)
-            raise CatalogueError(
-                f"source {source!r}: neither a .parquet or .csv file nor a folder of Parquet files in "
-                f"{self._folder.resolve()}, nor a table that this Spark knows",
-                source=source,
-            )
-        if file.textual:
-            how = {"header": True, "quote": '"', "escape": '"', "multiLine": True}
-            rows = self._session.read.csv(_uri(file.path), mode="FAILFAST", **how)
-            return rows.selectExpr(*(f"nullif({quoted(name)}, '') AS {quoted(name)}" for name in rows.columns))
-        rows = self._session.read.parquet(_uri(file.path))
-        longs = finer_than_microseconds(arrow_files(file).schema)
+        rows = self._session.read.parquet(*map(_uri, paths))
+        longs = finer_than_microseconds(arrow_files(paths).schema)
         cut = {name: self.dialect.floor_divide(quoted(name), 1000, 2**63 - 1) for name in longs}
         return rows.selectExpr(
             *(

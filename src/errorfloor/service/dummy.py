@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.catalogue import Catalogue, Place, PrivateColumn, PublicColumn, Table
+from errorfloor.catalogue import Catalogue, Place, PrivateColumn, PublicColumn, Reading, Table
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.engines.duckdb import DuckDBEngine
@@ -36,7 +36,7 @@ def dummy_engine(catalogue: Catalogue) -> tuple[Catalogue, Engine]:
         tables = {}
         for number, (table_name, table) in enumerate(catalogue.tables.items()):
             parquet.write_table(dummy_rows(table), folder / f"{number}.parquet")
-            tables[table_name] = table.model_copy(update={"source": f"{number}.parquet"})
+            tables[table_name] = table.model_copy(update={"source": (f"{number}.parquet",), "read": Reading()})
         dry = catalogue.model_copy(update={"tables": tables, "place": Place(), "folder": folder})
         file = folder / dry.place.snapshots  # one file, which stays readable when it has no name any more
         with DuckDBEngine(file, folder, read_only=False) as writer:

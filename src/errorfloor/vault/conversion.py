@@ -1,5 +1,6 @@
 """The SELECT that turns a source into a snapshot: declared columns only, under physical names, in physical types."""
 
+from errorfloor.catalogue.columns import PublicType
 from errorfloor.catalogue.model import PrivateColumn, PublicColumn, Table
 from errorfloor.engines import Engine, Source
 from errorfloor.errors import CatalogueError
@@ -29,6 +30,18 @@ def physical_names(table: Table) -> dict[str, str]:
     }
 
 
+def columns_read(table: Table) -> dict[str, PublicType]:
+    """Name the declared columns as the source does, each with what it is to be read as.
+
+    >>> table = Table(source="t", version="1", row_key=("id",), public={"id": "whole"}, read={"names": {"id": "Nr."}})
+    >>> columns_read(table)
+    {'Nr.': 'whole'}
+    """
+    types: dict[str, PublicType] = {name: column.type for name, column in table.public.items()}
+    types |= dict.fromkeys(table.private, "number")
+    return {table.read.called(name): kind for name, kind in types.items()}
+
+
 def conversion_sql(table_name: str, table: Table, source: Source, engine: Engine) -> str:
     """Write the SELECT.
 
@@ -42,22 +55,23 @@ def conversion_sql(table_name: str, table: Table, source: Source, engine: Engine
     read, stored = [], []
     for name, physical in physical_names(table).items():
         column = table.private.get(name) or table.public[name]
-        _check_kind(table_name, name, column, source)
-        read.append(f"{_read(name, column, source, engine)} AS {physical}")
-        stored.append(f"{_stored(physical, name, column, source, engine)} AS {physical}")
+        called = table.read.called(name)
+        _check_kind(table_name, name, called, column, source)
+        read.append(f"{_read(called, column, source, engine)} AS {physical}")
+        stored.append(f"{_stored(physical, called, column, source, engine)} AS {physical}")
     return f"SELECT {', '.join(stored)} FROM (SELECT {', '.join(read)} FROM {source.relation}) AS source"
 
 
-def _check_kind(table_name: str, name: str, column: PrivateColumn | PublicColumn, source: Source) -> None:
-    if name not in source.kinds:
-        # what a text file has in its first line may be values, which are not repeated
-        hint = "its first line must name the columns" if source.textual else f"it has {nearest(name, source.kinds)}"
+def _check_kind(table_name: str, name: str, called: str, column: PrivateColumn | PublicColumn, source: Source) -> None:
+    if called not in source.kinds:
         raise CatalogueError(
-            f"the source of {table_name} has no column {name!r}; {hint}", table=table_name, column=name
+            f"the source of {table_name} has no column {called!r}; it has {nearest(called, source.kinds)}",
+            table=table_name,
+            column=name,
         )
-    kind = source.kinds[name]
+    kind = source.kinds[called]
     wanted = column.type if isinstance(column, PublicColumn) else "number"
-    if not source.textual and kind not in ACCEPTED[wanted]:
+    if kind not in ACCEPTED[wanted]:
         as_what = f"public, of type {wanted!r}" if isinstance(column, PublicColumn) else "private, a number"
         raise CatalogueError(
             f"{table_name}.{name} is declared {as_what}, and its source holds another type ({kind})",
@@ -75,8 +89,6 @@ def _read(name: str, column: PrivateColumn | PublicColumn, source: Source, engin
     match column.type if isinstance(column, PublicColumn) else "number":
         case "number" | "whole":
             return engine.as_double(sql, source.kinds[name])
-        case "moment" if source.textual:
-            return f"CAST(CAST({sql} AS {engine.zoned_moment_type}) AS {dialect.moment_type})"
         case "moment":
             return f"CAST({sql} AS {dialect.moment_type})"
         case "date" if source.kinds[name] == "moment":
@@ -105,4 +117,4 @@ def _stored(physical: str, name: str, column: PrivateColumn | PublicColumn, sour
 
 def _is_integer(name: str, column: PrivateColumn | PublicColumn, source: Source) -> bool:
     declared = isinstance(column, PublicColumn) and column.type == "whole"
-    return declared and source.kinds[name] == "whole" and not source.textual
+    return declared and source.kinds[name] == "whole"

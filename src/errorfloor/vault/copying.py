@@ -42,7 +42,7 @@ def copy(
         with tempfile.TemporaryDirectory(dir=catalogue.folder, prefix=".copying-") as folder:
             file = Path(folder).resolve() / "rows.parquet"
             parquet.write_table(source.query(f"SELECT {', '.join(columns.values())} FROM {found.relation}"), file)
-            with target.reading(str(file)) as rows:
+            with target.reading([str(file)]) as rows:
                 declared: dict[str, PrivateColumn | PublicColumn] = {**table.public, **table.private}
                 kept = [f"{_stored(to, declared[column], target.dialect)} AS {to}" for column, to in columns.items()]
                 select = f"SELECT {', '.join(kept)} FROM {rows.relation}"

@@ -15,7 +15,7 @@ from typing import Any
 from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError, InputError
-from errorfloor.vault.conversion import conversion_sql, physical_names
+from errorfloor.vault.conversion import columns_read, conversion_sql, physical_names
 from errorfloor.vault.registration import Entering, facts_of
 from errorfloor.vault.snapshot import check_settled, declared, name_of, notes
 
@@ -204,7 +204,7 @@ def _check_person(table_name: str, table: Table, person: Mapping[str, str]) -> N
 def _source(table_name: str, table: Table, person: Mapping[str, str], engine: Engine) -> str:
     """Say whether the source is free of the person; refuse if it is not: the next version would bring them back."""
     try:
-        with engine.reading(table.source, [*table.public, *table.private]) as source:
+        with engine.reading(table.source, columns_read(table), table.read) as source:
             select = conversion_sql(table_name, table, source, engine)
             found = _count(engine, f"({select}) AS source", table, physical_names(table), person)
     except (CatalogueError, EngineError):

@@ -11,7 +11,7 @@ from errorfloor.catalogue.model import MOST_STEPS, Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError
 from errorfloor.vault.continuity import check_cells_stay, check_names_stay
-from errorfloor.vault.conversion import conversion_sql, physical_names
+from errorfloor.vault.conversion import columns_read, conversion_sql, physical_names
 from errorfloor.vault.snapshot import FORMAT, Snapshot, check_settled, declared, name_of, notes, settled, snapshot
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the work is behind
@@ -105,8 +105,8 @@ def register(
         check_names_stay(table_name, table, earlier.values())
     else:
         check_settled(table_name, table, earlier[name]["declaration"])
-    tell(f"reading {table.source}", 0.0)
-    with engine.reading(table.source, [*table.public, *table.private]) as source:
+    tell(f"reading {', '.join(table.source)}", 0.0)
+    with engine.reading(table.source, columns_read(table), table.read) as source:
         select = conversion_sql(table_name, table, source, engine)
         if before is None:
             tell("converting", 0.2)
@@ -168,12 +168,14 @@ def shared_source(table_name: str, other: str) -> CatalogueError:
 
 
 def overlap(one: str, other: str) -> bool:
-    """Say whether two sources are the same, or one lies in the folder that the other is.
+    """Say whether two sources have a file in common, or one has a file in a folder that the other is.
 
     >>> overlap("/data/months", "/data/months/may.parquet"), overlap("/data/months", "/data/months.csv")
     (True, False)
     """
-    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
+    return any(
+        a == b or a.startswith(f"{b}/") or b.startswith(f"{a}/") for a in one.split("\n") for b in other.split("\n")
+    )
 
 
 def facts_of(table_name: str, table: Table, relation: str, engine: Engine) -> dict[str, Any]:
