@@ -219,7 +219,7 @@ def test_empty_groups_and_empty_answers(town):
         ({"max_error": -1}, "max_error"),
         ({"max_error": float("nan")}, "max_error"),
         ({"max_error": "wide"}, "max_error"),
-        ({"max_error": {"other": 0.5}}, "max_error does not name mean"),
+        ({"max_error": {"other": 0.5}}, "max_error names no bound for mean"),
         ({"spend": 0}, "spend is a share"),
         ({"spend": 2}, "spend is a share"),
         ({"support": "[0,1]"}, "support must be"),

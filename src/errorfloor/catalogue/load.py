@@ -74,4 +74,5 @@ def _parsed(file: Path, text: str) -> dict[str, Any]:
     except RecursionError:
         raise CatalogueError(f"{file} is nested too deeply: is it a catalogue?") from None
     except ValueError as problem:  # TOMLDecodeError, and what its numbers can raise; they quote no line of the file
-        raise CatalogueError(f"{file} is not TOML: {problem}") from None
+        hint = "" if file.suffix == ".toml" else ": name the catalogue, such as errorfloor.toml"
+        raise CatalogueError(f"{file} is not TOML: {problem}{hint}") from None

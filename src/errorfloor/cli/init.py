@@ -113,7 +113,8 @@ def _options(given: list[str]) -> dict[str, Any]:
         word, mark, value = one.partition("=")
         if not mark or word not in Reading.model_fields or word == "names":
             words = [word for word in Reading.model_fields if word != "names"]
-            raise InputError(f"--read {one!r} is not an option{near(word, words)}; there are {', '.join(words)}")
+            listed = near(word, words) or f": there are {', '.join(words)}"
+            raise InputError(f"--read {one!r} is not an option{listed}")
         found[word] = value.split(",") if word in ("nulls", "header") else value
     try:
         Reading.model_validate(found)
@@ -149,7 +150,8 @@ def _tell(source: str, found: Detected, folder: Path) -> None:
     """Say how a file is read, and which columns are nearly numbers."""
     how = found.how.model_dump(exclude_defaults=True)
     said = ", ".join(f"{word} {json.dumps(value, ensure_ascii=False)}" for word, value in how.items())
-    messages.say(f"reading {source}{f' with {said}' if said else ''}")
+    if said:
+        messages.say(f"reading {source} with {said}")
     for column, why in found.nearly.items():
         messages.say(f"{column!r} is taken for text, though most of it is numbers: {why}")
         show_value(why, [source], found.how, folder)

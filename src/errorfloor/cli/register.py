@@ -14,6 +14,7 @@ from errorfloor.cli.questions import CatalogueFile
 from errorfloor.engines.sources import file_paths
 from errorfloor.errors import CatalogueError
 from errorfloor.service.registering import ledger_exists, registering
+from errorfloor.vault.near import nearest
 
 
 @contextmanager
@@ -50,7 +51,9 @@ def register(
     names = table or list(declared.tables)
     unknown = [name for name in names if name not in declared.tables]
     if unknown:
-        raise CatalogueError(f"{catalogue} declares no table {unknown[0]!r}; it has {', '.join(declared.tables)}")
+        raise CatalogueError(
+            f"{catalogue} declares no table {unknown[0]!r}; it has {nearest(unknown[0], declared.tables)}"
+        )
     done: list[dict[str, Any]] = []
     had_ledger = ledger_exists(declared)
     work = registering(declared, names, copied_from=None if copy_from is None else load(copy_from))

@@ -1,6 +1,7 @@
 """One connection to a server: requests, patience, and failures in our own errors."""
 
 import ipaddress
+import re
 import ssl
 import time
 from pathlib import Path
@@ -114,6 +115,7 @@ def _shown(address: httpx.URL, given: object) -> str:
     """Name a server in a message without the passwords and tokens that an address may hold."""
     if address.host:
         return f"{address.scheme}://{address.host}"
-    return (
-        repr(given) if isinstance(given, str) and given.isidentifier() else f"a {type(given).__name__} that is not one"
-    )
+    if not isinstance(given, str):
+        return f"the type {type(given).__name__}"
+    host = re.fullmatch(r"(?:[^@/]*@)?([\w.-]+:\d+|[\w.-]+)(?:/.*)?", given)
+    return f"one without http:// or https:// before {host[1]}" if host else "something else"

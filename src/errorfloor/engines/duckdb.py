@@ -199,6 +199,8 @@ def why_closed(path: Path) -> str:
             header = file.read(VERSION.stop)
     except OSError as problem:
         return f"{problem.strerror}"
+    if not os.access(path.parent, os.W_OK):
+        return f"nothing can be written to {path.parent}: allow its owner to"
     if header[MAGIC] != b"DUCK":
         return "is it a DuckDB file?"
     writer = header[VERSION].rstrip(b"\0").decode("ascii", "replace").removeprefix("v")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from errorfloor.catalogue.near import near
 from errorfloor.errors import CatalogueError
 
 Kind = Literal["text", "whole", "number", "decimal", "date", "moment", "flag", "other"]
@@ -66,7 +67,9 @@ def find_files(sources: Sequence[str], folder: Path) -> Files | None:
         if not path.exists():
             given = next(one for one in sources if path in (file_paths([one], folder) or ()))
             what = "no file matches it" if any(letter in given for letter in WILD) else "there is no such file"
-            raise CatalogueError(f"source {given!r}: {what} in {folder.resolve()}", source=given)
+            beside = (one.name for one in path.parent.glob("*") if format_of(one) is not None)
+            meant = near(path.name, beside)
+            raise CatalogueError(f"source {given!r}: {what} in {folder.resolve()}{meant}", source=given)
         check_path(path)
     if len(paths) > MOST_FILES:
         raise CatalogueError(f"the source is {len(paths)} files, and a table has at most {MOST_FILES}: merge some")

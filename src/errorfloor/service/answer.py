@@ -182,7 +182,7 @@ def _certain(one: PreparedOutput) -> str:
     unit = f" {one.output.unit}" if one.output.unit else ""
     if one.constant is not None:
         if one.constant.is_empty:
-            return f"{one.output.name} has no rows to compute it from."
+            return f"{one.output.name} has no value: there are no rows, or too few, to compute it from."
         off = (
             f", and it is within ±{rounded_up(one.constant.error, 6)}{unit} of the truth" if one.constant.error else ""
         )

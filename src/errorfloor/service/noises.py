@@ -195,9 +195,8 @@ class QuestionWish:
         """Give the bound wanted for one output."""
         if isinstance(self.max_error, Mapping):
             if output not in self.max_error:
-                raise InputError(
-                    f"max_error does not name {output}; it has {', '.join(sorted(self.max_error)) or 'nothing'}"
-                )
+                named = ", ".join(sorted(self.max_error)) or "nothing"
+                raise InputError(f"max_error names no bound for {output}; it has {named}: add one for {output}")
             return self.max_error[output]
         assert self.max_error is not None
         return self.max_error

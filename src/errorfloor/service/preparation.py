@@ -19,6 +19,7 @@ from errorfloor.pricing import Account, Bounds, Charge, FactsCache, Noised, Outp
 from errorfloor.service.cost import public_cost
 from errorfloor.service.noises import Added, PublicNumbers, QuestionWish, bound_for, constant_of, empty, within
 from errorfloor.service.reading import VERSIONS, ReadQuestion
+from errorfloor.service.spelling import check_spelling
 from errorfloor.sql import needed, scan
 from errorfloor.sql.layout import Layout
 from errorfloor.sql.plan import Call, Condition
@@ -162,6 +163,7 @@ def plan(read: ReadQuestion, catalogue: Catalogue, engine: Engine, known: FactsC
     """Bound a question, and compile its scan; public columns only are read."""
     question, snapshots = read.question, read.snapshots
     bounded = bounds(question, catalogue, snapshots, engine, known)
+    check_spelling(question, snapshots, bounded, engine, known)
     sums = _sums(question.outputs)
     statement = scan(question, snapshots, sums, bounded.layout, engine.dialect)
     functions = tuple(function_of(question, output, bounded.layout, snapshots) for output in question.outputs)

@@ -87,7 +87,7 @@ class Formulas:
     def _literal(self, node: exp.Expression) -> Formula:
         self.words.only(node, "this", "is_string")
         if node.args.get("is_string"):
-            raise self.words.refusal(node, "type", "is text where a number is needed")
+            raise self.words.refusal(node, "type", "is text where a number is needed: columns have no quotation marks")
         return Constant(number_of(str(node.this)))
 
     def _negative(self, node: exp.Expression) -> Formula:

@@ -21,6 +21,13 @@ from errorfloor.sql.truth import ALWAYS, NEVER, both, either, opposite
 
 Operator = OneOf["=", "<>", "<", "<="]
 
+WRITTEN = {  # how what is rarer in a comparison is written
+    "flag": "a flag is true or false, without quotation marks",
+    "moment": "a moment is written as '2013-01-31 12:00:00', and CAST(x AS DATE) makes a moment a date",
+    "date": "a date is written as '2013-01-31', and year(x) is a number",
+    "number": "numbers are written without quotation marks, texts with them",
+}
+
 # Whether the sides are exchanged, and the operator then.
 COMPARISONS: dict[type[exp.Expression], tuple[bool, Operator]] = {
     exp.EQ: (False, "="),
@@ -154,12 +161,8 @@ class RowConditions(RowExpressions):
             two = literal_like(one.type, two)
         kinds = ["number" if isinstance(value, Number) else value.type for value in (one, two)]
         if kinds[0] != kinds[1]:
-            raise self.words.refusal(
-                node,
-                "type",
-                f"compares a {kinds[0]} with a {kinds[1]}: numbers are written without quotation marks, texts and "
-                f"dates with them, and CAST(x AS DATE) makes a moment a date",
-            )
+            written = next(WRITTEN[kind] for kind in ("flag", "moment", "date", "number") if kind in kinds)
+            raise self.words.refusal(node, "type", f"compares a {kinds[0]} with a {kinds[1]}: {written}")
         return self.public(node, one), self.public(node, two)
 
     def _between(self, node: exp.Expression) -> Condition:

@@ -67,7 +67,8 @@ class Relation:
             if name.lower() in ROW_NUMBERS:
                 raise self.words.refusal(node, "random", "depends on where rows are kept: use the declared row key")
             known = {visible.name for visible in self.columns}
-            advice = near(name, known) or "columns here: " + ", ".join(sorted(known))
+            text = f"a text is written '{name}'; " if _is_operand(node) else ""
+            advice = near(name, known) or f"{text}columns here: " + ", ".join(sorted(known))
             raise self.words.refusal(node, "column", f"is not a column here; {advice}")
         if len(found) > 1:
             tables = " or ".join(f"{visible.qualifier}.{visible.name}" for visible in found)
@@ -83,6 +84,12 @@ class Relation:
     def renamed(self, qualifier: str) -> "Relation":
         """Give the same rows under another table name."""
         return replace(self, columns=tuple(replace(visible, qualifier=qualifier) for visible in self.columns))
+
+
+def _is_operand(node: exp.Expression) -> bool:
+    """Say whether something is compared, so that it may be meant for a text."""
+    parent = node.parent
+    return isinstance(parent, (exp.EQ, exp.NEQ, exp.Like)) or (isinstance(parent, exp.In) and parent.this is not node)
 
 
 def columns_of(table: Table, qualifier: str, place: int, *, left_joined: bool = False) -> tuple[Visible, ...]:

@@ -27,11 +27,15 @@ from errorfloor.sql.plan import Literal, Scalar, TableColumn
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import GroupKey, Ordering, Question, QuestionOutput, walk
 from errorfloor.sql.reading import check_all_read, read
-from errorfloor.sql.refusals import Wording
+from errorfloor.sql.refusals import LISTS, Wording
 from errorfloor.sql.tables import TablesInView
 from errorfloor.sql.units import display_unit
 
 GREATEST_LIMIT = 10**9
+HAVING = (
+    "filters the answer: ask without it and filter the answer; small groups cost most, so leave those that you do not "
+    "need out with WHERE"
+)
 
 
 def parse(text: str, catalogue: Catalogue) -> Question:
@@ -87,7 +91,7 @@ def _question(text: str, catalogue: Catalogue) -> Question:
 
 def _check_clauses(select: exp.Select, words: Wording) -> None:
     if select.args.get("having"):
-        raise words.refusal(select.args["having"], "having", "filters the answer: ask without HAVING, then filter")
+        raise words.refusal(select.args["having"], "having", HAVING)
     if select.args.get("distinct"):
         raise RefusedError("`SELECT DISTINCT` is not supported: group by the columns instead", reason="distinct")
     if select.args.get("qualify") or select.args.get("windows"):
@@ -128,6 +132,8 @@ class _Asked:
                 outputs.append(QuestionOutput(item.name, formula, display_unit(formula, self._unit)))
                 continue
             value = self._scalar(item.node)
+            if not names and not any(is_formula(other.node) for other in self.items):
+                raise self.words.refusal(item.node, "aggregate", LISTS)
             if value not in names:
                 raise self.words.refusal(
                     item.node, "group", f"is neither an aggregate nor in GROUP BY: add GROUP BY {item.name}"

@@ -13,7 +13,9 @@ from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from errorfloor.catalogue.near import near
 from errorfloor.errors import InputError, RefusedError
+from errorfloor.sql.misspelt import advice, instead_of
 
 MOST_CHARACTERS = 10_000
 MOST_TOKENS = 2_000
@@ -119,9 +121,8 @@ def _tokens(text: str) -> list[Token]:
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     if not tokens:
-        raise RefusedError(
-            "the question cannot be read: it is empty, or a quotation mark or comment is not closed", reason="syntax"
-        )
+        fault = "a quotation mark or comment is not closed" if text.strip(" ;\n") else "it is empty"
+        raise RefusedError(f"the question cannot be read: {fault}", reason="syntax")
     if len(tokens) > MOST_TOKENS:
         raise RefusedError(
             f"the question has {len(tokens)} words and symbols; at most {MOST_TOKENS} are allowed: ask for its parts",
@@ -154,7 +155,9 @@ def _check_shape(tokens: list[Token]) -> None:
     first = tokens[0]
     if first.token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN):
         raise RefusedError(
-            f"{shown(first.text)} is not supported: a question begins with SELECT or WITH", reason="not-select"
+            f"{shown(first.text)} is not supported: a question begins with SELECT or WITH"
+            + (near(first.text, ["SELECT", "WITH"]) if first.token_type == TokenType.VAR else ""),
+            reason="not-select",
         )
     depth = signs = 0
     for token in tokens:
@@ -198,28 +201,25 @@ def _check_token(token: Token) -> None:
         raise RefusedError(
             "`%` is not supported, because signs differ between systems: write x - n * floor(x / n)", reason="function"
         )
-    raise RefusedError(
-        f"{shown(token.text)} has no meaning in a question: use + - * / ^, comparisons and functions", reason="syntax"
-    )
+    raise RefusedError(f"{shown(token.text)} has no meaning in a question: {instead_of(token.text)}", reason="syntax")
 
 
 def _parsed(tokens: list[Token], text: str) -> exp.Expression:
-    where = "in the question"
+    where, said = "in the question", ""
     try:
         trees = _Parser(dialect=DIALECT).parse(tokens, text)
         if len(trees) == 1 and isinstance(trees[0], exp.Expression):
             return trees[0]
     except SqlglotError as error:
         first = (getattr(error, "errors", None) or [{}])[0]
+        said = str(first.get("description", ""))
         if first.get("highlight"):
             where = f"near {shown(first['highlight'])} (line {first['line']}, column {first['col']})"
     except RecursionError:
         raise RefusedError("the question is nested too deeply: ask for its parts", reason="too-long") from None
     except Exception:  # whatever a foreign parser trips over, the text is not a question
         where = "in the question"
-    raise RefusedError(
-        f"something {where} cannot be read: check parentheses, commas and quotation marks", reason="syntax"
-    )
+    raise RefusedError(f"something {where} cannot be read: {advice(tokens, said)}", reason="syntax")
 
 
 def _check_depth(tree: exp.Expression) -> None:

@@ -22,8 +22,14 @@ REASONS = (
 )
 
 CURVE = (
-    "it can jump when one value moves a little: ask for a curve instead, the share avg(above(x, t, width)) at several t"
+    "it can hang on one person's value alone: ask for a curve instead, the share avg(above(x, t, width)) at several t; "
+    "of a public column, GROUP BY it and ask for count(*)"
 )
+LISTS = "would list rows, and only aggregates of groups are answered: ask for avg(x), sum(x) or count(*)"
+TEXTS = "is not supported: texts are compared as they are: write each spelling, as in x IN ('a', 'A')"
+PARTS = "is not supported: ask for date parts, such as year(x), month(x) or date_trunc('month', x)"
+POWERS = "is not supported: ask for avg(x), avg(x^2), avg(x^3) and so on, and compute it from the answer"
+FLAGS = "is not supported: ask for count(*) FILTER (WHERE x)"
 MOVES = "gives a different result each time: write the date, moment or number itself"
 PLAIN = "ask with SELECT, FROM, JOIN, WHERE, GROUP BY, ORDER BY and LIMIT"
 
@@ -34,7 +40,11 @@ UNANSWERED: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
     ((exp.PercentileCont, exp.PercentileDisc), "aggregate", f"is not supported: {CURVE}"),
     ((exp.Min, exp.Max, exp.ArgMin, exp.ArgMax), "aggregate", f"is not supported: {CURVE}"),
     ((exp.Mode, exp.ApproxTopK), "aggregate", "is not supported: group by a public column and ask for count(*)"),
-    ((exp.Distinct, exp.ApproxDistinct), "distinct", "counts different values: ask for GROUP BY and count(*)"),
+    (
+        (exp.Distinct, exp.ApproxDistinct),
+        "distinct",
+        "looks for different values: GROUP BY a public column and ask for count(*)",
+    ),
     ((exp.IgnoreNulls, exp.RespectNulls, exp.Order), "aggregate", "orders rows, but sums have no order"),
     ((exp.Rand, exp.Randn, exp.Uuid), "random", MOVES),
     ((exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime), "random", MOVES),
@@ -50,7 +60,7 @@ UNANSWERED: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
     (
         (exp.Round, exp.Ceil, exp.Trunc, exp.Sign),
         "function",
-        "jumps, and is not supported: use floor(x) of a public column",
+        "jumps, and is not supported: round the answer yourself; of a public column, use floor(x)",
     ),
     ((exp.Mod, exp.IntDiv), "function", "is not supported, because signs differ between systems: use floor(x / n)"),
     (exp.If, "function", "is not supported: write CASE WHEN … THEN … ELSE … END"),
@@ -64,12 +74,18 @@ UNANSWERED: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
     (
         exp.Star,
         "aggregate",
-        "would list rows, and only aggregates of groups are answered: ask for avg(x), sum(x), count(*)",
+        "stands for every column, and only aggregates of groups are answered: name one, as in avg(x), or ask for "
+        "count(*)",
     ),
     (exp.Null, "constant", "has no value: use IS NULL, or leave rows out with FILTER (WHERE …)"),
     (exp.AggFunc, "aggregate", "is not supported: ask for sum, avg, count, variances or covariances"),
     (exp.Func, "function", "is not among the supported functions"),
-    (exp.Predicate, "type", "is a condition where a value is needed: write CASE WHEN … THEN … ELSE … END"),
+    (
+        exp.Predicate,
+        "type",
+        "is a condition where a value is needed: for a private column ask for a share, avg(above(x, t, width)); for "
+        "public ones write CASE WHEN … THEN … ELSE … END",
+    ),
 )
 
 ANONYMOUS: dict[str, tuple[str, str]] = {
@@ -80,7 +96,30 @@ ANONYMOUS: dict[str, tuple[str, str]] = {
         ("percentile", "approx_percentile", "quantile_cont", "quantile_disc"),
         ("aggregate", f"is not supported: {CURVE}"),
     ),
-    "date_diff": ("function", "is not supported: use date parts, such as year(x)"),
+    **dict.fromkeys(("date_diff", "datediff", "age", "to_char", "strftime", "date_format"), ("function", PARTS)),
+    **dict.fromkeys(("lower", "upper", "trim", "substring", "substr", "replace", "concat"), ("function", TEXTS)),
+    **dict.fromkeys(("string_agg", "group_concat", "array_agg", "list", "collect_list"), ("aggregate", LISTS)),
+    **dict.fromkeys(("histogram", "width_bucket", "cut", "qcut"), ("aggregate", f"is not supported: {CURVE}")),
+    **dict.fromkeys(("skewness", "skew", "kurtosis"), ("aggregate", POWERS)),
+    **dict.fromkeys(("bool_and", "bool_or", "every", "bit_and", "bit_or"), ("aggregate", FLAGS)),
+    **dict.fromkeys(
+        ("ifnull", "nvl", "isnull"),
+        ("function", "is not supported: leave nulls out with FILTER (WHERE x IS NOT NULL)"),
+    ),
+    **dict.fromkeys(("log10", "log2"), ("function", "is not supported: write ln(x) / ln(10) or ln(x) / ln(2)")),
+}
+CALLED_ELSEWHERE = {  # functions by the names that they have in other systems
+    **dict.fromkeys(("mean", "average"), "avg"),
+    **dict.fromkeys(("sd", "std", "stdev", "stdevp"), "stddev"),
+    **dict.fromkeys(("var", "varp", "vars"), "variance"),
+    **dict.fromkeys(("total", "add", "sumif"), "sum"),
+    **dict.fromkeys(("n", "size", "len", "countif", "counta", "tally"), "count"),
+    **dict.fromkeys(("square", "sqr"), "power(x, 2)"),
+    **dict.fromkeys(("weekday", "dow", "dayname"), "isodow"),
+    **dict.fromkeys(("correlation", "cor", "pearson"), "corr"),
+    **dict.fromkeys(("covariance", "cov"), "covar_samp"),
+    **dict.fromkeys(("maximum", "clip", "pmax"), "greatest"),
+    "cbrt": "power(x, 1/3)",
 }
 
 # Where to find a piece in the text: nodes that stand for their function, begin with a word, or have no place.
@@ -183,8 +222,9 @@ class Wording:
         name = str(node.this).lower()
         if name in ANONYMOUS:
             return self.refusal(node, *ANONYMOUS[name])
-        advice = near(name, KNOWN_FUNCTIONS) or "those that are: " + ", ".join(KNOWN_FUNCTIONS)
-        return self.refusal(node, "function", f"calls a function that is not supported; {advice}")
+        meant = f"did you mean {CALLED_ELSEWHERE[name]}?" if name in CALLED_ELSEWHERE else near(name, KNOWN_FUNCTIONS)
+        others = "there are sum, avg, count, variance, stddev, corr, ln, exp, sqrt, above, between, greatest, year …"
+        return self.refusal(node, "function", f"calls a function that is not supported; {meant or others}")
 
     def only(self, node: exp.Expression, *understood: str) -> None:
         """Refuse a node with any argument that is not understood, or without one that is needed.

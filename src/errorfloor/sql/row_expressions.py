@@ -55,6 +55,12 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.Minute: "minute",
 }
 Read = TypeVar("Read")
+INSTEAD = {  # of a value that is no number
+    "text": "group by it",
+    "flag": "write CASE WHEN x THEN 1 ELSE 0 END",
+    "date": "write the date itself, or a part such as year(x)",
+    "moment": "write the moment itself, or a part such as hour(x)",
+}
 WHOLE_TYPES = (exp.DataType.Type.INT, exp.DataType.Type.BIGINT)
 MOMENT_TYPES = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.DATETIME)
 
@@ -92,8 +98,8 @@ class RowExpressions(ABC):
         """Read a value that must be a number."""
         value = self.value(node)
         if not isinstance(value, Number):
-            hint = ": write the date or moment itself" if value.type in ("date", "moment") else ""
-            raise self.words.refusal(node, "type", f"is a {value.type} where a number is needed{hint}")
+            instead = "columns stand without quotation marks" if type(node) is exp.Literal else INSTEAD[value.type]
+            raise self.words.refusal(node, "type", f"is a {value.type} where a number is needed: {instead}")
         return value
 
     def constant(self, node: exp.Expression) -> Fraction:
