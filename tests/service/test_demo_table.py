@@ -107,7 +107,7 @@ def test_the_catalogue_loads_and_describes_the_tables(made):
     assert set(catalogue.tables) == {"meters", "households"}
     for name, table in catalogue.tables.items():
         assert {*table.private, *table.public} == set(tables[name].column_names)
-        assert (folder / table.source).is_file()
+        assert all((folder / source).is_file() for source in table.source)
     kwh = meters.private["kwh"]
     assert (float(kwh.low), float(kwh.high), kwh.floor, kwh.distance) == (0.0, 50.0, 2.0, 5.0)
     assert allowance(kwh)[0] > 0.1

@@ -84,7 +84,7 @@ REFUSED = [
         "SELECT count(*) FROM meters GROUP BY upper(tariff)",
         "function",
         "`upper(tariff)`",
-        "not supported; did you mean",
+        "write each spelling",
     ),
     ("SELECT count(*) FROM meters GROUP BY dayofweek(day)", "function", "`dayofweek(day)`", "isodow"),
     ("SELECT count(*) FROM meters GROUP BY extract(dow FROM day)", "function", "DOW", "isodow"),
