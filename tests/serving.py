@@ -148,6 +148,7 @@ class ServerProcess:
     url: str
     token: str
     log: Path
+    postgres: int | None = None
 
     def client(self, token=None, **options):
         headers = {"Authorization": f"Bearer {token or self.token}"}
@@ -183,7 +184,7 @@ def start_server(catalogue, *options, log=None):
             break
     assert said, log.read_text()
     told = json.loads(said)
-    return ServerProcess(process, told["url"], told["token"], log)
+    return ServerProcess(process, told["url"], told["token"], log, told["postgres"])
 
 
 def self_signed():

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import fields
 
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
@@ -80,6 +81,21 @@ def test_server_speaks_tls_and_the_client_checks_it(catalogue, tmp_path):
     tokens = catalogue.parent / "tokens.json"
     assert not tokens.exists()  # the token of this run was kept nowhere
     assert stat.S_IMODE((catalogue.parent / "keys.json").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_server_speaks_the_protocol_of_postgresql_and_ends_its_lines(catalogue, workers):
+    server = start_server(catalogue, "--postgres", 0, "--workers", workers)
+    who = {"user": "owner", "password": server.token, "dbname": "errorfloor", "autocommit": True}
+    try:
+        lines = [psycopg.connect(host="127.0.0.1", port=server.postgres, connect_timeout=60, **who) for _ in range(4)]
+        assert [line.execute("SELECT count(*) FROM pay").fetchone() for line in lines] == [(120,)] * 4
+    finally:
+        assert server.stop() == 0
+    with pytest.raises(psycopg.OperationalError):
+        lines[0].execute("SELECT count(*) FROM pay")
+    for line in lines:
+        line.close()
 
 
 @pytest.mark.parametrize(
