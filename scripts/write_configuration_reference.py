@@ -126,6 +126,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "owner": "whose numbers they are, if one owner has several",
             "account_by": "public columns; each of their values has a separate account; fixed by the first question",
             "read": "how text files and sheets are written; `errorfloor init` finds it out",
+            "min_group": "questions about private columns leave out groups of fewer rows; may rise later and not fall",
             "noises": "`any` lets other noises spend as much as those of answers with bounds on both sides, of which "
             "about half as many are then allowed; fixed by the first question",
             "questions": "`shared`: whoever may ask the table sees what others asked from then on; `own`: people see "

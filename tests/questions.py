@@ -20,6 +20,8 @@ EXACT = [
     "SELECT avg(power(kwh - 10, 2)) AS a, avg(kwh * kwh - 3 * kwh * peak) AS b FROM meters",
     "SELECT avg(greatest(kwh, 5)) AS a, avg(least(kwh, 20)) AS b FROM meters",
     "SELECT 3 * avg(kwh) - sum(peak) / count(*) AS a FROM meters",
+    "SELECT date_trunc('month', day) AS month, avg(kwh) AS a FROM meters GROUP BY month HAVING count(*) >= 200",
+    "SELECT sum(kwh) AS a FROM meters HAVING count(*) > 1000000",
 ]
 ROUNDED = [
     "SELECT tariff, avg(above(kwh, 20, 4)) AS a FROM meters GROUP BY tariff",

@@ -26,10 +26,10 @@ def database(tmp_path):
 @pytest.mark.parametrize(
     ("sql", "bound", "names"),
     [
-        ("SELECT avg(wage) AS mean FROM pay WHERE person = 3", 50.0, None),
-        ("SELECT avg(wage) AS mean, sum(wage) AS total FROM pay WHERE person = 3", 1e3, None),
+        ("SELECT avg(wage) AS mean FROM pay WHERE person < 9", 50.0, None),
+        ("SELECT avg(wage) AS mean, avg(wage) * 2 AS total FROM pay WHERE person < 9", 1e3, None),
         (
-            "SELECT avg(wage) AS mean, sum(wage) AS total, var_pop(wage) AS spread FROM pay WHERE person < 5",
+            "SELECT avg(wage) AS mean, sum(wage) AS total, var_pop(wage) AS spread FROM pay WHERE person < 25",
             {"mean": 1e3, "total": 7000.0, "spread": 1e12},
             {"mean", "total", "spread"},
         ),
@@ -57,4 +57,4 @@ def test_an_output_that_was_answered_before_keeps_its_bound(database):
 
 def test_how_much_wider_is_written_without_an_exponent(database):
     with pytest.raises(AllowanceError, match=r"at least [\d.]+ times as wide"):
-        database.ask("SELECT avg(wage) AS mean FROM pay WHERE person = 3", max_error=1.0)
+        database.ask("SELECT avg(wage) AS mean FROM pay WHERE person < 9", max_error=1.0)

@@ -31,10 +31,10 @@ keys = {keys}  # secrets from which the noise follows: only its owner may read i
 # analyst = 0.25  # no analyst uses more than a quarter of any allowance
 # month = 0.1  # everybody together uses no more than a tenth in one month; also day, week, analyst_day and so on
 
-# [limit]
+[limit]
+question = 0.1  # of the whole allowance, for one question; an owner may give --over-limit
 # cells = 100000  # groups times outputs of one answer over the network; also bytes and memory
 # running_per_token = 4  # questions that one token may have in progress
-# question = 0.1  # of the whole allowance, for one question; an owner may give --over-limit
 """
 
 GUIDE = """
@@ -46,6 +46,8 @@ GUIDE = """
 # account_by  By default each private column has one account, and an answer costs what it reveals about the row it
 #             reveals most about. With public columns named here, each of their values has a separate account: right for
 #             groups that questions keep apart, such as years. The first question fixes it.
+# min_group   Questions about private columns leave out groups of fewer rows, and say so: one small group sets the price
+#             of all. It may rise later and not fall.
 # noises      With "any" all noises may spend alike, and the same floors last for about half as many answers with bounds
 #             on both sides; without it other noises may spend next to nothing. The first question fixes it.
 # questions   With "shared" whoever may ask this table sees the questions that others asked it from then on, and finds
@@ -88,6 +90,7 @@ source = {source}
 version = "1"
 row_key = "choose"  # such as {key}
 # account_by = {by}
+# min_group = 10
 # noises = "any"
 # questions = "shared"
 

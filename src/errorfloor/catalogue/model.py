@@ -42,7 +42,8 @@ class Owner(Declaration):
 class Table(Declaration):
     """A table: where it comes from, which version it is, its columns, and on what its accounts are kept.
 
-    A table without private columns is public; others can be joined to it on its row key.
+    A table without private columns is public; others can be joined to it on its row key. Questions about private
+    columns leave out groups of fewer than ``min_group`` rows.
 
     >>> Table(source="areas.csv", version="1", row_key=("area",), public={"area": "text"}).private
     {}
@@ -55,6 +56,7 @@ class Table(Declaration):
     public: dict[str, PublicColumn]
     owner: Owner | None = None
     account_by: tuple[str, ...] = ()
+    min_group: int = Field(default=1, ge=1, le=10**9)
     noises: Literal["raised cosine", "any"] = "raised cosine"
     questions: Literal["own", "shared"] = "own"
     read: Reading = Reading()

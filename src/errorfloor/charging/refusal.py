@@ -11,7 +11,9 @@ from errorfloor.catalogue.promise import histories
 from errorfloor.charging.standing import QuotaStanding, Standing, entry_floor
 from errorfloor.errors import AllowanceError
 from errorfloor.floors.words import rounded_down, rounded_up
+from errorfloor.ledger import Ledger
 
+MOST_READ = 1000  # records that are counted for a refusal
 USED_UP = 1e-9  # of an allowance: what is left below this pays for nothing
 
 
@@ -84,6 +86,24 @@ def unspent(standings: Sequence[Standing]) -> str:
 def _listed(prices: Sequence[str]) -> str:
     most = 5  # a divided account has a part for each group
     return ", ".join(prices[:most]) + (f" and {len(prices) - most} more" if len(prices) > most else "")
+
+
+def charged_before(ledger: Ledger, standings: Sequence[Standing]) -> str:
+    """Say how much of the scarcest account was used before, and by how many charges.
+
+    At most the last ``MOST_READ`` records are looked at, so that a refusal costs the same however long the history is.
+    """
+    scarcest = max(standings, key=lambda standing: standing.used)
+    used = scarcest.used - scarcest.used_by_this
+    if scarcest.spent == scarcest.charge:
+        return f"nothing of the allowance of {scarcest.name} was used before"
+    last = ledger.head().sequence
+    found = sum(scarcest.account in one.charges for one in ledger.entries(max(0, last - MOST_READ)))
+    many = f"{found:,} charge{'s' if found != 1 else ''}"
+    return (
+        f"{percent(used)} of the allowance of {scarcest.name} was used before, by "
+        f"{many if last <= MOST_READ else f'at least {many}'}"
+    )
 
 
 def check_share(standings: Sequence[Standing], limit: float) -> None:

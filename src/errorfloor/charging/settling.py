@@ -12,7 +12,7 @@ from errorfloor.accounts import Account, Charge, share
 from errorfloor.catalogue import Catalogue, PrivateColumn, Table
 from errorfloor.catalogue.allowance import Protected
 from errorfloor.catalogue.model import Owner, PublicColumn
-from errorfloor.charging.refusal import check_share, unspent
+from errorfloor.charging.refusal import charged_before, check_share, unspent
 from errorfloor.charging.standing import QuotaStanding, Standing, quota_standings, standings
 from errorfloor.errors import AllowanceError, AnswerFailedError
 from errorfloor.ledger import Entry, Ledger, Quotas, Settlement
@@ -51,6 +51,7 @@ def table_terms(name: str, table: Table) -> Terms:
             **({"apart": _distances(table.owner)} if table.owner is not None and table.owner.apart else {}),
         }
     }
+    fixed[name, "smallest group"] = {"min_group": table.min_group}
     if table.owner is not None:
         fixed[name, "owner floor"] = {"floor": table.owner.floor}
     return fixed
@@ -203,7 +204,7 @@ class Charging:
         broken = [one for one in self.grant.of_question(now.asked, self.allowances) if one.used > 1]
         found = self.stand(now, charged=False)
         if broken:
-            raise AllowanceError(self.words(found, now.fresh), accounts=[one.to_dict() for one in broken])
+            raise AllowanceError(self._refused(found, now), accounts=[one.to_dict() for one in broken])
         if limit is not None and is_large and found.affordable:  # what cannot be afforded has other advice
             check_share(found.accounts, limit)
 
@@ -220,7 +221,7 @@ class Charging:
             except AllowanceError as problem:
                 now = self.preview()
                 found = self.stand(now, charged=False)
-                said = self.words(found, now.fresh) if spend else unspent(found.accounts)
+                said = self._refused(found, now) if spend else unspent(found.accounts)
                 raise AllowanceError(said, **problem.fields) from None
             yield settled
 
@@ -228,6 +229,10 @@ class Charging:
         """Charge what is not free; it is durable and anchored on return."""
         with self.settling() as settled:
             return settled
+
+    def _refused(self, stand: Stand, now: Settlement) -> str:
+        """Say what is refused, what to do instead, and what was charged before."""
+        return f"{self.words(stand, now.fresh)}; {charged_before(self.ledger, stand.accounts)}"
 
 
 def look(work: Callable[[], Result | None], *, said: tuple[type[Exception], ...] = ()) -> Result:

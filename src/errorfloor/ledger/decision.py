@@ -18,6 +18,7 @@ Path = str | tuple[str, ...]
 FAR = datetime.timedelta(days=366)  # between two records; a server that rests for longer has its clock confirmed
 SHOWN = 3  # accounts that a refusal names; its fields have all of them
 FROM_THE_START = {"noises", "apart"}  # terms that change what was promised of answers already given
+RISING = {"floor", "min_group"}  # what is pinned alone, and may rise and not fall
 
 
 def term_name(path: Path) -> str:
@@ -56,8 +57,9 @@ def stricter(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     >>> stricter({"owner": None}, {"owner": None, "noises": "raised cosine"})
     False
     """
-    if set(old) == set(new) == {"floor"}:
-        return bool(old["floor"] < new["floor"])
+    if len(old) == 1 and set(old) == set(new) <= RISING:
+        (name,) = old
+        return bool(old[name] < new[name])
     return (
         set(old) < set(new)
         and not FROM_THE_START & (set(new) - set(old))
@@ -91,6 +93,8 @@ def words(name: str) -> str:
     match json.loads(name):
         case [table]:
             return str(table)
+        case [table, "smallest group"]:
+            return str(table)
         case [table, "owner floor"]:
             return f"{table}' owners"
         case [table, *_, last]:
@@ -114,6 +118,12 @@ def _changed_meaning(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
         return CatalogueError(
             f"the floor of {words(name)} was {old['floor']:g} when it was charged, which is a promise; the catalogue "
             f"now says {new['floor']:g}. A floor may rise but must not fall: declare it as it was",
+            table=path[0],
+        )
+    if set(old) == set(new) == {"min_group"}:
+        return CatalogueError(
+            f"{path[0]} was charged when min_group was {old['min_group']}; the catalogue now says {new['min_group']}. "
+            f"min_group may rise but must not fall: declare it as it was",
             table=path[0],
         )
     differ = sorted(one for one in {*old, *new} if old.get(one) != new.get(one) and one in {*old, *FROM_THE_START})

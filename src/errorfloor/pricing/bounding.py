@@ -104,7 +104,7 @@ class Bounds:
 
     Groups that public facts do not tell apart have equal bounds: they are of one kind, and there is one bound for each
     kind. Group j is of the kind ``kind[j]``; part i of the rows, those of one kind in one cell of accounts, is kind
-    ``group[i]`` and cell ``cell[i]``. Groups of kind k have ``rows[k]`` rows each.
+    ``group[i]`` and cell ``cell[i]``. Groups of kind k have ``rows[k]`` rows each; ``left_out`` groups were too small.
 
     >>> example().outputs[0].error > 0
     array([ True])
@@ -120,6 +120,7 @@ class Bounds:
     layout: Layout
     outputs: tuple[OutputBounds, ...]
     owners: OwnerCounts | None = field(default=None)
+    left_out: int = 0
 
     @cached_property
     def pairs(self) -> tuple[Array, Array, Array]:
@@ -170,17 +171,19 @@ def bounds(
     by = [_column(table.public[name].type, name, table.public[name].step) for name in table.account_by]
     stored = _with_columns(stored, by, snapshots[0])
     facts = fetch(question, by, requested(question), snapshots, engine, stored, cache)
+    kept = facts.kept(question.least)
     ranges = {name: (column.low, column.high) for name, column in table.private.items()}
     owners = None
     if table.owner is not None:
         public = table.public[table.owner.column]
         owner = _column(public.type, table.owner.column, public.step)
         layout = _with_columns(stored, [owner], snapshots[0])
-        owners = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache)
+        owners = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache).only(kept)
+    facts = facts.only(kept)
     kinds, kind = facts.kinds
     apart = {} if table.owner is None else {name: owner_distance(table, name) for name in table.owner.apart}
     found = bounds_from_facts(question, kinds, ranges, stored, owners, apart)
-    return replace(found, groups=facts.groups, kind=kind)
+    return replace(found, groups=facts.groups, kind=kind, left_out=int((~kept).sum()))
 
 
 def bounds_from_facts(

@@ -244,6 +244,27 @@ class Facts:
         few = Facts(groups, self.cells, np.arange(len(first)), self.cell[first], self.rows[first], known)
         return few, kind
 
+    def kept(self, least: int) -> Array:
+        """Tell for each group whether it has at least so many rows.
+
+        A group without keys and without rows is kept if any number of rows will do: it is NULL.
+        """
+        return self.by_group(self.rows) >= least if least > 1 else np.ones(len(self.groups), dtype=bool)
+
+    def only(self, kept: Array) -> "Facts":
+        """Give the facts about some of the groups."""
+        if kept.all():
+            return self
+        parts = np.flatnonzero(kept[self.group])
+        return Facts(
+            groups=self.groups.taken(np.flatnonzero(kept)),
+            cells=self.cells,
+            group=(np.cumsum(kept) - 1)[self.group[parts]],
+            cell=self.cell[parts],
+            rows=self.rows[parts],
+            known={request: fact.taken(parts) for request, fact in self.known.items()},
+        )
+
     def by_group(self, integers: Array) -> Array:
         """Add the integers of each group's parts, exactly."""
         if len(self.group) == len(self.groups):

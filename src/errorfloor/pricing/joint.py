@@ -75,6 +75,27 @@ def charges(bounds: Bounds, noised: Sequence[Noised]) -> dict[Account, Charge]:
     return result
 
 
+@quiet
+def dearest(bounds: Bounds, noised: Sequence[Noised], account: Account) -> int:
+    """Give the kind of group by which noise on some outputs costs an account most.
+
+    >>> from errorfloor.pricing.bounding import example
+    >>> dearest(example(), [Noised(0, 4.0)], Account("meters", "kwh", ""))
+    0
+    """
+    kind = bounds.group if account.column else bounds.pairs[0]
+    moved = np.zeros(len(kind))
+    for bound, each in (_live(bounds, one) for one in noised):
+        if not account.column:
+            moved += each[kind] * _moved_by_owner(bounds.pairs[1], bound.owner[kind], bound.error[kind]) ** 2
+        elif account.column in bound.slopes:
+            moved += each[kind] * bound.slopes[account.column].values ** 2
+    if account.column:
+        here = np.array([cell_text(cell) == account.cell for cell in bounds.cells])
+        moved = np.where(here[bounds.cell], moved, 0.0)
+    return int(kind[np.argmax(moved)])
+
+
 def _live(bounds: Bounds, one: Noised) -> tuple[OutputBounds, Array]:
     """Give the bounds of an output with its rounding, defined where it is looked up, and the information there."""
     bound = bounds.outputs[one.output]

@@ -57,6 +57,10 @@ class KeyColumn:
             return values
         return [None if value is None else _number(int(value), self.unit) for value in values]
 
+    def taken(self, place: int) -> "KeyColumn":
+        """Give the key of one group."""
+        return KeyColumn(self.values.slice(place, 1), self.unit)
+
     @property
     def shown(self) -> Any:
         """The keys as a released table has them: numbers that are not whole are doubles.

@@ -41,6 +41,13 @@ class OwnerCounts:
         """The number of owners."""
         return int(self.owner.max(initial=-1)) + 1
 
+    def only(self, kept: Array) -> "OwnerCounts":
+        """Give the counts of some of the groups, which are numbered anew."""
+        if kept.all():
+            return self
+        pairs = kept[self.group]
+        return OwnerCounts((np.cumsum(kept) - 1)[self.group[pairs]], self.owner[pairs], self.count[pairs])
+
 
 def owner_counts(
     question: Question,

@@ -151,6 +151,11 @@ class PriceReply(Open):
     table: str
     version: str
     groups: int
+    left_out: Annotated[int, Field(description="Groups that have too few rows.")]
+    set_by: Annotated[
+        dict[str, Any] | None,
+        Field(description="The group that sets the price, its rows, and the price without small groups."),
+    ]
     outputs: list[Output]
     accounts: list[AccountState]
     affordable: bool

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from errorfloor.accounts import percent
 from errorfloor.charging.refusal import refusal
 from errorfloor.charging.standing import QuotaStanding, Standing
 from errorfloor.floors.words import rounded_up
-from errorfloor.service.noises import MOST_ERROR, bound_for
+from errorfloor.service.noises import MOST_ERROR, bound_for, within
 from errorfloor.service.preparation import Prepared, PreparedOutput
+from errorfloor.service.setting import least_that_fits
 
 AGAIN = "you can repeat earlier questions"
 
@@ -32,14 +34,46 @@ def advice(
         bounds = {one.output.name: _half_width(one) for one in noisy}
         bounds |= {one.output.name: _wide_enough(one, factor) for one in wider}
         scale = max(bounds[one.output.name] / _half_width(one) for one in wider)
-        return f"ask with bounds at least {rounded_up(scale)} times as wide (max_error {_typed(bounds)} here)"
+        if any(bounds[one.output.name] > useful(prepared, one) for one in wider):
+            return _larger_groups(prepared, 1 - max(one.used - one.used_by_this for one in standings))
+        part = max(_information(bounds[one.output.name], one) for one in wider)
+        taken = part * max(one.used_by_this for one in standings)
+        return (
+            f"ask with bounds at least {rounded_up(scale)} times as wide (max_error {_typed(bounds)} here), which "
+            f"takes {percent(taken)} of the allowance"
+        )
 
     return refusal("answer", standings, quotas, again=AGAIN, instead=instead)
+
+
+def useful(prepared: Prepared, one: PreparedOutput) -> float:
+    """Give the bound from which on an answer is worth nothing: the middle of what it can be is as near, and free."""
+    bounds = prepared.bounds_of(one)
+    return float((bounds.high - bounds.low)[bounds.defined].max(initial=0.0)) / 2
+
+
+def _larger_groups(prepared: Prepared, left: float) -> str:
+    """Say which groups could be asked about where no bound within the range of the answer is wide enough."""
+    found = least_that_fits(prepared, left)
+    if found is None:
+        return "no bound within the range of the answer is wide enough: ask about larger groups"
+    least, taken = found
+    return (
+        f"no bound within the range of the answer is wide enough: ask about larger groups, such as those of at least "
+        f"{least:,} rows (HAVING count(*) >= {least}), which takes {percent(taken)} of the allowance"
+    )
 
 
 def _half_width(one: PreparedOutput) -> float:
     assert one.added is not None
     return (one.added.high - one.added.low) / 2
+
+
+def _information(bound: float, one: PreparedOutput) -> float:
+    """Give the information of noise with a bound, as a part of that of the one that was wished."""
+    assert one.added is not None
+    error = 2 * MOST_ERROR * _half_width(one)
+    return within(-bound, bound, evaluation_error=error).information / one.added.information
 
 
 def _wide_enough(one: PreparedOutput, factor: float) -> float:

@@ -17,6 +17,7 @@ from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.service.advice import advice
 from errorfloor.service.cells import CellFacts
 from errorfloor.service.preparation import Prepared, PreparedOutput
+from errorfloor.service.setting import Setting
 
 DRY = "dry run: dummy rows made from the catalogue alone; nothing here is about anybody, and nothing is charged."
 
@@ -97,11 +98,26 @@ class Price(Stated):
             linear=False,
         )
 
+    @property
+    def setting(self) -> Setting | None:
+        """The group that sets the price, and the price without small groups; None for one group."""
+        return self.prepared.setting
+
+    @property
+    def _left_out(self) -> list[str]:
+        left, least = self.prepared.bounds.left_out, self.prepared.question.least
+        if not left:
+            return []
+        groups = "group" if left == 1 else "groups"
+        return [f"{left:,} {groups} of fewer than {least:,} rows {'is' if left == 1 else 'are'} left out."]
+
     def explain(self) -> str:
         """Say in sentences what is certain, what nobody can learn, and what it costs."""
-        lines = [_certain(output) for output in self.prepared.outputs]
+        lines = [*self._left_out, *(_certain(output) for output in self.prepared.outputs)]
         if self.dry:
             return "\n".join([DRY, *lines])
+        if self.setting is not None:
+            lines.append(self.setting.explain())
         if not self.affordable:  # what would be learnt from it is never learnt
             return "\n".join([*lines, f"Refused if asked: {advice(self.prepared, self.standings, self.quotas)}."])
         lines += [standing.explain() for standing in self.standings]
@@ -118,6 +134,8 @@ class Price(Stated):
             "table": self.prepared.question.table,
             "version": self.prepared.question.version,
             "groups": len(self.prepared.bounds.groups),
+            "left_out": self.prepared.bounds.left_out,
+            "set_by": None if self.setting is None else self.setting.to_dict(),
             "outputs": self.outputs(),
             "accounts": [standing.to_dict() for standing in self.standings],
             "quotas": [quota.to_dict() for quota in self.quotas],

@@ -36,7 +36,8 @@ def dummy_engine(catalogue: Catalogue) -> tuple[Catalogue, Engine]:
         tables = {}
         for number, (table_name, table) in enumerate(catalogue.tables.items()):
             parquet.write_table(dummy_rows(table), folder / f"{number}.parquet")
-            tables[table_name] = table.model_copy(update={"source": (f"{number}.parquet",), "read": Reading()})
+            kept = {"source": (f"{number}.parquet",), "read": Reading(), "min_group": 1}
+            tables[table_name] = table.model_copy(update=kept)
         dry = catalogue.model_copy(update={"tables": tables, "place": Place(), "folder": folder})
         file = folder / dry.place.snapshots  # one file, which stays readable when it has no name any more
         with DuckDBEngine(file, folder, read_only=False) as writer:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from errorfloor.accounts import share as part_of
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.charging.settling import Terms, terms_of
@@ -19,9 +21,9 @@ from errorfloor.pricing import Account, Bounds, Charge, FactsCache, Noised, Outp
 from errorfloor.service.cost import public_cost
 from errorfloor.service.noises import Added, PublicNumbers, QuestionWish, bound_for, constant_of, empty, within
 from errorfloor.service.reading import VERSIONS, ReadQuestion
+from errorfloor.service.setting import Setting, setting
 from errorfloor.service.spelling import check_spelling
 from errorfloor.sql import needed, scan
-from errorfloor.sql.layout import Layout
 from errorfloor.sql.plan import Call, Condition
 from errorfloor.sql.polynomial import Monomial
 from errorfloor.sql.question import Question, QuestionOutput, walk
@@ -86,6 +88,7 @@ class Prepared:
     engine: str
     recorded: Mapping[Account, Charge] | None = None
     shown: tuple[Any, Array] | None = None
+    scales: bool = False  # whether a share was asked for, which the bounds follow
 
     @property
     def question(self) -> Question:
@@ -117,6 +120,11 @@ class Prepared:
         return next(bounds for bounds, other in zip(self.bounds.outputs, self.outputs, strict=True) if other is one)
 
     @cached_property
+    def setting(self) -> Setting | None:
+        """The group that sets the price."""
+        return setting(self)
+
+    @cached_property
     def charges(self) -> Mapping[Account, Charge]:
         """What all its outputs together are, or were, charged to whom."""
         return self.charges_of(self.charged) if self.recorded is None else self.recorded
@@ -130,20 +138,28 @@ class Prepared:
                 found.setdefault(one.paid or one.label.encoded, one)  # type: ignore[union-attr]  # it has one of them
         return tuple(found.values())
 
-    def charges_of(self, chosen: Sequence[PreparedOutput]) -> dict[Account, Charge]:
+    def charges_of(self, chosen: Sequence[PreparedOutput], least: int = 1) -> dict[Account, Charge]:
         """Give what some of the outputs are charged together: the most that one entry or owner can do to all of them.
 
-        No less than a millionth of the allowance for each: no question is free to ask in a thousand variants.
+        No less than a millionth of the allowance for each: no question is free to ask in a thousand variants. Groups of
+        fewer than ``least`` rows are left out.
         """
-        noised = [
-            Noised(self.outputs.index(one), one.added.information, one.added.grain / 2, self._is_apart(one.added))
-            for one in chosen
-            if one.added is not None
-        ]
+        noised = self.noised(chosen, least)
         return {
             account: _at_least(charge, self.plan.allowances[account], len(noised))
             for account, charge in charges(self.bounds, noised).items()
         }
+
+    def noised(self, chosen: Sequence[PreparedOutput], least: int = 1) -> list[Noised]:
+        """Give the noise of some of the outputs as it is priced; none where every group is left out."""
+        kept = self.bounds.rows >= least if least > 1 else np.ones(len(self.bounds.rows), dtype=bool)
+        return [
+            Noised(
+                self.outputs.index(one), one.added.information * kept, one.added.grain / 2, self._is_apart(one.added)
+            )
+            for one in chosen
+            if one.added is not None and (kept & self.bounds_of(one).defined).any()
+        ]
 
     def _is_apart(self, added: Added) -> bool:
         return self.table.exact and counted_apart(added.noise)
@@ -166,7 +182,7 @@ def plan(read: ReadQuestion, catalogue: Catalogue, engine: Engine, known: FactsC
     check_spelling(question, snapshots, bounded, engine, known)
     sums = _sums(question.outputs)
     statement = scan(question, snapshots, sums, bounded.layout, engine.dialect)
-    functions = tuple(function_of(question, output, bounded.layout, snapshots) for output in question.outputs)
+    functions = tuple(function_of(question, output, bounded, snapshots) for output in question.outputs)
     private, table = read.private, read.table
     charged = [account for index in private for account in _unit_charges(bounded, index)]
     owners = [Account(question.table, "", "")] if table.owner is not None else []
@@ -178,7 +194,7 @@ def prepare(plan: PlannedQuestion, wish: QuestionWish, engine: Engine) -> Prepar
     """Choose noises, and price."""
     shares = None if wish.spend is None else _affordable(plan, wish.spend)
     outputs = tuple(_prepared_output(index, wish, plan, shares) for index in range(len(plan.question.outputs)))
-    return prepared_for(plan, outputs, engine)
+    return replace(prepared_for(plan, outputs, engine), scales=wish.spend is not None)
 
 
 def prepared_for(plan: PlannedQuestion, outputs: tuple[PreparedOutput, ...], engine: Engine) -> Prepared:
@@ -263,17 +279,19 @@ def _evaluation_error(bounded: Bounds, index: int) -> float:
     return float(output.error[output.defined].max())
 
 
-def function_of(question: Question, output: QuestionOutput, layout: Layout, snapshots: Sequence[Snapshot]) -> Encoded:
+def function_of(question: Question, output: QuestionOutput, bounded: Bounds, snapshots: Sequence[Snapshot]) -> Encoded:
     """Give what decides the exact value of one output, as parts of a label.
 
     How the columns are named, ordered and cut off afterwards is no part of it. Nor are the other outputs, except that
     they may decide with how many bits a function of a row is stored, which is. The identity of every snapshot that is
-    read is a part of it: other rows under the same names are another function.
+    read is a part of it: other rows under the same names are another function. So is which groups are left out, by the
+    size of the smallest that is not: else a question that leaves the dear ones out would pay for one that does not.
     """
-    calls = {node.encoded: layout.bits[node] for node in walk(output.formula) if isinstance(node, Call)}
+    calls = {node.encoded: bounded.layout.bits[node] for node in walk(output.formula) if isinstance(node, Call)}
     bits = tuple(bits for _, bits in sorted(calls.items()))
     read = tuple(one.whose for one in snapshots)
-    return Encoded.of((VERSIONS, read, *question.function_of(output), bits))
+    left = ("rows", int(bounded.rows.min())) if bounded.left_out and len(bounded.groups) else ()
+    return Encoded.of((VERSIONS, read, *question.function_of(output), bits, *left))
 
 
 def label_of(function: Encoded, added: Added) -> Label:

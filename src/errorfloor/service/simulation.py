@@ -12,6 +12,7 @@ from typing import Any
 from errorfloor.accounts import NOTHING, Account, Charge, percent, share
 from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.floors.words import rounded_up
+from errorfloor.service.advice import useful
 from errorfloor.service.noises import bound_for
 from errorfloor.service.preparation import Prepared, PreparedOutput
 
@@ -82,8 +83,9 @@ class Simulation:
 
     ``answers`` is how many further answers of this price fit, each about something else (None: they cost nothing);
     ``binding`` the account or quota that ends them; ``least_max_error`` for each output the smallest bound, to three
-    digits, with which the question can be afforded once more (None: the allowance is used up, or its noise has no bound
-    above); ``free`` says that this very question was answered already and can be asked again without a charge.
+    digits, with which the question can be afforded once more (None: the allowance is used up, no bound within the range
+    of the answer is wide enough, or its noise has no bound above); ``free`` says that this very question was answered
+    already and can be asked again without a charge.
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
@@ -119,7 +121,9 @@ class Simulation:
         noisy = [one for one in self.prepared.outputs if one.added is not None]
         if factor <= MARGIN or not noisy or any(one.added is None or math.isinf(one.added.high) for one in noisy):
             return None
-        return {one.output.name: self._least(one, factor) for one in noisy}
+        bounds = {one.output.name: self._least(one, factor) for one in noisy}
+        beyond = any(bounds[one.output.name] > useful(self.prepared, one) for one in noisy)
+        return None if beyond else bounds
 
     def _least(self, one: PreparedOutput, factor: float) -> float:
         assert one.added is not None

@@ -32,7 +32,7 @@ def scan(
 
     Each sum is an exact integer (``arrow``), in units of the monomial's scale; NULL if no row counts, but 0 for
     the monomial ONE, which counts rows. Keys that are numbers are integers in units of 1/denominator, other keys are
-    themselves. Without keys there is one row.
+    themselves. Without keys there is one row. Groups that are too small for the question are left out.
 
     Guarantee: the sums do not depend on the engine, the order of rows or the number of threads (compile.proof.md).
 
@@ -53,7 +53,10 @@ def scan(
     """
     row = Row.of(snapshots, completed(layout, question, snapshots), dialect)
     columns = [f"{_sum(row, monomial, where)} AS s{j}" for j, (monomial, where) in enumerate(sums)]
-    return ordered(_statement(question, snapshots, row, [], columns), [key.value for key in question.keys], dialect)
+    statement = _statement(question, snapshots, row, [], columns)
+    if question.least > 1:
+        statement += f"\nHAVING count(*) >= {question.least}"
+    return ordered(statement, [key.value for key in question.keys], dialect)
 
 
 def facts(

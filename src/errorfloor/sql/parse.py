@@ -6,7 +6,7 @@ The language::
     SELECT public keys, formulas of aggregates
     FROM table [JOIN | LEFT JOIN public table ON | USING its row key] …
     [WHERE conditions on public columns]
-    [GROUP BY public expressions, names or positions]
+    [GROUP BY public expressions, names or positions] [HAVING count(*) >= n]
     [ORDER BY selected names or positions [DESC]] [LIMIT n]
 
 Whatever is not in it is refused, with the piece of the question, the reason and what to ask instead.
@@ -23,19 +23,21 @@ from errorfloor.sql.aggregates import Formulas, is_formula
 from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.names import Relation, generated, name_of, same, unique
 from errorfloor.sql.numbers import Number
-from errorfloor.sql.plan import Literal, Scalar, TableColumn
+from errorfloor.sql.plan import Always, Count, Literal, Scalar, TableColumn
 from errorfloor.sql.polynomial import Polynomial
-from errorfloor.sql.question import GroupKey, Ordering, Question, QuestionOutput, walk
+from errorfloor.sql.question import GroupKey, Ordering, Question, QuestionOutput, is_private, walk
 from errorfloor.sql.reading import check_all_read, read
 from errorfloor.sql.refusals import LISTS, Wording
 from errorfloor.sql.tables import TablesInView
 from errorfloor.sql.units import display_unit
 
 GREATEST_LIMIT = 10**9
-HAVING = (
-    "filters the answer: ask without it and filter the answer; small groups cost most, so leave those that you do not "
-    "need out with WHERE"
-)
+MORE_ROWS: dict[type[exp.Expression], tuple[bool, int]] = {  # whether the count comes first, and what to add to n
+    exp.GTE: (True, 0),
+    exp.GT: (True, 1),
+    exp.LTE: (False, 0),
+    exp.LT: (False, 1),
+}
 
 
 def parse(text: str, catalogue: Catalogue) -> Question:
@@ -84,21 +86,19 @@ def _question(text: str, catalogue: Catalogue) -> Question:
         raise words.refusal(tree, "not-select", "is not supported: a question begins with SELECT or WITH")
     _check_clauses(tree, words)
     relation = TablesInView(words, catalogue, {}).with_named(tree.args.get("with_")).relation(tree)
-    question = _Asked(tree, relation).question()
+    question = _Asked(tree, relation).question(catalogue.tables[relation.table].min_group)
     check_all_read(text, tree)
     return question
 
 
 def _check_clauses(select: exp.Select, words: Wording) -> None:
-    if select.args.get("having"):
-        raise words.refusal(select.args["having"], "having", HAVING)
     if select.args.get("distinct"):
         raise RefusedError("`SELECT DISTINCT` is not supported: group by the columns instead", reason="distinct")
     if select.args.get("qualify") or select.args.get("windows"):
         raise words.refusal(select, "window", "uses window functions: ask with GROUP BY, then compute from the answer")
     if select.args.get("offset"):
         raise words.refusal(select.args["offset"], "order", "skips rows: leave OFFSET out and skip them afterwards")
-    words.only(select, "with_", "expressions", "from_", "joins", "where", "group", "order", "limit")
+    words.only(select, "with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit")
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,11 @@ class _Asked:
         self.formulas = Formulas(self.rows)
         self.items = self._items()
 
-    def question(self) -> Question:
-        """Put the parts together; keys are sorted, because the order in which GROUP BY names them has no meaning."""
+    def question(self, min_group: int) -> Question:
+        """Put the parts together; keys are sorted, because the order in which GROUP BY names them has no meaning.
+
+        Groups of fewer than ``min_group`` rows are left out where something private is asked about them.
+        """
         names = dict(self._groups())
         outputs: list[QuestionOutput] = []
         shown_keys: dict[Scalar, str] = {}
@@ -161,6 +164,7 @@ class _Asked:
             tuple(item.name for item in self.items),
             self._order(keys, outputs),
             self._limit(),
+            max(self._least(), min_group if any(is_private(one.formula) for one in outputs) else 1),
         )
 
     def _items(self) -> list[_Item]:
@@ -280,6 +284,35 @@ class _Asked:
                 if key.value == scalar:
                     return key.name
         raise self.words.refusal(node, "order", "is not selected: sort by a selected name or its position")
+
+    def _least(self) -> int:
+        """Give the least number of rows of a group that HAVING asks for."""
+        having = self.select.args.get("having")
+        if having is None:
+            return 1
+        self.words.only(having, "this")
+        test = having.this
+        first, more = MORE_ROWS.get(type(test), (True, 0))
+        sides = (test.args.get("this"), test.args.get("expression"))
+        count, number = sides if first else sides[::-1]
+        digits = str(number.this) if type(number) is exp.Literal and not number.args.get("is_string") else ""
+        if (
+            type(test) not in MORE_ROWS
+            or not (digits.isascii() and digits.isdigit() and len(digits) <= 10)
+            or not self._counts_rows(count)
+        ):
+            raise self.words.refusal(
+                having, "having", "filters the answer: only HAVING count(*) >= n is allowed; ask without, then filter"
+            )
+        return max(1, int(digits) + more)
+
+    def _counts_rows(self, node: exp.Expression) -> bool:
+        """Tell whether something in HAVING is the number of rows, or a name that was given to it."""
+        if type(node) is exp.Column and not node.args.get("table"):
+            name = name_of(node.this, self.words)
+            named = [item.node for item in self.items if item.named and same(item.name, name)]
+            node = named[0] if named else node
+        return type(node) is exp.Count and self.formulas.formula(node) == Count(Always())
 
     def _limit(self) -> int | None:
         limit = self.select.args.get("limit")

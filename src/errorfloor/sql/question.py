@@ -50,7 +50,8 @@ class Ordering(Node):
 class Question(Node):
     """What is asked: rows, groups and cells, and how the released answer is laid out.
 
-    ``selected`` names the keys and outputs in the order in which they are shown.
+    ``selected`` names the keys and outputs in the order in which they are shown. Groups with fewer rows than ``least``
+    are left out before anything is priced.
     """
 
     table: str
@@ -62,6 +63,7 @@ class Question(Node):
     selected: tuple[str, ...]
     order: tuple[Ordering, ...]
     limit: int | None
+    least: int = 1
 
     def function_of(self, output: QuestionOutput) -> tuple[Part, ...]:
         """Give what decides one output as a function of the snapshots: names and layout do not.

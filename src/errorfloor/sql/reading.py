@@ -45,7 +45,7 @@ AFTER_OPERANDS = {
 }
 # Words that stand for themselves in the language; every other word must be a name that the tree has kept.
 KEYWORDS = {
-    *("SELECT", "FROM", "WHERE", "GROUP_BY", "ORDER_BY", "LIMIT", "WITH", "AS", "JOIN", "LEFT", "OUTER"),
+    *("SELECT", "FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "WITH", "AS", "JOIN", "LEFT", "OUTER"),
     *("INNER", "ON", "USING", "AND", "OR", "NOT", "IN", "IS", "NULL", "TRUE", "FALSE", "LIKE", "BETWEEN"),
     *("CASE", "WHEN", "THEN", "ELSE", "END", "FILTER", "ASC", "DESC", "ALL", "NULLS", "FIRST", "LAST", "CAST"),
     *("EXTRACT", "ISNULL", "NOTNULL", "DATE", "TIMESTAMP", "DATETIME", "DOUBLE", "PRECISION", "DOUBLE_PRECISION"),
