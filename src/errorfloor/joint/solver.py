@@ -20,6 +20,7 @@ from errorfloor.joint.taper import cost_and_loss
 
 ATTEMPTS = 0.9 * math.log(2)  # −ln of the guaranteed share of accepted attempts, at most
 DAMPING, ROUNDS = 0.12, 240
+MODERATE = 150  # cells: with more of them there are fewer rounds
 ENOUGH, PATIENCE = 2e-4, 40  # it ends once forty rounds have gained less than this share
 WIDE, NEAR = np.geomspace(0.15, 0.6, 61), np.geomspace(0.94, 1.06, 7)  # sizes against the bounds; around the last one
 
@@ -39,7 +40,7 @@ def best_covariance(rows: Array, moves: Array, first: Array | None = None) -> Ar
     pull = np.ones(len(rows))
     found, sizes, wish, since = (math.inf, np.eye(n)), WIDE, 1e-3, 0
     covariance = _geometric_mean(rows, np.ones(len(rows)), moves, weights) if first is None else first
-    for _ in range(ROUNDS):
+    for _ in range(max(40, min(ROUNDS, int(ROUNDS * (MODERATE / n) ** 2)))):
         deviation = np.sqrt(((rows @ covariance) * rows).sum(axis=1))
         precise = (np.linalg.solve(np.linalg.cholesky(covariance), moves) ** 2).sum(axis=0)
         value, scale, each = best_size(precise, deviation, shown, sizes)
