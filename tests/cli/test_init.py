@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import errorfloor.cli.init
 import errorfloor.cli.register  # noqa: F401  (adds its command)
 from errorfloor.catalogue import load
-from errorfloor.cli.app import app, messages
+from errorfloor.cli.app import app, loaded, messages
 from errorfloor.errors import CatalogueError, EngineError, InputError
 from errorfloor.identity import KeyRing
 
@@ -259,3 +259,81 @@ def test_a_value_is_shown_on_a_terminal_and_nowhere_else(here, monkeypatch):
     assert "line 3, column 'pay' does not hold a number" in str(refused.exception)
     monkeypatch.setattr(type(messages), "is_terminal", False)
     assert "48151" not in CliRunner().invoke(app, ["register"]).output
+
+
+PAY = "nr,site,pay,hours\n" + "".join(f"{i},north,{1000 + i},{i % 40}\n" for i in range(60)) + "60,north,999999,\n"
+FLAGS = ["--private", "pay=0..5000,resolution=0.01,floor=100,unit=EUR", "--public", "site", "--row-key", "nr"]
+
+
+def test_flags_leave_nothing_to_choose_and_the_first_mean_takes_three_commands(here):
+    (here / "pay.csv").write_text(PAY)
+    shown = init("--source", "pay.csv", *FLAGS)
+    assert shown.exit_code == 0, shown.exception
+    assert "check it; then errorfloor register" in shown.stdout
+    table = load(here / "errorfloor.toml").tables["pay"]
+    assert (table.row_key, set(table.public), set(table.private)) == (("nr",), {"nr", "site"}, {"pay"})
+    assert CliRunner().invoke(app, ["register"]).exit_code == 0
+    loaded("ask")
+    asked = CliRunner().invoke(app, ["ask", "SELECT avg(pay) AS mean FROM pay", "--max-error", "300"])
+    assert asked.exit_code == 0, asked.exception
+    assert "± 300 EUR" in asked.stdout
+
+
+def test_questions_are_asked_until_they_are_answered(here):
+    (here / "pay.csv").write_text(PAY)
+    lines = ["u", "p", "u", "p", "50", "0..5000", "x", "0.01", "9000", "EUR", "no", "l", "", ""]
+    refused = CliRunner().invoke(app, ["init", "--source", "pay.csv", "--ask"], input="\n".join(lines))
+    assert "only numbers can be private" in refused.stderr
+    assert "a range is written low..high" in refused.stderr and "a number is needed" in refused.stderr
+    assert "must stay below" in str(refused.exception)
+    lines = ["", "", "", "0..5000", "", "", "", "", "l", ""]
+    shown = CliRunner().invoke(app, ["init", "--source", "pay.csv", "--ask"], input="\n".join(lines) + "\n")
+    assert shown.exit_code == 0, shown.exception
+    assert "any estimate of one pay is off by at least 250 EUR" in shown.stderr
+    table = load(here / "errorfloor.toml").tables["pay"]
+    assert (table.row_key, table.private["pay"].floor) == (("nr",), 250.0)
+    assert "999999" not in shown.output
+
+
+def test_what_clamping_did_is_for_the_custodian_alone(here):
+    (here / "pay.csv").write_text(PAY)
+    init("--source", "pay.csv", *FLAGS)
+    shown = CliRunner().invoke(app, ["register", "--report", "report.json"])
+    assert shown.exit_code == 0, shown.exception
+    assert stat.S_IMODE((here / "report.json").stat().st_mode) == 0o600
+    found = json.loads((here / "report.json").read_text())["pay"]["pay"]
+    assert (found["rows"], found["below"], found["above"], found["nulls"], found["rounded"]) == (61, 0, 1, 0, 0)
+    assert found["mean_of_source"] == pytest.approx((sum(range(1000, 1060)) + 999999) / 61)
+    assert found["mean_as_stored"] == pytest.approx((sum(range(1000, 1060)) + 5000) / 61)
+    assert "999999" not in shown.output and "above" not in shown.output
+    again = CliRunner().invoke(app, ["register", "--report", "report.json"])
+    assert "exists already" in str(again.exception)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--private", "pay"], "needs a range, such as pay=0..50"),
+        (["--private", "pay=0..9"], "needs resolution="),
+        (["--private", "pay=0..9,resolution=1,flor=2", "--row-key", "nr"], "did you mean floor?"),
+        (["--private", "pai=0..9,resolution=1,floor=2", "--row-key", "nr"], "did you mean pay?"),
+        (["--private", "pay=0..9,resolution=1,floor=2"], "--row-key person"),
+        (["--private", "pay=9..0,resolution=1,floor=2", "--row-key", "nr"], "needs low < high"),
+        (["--public", "site", "--row-key", "nr", "--ask"], "not with --ask"),
+    ],
+)
+def test_flags_that_cannot_be_are_refused(here, flags, message):
+    (here / "pay.csv").write_text(PAY)
+    found = problem("--source", "pay.csv", *flags)
+    assert isinstance(found, InputError)
+    assert message in str(found)
+    assert not (here / "errorfloor.toml").exists()
+
+
+def test_keys_and_codes_are_proposed_as_public(here):
+    (here / "pay.csv").write_text(PAY)
+    init("--source", "pay.csv")
+    text = (here / "errorfloor.toml").read_text()
+    assert "private.nr]" not in text and "private.pay]" in text
+    assert 'row_key = "choose"  # such as ["nr"]' in text
+    assert "[0, 50]" not in text.split("[tables.pay]")[1]

@@ -2,14 +2,14 @@
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from errorfloor.catalogue.columns import NAME, PublicType
 from errorfloor.catalogue.model import Place
+from errorfloor.catalogue.proposals import is_identifier, plain, unit_of
 from errorfloor.catalogue.reading import Reading
 from errorfloor.errors import CatalogueError
 
@@ -106,9 +106,9 @@ OWNER = """
 
 COLUMN = """
 [tables.{table}.private.{column}]
-range = "choose"  # such as [0, 50]
+range = "choose"  # [low, high], from what is known about such data, never from the data
 resolution = "choose"  # such as {resolution}
-floor = "choose"  # such as 2.0
+floor = "choose"  # how far off, at least, any estimate of one value must be, in its own unit
 # unit = {unit}
 # nulls = "public"
 # distance = 5
@@ -120,8 +120,6 @@ READ = """
 {options}
 """
 
-UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
-
 NO_TABLE = """
 
 # No table yet. Name its file or table, and errorfloor init drafts this part from its columns:
@@ -129,20 +127,14 @@ NO_TABLE = """
 [tables]
 """
 
-UNITS = {  # and words in names of columns that tell them
-    "kWh": {"kwh", "energy", "consumption"},
-    "kW": {"kw", "power", "load"},
-    "EUR": {"eur", "euro", "pay", "wage", "wages", "salary", "income", "cost", "costs", "price", "rent", "amount"},
-    "USD": {"usd", "dollars"},
-    "GBP": {"gbp", "pounds"},
-    "CHF": {"chf"},
-    "kg": {"kg", "weight"},
-    "km": {"km"},
-    "days": {"days"},
-    "h": {"hours"},
-    "min": {"minutes"},
-    "°C": {"celsius", "temperature"},
-}
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the custodian has chosen: the row key, the public columns, and the words of each private one."""
+
+    row_key: tuple[str, ...]
+    public: tuple[str, ...]
+    private: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -156,6 +148,27 @@ class Schema:
     source: str
     columns: Mapping[str, PublicType | None]
     read: Reading = field(default_factory=Reading)
+    unique: frozenset[str] = frozenset()
+    chosen: "Chosen | None" = None
+
+    def filled(self, chosen: "Chosen") -> "Schema":
+        """Give the same with what was chosen."""
+        return replace(self, chosen=chosen)
+
+    @property
+    def proposed_key(self) -> list[str]:
+        """Columns that probably identify a row: one that differs in every row, else those that are no numbers."""
+        single = [name for name, column in self.names.items() if column in self.unique]
+        others = [name for name, column in self.names.items() if self.columns[column] not in ("whole", "number", None)]
+        return (sorted(single, key=lambda name: not is_identifier(name)) or others[:2] or list(self.names))[
+            : 1 if single else 2
+        ]
+
+    def is_private(self, name: str) -> bool:
+        """Say whether a column is proposed as private: a number that neither names a row nor is called like a code."""
+        column = self.names[name]
+        number = self.columns[column] in ("whole", "number")
+        return number and not is_identifier(name) and not (self.columns[column] == "whole" and column in self.unique)
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -174,17 +187,6 @@ class Schema:
         last = re.split(r"[/\\]", self.source.split("::")[-1])[-1]
         stem = last.rsplit(".", 1)[-1] if _is_table(self.source) else last.rsplit(".", 1)[0]
         return plain(stem.removesuffix(".csv"), "table")
-
-
-def plain(text: str, otherwise: str) -> str:
-    """Write a name in letters, digits and _.
-
-    >>> plain("Größe in cm", "column"), plain("2024", "table")
-    ('groesse_in_cm', 'table_2024')
-    """
-    spelt = unicodedata.normalize("NFKD", text.lower().translate(UMLAUTS)).encode("ascii", "ignore").decode()
-    name = re.sub(r"\W+", "_", spelt, flags=re.ASCII).strip("_")[:50]
-    return name if NAME.fullmatch(name) else f"{otherwise}_{name}".rstrip("_")
 
 
 def draft(schemas: Sequence[Schema], place: Place | None = None) -> str:
@@ -233,7 +235,9 @@ def _head(place: Place) -> str:
 def _table(schema: Schema) -> str:
     kinds = {name: schema.columns[column] for name, column in schema.names.items()}
     usable = {name: kind for name, kind in kinds.items() if kind is not None}
-    numbers = {name: kind for name, kind in usable.items() if kind in ("whole", "number")}
+    if schema.chosen is not None:
+        return _filled(schema, schema.chosen)
+    numbers = {name: kind for name, kind in usable.items() if schema.is_private(name)}
     others = [name for name in usable if name not in numbers]
     lines = [f"# {name} = {_public(kind)}" for name, kind in usable.items()]
     lines += [
@@ -244,7 +248,7 @@ def _table(schema: Schema) -> str:
     text = TABLE.format(
         name=schema.name,
         source=_quoted(schema.source),
-        key=json.dumps(others[:2] or list(usable)[:1] or ["id"], ensure_ascii=False),
+        key=json.dumps(schema.proposed_key or ["id"], ensure_ascii=False),
         by=json.dumps(others[-1:] or ["area"], ensure_ascii=False),
         public="\n".join(lines),
     )
@@ -255,6 +259,20 @@ def _table(schema: Schema) -> str:
     for name, kind in numbers.items():
         resolution = "1" if kind == "whole" else "0.001"
         text += COLUMN.format(table=schema.name, column=name, resolution=resolution, unit=_unit(name))
+    return text
+
+
+def _filled(schema: Schema, chosen: Chosen) -> str:
+    """Write a table in which nothing is left to choose."""
+    lines = [f"\n\n[tables.{schema.name}]", f"source = {_quoted(schema.source)}", 'version = "1"']
+    lines += [f"row_key = {_quoted(list(chosen.row_key))}", "", f"[tables.{schema.name}.public]"]
+    lines += [f"{name} = {_public(schema.columns[schema.names[name]])}" for name in chosen.public]
+    text = "\n".join(lines) + "\n"
+    if options := list(_options(schema)):
+        text += READ.format(name=schema.name, options="\n".join(options))
+    for name, words in chosen.private.items():
+        declared = "\n".join(f"{word} = {_quoted(value)}" for word, value in words.items())
+        text += f"\n[tables.{schema.name}.private.{name}]\n{declared}\n"
     return text
 
 
@@ -273,9 +291,8 @@ def _unit(column: str) -> str:
     >>> _unit("kwh"), _unit("monthly_pay"), _unit("score")
     ('"kWh"', '"EUR"', '"…"  # such as "kWh", "EUR" or "days"')
     """
-    words = set(re.split(r"[^a-z]+", column.lower()))
-    found = next((unit for unit, names in UNITS.items() if words & names), None)
-    return _quoted(found) if found is not None else '"…"  # such as "kWh", "EUR" or "days"'
+    found = unit_of(column)
+    return _quoted(found) if found else '"…"  # such as "kWh", "EUR" or "days"'
 
 
 def _public(kind: PublicType | None) -> str:

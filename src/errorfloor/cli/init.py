@@ -15,6 +15,7 @@ from errorfloor.catalogue.mistakes import explain
 from errorfloor.catalogue.near import near
 from errorfloor.catalogue.reading import Reading
 from errorfloor.cli.app import AsJson, app, command, messages, print_json
+from errorfloor.cli.choosing import chosen_by_flags, chosen_by_questions
 from errorfloor.cli.misread import show_value
 from errorfloor.engines import open_engine
 from errorfloor.engines.detection import Detected, detect
@@ -46,6 +47,17 @@ def init(
         list[str] | None,
         typer.Option(help="How text files are written, if it is not found out: decimal=, or dates=%d/%m/%Y and so on."),
     ] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Ask on the terminal what each column is, and leave nothing to choose.")
+    ] = False,
+    private: Annotated[
+        list[str] | None,
+        typer.Option(help="The same as a flag: pay=0..10000,resolution=0.01,floor=500,unit=EUR; repeat for others."),
+    ] = None,
+    public: Annotated[list[str] | None, typer.Option(help="A public column; repeat for others.")] = None,
+    row_key: Annotated[
+        list[str] | None, typer.Option("--row-key", help="A public column of the row key; repeat for others.")
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The catalogue to write.")] = Path("errorfloor.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing catalogue.")] = False,
     keys: Annotated[bool, typer.Option(help="Make a key file next to the catalogue if there is none.")] = True,
@@ -71,6 +83,14 @@ def init(
     folder.mkdir(parents=True, exist_ok=True)
     options = _options(read or [])
     schemas = [_schema(given, folder, place, options) for given in source or []]
+    given = bool(private or public or row_key)
+    if given and (ask or len(schemas) != 1):
+        raise InputError("--private, --public and --row-key are for one --source, and not with --ask")
+    if given:
+        chosen = [chosen_by_flags(one, private or [], public or [], row_key or []) for one in schemas]
+        schemas = [one.filled(by) for one, by in zip(schemas, chosen, strict=True)]
+    elif ask:
+        schemas = [one.filled(chosen_by_questions(one)) for one in schemas]
     text = draft(schemas, place)
     _write(output, text, 0o600 if place.engine == "postgresql" else 0o666, replace)
     key = _make_key(folder / place.keys) if keys else None
@@ -80,7 +100,9 @@ def init(
         print_json({"catalogue": str(output), "tables": tables, "to_choose": to_choose, "key": key})
         return
     print(f"wrote {output}: {', '.join(schema.name for schema in schemas) or 'no table yet'}")
-    if schemas:
+    if schemas and not to_choose:
+        print(f"check it; then {command()} register --catalogue {output}")
+    elif schemas:
         print(f'choose what is left open ("choose", {to_choose} times); then {command()} register --catalogue {output}')
     else:
         print(f"name a table next: {command()} init --source FILE --output {output}")
@@ -132,7 +154,7 @@ def _schema(given: str, folder: Path, place: "Place", options: Mapping[str, Any]
     if files is not None and files.format != "parquet":
         found = detect(files, options, folder)
         _tell(source, found, folder)
-        return Schema(source, found.columns, found.how)
+        return Schema(source, found.columns, found.how, found.unique)
     if remote:
         with open_engine(place, folder) as engine, engine.reading([given]) as opened:
             return Schema(given, dict(_types(opened.kinds)))
@@ -152,6 +174,11 @@ def _tell(source: str, found: Detected, folder: Path) -> None:
     said = ", ".join(f"{word} {json.dumps(value, ensure_ascii=False)}" for word, value in how.items())
     if said:
         messages.say(f"reading {source} with {said}")
+    if not found.unique:
+        messages.say(
+            f"no column of {source} differs in every row: the row key takes several columns, or a column that numbers "
+            f"the rows, which you can add to the file"
+        )
     for column, why in found.nearly.items():
         messages.say(f"{column!r} is taken for text, though most of it is numbers: {why}")
         show_value(why, [source], found.how, folder)

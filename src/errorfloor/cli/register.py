@@ -1,5 +1,6 @@
 """``errorfloor register``: make immutable snapshots of the declared tables."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +12,12 @@ from errorfloor.catalogue import Catalogue, load
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.cli.misread import show_value
 from errorfloor.cli.questions import CatalogueFile
+from errorfloor.engines import open_engine
 from errorfloor.engines.sources import file_paths
-from errorfloor.errors import CatalogueError
+from errorfloor.errors import CatalogueError, InputError
 from errorfloor.service.registering import ledger_exists, registering
 from errorfloor.vault.near import nearest
+from errorfloor.vault.report import source_report, write_for_owner
 
 
 @contextmanager
@@ -40,6 +43,13 @@ def register(
         Path | None,
         typer.Option("--copy-from", help="Copy snapshots, with their identities, from the vault of this catalogue."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write what clamping and rounding did to this new file (JSON). It is private: only its owner may read "
+            "it, and nothing of it is said anywhere else."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a snapshot of each declared table in the vault: private values clamped, in fixed point; row keys checked.
@@ -47,6 +57,8 @@ def register(
     A version is registered once. When the source has changed, declare a new version in the catalogue first. The first
     registration of a vault also makes the ledger; later ones need it to exist.
     """
+    if report is not None and report.exists():
+        raise InputError(f"{report} exists already: name another file for the report")
     declared = load(catalogue)
     names = table or list(declared.tables)
     unknown = [name for name in names if name not in declared.tables]
@@ -68,6 +80,10 @@ def register(
                     low, high, step = (f"{float(one):.12g}" for one in (*rule.range, rule.resolution))
                     unit = f" {rule.unit}" if rule.unit else ""
                     print(f"  {column}: private; values outside {low} … {high}{unit} are clamped, kept to {step}")
+    if report is not None:
+        with open_engine(declared.place, declared.folder, read_only=False) as engine:
+            found = {name: source_report(declared, name, engine) for name in names if declared.tables[name].private}
+        write_for_owner(report, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     if as_json:
         print_json(done)
     if not had_ledger:

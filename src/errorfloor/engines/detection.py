@@ -3,8 +3,9 @@
 Nothing is guessed where two readings fit and mean different things: then the caller is told to say which.
 """
 
+import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
@@ -39,6 +40,9 @@ DATES = (
     *("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y"),
 )
 TIMES = (" %H:%M:%S", " %H:%M", " %I:%M %p", " %I:%M:%S %p", "T%H:%M:%S")
+A_NUMBER = r"(?!(19|20)\d\d$)[+-]?[\d.,' ]*\d"
+A_DATE = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*"
+AT_ONCE = 30  # columns
 LONGEST_NUMBER = 12  # digits before the point: beyond, it is a name of something
 
 
@@ -53,6 +57,7 @@ class Detected:
     how: Reading
     columns: Mapping[str, PublicType]
     nearly: Mapping[str, CatalogueError]
+    unique: frozenset[str] = frozenset()
 
 
 def detect(files: Files, given: Mapping[str, Any], folder: Path) -> Detected:
@@ -82,13 +87,15 @@ def detect(files: Files, given: Mapping[str, Any], folder: Path) -> Detected:
         options.setdefault("encoding", _encoding(files))
     with tempfile.TemporaryDirectory(prefix=COPIES, dir=folder) as scratch:
         text = as_utf8(first, files, Reading.model_validate(options), Path(scratch) / "copy.csv")
-        options = {**(_titled(text) if files.format == "sheet" else _sniffed(text, options)), **options}
+        sniffed = {} if files.format == "sheet" else _sniffed(text, options)
+        options = {**sniffed, **_titled(text, {**sniffed, **options}), **options}
         if options.get("skip") and _values(names_in(text, Reading.model_validate({**options, "encoding": "utf-8"}))):
             options["skip"] = given.get("skip", 0)  # then a line does not fit, and reading it will tell which
     how = Reading.model_validate(options)
     with opening(files, how, None, folder) as table:
-        _check_header(table.files[0])
-        return _typed(table.files, how, given)
+        found = _typed(table.files, how, given)
+        _check_header(table.files[0], found.columns)
+        return found
 
 
 def _encoding(files: Files) -> str:
@@ -138,13 +145,20 @@ def _sniffed(text: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _titled(text: Path) -> dict[str, Any]:
-    """Find the row of names in a sheet: the first one that is nearly as full as the fullest of the first fifty."""
-    first = list(islice(rows(text, Reading()), 50))
+def _titled(text: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Find the row of names below titles: the first one that is nearly as full as the fullest of the first fifty."""
+    how = Reading.model_validate({**options, "encoding": "utf-8"})
+    if how.header:
+        return {}
+    try:
+        first = list(islice(rows(text, how, strict=False), 50))
+    except (OSError, EOFError, UnicodeDecodeError, CatalogueError):
+        return {}  # reading it will tell what is wrong
     filled = [sum(map(bool, row)) for _, row in first]
     enough = max(2, max(filled, default=0) - 1)
-    line = next((line for (line, _), count in zip(first, filled, strict=True) if count >= enough), 1)
-    return {"skip": line - 1}
+    found = next((line - 1 for (line, _), count in zip(first, filled, strict=True) if count >= enough), how.skip)
+    ragged = len({len(row) for _, row in first}) > 1  # where lines differ in length, reading them will tell
+    return {} if ragged or found <= how.skip else {"skip": found}
 
 
 def _commonest(text: Path) -> str:
@@ -161,10 +175,10 @@ def _values(names: Sequence[str]) -> bool:
     return any(name[0] in "+-.0123456789" for name in names)
 
 
-def _check_header(file: TextFile) -> None:
-    if file.how.header:
-        return
-    if _values(file.names):
+def _check_header(file: TextFile, columns: Mapping[str, PublicType]) -> None:
+    """Refuse a line of names in which a column of numbers or dates is called by one; years may be names."""
+    kinds = {**dict.fromkeys(("whole", "number"), A_NUMBER), **dict.fromkeys(("date", "moment"), A_DATE)}
+    if not file.how.header and any(re.fullmatch(kinds.get(kind, "(?!)"), name) for name, kind in columns.items()):
         raise InputError(  # what stands there may be values: it is not repeated
             f"{file.unit} {file.how.skip + 1} of {file.path} does not look like names of columns: correct it, name the "
             f"columns in their order with --read header=…,…, or give the number of lines above the names with --read "
@@ -179,6 +193,7 @@ class _Column:
     name: str
     field: str
     there: int
+    unique: bool
     separated: int
     codes: int
     whole: int
@@ -204,11 +219,9 @@ def _typed(files: Sequence[TextFile], how: Reading, given: Mapping[str, Any]) ->
     with reader() as ask:
         every = " UNION ALL ".join(f"SELECT {_fields(file, names)} FROM {file.rows()}" for file in files)
         listed = ", ".join(map(sql_of, ("", *spelt)))
-        values = (
-            f"CASE WHEN trim(f{i}) IN ({listed}) THEN NULL ELSE trim(f{i}) END AS v{i}" for i in range(len(names))
-        )
-        ask(f"CREATE TEMP VIEW fields AS SELECT *, {', '.join(values)} FROM ({every})")
-        columns = [_counted(ask, i, name, spelt) for i, name in enumerate(names)]
+        ask(f"CREATE TEMP MACRO there(x) AS CASE WHEN trim(x) IN ({listed}) THEN NULL ELSE trim(x) END")
+        ask(f"CREATE TEMP VIEW fields AS {every}")
+        columns = list(_counted(ask, names))
         convention = _convention(columns, how, given)
         others = [one for one in columns if not one.conventions and one.there and not one.codes]
         dates = _format(ask, others, DATES, "dates", given)
@@ -223,7 +236,8 @@ def _typed(files: Sequence[TextFile], how: Reading, given: Mapping[str, Any]) ->
         if types[one.name] == "text" and not one.codes and 2 * one.numbers[convention] > one.there
         if (why := misread(files, how, one.name)) is not None
     }
-    return Detected(how, types, nearly)
+    unique = frozenset(one.name for one in columns if one.unique and types[one.name] != "number")
+    return Detected(how, types, nearly, unique)
 
 
 def _fields(file: TextFile, names: Sequence[str]) -> str:
@@ -233,7 +247,26 @@ def _fields(file: TextFile, names: Sequence[str]) -> str:
     return ", ".join(f"{file.field(name)} AS f{i}" for i, name in enumerate(names))
 
 
-def _counted(ask: Any, i: int, name: str, spelt: Sequence[str]) -> _Column:
+def _counted(ask: Any, names: Sequence[str]) -> Iterator[_Column]:
+    """Count in all columns, some in each pass over the files."""
+    for first in range(0, len(names), AT_ONCE):
+        some = range(first, min(first + AT_ONCE, len(names)))
+        asked = [_aggregates(i) for i in some]
+        found = ask(f"SELECT {', '.join(one for part in asked for one in part)} FROM {_seen(some)}").fetchone()
+        for place, i in enumerate(some):
+            there, single, nulls, *rest = found[place * len(asked[0]) : (place + 1) * len(asked[0])]
+            words = ("separated", "codes", "whole", "flags", "iso_dates", "iso_moments")
+            numbers = dict(zip(CONVENTIONS, rest[len(words) :], strict=True))
+            kinds = dict(zip(words, rest, strict=False))
+            yield _Column(names[i], f"v{i}", there, bool(single), nulls=tuple(nulls or ()), numbers=numbers, **kinds)
+
+
+def _seen(some: Iterable[int]) -> str:
+    """Give some fields, f0 and so on, and beside each its value, v0 and so on, NULL where it is missing."""
+    return f"(SELECT {', '.join(f'f{i}, there(f{i}) AS v{i}' for i in some)} FROM fields) AS seen"
+
+
+def _aggregates(i: int) -> list[str]:
     value = f"v{i}"
     patterns = [
         r"[^.,]*[.,].*",
@@ -248,11 +281,7 @@ def _counted(ask: Any, i: int, name: str, spelt: Sequence[str]) -> _Column:
     counts[4] += f" - count(*) FILTER (WHERE {value} IS NOT NULL AND TRY_CAST({value} AS DATE) IS NULL)"
     counts[5] += f" - count(*) FILTER (WHERE {value} IS NOT NULL AND TRY_CAST({value} AS TIMESTAMPTZ) IS NULL)"
     nulls = f"array_agg(DISTINCT trim(f{i})) FILTER (WHERE {value} IS NULL AND trim(f{i}) <> '')"
-    there, found, *rest = ask(f"SELECT count({value}), {nulls}, {', '.join(counts)} FROM fields").fetchone()
-    words = ("separated", "codes", "whole", "flags", "iso_dates", "iso_moments")
-    numbers = dict(zip(CONVENTIONS, rest[len(words) :], strict=True))
-    kinds = dict(zip(words, rest, strict=False))
-    return _Column(name, value, there, nulls=tuple(found or ()), numbers=numbers, **kinds)
+    return [f"count({value})", f"count(*) > 0 AND count(DISTINCT {value}) = count(*)", nulls, *counts]
 
 
 def _convention(columns: Sequence[_Column], how: Reading, given: Mapping[str, Any]) -> tuple[str, str]:
@@ -283,14 +312,15 @@ def _format(
             continue
         tried = [chosen] if chosen else list(formats)
         parsed = {one: f"TRY({by_format(column.field, one)})" for one in tried}
-        some = f"(SELECT any_value({column.field}) AS {column.field} FROM fields)"
+        seen = _seen([int(column.field[1:])])
+        some = f"(SELECT any_value({column.field}) AS {column.field} FROM {seen})"
         sample = ask(f"SELECT {', '.join(f'{one} IS NOT NULL' for one in parsed.values())} FROM {some}").fetchone()
         likely = [one for one, fits in zip(tried, sample, strict=True) if fits]
         counts = [f"count({parsed[one]})" for one in likely]
-        found = ask(f"SELECT {', '.join(counts)} FROM fields").fetchone() if counts else ()
+        found = ask(f"SELECT {', '.join(counts)} FROM {seen}").fetchone() if counts else ()
         fits = [one for one, count in zip(likely, found, strict=True) if column.all_are(count)]
         for other in fits[1:]:
-            differ = f"SELECT 1 FROM fields WHERE {parsed[fits[0]]} IS DISTINCT FROM {parsed[other]} LIMIT 1"
+            differ = f"SELECT 1 FROM {seen} WHERE {parsed[fits[0]]} IS DISTINCT FROM {parsed[other]} LIMIT 1"
             if ask(differ).fetchone():
                 raise _two_ways(word, column.name, word, f"{word}={fits[0]} or {word}={other}")
         if fits:

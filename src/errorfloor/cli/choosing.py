@@ -1,0 +1,174 @@
+"""What each column of a table is: asked on the terminal, or given as flags; ranges are never taken from the data."""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import typer
+from pydantic import ValidationError
+
+from errorfloor.catalogue import PrivateColumn, Schema, entry_promise
+from errorfloor.catalogue.draft import Chosen
+from errorfloor.catalogue.mistakes import explain
+from errorfloor.catalogue.near import near
+from errorfloor.catalogue.proposals import unit_of
+from errorfloor.cli.app import messages
+from errorfloor.errors import InputError
+from errorfloor.floors.words import rounded_down
+
+WORDS = ("resolution", "floor", "unit", "nulls", "impute", "distance")
+PROPOSED_FLOOR = Fraction(1, 20)  # of the range
+ROLES = {"p": "private", "u": "public", "l": "left out"}
+
+
+def chosen_by_flags(schema: Schema, private: Sequence[str], public: Sequence[str], row_key: Sequence[str]) -> Chosen:
+    """Read ``pay=0..10000,resolution=0.01,floor=500,unit=EUR`` for each private column, and names for the others.
+
+    The row key is public, whether or not it is named among the public columns.
+    """
+    rules = dict(_rule(one) for one in private)
+    public = tuple(dict.fromkeys((*row_key, *public)))
+    for name in (*rules, *public):
+        if name not in schema.names:
+            raise InputError(
+                f"{schema.source} has no column {name!r}{near(name, schema.names)}; it has {', '.join(schema.names)}"
+            )
+    if not row_key:
+        raise InputError("name the public columns that together identify a row: --row-key person")
+    for name, words in rules.items():
+        _checked(name, words)
+    return Chosen(tuple(row_key), public, rules)
+
+
+def chosen_by_questions(schema: Schema) -> Chosen:
+    """Ask what each column is, and for the range, resolution and floor of every private one."""
+    messages.say(
+        f"{schema.name}: say of each column whether it is private (p), public (u) or left out (l). Numbers in private "
+        "columns are only ever seen through noise; public columns are known to everybody, row by row."
+    )
+    public: list[str] = []
+    private: dict[str, Mapping[str, Any]] = {}
+    for name, column in schema.names.items():
+        kind = schema.columns[column]
+        if kind is None:
+            continue
+        shown = name if name == column else f"{name} ({column!r} in the file)"
+        numeric = kind in ("whole", "number")
+        proposed = "p" if schema.is_private(name) else "u"
+        role = _asked(f"{shown}, {kind}", proposed, _role if numeric else _role_of_text)
+        if role == "public":
+            public.append(name)
+        elif role == "private":
+            private[name] = _private(name, whole=kind == "whole")
+    if not public:
+        raise InputError("a table needs a public column that identifies its rows: say u for at least one")
+    proposed_key = [name for name in schema.proposed_key if name in public] or public[:1]
+    key = _asked("row key, the public columns that together identify a row", ",".join(proposed_key), _key(public))
+    return Chosen(tuple(key), tuple(public), private)
+
+
+def _private(name: str, *, whole: bool) -> dict[str, Any]:
+    known = "from what is known about such data (a scale, a law, a fuse), not from the data"
+    low, high = _asked(f"  range of {name} as low..high, {known}", None, _range)
+    words: dict[str, Any] = {"range": [_plain(low), _plain(high)]}
+    step = "1" if whole else "0.01"
+    words["resolution"] = _asked(f"  resolution of {name}: values are kept as multiples of it", step, _number)
+    floor = str(_plain((high - low) * PROPOSED_FLOOR))
+    words["floor"] = _asked(f"  floor of {name}: any estimate of one value is off by at least this", floor, _number)
+    unit = _asked(f"  unit of {name}, for words", unit_of(name) or "none", lambda text: "" if text == "none" else text)
+    if unit:
+        words["unit"] = unit
+    nulls = _asked(f"  may {name} be missing? no, or yes: then everybody may know where", "no", _yes)
+    if nulls:
+        words["nulls"] = "public"
+    column = _checked(name, words)
+    promised = entry_promise(column)
+    unit = f" {unit}" if unit else ""
+    messages.say(
+        f"  this promises: whatever is asked, any estimate of one {name} is off by at least {promised.least}{unit} (a "
+        f"blind guess: {rounded_down(column.ignorance)}{unit}), and of two values {column.example:g}{unit} apart the "
+        f"true one is told at most {promised.times} times in 100"
+    )
+    return words
+
+
+def _asked(text: str, default: str | None, read: Callable[[str], Any]) -> Any:
+    """Ask until the answer can be read."""
+    while True:
+        try:
+            return read(str(typer.prompt(text, default=default, err=True)).strip())
+        except InputError as problem:
+            messages.say(f"  {problem}")
+
+
+def _role(text: str) -> str:
+    role = ROLES.get(text[:1].lower())
+    if role is None:
+        raise InputError(f"say p, u or l, got {text!r}")
+    return role
+
+
+def _role_of_text(text: str) -> str:
+    if _role(text) == "private":
+        raise InputError("only numbers can be private: say u, or l to leave the column out")
+    return _role(text)
+
+
+def _key(public: Sequence[str]) -> Callable[[str], list[str]]:
+    def read(text: str) -> list[str]:
+        names = [name.strip() for name in text.split(",") if name.strip()]
+        wrong = next((name for name in names if name not in public), None)
+        if wrong is not None or not names:
+            raise InputError(f"{wrong!r} is not among the public columns{near(wrong or '', public)}")
+        return names
+
+    return read
+
+
+def _rule(text: str) -> tuple[str, dict[str, Any]]:
+    name, mark, rest = text.partition("=")
+    first, *others = rest.split(",")
+    if not mark:
+        raise InputError(f"--private needs a range, such as {name}=0..50,resolution=0.01,floor=2; got {text!r}")
+    words: dict[str, Any] = {"range": [_plain(end) for end in _range(first)]}
+    for one in others:
+        word, _, value = one.partition("=")
+        if word.strip() not in WORDS:
+            raise InputError(f"--private {name}: {word.strip()!r} is not a word for it{near(word, WORDS)}")
+        words[word.strip()] = value if word.strip() in ("unit", "nulls") else _number(value)
+    missing = next((word for word in ("resolution", "floor") if word not in words), None)
+    if missing is not None:
+        raise InputError(f"--private {name} needs {missing}=…, such as {name}=0..50,resolution=0.01,floor=2")
+    return name, words
+
+
+def _checked(name: str, words: Mapping[str, Any]) -> PrivateColumn:
+    try:
+        return PrivateColumn.model_validate(words)
+    except ValidationError as problem:
+        word, text = explain(problem.errors(include_url=False), {})[0]
+    raise InputError(f"{name}: {word} {text}")
+
+
+def _range(text: str) -> tuple[Fraction, Fraction]:
+    low, mark, high = text.partition("..")
+    if not mark:
+        raise InputError(f"a range is written low..high, such as 0..50; got {text!r}")
+    return Fraction(str(_number(low))), Fraction(str(_number(high)))
+
+
+def _number(text: str) -> int | float:
+    try:
+        return _plain(Fraction(text.strip()))
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f"a number is needed, such as 0.01; got {text!r}") from None
+
+
+def _yes(text: str) -> bool:
+    if text[:1].lower() not in ("y", "n"):
+        raise InputError(f"say yes or no, got {text!r}")
+    return text[:1].lower() == "y"
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)
