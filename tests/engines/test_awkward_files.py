@@ -138,3 +138,13 @@ def test_several_files_that_do_not_fit_are_refused_by_name(duckdb_place, source,
 def test_options_that_cannot_be_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
         Reading.model_validate(options)
+
+
+def test_a_file_of_hundreds_of_columns_is_described_in_seconds(tmp_path):
+    names = ["key", *(f"day {i}" for i in range(200))]
+    (tmp_path / "wide.csv").write_text(
+        ",".join(names) + "\n" + "".join(f"k{i}" + ",1.5" * 200 + "\n" for i in range(9))
+    )
+    found = detect(find_files(["wide.csv"], tmp_path), {}, tmp_path)
+    assert found.unique == {"key"}
+    assert [found.columns[name] for name in names] == ["text"] + ["number"] * 200

@@ -220,6 +220,7 @@ def _typed(files: Sequence[TextFile], how: Reading, given: Mapping[str, Any]) ->
         every = " UNION ALL ".join(f"SELECT {_fields(file, names)} FROM {file.rows()}" for file in files)
         listed = ", ".join(map(sql_of, ("", *spelt)))
         ask(f"CREATE TEMP MACRO there(x) AS CASE WHEN trim(x) IN ({listed}) THEN NULL ELSE trim(x) END")
+        ask("PRAGMA disable_optimizer")  # which takes minutes over hundreds of columns, for nothing
         ask(f"CREATE TEMP VIEW fields AS {every}")
         columns = list(_counted(ask, names))
         convention = _convention(columns, how, given)
