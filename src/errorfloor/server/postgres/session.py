@@ -1,32 +1,31 @@
 """What the messages on a line do, from the moment that its client is known to the end."""
 
-import asyncio
 import os
 import secrets
 import struct
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from errorfloor.catalogue import Catalogue
 from errorfloor.errors import ErrorFloorError, RefusedError
-from errorfloor.server.book import VisitorsBook
-from errorfloor.server.door import ServerDoor
-from errorfloor.server.failures import UNEXPECTED, DoorError, said_of, unexpected
-from errorfloor.server.models import Asked
+from errorfloor.server.failures import DoorError, said_of
 from errorfloor.server.postgres import wire
 from errorfloor.server.postgres.answers import (
     PRICE,
     ResultRows,
     answer_columns,
-    answer_rows,
     parameter_kinds,
-    price_rows,
 )
-from errorfloor.server.postgres.commands import Done, command, is_lookup
-from errorfloor.server.postgres.declared import SystemCatalogues
-from errorfloor.server.postgres.line import ClientLine
+from errorfloor.server.postgres.commands import Done, command
+from errorfloor.server.postgres.session_questions import (
+    ROUTE as ROUTE,
+)
+from errorfloor.server.postgres.session_questions import (
+    Portal,
+    PreparedStatement,
+    SessionQuestions,
+    failed_unexpectedly,
+)
 from errorfloor.server.postgres.settings import REPORTED, SessionSettings
 from errorfloor.server.postgres.values import (
     BOOL,
@@ -41,14 +40,10 @@ from errorfloor.server.postgres.values import (
     parameter,
 )
 from errorfloor.server.replies import body_of
-from errorfloor.server.tokens import Token
-from errorfloor.server.visit import Visit, Visitor
-from errorfloor.service import Answer
 from errorfloor.sql import parse
 from errorfloor.sql_text import Statement, statements
 
 MOST_NAMES = 1000  # prepared statements, and portals, of one line
-ROUTE = "postgresql"
 SAMPLES = {
     **{INT8: "1", FLOAT8: "1.0", TEXT: "'a'", BOOL: "TRUE"},
     **{DATE: "DATE '2000-01-01'", TIMESTAMP: "TIMESTAMP '2000-01-01 00:00:00'"},
@@ -57,27 +52,7 @@ Result = TypeVar("Result")
 
 
 @dataclass
-class PreparedStatement:
-    """A statement and the types of its parameters, as far as the client says."""
-
-    statement: Statement
-    types: list[int]
-    kinds: list[Kind] | None = None  # as far as the client does not say, once they were looked for
-
-
-@dataclass
-class Portal:
-    """A statement with its parameters, and what became of it."""
-
-    prepared: PreparedStatement
-    text: str
-    formats: list[int]
-    is_paid: bool = False  # a description was counted, and its execution is not counted again
-    found: ResultRows | None = None
-
-
-@dataclass
-class Session:
+class Session(SessionQuestions):
     """One client's settings, statements and transaction.
 
     *Guarantee*: questions and prices go through ``ServerDoor`` as those over HTTP do: the same limits, turns, charges,
@@ -85,12 +60,6 @@ class Session:
     changes nothing after that.
     """
 
-    line: ClientLine
-    door: ServerDoor
-    book: VisitorsBook
-    token: Token
-    systems: SystemCatalogues
-    settings: SessionSettings = field(default_factory=SessionSettings)
     before: SessionSettings | None = None  # at the beginning of the transaction
     status: bytes = b"I"
     secret: int = field(default_factory=lambda: secrets.randbits(32))
@@ -135,7 +104,7 @@ class Session:
         except (OSError, EOFError):
             raise
         except Exception as problem:
-            await self._fail(problem if isinstance(problem, ErrorFloorError) else _unexpected(problem))
+            await self._fail(problem if isinstance(problem, ErrorFloorError) else failed_unexpectedly(problem))
             self._skips = kind != b"Q"
         if kind == b"Q":
             await self.line.send(self._ready())
@@ -240,10 +209,10 @@ class Session:
     async def _kinds(self, prepared: PreparedStatement) -> list[Kind]:
         """Say of which types parameters are; what a client does not say follows from what they are compared with."""
         if prepared.kinds is None:
-            statement, catalogue = prepared.statement, self._catalogue
+            statement, catalogue = prepared.statement, self.catalogue
             prepared.kinds = [TEXT] * statement.parameters
             if any(one in UNKNOWN for one in prepared.types):
-                given = TEXT if self._is_lookup(statement) else FLOAT8
+                given = TEXT if self.is_looked_up(statement) else FLOAT8
                 question, _ = Statement(statement.pieces).wish()
                 prepared.kinds = await self.door.looked_up(
                     self.token,
@@ -259,12 +228,12 @@ class Session:
             return None if done.rows is None else done.rows.columns
         if statement.words[:1] == ("PRICE",):
             return PRICE
-        async with self._visit("DESCRIBE", portal):
-            if self._is_lookup(statement):
-                portal.found = await self._look_up(statement)
+        async with self.visit("DESCRIBE", portal):
+            if self.is_looked_up(statement):
+                portal.found = await self.look_up(statement)
                 return portal.found.columns
             text, _ = Statement(statement.pieces).wish()
-            catalogue, bounds = self._catalogue, self.settings.bounds
+            catalogue, bounds = self.catalogue, self.settings.bounds
             self.door.check_length(text)
             return await self.door.looked_up(self.token, lambda: answer_columns(parse(text, catalogue), bounds=bounds))
 
@@ -279,49 +248,13 @@ class Session:
             await self._send_done(done, portal, described)
             return
         method = "PRICE" if statement.words[:1] == ("PRICE",) else "SELECT"
-        async with self._visit(method, portal) as visitor:
-            rows = portal.found or await self._answered(statement, visitor)
+        async with self.visit(method, portal) as visitor:
+            rows = portal.found or await self.answered(statement, visitor)
             portal.found = rows
             rows.formats = _spread(portal.formats, len(rows.columns))
             if not described:
                 await self.line.send(wire.row_description(rows.columns, rows.formats))
             await self._send(rows, rows.body_iterator, most)
-
-    async def _answered(self, statement: Statement, visitor: Visitor) -> ResultRows:
-        if self._is_lookup(statement):
-            return await self._look_up(statement)
-        is_price = statement.words[:1] == ("PRICE",)
-        asked, bounds, grant = self._asked(statement, is_price), self.settings.bounds, self.settings.grant(self.token)
-        if is_price:
-            return await self.door.price(visitor, self.token, asked, price_rows, grant=grant)
-
-        def written(answer: Answer) -> ResultRows:
-            return answer_rows(answer, bounds=bounds)
-
-        return await self.door.ask(visitor, self.token, asked, written, grant=grant)
-
-    def _asked(self, statement: Statement, is_price: bool) -> Asked:
-        text, own = statement.wish()
-        if is_price:
-            text = Statement.of(text).after(1)
-        wish = own or self.settings.wish()
-        return Asked(sql=text.strip() or " ", **wish, charge=self.settings.charge, dry=self.settings.dry)
-
-    async def _look_up(self, statement: Statement) -> ResultRows:
-        whole, seen = self.door.database.catalogue, self._catalogue
-        text = statement.text
-
-        def work() -> ResultRows:
-            return ResultRows(*self.systems.of(whole, seen).query(text))
-
-        return await self.door.looked_up(self.token, work)
-
-    def _is_lookup(self, statement: Statement) -> bool:
-        return is_lookup(statement, self._catalogue)
-
-    @property
-    def _catalogue(self) -> Catalogue:
-        return self.door.tables(False, self.token).catalogue
 
     async def _send(self, rows: ResultRows, parts: AsyncIterator[bytes], most: int) -> None:
         first = rows.sent
@@ -347,32 +280,6 @@ class Session:
         changed = [wire.parameter_status(name, self.settings.show(name)) for name in done.changed if name in REPORTED]
         await self.line.send(*changed, wire.complete(done.tag))
 
-    @asynccontextmanager
-    async def _visit(self, method: str, portal: Portal) -> AsyncIterator[Visitor]:
-        """Let the token ask once more, and write down what became of it."""
-        stop = self.line.protocol.stop
-        if not self.line.protocol.is_gone:
-            stop.clear()
-        visit, status = Visit.fresh(), 200
-        visitor = Visitor(visit, self.line.address, stop.wait)
-        try:
-            self.token = self.door.authentication.again(visitor, self.token, is_counted=portal.is_paid)
-            portal.is_paid = method == "DESCRIBE"
-            yield visitor
-        except ErrorFloorError as problem:
-            status, visit.code = said_of(problem)[:2]
-            if visit.code == "gone" and not self.line.protocol.is_gone:
-                raise DoorError(499, "gone", "cancelled as you asked, before anything was charged") from None
-            raise
-        except (OSError, asyncio.CancelledError):
-            visit.code = "gone"
-            raise
-        except Exception as problem:
-            status, visit.code = 500, "failure"
-            raise _unexpected(problem) from None
-        finally:
-            self.book.write(visit, ROUTE, method, status, self.line.address)
-
     def _check_length(self, text: str) -> None:
         most = 2 * self.door.settings.max_sql  # tools look the system catalogue up with long ones
         if len(text) > most:
@@ -397,12 +304,6 @@ HEARD = {
     b"C": Session._close,
     b"H": Session._flush,
 }
-
-
-def _unexpected(problem: Exception) -> DoorError:
-    """Log where something failed that should not have, and give what is said of it."""
-    unexpected(problem)
-    return DoorError(500, "failure", UNEXPECTED)
 
 
 def _spread(formats: list[int], count: int) -> list[int]:

@@ -1,0 +1,135 @@
+"""What a session asks: prepared statements and portals, and the way of their questions through the server's door."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from errorfloor.catalogue import Catalogue
+from errorfloor.errors import ErrorFloorError
+from errorfloor.server.book import VisitorsBook
+from errorfloor.server.door import ServerDoor
+from errorfloor.server.failures import UNEXPECTED, DoorError, said_of, unexpected
+from errorfloor.server.models import Asked
+from errorfloor.server.postgres.answers import (
+    ResultRows,
+    answer_rows,
+    price_rows,
+)
+from errorfloor.server.postgres.commands import is_lookup
+from errorfloor.server.postgres.declared import SystemCatalogues
+from errorfloor.server.postgres.line import ClientLine
+from errorfloor.server.postgres.settings import SessionSettings
+from errorfloor.server.postgres.values import (
+    Kind,
+)
+from errorfloor.server.tokens import Token
+from errorfloor.server.visit import Visit, Visitor
+from errorfloor.service import Answer
+from errorfloor.sql_text import Statement
+
+ROUTE = "postgresql"
+
+
+@dataclass
+class PreparedStatement:
+    """A statement and the types of its parameters, as far as the client says."""
+
+    statement: Statement
+    types: list[int]
+    kinds: list[Kind] | None = None  # as far as the client does not say, once they were looked for
+
+
+@dataclass
+class Portal:
+    """A statement with its parameters, and what became of it."""
+
+    prepared: PreparedStatement
+    text: str
+    formats: list[int]
+    is_paid: bool = False  # a description was counted, and its execution is not counted again
+    found: ResultRows | None = None
+
+
+@dataclass
+class SessionQuestions:
+    """The questions of one client: each is a visit, and goes through ``ServerDoor`` as one over HTTP does."""
+
+    line: ClientLine
+    door: ServerDoor
+    book: VisitorsBook
+    token: Token
+    systems: SystemCatalogues
+    settings: SessionSettings = field(default_factory=SessionSettings)
+
+    async def answered(self, statement: Statement, visitor: Visitor) -> ResultRows:
+        """Ask, price or look up."""
+        if self.is_looked_up(statement):
+            return await self.look_up(statement)
+        is_price = statement.words[:1] == ("PRICE",)
+        asked, bounds, grant = self._asked(statement, is_price), self.settings.bounds, self.settings.grant(self.token)
+        if is_price:
+            return await self.door.price(visitor, self.token, asked, price_rows, grant=grant)
+
+        def written(answer: Answer) -> ResultRows:
+            return answer_rows(answer, bounds=bounds)
+
+        return await self.door.ask(visitor, self.token, asked, written, grant=grant)
+
+    def _asked(self, statement: Statement, is_price: bool) -> Asked:
+        text, own = statement.wish()
+        if is_price:
+            text = Statement.of(text).after(1)
+        wish = own or self.settings.wish()
+        return Asked(sql=text.strip() or " ", **wish, charge=self.settings.charge, dry=self.settings.dry)
+
+    async def look_up(self, statement: Statement) -> ResultRows:
+        """Look something up in the system catalogue."""
+        whole, seen = self.door.database.catalogue, self.catalogue
+        text = statement.text
+
+        def work() -> ResultRows:
+            return ResultRows(*self.systems.of(whole, seen).query(text))
+
+        return await self.door.looked_up(self.token, work)
+
+    def is_looked_up(self, statement: Statement) -> bool:
+        """Say whether a statement asks the system catalogue, or nothing."""
+        return is_lookup(statement, self.catalogue)
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What is declared, as far as the token may see it."""
+        return self.door.tables(False, self.token).catalogue
+
+    @asynccontextmanager
+    async def visit(self, method: str, portal: Portal) -> AsyncIterator[Visitor]:
+        """Let the token ask once more, and write down what became of it."""
+        stop = self.line.protocol.stop
+        if not self.line.protocol.is_gone:
+            stop.clear()
+        visit, status = Visit.fresh(), 200
+        visitor = Visitor(visit, self.line.address, stop.wait)
+        try:
+            self.token = self.door.authentication.again(visitor, self.token, is_counted=portal.is_paid)
+            portal.is_paid = method == "DESCRIBE"
+            yield visitor
+        except ErrorFloorError as problem:
+            status, visit.code = said_of(problem)[:2]
+            if visit.code == "gone" and not self.line.protocol.is_gone:
+                raise DoorError(499, "gone", "cancelled as you asked, before anything was charged") from None
+            raise
+        except (OSError, asyncio.CancelledError):
+            visit.code = "gone"
+            raise
+        except Exception as problem:
+            status, visit.code = 500, "failure"
+            raise failed_unexpectedly(problem) from None
+        finally:
+            self.book.write(visit, ROUTE, method, status, self.line.address)
+
+
+def failed_unexpectedly(problem: Exception) -> DoorError:
+    """Log where something failed that should not have, and give what is said of it."""
+    unexpected(problem)
+    return DoorError(500, "failure", UNEXPECTED)
