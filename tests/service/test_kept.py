@@ -97,6 +97,14 @@ def test_asked_again_after_a_restart_it_is_read_and_nothing_is_scanned_drawn_or_
     assert not any(charge.information for charge in priced.charge.values())
 
 
+def test_groups_that_were_left_out_are_still_said_to_be(sqlite_home):
+    text = "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff HAVING count(*) >= 300"
+    with sqlite_home.open() as first:
+        before = first.ask(text, max_error=20).to_dict()["left_out"]
+    with sqlite_home.open() as again:
+        assert again.ask(text, max_error=20).to_dict()["left_out"] == before == 1
+
+
 def test_other_names_another_order_and_a_limit_are_the_same_question(sqlite_home, scans):
     with sqlite_home.open() as first:
         whole = rows(first.ask(AVERAGE, max_error=20))

@@ -7,7 +7,7 @@ same function of the same snapshots with the same bounds, and is unchanged since
 import hashlib
 import hmac
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -120,6 +120,7 @@ class Keeper:
         charges = _charges({one.sequence: one for one in records}.values(), table)
         outputs = tuple(one.prepared(output) for one, output in zip(kept, question.outputs, strict=True))
         bounds = bounds_of(question.table, [(one.answer.cells, one.place) for one in kept])
+        bounds = replace(bounds, left_out=kept[0].answer.facts["left_out"])
         allowances = allowances_of(table, charges)
         plan = PlannedQuestion(question, table, read.snapshots, bounds, (), "", (), read.private, allowances)
         return Prepared(plan, outputs, (), "", engine.name, charges)
@@ -144,6 +145,7 @@ class Keeper:
             "version": read.question.version,
             "snapshots": [[one.table_name, one.version, one.identity] for one in read.snapshots],
             "cells": len(prepared.bounds.groups),
+            "left_out": prepared.bounds.left_out,
             "units": [one.unit for one in prepared.bounds.groups.columns],
             "keys": [key.value.encoded.hex() for key in read.question.keys],
             "outputs": [
