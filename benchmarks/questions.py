@@ -107,8 +107,12 @@ def large(report: Report, folder: Path) -> None:
     times = side_by_side({COPY: bench.copy, "errorfloor registers": bench.register}, 3)
     report.ratios(f"Registering {ROWS:,} rows, per row", times, COPY, ROWS, "ns")
     with bench.open(open_ledger(bench.catalogue.place, folder, create=True)) as database:
+        again = bench.question()
+        database.ask(**again)
         actions = {
             BARE: bench.bare(),
+            "ask again": lambda: database.ask(**again),
+            "ask again, opened anew": lambda: bench.cold(database).ask(**again),
             "price, first time": lambda: bench.cold(database).price(**bench.question()),
             "ask, first time": lambda: bench.cold(database).ask(**bench.question()),
             "ask, with another error": lambda: database.ask(**bench.question()),

@@ -190,3 +190,29 @@ def test_no_refusal_advises_a_bound_beyond_the_range(opened):
     with pytest.raises(AllowanceError, match="ask about larger groups; "):
         db.ask("SELECT avg(kwh) AS mean FROM meters WHERE id = 7", max_error=0.5)
     assert db.simulate("SELECT avg(kwh) AS mean FROM meters WHERE id = 7", max_error=0.5).least_max_error is None
+
+
+@pytest.mark.parametrize(("more", "having"), [("", " HAVING count(*) >= 20"), ("min_group = 20", "")])
+@pytest.mark.parametrize("aggregate", ["sum(kwh)", "avg(kwh)"])
+def test_an_answer_that_left_groups_out_is_never_the_parts_of_a_whole(opened, aggregate, more, having):
+    db = opened(more)
+    fine = f"SELECT place, street, {aggregate} AS y FROM meters GROUP BY place, street{{}}"
+    whole = {
+        "": f"SELECT {aggregate} AS y FROM meters",
+        "place": f"SELECT place, {aggregate} AS y FROM meters GROUP BY place",
+    }
+    assert (
+        db.ask(fine.format(having), max_error=300).to_dict()["left_out"] == 4
+    )  # the hamlet, and streets of the village
+    for text in whole.values():
+        priced = db.price(text + having, max_error=5000)
+        assert "from" not in priced.to_dict()["outputs"][0]
+        assert "from" not in db.price(text, max_error=5000).to_dict()["outputs"][0]
+        assert db.ask(text + having, max_error=5000).fresh == (True,)
+
+
+def test_an_answer_that_left_nothing_out_is_the_parts_of_the_same_question_by_fewer_keys(opened):
+    db = opened("min_group = 10")
+    where = "FROM meters WHERE place <> 'hamlet' GROUP BY place"
+    assert db.ask(f"SELECT place, street, sum(kwh) AS y {where}, street", max_error=300).to_dict()["left_out"] == 0
+    assert db.ask(f"SELECT place, sum(kwh) AS y {where}", max_error=900, charge=False).fresh == (False,)

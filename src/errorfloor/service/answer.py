@@ -18,6 +18,7 @@ from errorfloor.service.advice import advice
 from errorfloor.service.cells import CellFacts
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.setting import Setting
+from errorfloor.service.unions import FromParts
 
 DRY = "dry run: dummy rows made from the catalogue alone; nothing here is about anybody, and nothing is charged."
 
@@ -217,7 +218,11 @@ def _certain(one: PreparedOutput) -> str:
             f"certainly between {_signed(rounded_down(added.low, 6))} and {_signed(rounded_up(added.high, 6))}{unit} "
             f"off the truth, {added.bias:+.3g}{unit} on average"
         )
-    return f"{one.output.name} is {where} (standard error {added.standard_error:.3g}{unit})."
+    said = f"{one.output.name} is {where} (standard error {added.standard_error:.3g}{unit})."
+    if isinstance(added, FromParts):
+        cells = f"{added.parts} cell{'s' if added.parts != 1 else ''}"
+        return f"{said} It follows from up to {cells} released on {added.time[:10]}, and costs nothing."
+    return said
 
 
 def _signed(written: str) -> str:
@@ -237,4 +242,6 @@ def _output(one: PreparedOutput) -> dict[str, Any]:
             "standard_error": added.standard_error,
             "information": added.information,
         }
+    if isinstance(added, FromParts):
+        plain["from"] = added.source
     return plain

@@ -17,6 +17,7 @@ from errorfloor.service.answer import Answer, Price
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.releasing import look_and_release
 from errorfloor.service.simulation import Simulation, rooms
+from errorfloor.service.unions import FromParts
 
 Keep = Callable[[Prepared, str | None], None]
 
@@ -157,7 +158,7 @@ class Asking:
     ) -> Answer:
         price = self._stated(settled) if stated is None else stated
         answered, (table, places) = look_and_release(self.prepared, engine, self.keys)
-        if answered is not self.prepared:
+        if answered is not self.prepared and not any(isinstance(one.added, FromParts) for one in answered.outputs):
             paid = (
                 replace(one, paid=_paid(one, key), drawn=one.drawn or key.id) if one.added is not None else one
                 for one, key in zip(answered.outputs, self.keys, strict=True)

@@ -71,6 +71,11 @@ class KeptColumn:
         label: str | None = self.facts["label"]
         return label
 
+    @cached_property
+    def added(self) -> Added | None:
+        """What was added to it; nothing to a public one."""
+        return None if self.facts["added"] is None else Added.from_dict(self.facts["added"])
+
     @property
     def numbers(self) -> Any:
         """What was released for each group."""
@@ -82,11 +87,10 @@ class KeptColumn:
 
     def prepared(self, output: QuestionOutput) -> PreparedOutput:
         """Give the output as it was prepared when it was released, under its name in another question."""
-        added = None if self.facts["added"] is None else Added.from_dict(self.facts["added"])
         defined, constant = self.answer.cells.bounds[self.place].defined, self.facts["constant"]
         numbers = None if constant is None else PublicNumbers(np.zeros(len(defined)), defined, constant)
         drawn: str | None = self.facts["drawn"]
-        return PreparedOutput(output, added, None, numbers, self.numbers, self.label, drawn)
+        return PreparedOutput(output, self.added, None, numbers, self.numbers, self.label, drawn)
 
 
 class Checked(NamedTuple):
@@ -160,6 +164,27 @@ class Keeper:
             return self.ledger.keep(Kept(text, _seal(self.keys[0], text), len(content), content))
         except LedgerError:
             return False
+
+    def over(self, what: str, read: ReadQuestion) -> Iterator[KeptColumn]:
+        """Give released outputs over the same, by groups that divide those of a question, newest first.
+
+        An answer that left groups out has no parts of them: it is passed over.
+        """
+        wanted = {key.value.encoded.hex() for key in read.question.keys}
+        for one in self.ledger.kept_over([what]):
+            if one.facts["left_out"]:
+                continue
+            for output in one.facts["outputs"]:
+                if output["over"] == what and output["label"] is not None and wanted < set(one.facts["keys"]):
+                    answer = self._opened(self.ledger.kept([output["asked"]]).get(output["asked"], one))
+                    column = None if answer is None else _column(answer, output["asked"])
+                    if column is not None and column.answer.kept.content is not None:
+                        yield column
+
+    def charged(self, labels: Iterable[Label]) -> set[bytes]:
+        """Give those labels, encoded, that were charged under any key."""
+        names = {key.release_id(label): label.encoded for label in labels for key in self.keys}
+        return {names[name] for name in self.ledger.known(names)}
 
     def opened(self, after: int = 0) -> Iterator[KeptAnswer]:
         """Give all that is kept after a number, in order, without its content; what cannot be checked is left out."""

@@ -10,6 +10,7 @@ from errorfloor.service.noises import QuestionWish
 from errorfloor.service.preparation import PlannedQuestion, Prepared, plan, prepare, prepared_for
 from errorfloor.service.reading import ReadQuestion, read_question
 from errorfloor.service.releasing import laid_out
+from errorfloor.service.unions import from_parts
 from errorfloor.vault import Snapshot, snapshot
 
 
@@ -70,7 +71,9 @@ class Known:
         if found is None:
             found = prepare(self.plan(read, catalogue, engine), wish, engine)
             self.hold(found, read, wish)
-        return _with_kept(found, kept, engine)
+        found = _with_kept(found, kept, engine)
+        is_new = not keeper.ledger.kept_over([one.over for one in read.found_by(wish)])
+        return found if is_new else from_parts(found, read, wish, keeper, engine)
 
     def hold(self, prepared: Prepared, read: ReadQuestion, wish: QuestionWish) -> None:
         """Hold on to a question with what was released for it."""

@@ -47,10 +47,13 @@ class ReadQuestion:
         """Give how each of its outputs is found if it was released for such a wish."""
         keys = tuple(key.value.canonical for key in self.question.keys)
         return tuple(
-            KeptOutput(_name("asked", (over, keys, self._wished(one, wish))), _name("over", (over,)))
+            KeptOutput(_name("asked", (self._over(one), keys, self._wished(one, wish))), self.over(one))
             for one in self.question.outputs
-            for over in (self._over(one),)
         )
+
+    def over(self, output: QuestionOutput) -> str:
+        """Give how an output of the same rows is found, whatever its groups and its noise."""
+        return _name("over", (self._over(output),))
 
     def _over(self, output: QuestionOutput) -> Part:
         """Give what decides an output but its groups and its noise: snapshots, rows and formula.
