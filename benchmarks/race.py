@@ -22,7 +22,7 @@ def spend_most(table: Readings, ledger: str) -> float:
     with table.open(ledger) as database:
         priced = database.price(QUESTION, spend=0.001)
         ((account, whole),) = priced.prepared.plan.allowances.items()
-        most = Entry("ab" * 32, {account: Charge(0.99 * whole.information, 0.0)}, {})
+        most = Entry("ab" * 32, {account: Charge(0.99 * whole.information, 0.0, 0.99 * whole.raised_cosine)}, {})
         database.ledger.charge([most], {account: whole}, priced.prepared.terms)
         return priced.max_error["mean"]
 

@@ -28,14 +28,14 @@ from errorfloor.service.dummy import dummy_rows
 KWH = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
 METERS = {"source": "-", "version": "1", "row_key": ["id"], "public": {"id": "whole"}, "private": {"kwh": KWH}}
 CATALOGUE = Catalogue(tables={"meters": METERS})
-RUNS = 18  # `errorfloor audit` and the benchmarks play 200
+RUNS = 22  # `errorfloor audit` and the benchmarks play 200
 WEAKNESSES = (  # an adversary, what is wrong with the server, and how many runs show it
     (Repetition(times=40), "fresh noise", 50),
-    (Rephrasing(), "no ledger", 70),
+    (Rephrasing(), "no ledger", 120),
     (Collusion(), "no ledger", 40),
     (MaximumLikelihood(), "no ledger", 50),
     (AdaptiveStopping(), "cheap", 120),
-    (BestPlay(), "cheap", 120),
+    (BestPlay(), "cheap", 240),
     (Extremes(), "jumps", 50),
     (Differencing(), "shared noise", 40),
     (Reconstruction(prior=False), "cheap", 40),
@@ -104,7 +104,7 @@ def test_a_new_ledger_for_each_version_can_be_beaten(world):
 
 def test_an_anchor_that_is_restored_with_its_ledger_does_not_help(world):
     assert judge(RestoredLedger(with_anchor=True), world, runs=4, seed=5).right == 4
-    assert judge(RestoredLedger(), world, runs=12, seed=5).right <= 9  # keys are fixed
+    assert judge(RestoredLedger(), world, runs=12, seed=5).right <= 10  # keys are fixed
 
 
 def test_the_threshold_is_the_binomial_tail():

@@ -12,7 +12,8 @@ from errorfloor.attacks import Audit, Belief, Finding, Population, judge_estimat
 from errorfloor.attacks.estimation import PosteriorMean
 from errorfloor.attacks.least_errors import LeastErrors
 from errorfloor.attacks.smoothing import Smoothing, Trips
-from errorfloor.catalogue import Catalogue, PrivateColumn, allowance, believed
+from errorfloor.catalogue import Catalogue, PrivateColumn, believed
+from errorfloor.catalogue.allowance import exact_allowance
 from errorfloor.floors.prior import ziv_zakai_under
 from errorfloor.identity import Key
 from errorfloor.ledger import MemoryLedger
@@ -32,7 +33,8 @@ def test_no_guess_under_the_prior_beats_its_floor_with_answers_or_without():
         assert finding.threshold <= finding.runs  # it could have been
         assert finding.interval[0] < finding.ratio < finding.interval[1]
     assert blind.floor == pytest.approx(people.belief.spread)
-    assert seeing.floor == pytest.approx(people.belief.floor(*allowance(KWH)))
+    others, evaluation, cosines = exact_allowance(KWH)
+    assert seeing.floor == pytest.approx(people.belief.floor(others + cosines, evaluation))
     assert seeing.error < 0.7 * blind.error  # answers help
     assert seeing.ratio > 1
 

@@ -43,7 +43,8 @@ WIDE = {"kwh": ef.Interval(-5, 5)}
 def registered(folder, *, owner=False, kind="plain", change=lambda text: text):
     write_town(folder, kind=kind, owner=owner)
     file = folder / "errorfloor.toml"
-    file.write_text(change(file.read_text()))
+    text = file.read_text().replace("[tables.meters]\n", '[tables.meters]\nnoises = "any"\n')
+    file.write_text(change(text))
     register_town(folder)
     return folder
 

@@ -16,7 +16,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 APART = ("README.md",)  # as a newcomer runs it: each command a process
 ADDRESS = "postgresql://errorfloor@db.example/statistics"
-KINDS = {"sh", "python", "pycon", "toml", "json", "text"}
+KINDS = {"r", "sh", "python", "pycon", "toml", "json", "text"}
 CATALOGUE = """
 [tables.meters]
 source = "meters.parquet"

@@ -1,11 +1,12 @@
 """About: the guarantee follows from the declarations and prints on one sheet."""
 
-import math
 import re
 
 from playwright.sync_api import expect
 
-from errorfloor.catalogue import allowance, load
+from errorfloor.catalogue import load
+from errorfloor.catalogue.allowance import exact_allowance
+from errorfloor.floors.two_point import told_apart
 from errorfloor.server.pages.sheet import guarantee
 
 
@@ -15,7 +16,7 @@ def test_guarantee_states_the_declared_floors(visit):
     assert [text.split("\t")[0] for text in rows] == ["kwh", "pay"]
     kwh = " ".join(rows[0].split())
     assert kwh == "kwh 0 … 50 kWh 5 kWh 80 times in 100 2 kWh"
-    assert "told apart at most 80 times in 100" in " ".join(page.inner_text(".sheet").split())
+    assert "the true one is named at most 80 times in 100" in " ".join(page.inner_text(".sheet").split())
     assert "Public tables, which are not protected: households." in page.inner_text(".sheet")
 
 
@@ -23,9 +24,7 @@ def test_stated_times_follow_from_the_whole_allowance(tables):
     sheet = guarantee(load(tables / "errorfloor.toml"))
     pay = sheet.tables[1].private[0]
     column = load(tables / "errorfloor.toml").tables["wages"].private["pay"]
-    information, evaluation = allowance(column)
-    turned = 0.5 * (pay.distance * math.sqrt(information) + 2 * math.sqrt(evaluation))
-    most = 50 * (1 + math.sin(min(turned, math.pi / 2)))
+    most = 100 * told_apart(pay.distance, *exact_allowance(column))
     assert 0 <= float(pay.times) - most < 0.1000001
 
 

@@ -36,8 +36,8 @@ def test_bars_show_what_is_used_of_each_allowance_and_quota(visit, site):
 
 
 def test_history_is_paginated_and_shows_labels_to_the_owner_only(visit, site):
-    shares = ", ".join(f"avg(above(kwh, {t}, 2)) AS above_{t}" for t in range(2, 27))
-    site.database.ask(f"SELECT {shares} FROM meters", max_error=0.5)
+    for t in range(2, 27):
+        site.database.ask(f"SELECT avg(above(kwh, {t}, 2)) AS above_{t} FROM meters", max_error=0.5)
     entries = site.database.history(after=0, limit=1000)
     page = visit("owner", "/ledger")
     expect(page.locator("#history tbody tr")).to_have_count(20)

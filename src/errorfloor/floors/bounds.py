@@ -133,7 +133,7 @@ class Floor:
         >>> import errorfloor as ef
         >>> floor = ef.floor(ef.design(ef.Interval(-10, 10)), [[0.1, 0.1]], ranges=(0, 5))
         >>> round(floor.owner([0, 1]), 6), round(float(floor.distinguish(10.0)), 6)
-        (0.564303, 0.564303)
+        (0.567105, 0.567105)
         """
         widths = self._widths("owner")
         listed = range(self.entries) if entries is None else np.atleast_1d(np.asarray(entries, dtype=object)).tolist()

@@ -108,7 +108,7 @@ def floor_of_any_noise(information: float, jacobian: Any, **options: Any) -> Flo
     >>> round(float(floor_of_any_noise(1.0, 1.0).distinguish(1.0)), 4)
     0.7397
     >>> round(float(floor(Gaussian(1.0), 1.0).distinguish(1.0)), 4)
-    0.6953
+    0.6966
     """
     found = floor(Gaussian(1 / information), jacobian, **options)
     return replace(found, counted_apart=False, raised_cosine=None)

@@ -95,7 +95,7 @@ class Simulation:
     >>> print(simulation)
     5 more answers of this price can be given; meters.kwh ends them.
     The next one could be as exact as mean within ±0.00689 kWh.
-    meters.kwh: used 0 %, each takes 20 %, 5 more.
+    meters.kwh: used 0 %, each takes 19.9 %, 5 more.
     """
 
     prepared: Prepared
