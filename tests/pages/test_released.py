@@ -115,20 +115,20 @@ def test_link_to_what_was_never_asked_is_priced_and_not_asked(visit, site):
 
 def test_link_survives_signing_in(visit, site):
     page = visit(None, "/about")
-    page.goto(f"{site.url}/ask#sql=SELECT+avg(kwh)+AS+later+FROM+meters&max_error=9")
+    page.goto(f"{site.url}/ask#sql=SELECT+var_pop(kwh)+AS+later+FROM+meters&max_error=90")
     page.fill("#token", site.tokens["reader"])
     page.keyboard.press("Enter")
     expect(page.locator("#price .figure")).to_be_visible()
-    assert page.input_value("#sql") == "SELECT avg(kwh) AS later FROM meters"
+    assert page.input_value("#sql") == "SELECT var_pop(kwh) AS later FROM meters"
 
 
 def test_slider_trades_error_against_price(visit, site):
     page = visit("analyst", "/ask")
-    write(page, "SELECT avg(kwh) AS traded FROM meters", 4)
+    write(page, "SELECT var_pop(kwh) AS traded FROM meters", 80)
     price(page)
     page.locator("#trade").fill("-1")
-    expect(page.locator("#max_error")).to_have_value("2")
-    expect(page.locator("#price dd").first).to_have_text("±\u202f2\u00a0kWh")
+    expect(page.locator("#max_error")).to_have_value("40")
+    expect(page.locator("#price dd").first).to_have_text("±\u202f40\u00a0kWh²")
 
 
 def test_click_on_a_column_puts_its_name_into_the_question(visit):

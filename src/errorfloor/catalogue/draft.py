@@ -168,7 +168,8 @@ class Schema:
         """Say whether a column is proposed as private: a number that neither names a row nor is called like a code."""
         column = self.names[name]
         number = self.columns[column] in ("whole", "number")
-        return number and not is_identifier(name) and not (self.columns[column] == "whole" and column in self.unique)
+        names_a_row = column in self.unique and self.columns[column] == "whole" and self.proposed_key == [name]
+        return number and not is_identifier(name) and not names_a_row
 
     @cached_property
     def names(self) -> dict[str, str]:

@@ -196,7 +196,7 @@ def connect(
 
     >>> connect("meters", token="ef_1_x")
     Traceback (most recent call last):
-    errorfloor.errors.InputError: the address of a server looks like https://host:8470, got 'meters'
+    errorfloor.errors.InputError: ...
     """
     connection = Connection(url, token, verify=verify, timeout=timeout, insecure=insecure)
     try:

@@ -15,7 +15,7 @@ from errorfloor.catalogue.columns import PublicType
 from errorfloor.catalogue.reading import Reading
 from errorfloor.engines.sheets import sheets_in
 from errorfloor.engines.sources import Files
-from errorfloor.engines.text_lines import names_in, open_bytes, open_text, rows
+from errorfloor.engines.text_lines import BrokenRowError, names_in, open_bytes, open_text, rows
 from errorfloor.engines.text_tables import (
     COPIES,
     TextFile,
@@ -152,7 +152,7 @@ def _titled(text: Path, options: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     try:
         first = list(islice(rows(text, how, strict=False), 50))
-    except (OSError, EOFError, UnicodeDecodeError, CatalogueError):
+    except (OSError, EOFError, UnicodeDecodeError, CatalogueError, BrokenRowError):
         return {}  # reading it will tell what is wrong
     filled = [sum(map(bool, row)) for _, row in first]
     enough = max(2, max(filled, default=0) - 1)

@@ -51,7 +51,7 @@ def names_in(path: Path, how: Reading) -> list[str]:
         return _unique(path, list(how.header), "header in the catalogue")
     try:
         _, names = next(rows(path, how, strict=False), (0, []))
-    except (UnicodeDecodeError, _BrokenRowError, OSError, EOFError):
+    except (UnicodeDecodeError, BrokenRowError, OSError, EOFError):
         raise CatalogueError(f"{path}: {fault(path, how) or 'its first line cannot be read'}: {MEND}") from None
     place = "first line" if how.skip == 0 else f"line {how.skip + 1}"
     if not any(name.strip() for name in names):
@@ -86,7 +86,7 @@ def is_utf8(how: Reading) -> bool:
 def rows(path: Path, how: Reading, *, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
     """Give the rows of a file, that of names included, each with the number of the line that it begins in.
 
-    Raises _BrokenRowError where a row cannot be told from the next.
+    Raises BrokenRowError where a row cannot be told from the next.
     """
     with open_text(path, how) as lines:
         for _ in range(how.skip):
@@ -101,10 +101,10 @@ def rows(path: Path, how: Reading, *, strict: bool = True) -> Iterator[tuple[int
                     yield start, row
                 start = how.skip + reader.line_num + 1
         except csv.Error as problem:
-            raise _BrokenRowError(start, "limit" in str(problem)) from None
+            raise BrokenRowError(start, "limit" in str(problem)) from None
 
 
-class _BrokenRowError(Exception):
+class BrokenRowError(Exception):
     """A row that cannot be told from the next one; ``args`` has the line it begins in, and whether it is too long."""
 
 
@@ -127,7 +127,7 @@ def fault(path: Path, how: Reading) -> str | None:
                 fields = f"{len(row)} field{'s' if len(row) != 1 else ''}"
                 names = "the catalogue" if how.header else "the first line" if how.skip == 0 else f"line {how.skip + 1}"
                 return f"line {start} has {fields}, and {names} names {wanted} columns"
-    except _BrokenRowError as broken:
+    except BrokenRowError as broken:
         if broken.args[1]:
             return f"line {broken.args[0]} has a field of more than {LARGEST_FIELD} characters"
         return f"line {broken.args[0]} has a quotation mark that is not closed, or not doubled inside a text"

@@ -161,6 +161,7 @@ def serve(plan: ServingPlan, taken: socket.socket, ready: Callable[[], None] = l
         if settings.processes > 1:
             shared = stack.enter_context(tempfile.TemporaryDirectory(prefix="errorfloor-counts-"))
             os.environ[SHARED] = shared
+            stack.callback(os.environ.pop, SHARED, None)
             taken = stack.enter_context(SharedListener(taken, Path(shared) / "lines", StrictProtocol.count))
             with _opened(plan.catalogue) as database:
                 _ = database.declared_streams  # what is wrong is said here, once, and not by every process
