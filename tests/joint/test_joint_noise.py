@@ -12,13 +12,15 @@ import errorfloor as ef
 from errorfloor.errors import InputError
 from errorfloor.joint import JointNoise, Margins, design_joint
 from errorfloor.joint.alike import Alike
+from errorfloor.joint.design_tree import design_tree
 from errorfloor.joint.one_block import OneBlock
 from errorfloor.joint.rows import Rows
 from errorfloor.joint.solver import best_size
+from errorfloor.joint.structure import as_tree
 from errorfloor.joint.table import TableNoise
 from errorfloor.joint.taper import accepted_share
 from errorfloor.joint.tree import TreeNoise
-from errorfloor.random import StickyBits
+from errorfloor.random import StickyBits, bits_from
 
 UNIT = math.pi**2
 
@@ -277,6 +279,29 @@ def test_what_cannot_be_designed_says_why():
         design_joint(total_and(2), 1.0, moves=[[1.0]])
     with pytest.raises(InputError, match="sets name axes"):
         Margins((2, 2), [(2,)])
+    for moves in ([[0.0, 0.0, 0.0]], np.zeros((0, 3)), [[0.0, 0.0, 1.0]], [[1.0, -1.0, 0.0]]):
+        with pytest.raises(InputError, match="no move changes any answer"):
+            design_joint([[1.0, 1.0, 0.0]], 1.0, moves=moves)
+    with pytest.raises(InputError, match="size of a coefficient"):
+        design_joint([[1e200, 1.0], [1.0, 1.0]], 1.0)
+    with pytest.raises(InputError, match="of too different sizes"):
+        design_joint(total_and(150), np.r_[1.0, np.full(75, 1e-6), np.ones(75)])
+
+
+def test_a_total_that_its_parts_keep_by_themselves_costs_next_to_nothing():
+    for parts, total in ((2, 1.95), (2, 10.0), (150, 20.0), (150, 1000.0)):
+        noise = design_joint(total_and(parts), np.r_[total, np.ones(parts)])
+        assert noise.certificate.value < 1.06 * np.pi**2
+        drawn = noise.sample(200, rng=1)
+        assert np.abs(drawn).max() <= 1.0 and np.abs(drawn.sum(axis=1)).max() <= total
+    tree = design_tree(*as_tree(sparse.csr_matrix(total_and(2)), np.array([10.0, 1.0, 1.0])))
+    assert np.abs(tree.sample(20_000, bits_from(1))).max() <= 1.0, "every parent leaves room for its parts"
+
+
+def test_bounds_of_very_different_sizes_are_designed_for_or_refused_at_once():
+    for bounds in ([1e4, 1.0], [1e9, 1e-9]):
+        noise = design_joint([[1.0, 1.0], [1.0, 0.0]], bounds)
+        assert noise.certificate.value < 1.03 * (np.pi / min(bounds)) ** 2
 
 
 def test_picture_shows_every_answer():

@@ -51,7 +51,8 @@ def design_joint(answers: Any, max_error: Any, *, moves: Any = None) -> JointNoi
     Raises
     ------
     InputError
-        No way to draw such noise is known: too many answers that only overlap.
+        No way to draw such noise is known: too many answers that only overlap, or numbers of too different sizes. Or no
+        move changes any answer.
 
     Examples
     --------
@@ -71,6 +72,7 @@ def design_joint(answers: Any, max_error: Any, *, moves: Any = None) -> JointNoi
     if isinstance(answers, Margins):
         bounds = _bounds(each, len(answers.sets))
         cells = math.prod(answers.shape)
+        _check_moves(moves, answers.matrix)
         found = JointNoise(design_table(answers, bounds * INSIDE), np.arange(cells))
         return _certified(found, answers.matrix, np.repeat(bounds, answers.sizes), moves, "a variance per interaction")
     rows = Rows.of(np.atleast_2d(answers) if not sparse.issparse(answers) else answers)
@@ -78,13 +80,21 @@ def design_joint(answers: Any, max_error: Any, *, moves: Any = None) -> JointNoi
     matrix = rows.matrix
     if not matrix.nnz:
         raise InputError("answers have no coefficient but 0: there is nothing to add noise to")
+    for size in (np.abs(matrix.data).min(), np.abs(matrix.data).max()):
+        positive("the size of a coefficient", float(size))
+    _check_moves(moves, matrix)
     less, place = merged(matrix)
     changes = None if moves is None else _merged_moves(moves_of(moves, rows.cells), place, less.shape[1])
-    candidates = [
-        _certified(JointNoise(form, place), matrix, bounds, moves, method)
-        for method, form in _forms(less, bounds * INSIDE, changes)
-        if form.accepted >= LEAST_ACCEPTED
-    ]
+    candidates, tried = [], False
+    try:
+        for method, form in _forms(less, bounds * INSIDE, changes):
+            tried = True
+            if form.accepted >= LEAST_ACCEPTED:
+                candidates.append(_certified(JointNoise(form, place), matrix, bounds, moves, method))
+    except (np.linalg.LinAlgError, FloatingPointError):
+        tried = True
+    if tried and not candidates:
+        raise InputError("the bounds, or the coefficients of answers, are of too different sizes: ask in parts")
     if not candidates:
         raise InputError(
             f"{rows.count} answers about {less.shape[1]} cells overlap without containing each other: ask for up to "
@@ -100,9 +110,15 @@ def _bounds(max_error: Any, count: int) -> Array:
     return bounds
 
 
+def _check_moves(moves: Any, answers: Any) -> None:
+    if moves is not None and not (answers @ moves_of(moves, answers.shape[1]).T).count_nonzero():
+        raise InputError("no move changes any answer, so that nothing has to be hidden: give moves that change some")
+
+
 def _merged_moves(moves: sparse.csr_matrix, place: Array, count: int) -> sparse.csr_matrix:
     known = np.flatnonzero(place >= 0)
-    return moves @ sparse.csr_matrix((np.ones(known.size), (known, place[known])), (place.size, count))
+    found = moves @ sparse.csr_matrix((np.ones(known.size), (known, place[known])), (place.size, count))
+    return found[found.getnnz(axis=1) > 0]  # those that cells of no answer make change nothing
 
 
 def _forms(matrix: sparse.csr_matrix, bounds: Array, moves: sparse.csr_matrix | None) -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,9 @@ from errorfloor.joint.tree import TreeNoise, ordered_sum
 from errorfloor.joint.tree_exposure import exposures
 
 WIDEST, GROUP = 20, 16  # families larger than the first are cut into groups of about the second
-LOOSE = 4.0  # deviations from 0 to the bound of a group, which nobody asked for
+LOOSE = 4.0  # deviations from 0 to the bound of a sum that nobody asked for, or that its parts keep by themselves
+NEVER = 1e200  # information of a noise that cannot be drawn
+FULL = 0.9  # of what the bounds of parts add up to: a sum that comes nearer to it takes too many attempts
 
 
 def design_tree(parents: Array, bounds: Array, leaves: Array) -> TreeNoise:
@@ -34,7 +36,8 @@ def design_tree(parents: Array, bounds: Array, leaves: Array) -> TreeNoise:
 
     def worst(sizes: Array) -> float:
         inside = np.clip(sizes, 0.1, 0.7)
-        return _attempt(small, own, inside[levels])[0] * (1 + float(np.abs(sizes - inside).sum()))
+        found = _attempt(small, own, inside[levels])[0]
+        return min(found, NEVER) * (1 + float(np.abs(sizes - inside).sum()))
 
     corners = first + 0.05 * np.vstack([np.zeros(first.size), np.eye(first.size)])
     options = {"initial_simplex": corners, "xatol": 2e-3, "fatol": 1e-4 * worst(first), "maxfev": 40 * first.size}
@@ -49,15 +52,17 @@ def _attempt(small: Alike, bounds: Array, sizes: Array) -> tuple[float, Array, A
     free = np.isinf(bounds)
     square = (sizes * np.where(free, 0.0, bounds)) ** 2
     families = small.families()
+    wide = bounds.copy()
     for parent, parts in reversed(families):
         total = _counted(square[parts], small.times[parts])
-        square[parent] = total if free[parent] else min(square[parent], total)
+        if free[parent] or total <= square[parent]:
+            square[parent], wide[parent] = total, min(wide[parent], LOOSE * math.sqrt(total))
+        wide[parent] = min(wide[parent], FULL * _counted(wide[parts], small.times[parts]))
     variances, share = square.copy(), np.zeros(len(square))
     for parent, parts in families:
         times = small.times[parts]
         variances[parts] = _given_sum(square[parts], times, square[parent])
         share[parts] = variances[parts] / _counted(variances[parts], times)
-    wide = np.where(free, LOOSE * np.sqrt(square), bounds)
     starts = best_start(np.sqrt(square) / wide)
     costs, accepted = exposures(small, variances, wide, starts)
     seen = (1 - share) / variances + costs

@@ -109,7 +109,7 @@ class JointNoise(Value):
         given = moves_of(moves, self.cells)
         parts = [given[at : at + AT_ONCE] for at in range(0, given.shape[0], AT_ONCE)]
         roots = (self.form.information_root((self._merged @ part.T).tocsc()) for part in parts)
-        return np.concatenate([(root**2).sum(axis=0) for root in roots])
+        return np.concatenate([np.zeros(0), *((root**2).sum(axis=0) for root in roots)])
 
     def floor(self, moves: Any = None, *, ranges: Any = None) -> Floor:
         """State what nobody can learn about entries that move the cells as the rows of ``moves`` do.

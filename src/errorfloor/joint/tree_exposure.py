@@ -18,6 +18,7 @@ from errorfloor.joint.alike import Alike
 from errorfloor.joint.taper import accepted_share, curvature, falling, kept
 
 POINTS, FEW = 96, 32  # between 0 and a bound; and a parent's, which is smooth
+MOST = 2**19  # points in all: where bounds of siblings differ by more, other ways are better
 QUADRATURE = 1e-3  # is added to every integral: more than what so many points leave
 _NODES, _WEIGHTS = (np.asarray(part) for part in np.polynomial.legendre.leggauss(32))
 
@@ -68,6 +69,8 @@ def family(
     total = float(variances @ times)
     step = min(float(bounds.min()) / POINTS, given.bound / FEW)
     reach = max(given.bound + bounds.max(), min(9 * np.sqrt(total), float(bounds @ times))) + 2 * float(bounds.max())
+    if not 2 * reach <= MOST * step:
+        return np.full(len(bounds), np.inf), [given] * len(bounds), 0.0
     size = 2 ** int(np.ceil(np.log2(2 * reach / step)))
     x = step * np.minimum(np.arange(size), size - np.arange(size))
     single = [
