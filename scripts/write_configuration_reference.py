@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from errorfloor.catalogue.columns import Declaration, Prior, PrivateColumn, PublicColumn
-from errorfloor.catalogue.model import Catalogue, Limit, Owner, Place, Quota, Table
+from errorfloor.catalogue.model import Catalogue, Limit, Owner, Period, Place, Quota, Table
 from errorfloor.catalogue.reading import Reading
 from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.systems import Rows
@@ -66,6 +66,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "ledger": "what has been spent: a SQLite file, or `postgresql://user@host/database`",
             "keys": "the secrets from which noise follows; only its owner may read the file",
             "anchor": "a file that remembers where the ledger ends; after `!`, a command that does",
+            "kept_bytes": "what kept answers may take beside the ledger, all together; the oldest make room",
         },
     ),
     "[quota]": (
@@ -162,6 +163,16 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "wrong",
             "apart": "for private columns, by how much each number differs at most in the two histories; without it, "
             "by as much as the range is wide; fixed by the first question",
+            "per": "a section; the two histories differ within one period, and each has an allowance; fixed by the "
+            "first question",
+        },
+    ),
+    "[tables.NAME.owner.per]": (
+        Period,
+        "",
+        {
+            "column": "the public column that says which period a row is in",
+            "period": "for a date or moment, which periods; of any other column each value is one",
         },
     ),
     "[tables.NAME.public.COLUMN]": (

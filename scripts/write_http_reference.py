@@ -35,6 +35,7 @@ DOOR = {
     "gone": (499, "the client went away before anything was charged; for the log"),
     "busy": (503, "too many questions are waiting; `Retry-After` says how long to wait"),
     "time": (503, "not done in time, and abandoned; nothing was charged"),
+    "key-file": (503, "keys that the server draws with were discarded; it has to be restarted"),
     "stopping": (503, "the server is being stopped"),
     "protocol": (400, "PostgreSQL's protocol: a message that cannot be read, which ends the line"),
     "proof": (401, "PostgreSQL's protocol: no proof of a known token"),

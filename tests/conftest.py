@@ -56,7 +56,7 @@ LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on
     "clients": ("server/test_postgres_clients.py",),
     "kills": (
         *("bulk/test_kills.py", "ledger/test_crashes.py", "ledger/test_processes.py"),
-        *("server/test_live_registration.py", "server/test_processes.py"),
+        *("server/test_live_registration.py", "server/test_postgres_processes.py", "server/test_processes.py"),
     ),
     "long": (
         *("designer", "finite_elements", "policies", "paper"),

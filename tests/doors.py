@@ -15,7 +15,7 @@ QUESTIONS = (  # and how exact, as over HTTP
     ("SELECT avg(wage) AS mean FROM pay", {"max_error": 50000.0}),
     ("SELECT team, avg(wage) AS mean, count(*) AS n FROM pay GROUP BY team", {"max_error": 100000.0}),
     ("SELECT sum(wage) AS total FROM pay WHERE age > 30", {"max_error": 2000000.0}),
-    ("SELECT team, hired, sum(wage) AS total FROM pay GROUP BY team, hired ORDER BY hired LIMIT 7", {"spend": 0.001}),
+    ("SELECT age, avg(wage) AS mean FROM pay GROUP BY age ORDER BY age DESC LIMIT 30", {"spend": 0.001}),
     ("SELECT count(*) AS n, avg(age) AS years FROM pay", {}),
     ("SELECT team, count(*) AS n FROM pay WHERE hired < DATE '2002-03-04' GROUP BY team ORDER BY n DESC", {}),
     ("SELECT avg(wage) AS mean, sum(wage) AS total FROM pay", {"max_error": {"mean": 40000.0, "total": 3000000.0}}),

@@ -3,7 +3,7 @@
 The map of the package, from the ground up (each room imports only from the rooms above it in this list):
 
 ============  ====================================================================================
-``errors``      one exception tree; ``extras``: what is optional
+``errors``      one exception tree; ``extras``: what is optional; ``closing``: what has to be closed
 ``accounts``    what a price is written in; ``display``: a released table, shown; ``sql_text``: SQL as tools send it
 ``support``     where noise must stay: ``Interval``, ``Box``, ``Ball``, …
 ``random``      secure bits, and reproducible ones for tests

@@ -3,12 +3,20 @@
 import datetime
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from errorfloor.errors import InputError
+
+PERIODS: dict[str, Callable[[datetime.date], str]] = {
+    "day": lambda time: time.isoformat()[:10],
+    "week": lambda time: f"{time.isocalendar().year}-W{time.isocalendar().week:02}",
+    "month": lambda time: time.isoformat()[:7],
+    "quarter": lambda time: f"{time.isoformat()[:4]}-Q{(time.month + 2) // 3}",
+    "year": lambda time: time.isoformat()[:4],
+}
 
 
 @dataclass(frozen=True, order=True)
@@ -16,8 +24,8 @@ class Account:
     """What an allowance belongs to: a private column of a table, or one cell of the table's partition of it.
 
     ``column`` is empty for the account of the table's owners; ``cell`` is the text that ``cell_text`` gives for the
-    values of the partition, empty where accounts are not divided. ``holder`` is empty for the allowance itself, and
-    names whose quota of it the account is otherwise, such as ``["analyst", "ada"]``.
+    values of the partition, or for owners' period, empty where accounts are not divided. ``holder`` is empty for the
+    allowance itself, and names whose quota of it the account is otherwise, such as ``["analyst", "ada"]``.
 
     >>> Account("meters", "kwh", "") < Account("meters", "kwh", '["north"]')
     True
@@ -115,6 +123,18 @@ class Balance:
             "used": self.used,
             "used_by_this": self.used_by_this,
         }
+
+
+def explained(standings: Iterable[Any]) -> list[str]:
+    """Say how balances stand that explain themselves; of a divided account, how its most used part does."""
+    parts: dict[str, list[Any]] = {}
+    for one in standings:
+        parts.setdefault(one.account.column, []).append(one)
+    return [
+        max(found, key=lambda one: one.used).explain()
+        + (f" It is the most used of {len(found):,} parts of this account." if len(found) > 1 else "")
+        for found in parts.values()
+    ]
 
 
 def share(part: Charge, whole: Charge) -> float:

@@ -2,6 +2,7 @@
 
 import datetime
 import html
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -79,7 +80,7 @@ def text_table(table: "pa.Table", outputs: Sequence[Mapping[str, Any]]) -> str:
     noisy = {one["name"]: one for one in outputs if not one["exact"]}
     ends = {f"{name}{end}" for name in noisy for end in ("_low", "_high")}
     names = [name for name in table.column_names if name not in ends]
-    rows = [[_cell(row[name], noisy.get(name)) for name in names] for row in table.slice(0, MOST_SHOWN).to_pylist()]
+    rows = [[_cell(row, name, noisy.get(name)) for name in names] for row in table.slice(0, MOST_SHOWN).to_pylist()]
     widths = [max(len(name), *(len(row[i]) for row in rows)) if rows else len(name) for i, name in enumerate(names)]
     lines = ["  ".join(name.ljust(width) for name, width in zip(names, widths, strict=True)).rstrip()]
     lines += ["  ".join("─" * width for width in widths)]
@@ -93,13 +94,24 @@ def _further(table: "pa.Table") -> str:
     return f"… and {table.num_rows - MOST_SHOWN:,} more rows"
 
 
-def _cell(value: Any, output: Mapping[str, Any] | None) -> str:
+def _cell(row: Mapping[str, Any], name: str, output: Mapping[str, Any] | None) -> str:
+    value = row[name]
     if value is None:
         return "–"
     if output is None:
         return value.isoformat(sep=" ") if isinstance(value, datetime.datetime) else str(value)
     unit = f" {output['unit']}" if output["unit"] else ""
+    if output.get("least"):  # each has a bound of its own, of at most five digits, and the lattice that goes with it
+        bound = float(f"{(row[f'{name}_high'] - row[f'{name}_low']) / 2:.5g}")
+        after = max(0, -math.floor(math.log10(bound / 100) + 1e-9))
+        return f"{value:.{after}f} ± {rounded_up(bound)}{unit}"
     number = f"{value:.{decimals(output['step'])}f}"
+    if "quantile" in output:
+        low, high = (f"{row[f'{name}{end}']:.{decimals(output['step'])}f}" for end in ("_low", "_high"))
+        return f"{low} … {high}{unit}"
+    if "parts" in output:
+        half = (row[f"{name}_high"] - row[f"{name}_low"]) / 2
+        return f"{number} ± {rounded_up(half * (1 - 1e-9), 6)}{unit}"
     if output["high"] is not None and output["low"] == -output["high"]:
         return f"{number} ± {rounded_up(output['high'], 6)}{unit}"
     return f"{number}{unit}"

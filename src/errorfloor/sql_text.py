@@ -84,15 +84,15 @@ class Statement:
         return "".join(literal(next(given)) if text == "?" else text for _, text in self.pieces)
 
     def wish(self) -> tuple[str, dict[str, Any]]:
-        """Give the question, and how exact its answer should be as far as it says so itself."""
+        """Give the question, with plain names of tables, and how exact its answer should be as far as it says so."""
         found: dict[str, Any] = {}
         for hint in self.hints:
             found |= _hinted(hint)
         said = [place for place, (kind, _) in enumerate(self.pieces) if kind not in SILENT]
         if len(said) > 2 and self.pieces[said[-1]][0] == "number" and self.pieces[said[-2]][1].upper() == "WITHIN":
             found["max_error"] = wished("max_error", self.pieces[said[-1]][1])
-            return "".join(text for _, text in self.pieces[: said[-2]]), found
-        return self.text, found
+            return _with_plain_names(self.pieces[: said[-2]]), found
+        return _with_plain_names(self.pieces), found
 
 
 def statements(text: str) -> list[Statement]:
@@ -114,6 +114,27 @@ def statements(text: str) -> list[Statement]:
                 hints.append(piece[3:-2])
             pieces.append((kind, " " if kind == "comment" else piece))
     return found
+
+
+def _with_plain_names(pieces: Sequence[Piece]) -> str:
+    """Write pieces without the names of the schema and the database, which tools put before those of tables.
+
+    >>> _with_plain_names(Statement.of('SELECT "public"."pay"."age" FROM errorfloor.public.pay').pieces)
+    'SELECT "pay"."age" FROM pay'
+    """
+    left: list[Piece] = []
+    for piece in pieces:
+        left.append(piece)
+        if len(left) > 1 and piece[1] == "." and _name(left[-2]) == "public":
+            del left[-2:]
+            if len(left) > 1 and left[-1][1] == "." and _name(left[-2]) == "errorfloor":
+                del left[-2:]
+    return "".join(text for _, text in left)
+
+
+def _name(piece: Piece) -> str:
+    kind, text = piece
+    return text.lower() if kind == "word" else text[1:-1] if text[:1] == '"' else ""
 
 
 def _pieces(text: str) -> Iterator[Piece]:

@@ -298,7 +298,9 @@ def test_a_policy_for_less_than_the_declared_range_is_refused(town):
 
 def test_owners_are_charged_the_whole_range_for_each_row(designed):
     column = AnsweredColumn.plan("kwh", designed, **RULES)
-    cost = charges(column, PrivateColumn(range=(0, 50), resolution=0.001, floor=0.1), "meters", Exposure(((),), 30))
+    cost = charges(
+        column, PrivateColumn(range=(0, 50), resolution=0.001, floor=0.1), "meters", Exposure(((),), {"": 30})
+    )
     assert cost[Account("meters", "", "")].information == pytest.approx(
         30 * designed.largest_information * 2500, rel=1e-5
     )

@@ -500,7 +500,7 @@ def test_the_evaluation_error_covers_what_doubles_do(declared, noise, step):
         off = abs(Fraction(value) - k * declared.resolution) + abs(Fraction(total) - Fraction(value) - Fraction(w))
         worst = max(worst, off)
     assert 0 < worst <= Fraction(error)
-    cost = charges(column, declared, "t", Exposure(((),), None))[Account("t", "x", "")]
+    cost = charges(column, declared, "t", Exposure(((),)))[Account("t", "x", "")]
     assert Fraction(cost.evaluation) >= Fraction(float(column.noise.information[0, 0])) * worst**2
     assert error <= 1e-6 * noise.width
 

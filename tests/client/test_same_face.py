@@ -21,8 +21,10 @@ QUESTIONS = [
     ),
     ("SELECT sum(wage) AS total, avg(wage) AS mean FROM pay", {"max_error": {"total": 1e9, "mean": 1e7}}),
     ("SELECT avg(wage) AS mean FROM pay", {"spend": 0.01}),
+    ("SELECT age, avg(wage) AS mean FROM pay GROUP BY age", {"spend": 0.01}),  # each cell its own bound
     ("SELECT avg(wage) AS mean FROM pay WHERE age > 30", {"support": ef.Interval(0.0, 5e6)}),
     ("SELECT avg(wage) AS mean FROM pay WHERE age > 31", {"support": ef.HalfLine(0.0), "max_loss": 1e14}),
+    ("SELECT team, median(wage) AS middle, count(*) AS n FROM pay GROUP BY team", {"max_error": 1e8}),
     ("SELECT age, count(*) AS n FROM pay GROUP BY age", {"max_error": 1.0}),
     ("SELECT team, avg(wage) AS mean FROM pay WHERE age > 1000 GROUP BY team", {"max_error": 2e6}),
 ]

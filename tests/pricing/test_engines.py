@@ -1,5 +1,6 @@
 """Facts from an engine are those of the definition, on every engine, in whatever order its rows come."""
 
+import datetime
 import random
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pricing_reference import Row, World
 
+from errorfloor.accounts import cell_text
 from errorfloor.catalogue.model import Catalogue
 from errorfloor.engines import Engine, open_engine
 from errorfloor.pricing import Account, Bounds, FactsCache, Noised, bounds, charges, owners
@@ -47,6 +49,10 @@ def town(rows: int = 60, seed: int = 5) -> World:
     )
 
 
+def day_of(row: Row) -> datetime.date | None:
+    return datetime.date(2012, 12, 25) + datetime.timedelta(days=9 * (row.p + 12)) if row.q else None
+
+
 def write(world: World, folder: Path, seed: int) -> None:
     order = list(range(len(world.rows)))
     random.Random(seed).shuffle(order)
@@ -58,13 +64,15 @@ def write(world: World, folder: Path, seed: int) -> None:
         "owner": [row.owner for row in rows],
         "p": [row.p / 4 for row in rows],
         "q": [row.q for row in rows],
+        "day": pa.array([day_of(row) for row in rows], pa.date32()),
+        "hour": pa.array([day and datetime.datetime(day.year, day.month, day.day, 23) for day in map(day_of, rows)]),
         "x": [5 * random.Random(seed + i).random() for i in order],
         "y": [5 * random.Random(seed - i).random() - 2 for i in order],
     }
     pq.write_table(pa.table(columns), folder / f"t{seed}.parquet")
 
 
-def catalogue_of(place: Any, folder: Path, seed: int = 0) -> Catalogue:
+def catalogue_of(place: Any, folder: Path, seed: int = 0, per: dict[str, str] | None = None) -> Catalogue:
     private = {"resolution": 0.001, "floor": 0.01}
     table = {
         "source": f"t{seed}.parquet",
@@ -78,8 +86,10 @@ def catalogue_of(place: Any, folder: Path, seed: int = 0) -> Catalogue:
             "owner": "whole",
             "p": {"type": "number", "resolution": 0.25},
             "q": "whole",
+            "day": "date",
+            "hour": "moment",
         },
-        "owner": {"column": "owner", "floor": 0.1},
+        "owner": {"column": "owner", "floor": 0.1, "per": per},
         "account_by": ["region"],
     }
     return Catalogue.model_validate({"place": place, "tables": {"t": table}, "folder": folder})
@@ -168,6 +178,45 @@ def test_owners_are_counted_in_every_group(duckdb_place: Any, monkeypatch: pytes
     together = sum((5 * max(counts[g] for counts in numbers)) ** 2 for g in range(3))
     assert charges(short, [Noised(0, 1.0)])[account].information == pytest.approx(together, rel=1e-9)
     assert together >= exact
+
+
+PERIODS = [
+    *({"column": "day", "period": period} for period in ("day", "week", "month", "quarter", "year")),
+    {"column": "hour", "period": "month"},
+    {"column": "q"},
+]
+
+
+def test_owners_are_charged_for_the_rows_of_each_period_on_every_engine(
+    every_place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = town()
+    write(world, every_place[0].folder, 0)
+    text = "SELECT place, sum(x) AS a FROM t GROUP BY place"
+    for place in every_place:
+        with open_engine(place.place, place.folder, read_only=False) as engine:
+            register(catalogue_of(place.place, place.folder), "t", engine=engine)
+            for per in PERIODS:
+                catalogue = catalogue_of(place.place, place.folder, per=per)
+                declared = catalogue.tables["t"].per
+                assert declared is not None
+                wanted: dict[str, float] = {}
+                for owner in range(7):
+                    moved: dict[Any, dict[str, int]] = {}
+                    for row in (row for row in world.rows if row.owner == owner):
+                        cell = row.q if "period" not in per else declared.text(day_of(row))
+                        by_place = moved.setdefault(cell_text((cell,)), {})
+                        by_place[row.place] = by_place.get(row.place, 0) + 1
+                    for name, counts in moved.items():
+                        wanted[name] = max(wanted.get(name, 0), sum((5 * n) ** 2 for n in counts.values()))
+                cost = charges(priced(text, catalogue, engine), [Noised(0, 1.0)])
+                found = {account.cell: one.information for account, one in cost.items() if not account.column}
+                assert found == pytest.approx(wanted, rel=1e-9)
+                with monkeypatch.context() as few:
+                    few.setattr(owners, "MOST_PAIRS", 3)
+                    cost = charges(priced(text, catalogue, engine), [Noised(0, 1.0)])
+                more = {account.cell: one.information for account, one in cost.items() if not account.column}
+                assert more.keys() == found.keys() and all(more[cell] >= found[cell] for cell in found)
 
 
 def test_known_facts_are_not_asked_for_again(duckdb_place: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,12 +64,17 @@ def test_the_bound_of_a_reply_counts_the_digits_and_letters_of_its_keys(values, 
     assert bound.tolist() == [length + more for length, more in zip(lengths, escapes, strict=True)]
 
 
+MEDIAN = "SELECT tariff, median(kwh) AS a FROM meters GROUP BY tariff"
+
+
 @pytest.mark.parametrize("town", TOWNS)
 def test_replies_state_of_each_cell_what_the_answer_states(tmp_path, monkeypatch, town):
     monkeypatch.setattr(statements, "AT_ONCE", 7)
     with opened(tmp_path / "town", town) as database:
-        for text in QUESTIONS[:: 6 if town == "plain" else 12]:
-            answer = database.ask(text, max_error=WIDE[town])
+        some = QUESTIONS[:: 6 if town == "plain" else 12]
+        by_share = ("SELECT rooms, avg(kwh) AS a, count(*) AS n FROM meters GROUP BY rooms", {"spend": 1e-3})
+        for text, wish in [by_share, *((text, {"max_error": WIDE[town]}) for text in (MEDIAN, *some))]:
+            answer = database.ask(text, **wish)
             reply = json.loads(b"".join(json_parts(answer)))
             assert len(b"".join(json_parts(answer))) < reply_bytes(answer.prepared)
             assert reply["cells"] == json.loads(body_of(answer.cells()))

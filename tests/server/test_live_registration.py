@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from errorfloor.identity import KeyRing
 from serving import PEOPLE, start_server, write_pay
 
 BONUS = """
@@ -84,3 +85,18 @@ def test_catalogue_that_cannot_be_used_changes_nothing(running):
             assert reason in server.log.read_text().rpartition("not used yet")[2]
             assert ask(client).json()["rows"] == first
     assert not (catalogue.parent / "other.sqlite").exists()
+
+
+def test_keys_that_were_discarded_draw_nothing_more(running):
+    server, catalogue = running
+    ring = KeyRing(catalogue.parent / "keys.json")
+    with server.client() as client:
+        assert ask(client).status_code == 200
+        ring.rotate()  # the older key stays, and is used until the next start
+        time.sleep(1.1)
+        assert ask(client, "SELECT sum(wage) AS total FROM pay").status_code == 200
+        ring.rotate(discard=True)
+        wait_for(lambda: ask(client).status_code == 503)
+        assert "were discarded: restart it" in ask(client).json()["error"]["message"]
+        assert client.get("/healthz").status_code == client.get("/metrics").status_code == 200
+        assert client.get("/readyz").status_code == 503

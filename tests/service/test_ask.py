@@ -51,7 +51,7 @@ def test_noise_has_the_law_that_is_stated(towns):
     question = "SELECT household, day, avg(kwh) AS mean FROM meters GROUP BY household, day"
     answer = town.ask(question, max_error=400.0)
     exact = mean_by(["household", "day"])
-    noise = answer.prepared.outputs[0].added.noise
+    noise = answer.prepared.outputs[0].added.widest.noise
     rows = [row for row in answer.to_arrow().to_pylist() if row["mean"] is not None]
     drawn = np.sort([row["mean"] - float(exact[row["household"], row["day"]]) for row in rows])
     steps = (np.arange(len(drawn)) + 0.5) / len(drawn)
@@ -378,7 +378,7 @@ def test_an_offset_keeps_the_digits_of_the_noise(town):
     exact = mean_by(["tariff"])
     for row in answer.to_arrow().to_pylist():
         assert 1e5 <= row["mean"] - float(exact[row["tariff"],]) <= 1e5 + 1
-    assert answer.prepared.outputs[0].added.noise.support.bounding_box[1][0] < 1
+    assert answer.prepared.outputs[0].added.widest.noise.support.bounding_box[1][0] < 1
     with pytest.raises(InputError, match="must be closer to 0"):
         town.ask(AVERAGE, support=ef.Interval(1e9, 1e9 + 1))
 

@@ -20,6 +20,7 @@ from errorfloor.pricing.fetch import FactsCache
 from errorfloor.server.size import reply_bytes
 from errorfloor.server.statements import json_parts
 from errorfloor.service import Database
+from errorfloor.service.cell_noise import MOST_LEVELS
 from errorfloor.service.known import Known
 from errorfloor.service.registering import enter_all
 from errorfloor.vault import register
@@ -111,6 +112,14 @@ def test_more_cells_take_no_more_steps_of_the_interpreter(readings, question):
         found[cells] = steps_of(lambda text=text: readings.ask(text, max_error=1e9 + 1))
     assert found[FEW] > 10_000  # steps are counted
     assert found[MANY] - found[FEW] < SPARE
+
+
+def test_levels_of_noise_are_few_however_many_kinds_of_cells_there_are(readings):
+    text = QUESTIONS["weights"].format(MANY)
+    found = steps_of(lambda: readings.ask(text, spend=0.01))
+    levels = len(readings.price(text, spend=0.01).prepared.outputs[0].added.each)
+    assert 1 < levels <= MOST_LEVELS < MANY
+    assert found < 2000 * levels + 200_000
 
 
 @pytest.mark.parametrize("question", ["numbers", "texts", "dates"])

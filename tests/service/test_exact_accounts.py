@@ -139,7 +139,7 @@ def test_each_sum_has_its_own_limit_and_none_makes_up_for_another(charge):
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_released_column_is_booked_by_its_noise(exact):
     rules = {"range": (0.0, 50.0), "out_of_range": "clamp", "nulls": "keep"}
-    kwh, shown = PrivateColumn(range=(0, 50), resolution=0.001, floor=0.1), Exposure(((),), 30)
+    kwh, shown = PrivateColumn(range=(0, 50), resolution=0.001, floor=0.1), Exposure(((),), {"": 30})
     for noise, apart in ((Interval(-1, 1), exact), (Gaussian(1.0), exact), (Laplace(1.0), False)):
         cost = charges(ReleasedColumn.plan("kwh", noise, **rules), kwh, "meters", shown, exact=exact)
         for charge in cost.values():

@@ -6,6 +6,8 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -82,7 +84,7 @@ def test_asked_again_after_a_restart_it_is_read_and_nothing_is_scanned_drawn_or_
         spent = first.ledger.accounts()
     assert scans
     scans.clear()
-    monkeypatch.setattr("errorfloor.service.releasing.draw", lambda *_: pytest.fail("nothing is drawn"))
+    monkeypatch.setattr("errorfloor.service.cell_noise.CellNoise.draw", lambda *_: pytest.fail("nothing is drawn"))
     with home.open() as again:
         after = [again.ask(text, **wish) for text, wish in wishes]
         priced = again.price(AVERAGE, max_error=20)
@@ -297,6 +299,94 @@ def test_what_is_too_large_is_drawn_again(sqlite_home, monkeypatch):
         assert rows(again.ask(AVERAGE, max_error=20, charge=False)) == before
 
 
+def test_the_oldest_make_room_and_are_drawn_again_alike_and_free(home):
+    bounds = [1e5 + number for number in range(150)]
+    with home.open() as first:
+        first.ledger.room = 64_000
+        before, sizes = [], []
+        for bound in bounds:
+            before.append(rows(first.ask(AVERAGE, max_error=bound)))
+            sizes.append(sum(one.size for one in first.ledger.kept_page()))
+        spent, numbers = first.ledger.accounts(), [one.number for one in first.ledger.kept_page()]
+    assert max(sizes) <= 64_000 and sizes[-1] > 32_000
+    assert numbers == list(range(numbers[0], 151)) and numbers[0] > 1
+    with home.open() as again:
+        again.ledger.room = 64_000
+        for bound, was in zip(bounds, before, strict=True):
+            assert rows(again.ask(AVERAGE, max_error=bound, charge=False)) == was
+        assert again.ledger.accounts() == spent
+
+
+def test_what_takes_all_the_room_is_not_kept_and_takes_nothing_else_away(sqlite_home):
+    with sqlite_home.open() as first:
+        first.ask(AVERAGE, max_error=20)
+        first.ledger.room = 1000
+        first.ask(AVERAGE, max_error=21)
+        assert [one.number for one in first.ledger.kept_page()] == [1]
+
+
+def test_answers_that_are_forgotten_while_others_ask_for_them_come_back_alike(home):
+    with home.open() as first:
+        before = {bound: rows(first.ask(AVERAGE, max_error=bound)) for bound in (20, 21, 22)}
+        spent = first.ledger.accounts()
+    done = threading.Event()
+
+    def forget():
+        with home.open() as other:
+            while not done.is_set():
+                other.ledger.forget(lambda _: True)
+
+    with ThreadPoolExecutor(1) as pool:
+        forgetting = pool.submit(forget)
+        try:
+            for _ in range(12):
+                with home.open() as again:  # which has nothing in memory
+                    assert {one: rows(again.ask(AVERAGE, max_error=one, charge=False)) for one in before} == before
+        finally:
+            done.set()
+        forgetting.result()
+    with home.open() as last:
+        assert last.ledger.accounts() == spent
+
+
+ASKING = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from errorfloor.ledger import FileAnchor, SqlLedger
+from town import open_town
+
+folder = Path(sys.argv[2])
+ledger = SqlLedger(sys.argv[3] if "://" in sys.argv[3] else Path(sys.argv[3]), FileAnchor(folder / "ledger.anchor"))
+with open_town(folder, ledger=ledger, make=False) as database:
+    print("open", flush=True)
+    sys.stdin.readline()
+    for number in range(12):
+        answer = database.ask("SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff", max_error=1e5 + number)
+        print(answer.to_arrow().to_pylist(), flush=True)
+"""
+
+
+def test_two_processes_that_ask_the_same_at_once_keep_one_answer_and_pay_once(home):
+    with home.open() as first:
+        begun = first.ledger.head().sequence
+    command = [sys.executable, "-c", ASKING, str(Path(__file__).parents[1]), str(home.folder), str(home.ledger)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen(command, **pipes) for _ in range(2)]
+    for one in both:
+        assert one.stdout.readline() == "open\n"
+    for one in both:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    told = [one.communicate(timeout=120)[0].splitlines() for one in both]
+    assert [one.returncode for one in both] == [0, 0]
+    assert told[0] == told[1] and len(told[0]) == 12
+    with home.open() as last:
+        assert len(list(last.ledger.kept_page())) == 12
+        assert last.ledger.verify().head.sequence == begun + 12
+        assert len({one.asked for kept in last.ledger.kept_page() for one in kept.outputs}) == 12
+
+
 def test_a_shelf_that_cannot_be_written_costs_nobody_an_answer(sqlite_home, monkeypatch):
     def full(*_):
         raise LedgerError("the disk of the ledger is full")
@@ -305,3 +395,28 @@ def test_a_shelf_that_cannot_be_written_costs_nobody_an_answer(sqlite_home, monk
         monkeypatch.setattr(SqlLedger, "keep", full)
         answer = first.ask(AVERAGE, max_error=20)
         assert answer.fresh == (True,)
+
+
+def test_what_is_free_to_ask_takes_no_room_on_the_shelf(sqlite_home):
+    text = "SELECT tariff, sum(kwh) AS total FROM meters GROUP BY tariff"
+    with sqlite_home.open() as town:
+        first = town.ask(text, spend=0.01)
+        for step in range(1, 4):
+            again = town.ask(text, spend=0.01 * (1 - 1e-9 * step), charge=False)  # another wish, with the same bound
+            assert again.to_arrow().equals(first.to_arrow())
+            more = text.replace(" AS total", f" AS total, count(*) + {step} AS n")
+            assert not any(town.ask(more, max_error=first.max_error["total"], charge=False).fresh)
+        assert len(list(town.ledger.kept_page())) == 1
+        assert town.ask(text.replace(" AS total", " AS total, avg(peak) AS peak"), max_error=first.max_error["total"])
+        assert len(list(town.ledger.kept_page())) == 2, "what is charged is kept"
+
+
+def test_what_is_forgotten_is_in_no_file_of_the_ledger_while_others_have_it_open(sqlite_home):
+    def seen():
+        return [file.name for file in sqlite_home.folder.glob("ledger.sqlite*") if b"Mrs Miller" in file.read_bytes()]
+
+    with sqlite_home.open() as town, sqlite_home.open() as other:
+        town.ask("SELECT avg(kwh) AS y FROM meters WHERE household <> 'Mrs Miller'", max_error=20)
+        assert seen()
+        assert other.ledger.forget(lambda _: True) == 1
+        assert not seen()

@@ -9,6 +9,7 @@ import pytest
 from errorfloor.errors import ErrorFloorError
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service import releasing
+from errorfloor.service.cell_noise import CellNoise
 from errorfloor.service.preparation import LEAST_SHARE
 from errorfloor.support import HalfLine
 from questions import ANSWERED
@@ -102,8 +103,8 @@ def test_the_cost_of_an_answer_follows_from_public_facts(towns):
 
 def test_noise_is_drawn_before_the_private_columns_are_read(town, monkeypatch):
     order = []
-    draw, look = releasing.draw, releasing.values_before_noise
-    monkeypatch.setattr(releasing, "draw", lambda *given: order.append("draw") or draw(*given))
+    draw, look = CellNoise.draw, releasing.values_before_noise
+    monkeypatch.setattr(CellNoise, "draw", lambda *given: order.append("draw") or draw(*given))
     monkeypatch.setattr(releasing, "values_before_noise", lambda *given: order.append("look") or look(*given))
     town.ask("SELECT avg(kwh) AS a, avg(peak) AS b FROM meters", max_error=5)
     assert order == ["draw", "draw", "look"]

@@ -16,10 +16,16 @@ from meters import ask, refused
 # The question, the reason, the piece that is named, and a word of the advice.
 REFUSED = [
     # jumps in private values
-    ("SELECT median(kwh) FROM meters", "aggregate", "`median(kwh)`", "avg(above(x, t, width))"),
-    ("SELECT quantile(kwh, 0.5) FROM meters", "aggregate", "`quantile(kwh, 0.5)`", "above"),
-    ("SELECT quantile_cont(kwh, 0.5) FROM meters", "aggregate", "`quantile_cont(kwh, 0.5)`", "above"),
-    ("SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY kwh) FROM meters", "aggregate", "`percentile_cont", "above"),
+    ("SELECT median(kwh) + 1 FROM meters", "aggregate", "`median(kwh)`", "a column of its own"),
+    ("SELECT avg(median(kwh)) FROM meters", "aggregate", "`median(kwh)`", "aggregate inside an aggregate"),
+    ("SELECT quantile(kwh, 1.5) FROM meters", "constant", "`quantile(kwh, 1.5)`", "between 0 and 1"),
+    ("SELECT quantile_cont(kwh, 0.5) FROM meters", "aggregate", "`quantile_cont(kwh, 0.5)`", "quantile(x, 0.25)"),
+    (
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY kwh DESC) FROM meters",
+        "aggregate",
+        "`percentile_cont",
+        "ORDER BY x",
+    ),
     ("SELECT min(kwh) FROM meters", "aggregate", "`min(kwh)`", "above"),
     ("SELECT max(kwh) + 1 FROM meters", "aggregate", "`max(kwh)`", "above"),
     ("SELECT mode(kwh) FROM meters", "aggregate", "`mode(kwh)`", "count(*)"),
@@ -143,7 +149,7 @@ REFUSED = [
     ("SELECT avg(kwh) FROM meters GROUP BY 2", "group", "`2`", "1 to 1"),
     ("SELECT avg(kwh) FROM meters GROUP BY 1", "group", "`1`", "public columns"),
     ("SELECT avg(kwh) FROM meters GROUP BY 'a'", "group", "`'a'`", "leave it out"),
-    ("SELECT avg(kwh) FROM meters GROUP BY ROLLUP (tariff)", "group", "tariff", "one at a time"),
+    ("SELECT avg(kwh) FROM meters GROUP BY GROUPING SETS ((tariff), (rooms))", "group", "tariff", "all the keys"),
     ("SELECT avg(kwh) FROM meters GROUP BY ALL", "group", "`group`", "name the columns"),
     ("SELECT zone AS tariff, avg(kwh) FROM meters GROUP BY tariff", "group", "`tariff`", "rename one"),
     ("SELECT avg(kwh) FROM meters ORDER BY tariff", "order", "`tariff`", "selected name"),

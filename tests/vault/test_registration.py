@@ -1,5 +1,6 @@
 """What registration keeps, what it refuses, and that a refusal leaves nothing."""
 
+import datetime
 import math
 import os
 import signal
@@ -284,6 +285,28 @@ def test_floor_unit_owner_and_accounts_may_change(duckdb_place):
     )
     with open_engine(duckdb_place.place, duckdb_place.folder) as engine:
         assert vault.snapshot(changed, "meters", engine).table.private["kwh"].floor == 3.0
+
+
+@pytest.mark.parametrize("kind", ["date", "moment"])
+def test_rows_stay_in_the_periods_of_their_owners(engine_place, kind):
+    def register_with(version, days):
+        write(engine_place, number=[1, 2, 3], day=pa.array(days, pa.date32() if kind == "date" else pa.timestamp("us")))
+        owner = {"column": "meter", "floor": 0.2, "per": {"column": "day", "period": "month"}}
+        public = {"meter": "text", "number": "whole", "day": kind}
+        declared = declare(engine_place, version=version, row_key=["number"], public=public, owner=owner)
+        return register(engine_place, declared).fresh
+
+    day = datetime.date if kind == "date" else datetime.datetime
+    assert register_with("1", [day(2024, 1, 31), day(2024, 2, 29), None])
+    assert register_with("2", [day(2024, 1, 1), day(2024, 2, 1), None])
+    for days in (
+        [day(2024, 2, 1), day(2024, 2, 29), None],
+        [day(2023, 1, 31), day(2024, 2, 29), None],
+        [None, day(2024, 2, 29), None],
+        [day(2024, 1, 31), day(2024, 2, 29), day(2024, 3, 1)],
+    ):
+        with pytest.raises(CatalogueError, match="some row of meters has a different month of day than in version"):
+            register_with("3", days)
 
 
 def test_unregistered_version_names_the_registered_ones(engine_place):

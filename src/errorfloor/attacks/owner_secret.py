@@ -16,7 +16,8 @@ from errorfloor.floors.two_point import told_apart
 class OwnerSecret(Secret):
     """The rows of one owner, who has one of two histories at even odds; all other owners' rows are known.
 
-    The histories are as far apart as the declarations allow, in every private column. ``values`` are the totals of
+    The histories are as far apart as the declarations allow, in every private column, and where each period has an
+    allowance, in the rows of one period. ``values`` are the totals of
     ``column`` over the owner's rows under the first and the second one.
     """
 
@@ -55,8 +56,8 @@ class OwnerSecret(Secret):
 
     def condition(self, rows: list[int] | None = None) -> str:
         """Give a WHERE condition that picks rows by their keys; by default all of the owner's."""
-        if rows is not None:
-            return super().condition(rows)
+        if rows is not None or self.declared.per is not None:
+            return super().condition(rows or list(self.mine))
         assert self.declared.owner is not None
         name = self.declared.owner.column
         return f"{name} = {literal(self.rows[name][self.victim].as_py())}"
@@ -72,8 +73,11 @@ def owner_at_stake(table: str, declared: Table, rows: pa.Table) -> OwnerSecret:
     if declared.owner is None:
         raise InputError(f"{table} declares no owner whose history could be told")
     column, victim = next(iter(declared.private)), rows.num_rows // 2
-    owners = rows[declared.owner.column].to_pylist()
-    mine = tuple(row for row, owner in enumerate(owners) if owner == owners[victim])
+    owners, per = rows[declared.owner.column].to_pylist(), declared.per
+    periods = [None] * len(owners) if per is None else [per.text(one) for one in rows[per.column].to_pylist()]
+    mine = tuple(
+        row for row, whose in enumerate(zip(owners, periods, strict=True)) if whose == (owners[victim], periods[victim])
+    )
     secret = OwnerSecret(table, declared, column, rows, victim, (0.0, 0.0), mine)
     low, high = secret.ends(column)
     totals = len(mine) * low, len(mine) * high

@@ -120,7 +120,7 @@ def _refusals(door: Any, column: Column) -> Seen:
         f"SELECT {name}, count(*) AS answer FROM {table} GROUP BY {name}",
         f"SELECT sum({name}) AS answer FROM {table} HAVING sum({name}) > 1",
         f"SELECT max({name}) AS answer FROM {table}",
-        f"SELECT median({name}) AS answer FROM {table}",
+        f"SELECT min({name}) AS answer FROM {table}",
         f"SELECT sum(round({name})) AS answer FROM {table}",
         f"SELECT sum(CAST({name} AS INTEGER)) AS answer FROM {table}",
         f"SELECT sum(nullif({name}, 1)) AS answer FROM {table}",

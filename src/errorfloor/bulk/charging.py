@@ -1,7 +1,8 @@
 """What the release of a declared column costs, from public facts: every row of it is an answer of its own."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,14 +30,15 @@ class Exposure:
     """What is public about the rows of a private column that have a value.
 
     ``cells`` are the cells of the partition of accounts that hold some of them; ``most`` is how many of them the owner
-    with most has, None where no owner is declared; ``reach`` by how much each differs at most in two histories.
+    with most has, for each cell of owners' accounts, none where no owner is declared; ``reach`` by how much each
+    differs at most in two histories.
 
-    >>> Exposure((), None).most is None
-    True
+    >>> Exposure(((),)).most
+    {}
     """
 
     cells: tuple[tuple[Part, ...], ...]
-    most: int | None
+    most: Mapping[str, int] = field(default_factory=dict)
     reach: float = math.inf
 
 
@@ -44,7 +46,10 @@ def exposure(catalogue: Catalogue, snapshot: Snapshot, column: str, engine: Engi
     """Find it out; public columns are read, and where the private one is null if that is declared public."""
     question = parse(f'SELECT count(*) AS n FROM "{snapshot.table_name}" WHERE "{column}" IS NOT NULL', catalogue)
     found = bounds(question, catalogue, [snapshot], engine)
-    most = None if found.owners is None else int(found.owners.count.max(initial=0))
+    most = {}
+    if found.owners is not None:
+        counts = found.owners.largest(found.owners.count)  # there is one group
+        most = {account.cell: int(count) for account, count in zip(found.owner_accounts, counts, strict=True)}
     return Exposure(tuple(found.cells), most, owner_distance(catalogue.tables[snapshot.table_name], column))
 
 
@@ -66,7 +71,7 @@ def charges(
     >>> from errorfloor.support import Interval
     >>> column = ReleasedColumn.plan("kwh", Interval(-1, 1), range=(0.0, 50.0), out_of_range="clamp", nulls="keep")
     >>> kwh = PrivateColumn(range=(0, 50), resolution=0.001, floor=0.1)
-    >>> cost = charges(column, kwh, "meters", Exposure(((),), 30))
+    >>> cost = charges(column, kwh, "meters", Exposure(((),), {"": 30}))
     >>> [(account.column, round(charge.information)) for account, charge in cost.items()]
     [('kwh', 10), ('', 747678)]
     """
@@ -79,9 +84,10 @@ def charges(
 
     entry = booked(Charge(information * SLACK, information * error**2 * SLACK))
     cost = {Account(table, column.name, cell_text(cell)): entry for cell in shown.cells}
-    if shown.most:
-        moved = min(float(declared.width), shown.reach) + 2 * error
-        cost[Account(table, "", "")] = booked(Charge(shown.most * information * moved**2 * SLACK, 0.0))
+    moved = min(float(declared.width), shown.reach) + 2 * error
+    for cell, most in shown.most.items():
+        if most:
+            cost[Account(table, "", cell)] = booked(Charge(most * information * moved**2 * SLACK, 0.0))
     return cost
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from errorfloor.accounts import explained
 from errorfloor.bulk.ruled import RuledColumn
 
 if TYPE_CHECKING:
@@ -80,4 +81,4 @@ class ChargedRelease(Release):
 
     def explain(self) -> str:
         """Say it, a paragraph a column and a line an account."""
-        return "\n".join([super().explain(), *(standing.explain() for standing in self.standings)])
+        return "\n".join([super().explain(), *explained(self.standings)])

@@ -25,6 +25,7 @@ snapshots = {snapshots}  # {kind}
 ledger = {ledger}  # what has been spent: a file, or the URL of a PostgreSQL database
 anchor = {anchor}  # where the ledger ends; keep it elsewhere if you can, so that an older ledger is refused
 keys = {keys}  # secrets from which the noise follows: only its owner may read it; keep a backup
+kept_bytes = {kept_bytes}  # what kept answers may take beside the ledger; the oldest make room
 # Paths are relative to this file.
 
 # [quota]
@@ -80,7 +81,8 @@ GUIDE = """
 #             at even odds, in which whoever tries to tell two histories of an owner apart must be wrong: 0.2 means
 #             right at most 80 times in 100, and 0.5 would be a coin toss. Without an owner only single values are
 #             protected, not the habits that show in many of them. With apart, the two histories differ by at most
-#             so much in each number: less is promised, and more can be asked. The first question fixes it.
+#             so much in each number; with per = { column = "day", period = "month" }, within one month, and each
+#             month has an allowance: less is promised, and more can be asked. The first question fixes both.
 """
 
 TABLE = """
@@ -229,7 +231,7 @@ def _head(place: Place) -> str:
         "postgresql": "the database; everything is kept in its schema errorfloor",
         "spark": "a folder, made when the first table is registered",
     }
-    quoted = {word: _quoted(str(value)) for word, value in place.model_dump().items()}
+    quoted = {word: _quoted(value) for word, value in place.model_dump().items()}
     return HEAD.format(kind=kinds[place.engine], **quoted)
 
 

@@ -9,6 +9,7 @@ from errorfloor.catalogue.model import (
     Catalogue,
     Limit,
     Owner,
+    Period,
     Place,
     Quota,
     Table,
@@ -35,6 +36,8 @@ WRITE = {  # what a word that is missing, or still to be chosen, may look like
     "owner.floor": "floor = 0.2: how often, at least, whoever tries to tell two histories apart must be wrong (below "
     "0.5)",
     "owner.column": 'column = "household": the public column that names the owner',
+    "owner.per": 'per = { column = "day", period = "month" }: two histories differ within one month',
+    "per.column": 'column = "day": the public date, or the number of a batch, that says which period a row is in',
     "owner.apart": "apart = { kwh = 5 }: by how much two histories differ at most in each reading",
     "type": f"type = one of {', '.join(get_args(PublicType))}",
     "mean": "mean = 10.0",
@@ -150,6 +153,8 @@ def _model(place: Sequence[str]) -> type[Declaration]:
             return Table
         case ("tables", _, "owner"):
             return Owner
+        case ("tables", _, "owner", "per"):
+            return Period
         case ("tables", _, "read"):
             return Reading
         case ("tables" | "streams", _, "private", _):
@@ -206,7 +211,8 @@ def _names(document: Mapping[str, Any], known: set[str]) -> list[Found]:
         private, public = _columns(table.get("private")), _columns(table.get("public"))
         owner = table.get("owner")
         named = {word: _listed(table.get(word)) for word in ("row_key", "account_by")}
-        named["owner.column"] = _listed([owner.get("column")]) if isinstance(owner, dict) else ()
+        for word, section in (("owner", owner), ("owner.per", owner.get("per") if isinstance(owner, dict) else None)):
+            named[f"{word}.column"] = _listed([section.get("column")]) if isinstance(section, dict) else ()
         for word, text in mistakes_in_names(private, public, named):
             found.append((".".join(filter(None, ("tables", name, word))), text))
     return found

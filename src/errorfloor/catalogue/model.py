@@ -6,10 +6,11 @@ the ends of its range, which are such multiples themselves. Whatever is not decl
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from errorfloor.accounts import PERIODS
 from errorfloor.catalogue.columns import MOST_STEPS as MOST_STEPS
 from errorfloor.catalogue.columns import NAME, Declaration, MistakesError, misnamed
 from errorfloor.catalogue.columns import PrivateColumn as PrivateColumn
@@ -21,6 +22,30 @@ from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.trajectories import Trajectories
 
 Share = Annotated[Double, Field(gt=0, le=1)]
+SPANS = ", ".join(PERIODS)
+
+
+class Period(Declaration):
+    """What an owner's allowance is for: each day, week, month, quarter or year of a public date.
+
+    Of other public columns, such as the number of a batch, each value has one. Weeks are those of ISO 8601.
+
+    >>> import datetime
+    >>> Period(column="day", period="week").text(datetime.date(2024, 12, 31)), Period(column="batch").name
+    ('2025-W01', 'batch')
+    """
+
+    column: str
+    period: Literal["day", "week", "month", "quarter", "year"] | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in sentences."""
+        return self.period or self.column
+
+    def text(self, value: Any) -> Any:
+        """Name the period that a date lies in; any other value names itself."""
+        return value if value is None or self.period is None else PERIODS[self.period](value)
 
 
 class Owner(Declaration):
@@ -28,7 +53,8 @@ class Owner(Declaration):
 
     ``floor`` is the share of guesses, at even odds, in which anybody who tries to tell two histories of an owner apart
     must be wrong: 0.5 is a coin, 0.2 means right at most 80 times in 100. ``apart`` is by how much the two histories
-    differ at most in each number of a private column; without it, by as much as its range is wide.
+    differ at most in each number of a private column; without it, by as much as its range is wide. With ``per`` they
+    differ within one period only, and each period has an allowance.
 
     >>> Owner(column="household", floor=0.2, apart={"kwh": 5}).apart
     {'kwh': Fraction(5, 1)}
@@ -37,6 +63,7 @@ class Owner(Declaration):
     column: str
     floor: Double = Field(gt=0, lt=0.5)
     apart: dict[str, Annotated[Exact, Field(gt=0)]] = Field(default_factory=dict)
+    per: Period | None = None
 
 
 class Table(Declaration):
@@ -74,15 +101,27 @@ class Table(Declaration):
         """
         return self.noises == "raised cosine"
 
+    @property
+    def per(self) -> Period | None:
+        """What the allowances of owners are for, if each period has one."""
+        return None if self.owner is None else self.owner.per
+
+    @property
+    def divided_by(self) -> tuple[tuple[str, str | None], ...]:
+        """The public columns that accounts are divided by, of dates with the period: rows stay where they are."""
+        per = () if self.per is None else ((self.per.column, self.per.period),)
+        return (*((column, None) for column in self.account_by), *per)
+
     @model_validator(mode="after")
     def _consistent(self) -> "Table":
         owner = () if self.owner is None else (self.owner.column,)
         named = {"row_key": self.row_key, "account_by": self.account_by, "owner.column": owner}
+        named["owner.per.column"] = () if self.per is None else (self.per.column,)
         found = list(mistakes_in_names(tuple(self.private), tuple(self.public), named))
         if not self.private and (self.owner is not None or self.account_by):
             word = "account_by" if self.owner is None else "owner"
             found.append((word, "is for accounts, and a table without private columns has none: leave it out"))
-        found += self._mistakes_in_distances()
+        found += [*self._mistakes_in_distances(), *self._mistakes_in_period()]
         if found:
             raise MistakesError(found)
         return self
@@ -97,6 +136,19 @@ class Table(Declaration):
                     f"owner.apart.{column}",
                     f"is {float(distance):g}, and two values of {column} differ by at most {width:g}: leave it out",
                 )
+
+    def _mistakes_in_period(self) -> Iterator[tuple[str, str]]:
+        if self.per is None or self.per.column not in self.public:
+            return
+        column, type = self.per.column, self.public[self.per.column].type
+        if type in ("date", "moment") and self.per.period is None:
+            yield "owner.per", f'needs a period, since {column} is a {type}: period = "month", or another of {SPANS}'
+        elif type not in ("date", "moment") and self.per.period is not None:
+            yield (
+                "owner.per.period",
+                f"is for dates, and {column} is declared {type!r}: leave it out, and each value of {column} is a "
+                f"period; or name a public date",
+            )
 
 
 def mistakes_in_names(
@@ -134,8 +186,8 @@ def mistakes_in_names(
 class Place(Declaration):
     """Where things are kept: snapshots on an engine, the ledger, the keys.
 
-    ``engine`` is duckdb, postgresql or spark; ``snapshots`` a folder of files, or a PostgreSQL URL.
-    Paths are relative to the catalogue.
+    ``engine`` is duckdb, postgresql or spark; ``snapshots`` a folder of files, or a PostgreSQL URL; ``kept_bytes`` what
+    kept answers may take beside the ledger. Paths are relative to the catalogue.
 
     >>> Place().snapshots
     'vault.duckdb'
@@ -146,6 +198,7 @@ class Place(Declaration):
     ledger: str = Field(default="ledger.sqlite", min_length=1)
     keys: str = Field(default="keys.json", min_length=1)
     anchor: str = Field(default="ledger.anchor", min_length=1)
+    kept_bytes: int = Field(default=2**30, ge=2**16)
 
     @model_validator(mode="after")
     def _fitting(self) -> "Place":

@@ -1,5 +1,6 @@
 """What is promised whatever is asked: the figures at the allowance, which is fixed before the first question."""
 
+import json
 import math
 from fractions import Fraction
 from functools import lru_cache
@@ -8,6 +9,7 @@ from errorfloor.accounts import Charge
 from errorfloor.catalogue.allowance import Protected, allowance, allowed, exact_allowance
 from errorfloor.catalogue.believed import believed
 from errorfloor.catalogue.columns import PrivateColumn
+from errorfloor.catalogue.model import Period
 from errorfloor.floors.prior import ziv_zakai_under
 from errorfloor.floors.promise import Promise
 from errorfloor.floors.two_point import told_apart
@@ -82,15 +84,37 @@ def owner_distance(table: Protected, column: str) -> float:
     return _stored_distance(apart.get(column, declared.width), declared.resolution, highest - lowest)
 
 
-def histories(table: Protected) -> str:
-    """Say which two histories of an owner are hard to tell apart."""
-    assert table.owner is not None
+def histories(table: Protected, cell: str = "") -> str:
+    """Say which two histories of an owner are hard to tell apart, in one ``cell`` of its accounts or in any.
+
+    >>> from errorfloor.catalogue import Table
+    >>> owner = {"column": "home", "floor": 0.2, "per": {"column": "day", "period": "month"}}
+    >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0}
+    >>> public = {"home": "whole", "day": "date"}
+    >>> table = Table(source="-", version="1", row_key=["home"], private={"kwh": kwh}, public=public, owner=owner)
+    >>> histories(table)
+    'two histories of one home that differ within one month only'
+    >>> histories(table, '["2013-07"]')
+    'two histories of one home that differ within the month 2013-07 only'
+    """
+    owner = table.owner
+    assert owner is not None
     limits = []
-    for column, distance in table.owner.apart.items():
+    for column, distance in owner.apart.items():
         unit = table.private[column].unit
         limits.append(f"{float(distance):g}{f' {unit}' if unit else ''} in each {column}")
-    near = f" that differ by at most {' and '.join(limits)}" if limits else ""
-    return f"two histories of one {table.owner.column}{near}"
+    differ = [f"by at most {' and '.join(limits)}"] if limits else []
+    if owner.per is not None:
+        differ.append(f"within {_period(owner.per, cell)} only")
+    near = f" that differ {' and '.join(differ)}" if differ else ""
+    return f"two histories of one {owner.column}{near}"
+
+
+def _period(per: Period, cell: str) -> str:
+    if not cell:
+        return f"one {per.name}"
+    (value,) = json.loads(cell)
+    return f"the rows without {per.column}" if value is None else f"the {per.name} {value}"
 
 
 @lru_cache(maxsize=1024)  # exact arithmetic, the same for every cell of every answer

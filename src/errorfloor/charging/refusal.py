@@ -47,8 +47,8 @@ def consequence(broken: Standing, what: str) -> str:
     if column is None:
         assert broken.table.owner is not None
         return (
-            f"this {what} would let {histories(broken.table)} be told apart more often than the declared "
-            f"{100 * (1 - broken.table.owner.floor):g} times in 100"
+            f"this {what} would let {histories(broken.table, broken.account.cell)} be told apart more often than the "
+            f"declared {100 * (1 - broken.table.owner.floor):g} times in 100"
         )
     unit = f" {column.unit}" if column.unit else ""
     estimate = entry_floor(column, broken.spent)

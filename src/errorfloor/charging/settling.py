@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from errorfloor.accounts import Account, Charge, share
 from errorfloor.catalogue import Catalogue, PrivateColumn, Table
 from errorfloor.catalogue.allowance import Protected
-from errorfloor.catalogue.model import Owner, PublicColumn
+from errorfloor.catalogue.model import Owner, Period, PublicColumn
 from errorfloor.charging.refusal import charged_before, check_share, unspent
 from errorfloor.charging.standing import QuotaStanding, Standing, quota_standings, standings
 from errorfloor.errors import AllowanceError, AnswerFailedError
@@ -49,6 +49,7 @@ def table_terms(name: str, table: Table) -> Terms:
             "owner": None if table.owner is None else _key(table.owner.column, table.public[table.owner.column]),
             **({"noises": table.noises} if table.exact else {}),
             **({"apart": _distances(table.owner)} if table.owner is not None and table.owner.apart else {}),
+            **({"per": _period(table.per, table)} if table.per is not None else {}),
         }
     }
     fixed[name, "smallest group"] = {"min_group": table.min_group}
@@ -83,6 +84,10 @@ def meaning(column: PrivateColumn) -> dict[str, JSON]:
 
 def _distances(owner: Owner) -> dict[str, JSON]:
     return {column: str(distance) for column, distance in sorted(owner.apart.items())}
+
+
+def _period(per: Period, table: Table) -> list[JSON]:
+    return [*_key(per.column, table.public[per.column]), per.period]
 
 
 def _key(name: str, column: PublicColumn) -> list[JSON]:

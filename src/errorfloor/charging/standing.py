@@ -142,9 +142,8 @@ class Standing(Balance):
             assert self.table.owner is not None
             return (
                 f"Whatever is asked, even someone who knows all other rows cannot tell which of "
-                f"{histories(self.table)}, both within the declared ranges, is the true one more than "
-                f"{self.promised.times} times in 100. "
-                f"{SO_FAR}: {times}. {used}"
+                f"{histories(self.table, self.account.cell)}, both within the declared ranges, is the true one more "
+                f"than {self.promised.times} times in 100. {SO_FAR}: {times}. {used}"
             )
         unit = f" {column.unit}" if column.unit else ""
         assert self.floor is not None

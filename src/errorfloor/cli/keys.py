@@ -46,6 +46,8 @@ def rotate(
     fresh = KeyRing(file).rotate(discard=discard)
     gone = "older keys are gone, and what they drew is charged again" if discard else "earlier answers stay free"
     _show(fresh.id, f"{file} now uses key {fresh.id} for new questions; {gone}", as_json)
+    waits = "servers refuse questions until then" if discard else "they use the older key until then"
+    messages.print(f"restart the processes that answer questions: {waits}", highlight=False, soft_wrap=True)
 
 
 @keys.command("list")

@@ -16,6 +16,7 @@ from errorfloor.client.answer import RemoteAnswer, RemotePrice
 from errorfloor.client.connection import Connection
 from errorfloor.client.failures import RemoteError
 from errorfloor.client.standing import RemoteQuota, RemoteSimulation, RemoteStanding
+from errorfloor.closing import Closing
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.support import HalfLine, Interval
 
@@ -23,7 +24,7 @@ ARROW = "application/vnd.apache.arrow.stream"
 METADATA = b"errorfloor"
 
 
-class RemoteDatabase:
+class RemoteDatabase(Closing):
     """Private tables on a server that answer questions; made by ``errorfloor.connect``.
 
     Its token decides whose quotas count and what may be spent. Use it as a context manager, or close it.
@@ -163,12 +164,6 @@ class RemoteDatabase:
             given["support"] = {"kind": plain.pop("type"), **plain}
         body: dict[str, Any] = {"sql": sql, "dry": self.is_dry}
         return body | {name: value for name, value in given.items() if value is not None}
-
-    def __enter__(self) -> "RemoteDatabase":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"RemoteDatabase({self._connection.url!r})"

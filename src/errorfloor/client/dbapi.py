@@ -6,7 +6,6 @@ with ``charge=True``. How exact an answer should be is said for the connection, 
 
 import datetime
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ import pyarrow as pa
 from errorfloor.client.answer import RemoteAnswer
 from errorfloor.client.database import RemoteDatabase
 from errorfloor.client.database import connect as connect_database
+from errorfloor.closing import Closing
 from errorfloor.errors import AllowanceError, ErrorFloorError, InputError
 from errorfloor.sql_text import Statement, statements
 
@@ -105,7 +105,7 @@ def connect(
     return QuestionConnection(opened, wish, charge=charge, bounds=bounds)
 
 
-class QuestionConnection:
+class QuestionConnection(Closing):
     """A server, and how questions are asked; it holds no transaction, since nothing can be written."""
 
     Warning, Error, InterfaceError, DatabaseError = Warning, Error, InterfaceError, DatabaseError
@@ -158,14 +158,6 @@ class QuestionConnection:
     def _check_open(self) -> None:
         if not self._is_open:
             raise InterfaceError("the connection is closed")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class Cursor:

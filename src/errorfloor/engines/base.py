@@ -1,15 +1,15 @@
 """What every engine can do: read sources, keep immutable tables with a note on each, and answer queries in Arrow."""
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, cached_property
-from types import TracebackType
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, final
 
 from errorfloor.catalogue.columns import PublicType
 from errorfloor.catalogue.reading import Reading
+from errorfloor.closing import Closing
 from errorfloor.engines.dialects import Dialect
 from errorfloor.engines.sources import Kind, Source
 from errorfloor.errors import CatalogueError, EngineError
@@ -18,7 +18,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 PLAIN = Reading()
 
 
-class Engine(ABC):
+class Engine(Closing):
     """A connection to one engine and to the tables that are kept there.
 
     Tables are made once, together with a note (a text, such as JSON) about them, and never change. Names of tables are
@@ -91,7 +91,7 @@ class Engine(ABC):
         """Remove a table and its note for good, for erasing a person alone."""
         self.check_destroys()
 
-    def let_go(self) -> None:  # noqa: B027  (most engines keep nothing open)
+    def let_go(self) -> None:
         """Let go of tables that somebody else destroyed."""
 
     @final
@@ -125,13 +125,3 @@ class Engine(ABC):
         """Turn a number of a source into the double nearest to it; a text is read as a number."""
         # between decimals and doubles engines round in ways of their own; texts are read the same by all of them
         return self.dialect.double(self.dialect.text(sql) if kind == "decimal" else sql)
-
-    @final
-    def __enter__(self) -> Self:
-        return self
-
-    @final
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -7,10 +7,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from errorfloor.accounts import Account, Charge
+from errorfloor.closing import Closing
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, audit
@@ -36,7 +36,7 @@ PAGE = 1000
 NO_QUOTAS = Quotas()
 
 
-class Ledger(Keeping):
+class Ledger(Keeping, Closing):
     """What has been spent, account by account.
 
     Guarantee: once ``charge`` returns, its entries are durable and anchored; the totals of all processes together never
@@ -320,14 +320,6 @@ class Ledger(Keeping):
             raise self._anchor.older(kept, book.head())
         if found != kept.hash:
             raise self._anchor.disagrees(kept)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _newer(one: Head, other: Head) -> Head:

@@ -17,7 +17,7 @@ from errorfloor.ledger.total import BOOKED, Total, round_down, round_up
 Path = str | tuple[str, ...]
 FAR = datetime.timedelta(days=366)  # between two records; a server that rests for longer has its clock confirmed
 SHOWN = 3  # accounts that a refusal names; its fields have all of them
-FROM_THE_START = {"noises", "apart"}  # terms that change what was promised of answers already given
+FROM_THE_START = {"noises", "apart", "per"}  # terms that change what was promised of answers already given
 RISING = {"floor", "min_group"}  # what is pinned alone, and may rise and not fall
 
 

@@ -12,14 +12,20 @@ from errorfloor.ledger.shelf import Kept
 Result = TypeVar("Result")
 LAST = 20  # answers over the same that are looked through
 PAGE = 100  # answers that are read at a time
+ROOM = 2**30  # bytes that kept answers take together, unless the catalogue says otherwise
+TURNS = 64  # a shelf is counted when so many answers were put on it
+LARGE = 1024  # or one that takes more than this part of the room
 
 
 class Keeping(ABC):
     """The part of a ledger that has a shelf.
 
     Guarantee: what is given was charged in this very ledger, which goes on from its anchor; so an answer that was put
-    on the shelf of another ledger, or of an older one, is not given. Charges never depend on the shelf.
+    on the shelf of another ledger, or of an older one, is not given. Charges never depend on the shelf. All of it takes
+    at most ``room`` bytes: the oldest answers make room, and are drawn again when they are asked again.
     """
+
+    room: int = ROOM
 
     @abstractmethod
     def _read(self, work: Callable[[Book], Result]) -> Result: ...
@@ -36,17 +42,23 @@ class Keeping(ABC):
     def keep(self, answer: Kept) -> bool:
         """Put an answer on the shelf, durably; say whether it was put there.
 
-        It is not if all its outputs are there already, if one of them was never charged here, or if a person was erased
-        from a snapshot that it was computed from.
+        It is not if all that was charged for it is there already, so that what is free to ask takes no room; if it
+        takes nearly all the room, or more; if one of its outputs was never charged here; or if a person was erased from
+        a snapshot that it was computed from.
         """
+        room = self.room - self.room * TURNS // LARGE  # what comes between two counts takes the rest at most
+        if answer.size > room:
+            return False
         kept = self._kept()
 
         def work(book: Book) -> bool:
             self._check(book, kept)
-            there = book.shelf.by_asked([one.asked for one in answer.outputs])
-            if len(there) == len(answer.outputs) or not _is_charged(book, answer) or _is_erased(book, answer):
+            there = book.shelf.by_label(answer.labels)
+            if answer.labels <= there.keys() or not _is_charged(book, answer) or _is_erased(book, answer):
                 return False
-            book.shelf.put(answer)
+            number = book.shelf.put(answer)
+            if number % TURNS == 0 or answer.size * LARGE > self.room:
+                book.shelf.take_away(book.shelf.beyond(room))
             return True
 
         return self._write(work)

@@ -30,7 +30,9 @@ def open_ledger(
     """
     where = place_of(place, folder)
     anchor = open_anchor(place, folder)
-    return SqlLedger(where, anchor, create=create, accept=accept, restore=restore, read_only=read_only)
+    ledger = SqlLedger(where, anchor, create=create, accept=accept, restore=restore, read_only=read_only)
+    ledger.room = place.kept_bytes
+    return ledger
 
 
 def place_of(place: Place, folder: Path) -> str | Path:

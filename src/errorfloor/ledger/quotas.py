@@ -8,20 +8,16 @@ count against the allowance alone.
 
 import datetime
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from errorfloor.accounts import Account, Charge
+from errorfloor.accounts import PERIODS, Account, Charge
 from errorfloor.errors import InputError
 from errorfloor.ledger.total import round_down
 
-PERIODS: dict[str, Callable[[datetime.datetime], str]] = {
-    "day": lambda time: time.date().isoformat(),
-    "week": lambda time: f"{time.isocalendar().year}-W{time.isocalendar().week:02}",
-    "month": lambda time: f"{time.year:04}-{time.month:02}",
-}
-KINDS = ("analyst", *PERIODS, *(f"analyst_{period}" for period in PERIODS), "token_day")
+COUNTED = ("day", "week", "month")  # periods that quotas are for
+KINDS = ("analyst", *COUNTED, *(f"analyst_{period}" for period in COUNTED), "token_day")
 PERSONS = ("analyst", "token")
 LONGEST_NAME = 200
 

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple, final
 
 from errorfloor.errors import LedgerError
@@ -27,7 +28,8 @@ class KeptOutput(NamedTuple):
 class Kept:
     """A released answer: ``text`` is what is said of it as JSON, ``content`` its cells, ``seal`` binds the two.
 
-    ``number`` is its place on the shelf, from 1. Where only what is said is wanted, ``content`` is left out.
+    ``size`` is how many bytes both have, ``number`` its place on the shelf, from 1. Where only what is said is wanted,
+    ``content`` is left out.
 
     >>> Kept('{"outputs": [{"asked": "ab", "over": "cd", "label": null}], "snapshots": []}', "seal", 0).outputs
     (KeptOutput(asked='ab', over='cd', label=None),)
@@ -38,6 +40,11 @@ class Kept:
     size: int
     content: bytes | None = None
     number: int = 0
+
+    @classmethod
+    def of(cls, text: str, seal: str, content: bytes) -> "Kept":
+        """Give one that is not on a shelf yet."""
+        return cls(text, seal, len(text.encode()) + len(content), content)
 
     def to_json(self) -> dict[str, Any]:
         """Give it as plain data, one line of an export."""
@@ -50,7 +57,7 @@ class Kept:
             case {"text": str(text), "seal": str(seal), "content": str(content)}:
                 try:
                     whole = base64.b64decode(content, validate=True)
-                    found = cls(text, seal, len(whole), whole)
+                    found = cls.of(text, seal, whole)
                     _ = found.facts
                     return found
                 except (ValueError, LedgerError):
@@ -97,8 +104,8 @@ class Shelf(ABC):
     """What is kept, as one transaction sees it."""
 
     @abstractmethod
-    def put(self, kept: Kept) -> None:
-        """Add an answer at the end; outputs that are found already stay with the answer that has them."""
+    def put(self, kept: Kept) -> int:
+        """Add an answer at the end, and give its number; outputs that are there already stay with the older answer."""
 
     @abstractmethod
     def by_asked(self, asked: Collection[str]) -> dict[str, Kept]:
@@ -117,6 +124,10 @@ class Shelf(ABC):
         """The answers after a number, in order; with their content if they are wanted ``whole``."""
 
     @abstractmethod
+    def beyond(self, room: int) -> list[int]:
+        """The numbers of the oldest answers, without which the others take at most so many bytes."""
+
+    @abstractmethod
     def take_away(self, numbers: Collection[int]) -> None:
         """Remove answers for good."""
 
@@ -130,11 +141,12 @@ class MemoryShelf(Shelf):
         self._asked: dict[str, int] = {}
         self._last = 0
 
-    def put(self, kept: Kept) -> None:
+    def put(self, kept: Kept) -> int:
         """Add an answer at the end."""
         self._last += 1
         self._kept[self._last] = replace(kept, number=self._last)
         self._asked = {one.asked: self._last for one in kept.outputs} | self._asked
+        return self._last
 
     def by_asked(self, asked: Collection[str]) -> dict[str, Kept]:
         """The answers with those outputs."""
@@ -153,6 +165,12 @@ class MemoryShelf(Shelf):
         """The answers after a number, in order."""
         found: Sequence[Kept] = [one for number, one in self._kept.items() if number > after]
         return iter(found[:limit])
+
+    def beyond(self, room: int) -> list[int]:
+        """The numbers of the oldest answers, without which the others take at most so many bytes."""
+        newest = list(reversed(self._kept.values()))
+        taken = accumulate(one.size for one in newest)
+        return [one.number for one, so_far in zip(newest, taken, strict=True) if so_far > room]
 
     def take_away(self, numbers: Collection[int]) -> None:
         """Remove answers."""

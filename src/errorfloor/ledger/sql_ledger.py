@@ -4,7 +4,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar, final
 
@@ -17,6 +17,7 @@ from errorfloor.ledger.book import Book
 from errorfloor.ledger.connections import Connections, LedgerConnection, Mode
 from errorfloor.ledger.entry import EMPTY, Head, Record, follow
 from errorfloor.ledger.failures import DatabaseError
+from errorfloor.ledger.shelf import Kept
 from errorfloor.ledger.sql_book import SqlBook
 from errorfloor.ledger.together import Together
 
@@ -123,6 +124,12 @@ class SqlLedger(Ledger):
             raise LedgerError(f"the ledger {self._database.name} was opened for reading only; nothing was charged")
         return self._together.run(lambda connection: work(SqlBook(connection)))
 
+    def forget(self, chosen: Callable[[Kept], bool]) -> int:
+        """Take answers off the shelf for good, also out of the log beside the file."""
+        gone = super().forget(chosen)
+        self._database.empty_log()
+        return gone
+
     def close(self) -> None:
         """Wait for what is being anchored, and close the connections to the database."""
         super().close()
@@ -225,6 +232,12 @@ class LedgerStore:
             self.connections.close()
             for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
                 path.with_name(name).unlink(missing_ok=True)
+
+    def empty_log(self) -> None:
+        """Put what is in the log of SQLite into its file, and cut the log; one who reads all the while prevents it."""
+        if self.path is not None:
+            with suppress(DatabaseError), self._one_writer("write"), self.connections.lend() as connection:
+                connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Close every connection."""

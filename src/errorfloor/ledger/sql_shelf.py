@@ -17,7 +17,7 @@ class SqlShelf(Shelf):
     def __init__(self, connection: LedgerConnection) -> None:
         self._run = connection.run
 
-    def put(self, kept: Kept) -> None:
+    def put(self, kept: Kept) -> int:
         """Add an answer at the end."""
         (last,) = self._run("SELECT coalesce(max(number), 0) AS number FROM @kept")
         number = last["number"] + 1
@@ -26,6 +26,7 @@ class SqlShelf(Shelf):
         for one in kept.outputs:
             insert = "INSERT INTO @kept_outputs (asked, over_what, label, number) VALUES (?, ?, ?, ?)"
             self._run(f"{insert} ON CONFLICT DO NOTHING", *one, number)
+        return int(number)
 
     def by_asked(self, asked: Collection[str]) -> dict[str, Kept]:
         """The answers with those outputs."""
@@ -66,6 +67,11 @@ class SqlShelf(Shelf):
             if len(rows) < count:
                 return
             after, limit = rows[-1]["number"], None if limit is None else limit - count
+
+    def beyond(self, room: int) -> list[int]:
+        """The numbers of the oldest answers, without which the others take at most so many bytes."""
+        taken = "SELECT number, sum(size) OVER (ORDER BY number DESC) AS taken FROM @kept"
+        return [row["number"] for row in self._run(f"SELECT number FROM ({taken}) AS newest WHERE taken > ?", room)]
 
     def take_away(self, numbers: Collection[int]) -> None:
         """Remove answers for good."""

@@ -9,6 +9,7 @@ SHELF = (
         content BYTES NOT NULL)""",
     """CREATE TABLE @kept_outputs (asked VARCHAR(64) PRIMARY KEY, over_what VARCHAR(64) NOT NULL, label VARCHAR(64),
         number WHOLE NOT NULL)""",
+    "CREATE INDEX ledger_kept_sizes ON @kept (number, size)",  # older ledgers are without it, and are counted slower
     "CREATE INDEX ledger_kept_by_what ON @kept_outputs (over_what, number)",
     "CREATE INDEX ledger_kept_by_label ON @kept_outputs (label)",
     "CREATE INDEX ledger_kept_by_number ON @kept_outputs (number)",

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from errorfloor.catalogue.model import Catalogue
+from errorfloor.accounts import Account, cell_text
+from errorfloor.catalogue.model import Catalogue, Period, Table
 from errorfloor.catalogue.promise import owner_distance
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
@@ -24,7 +25,7 @@ from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
 from errorfloor.pricing.scene import FormulaBound, Scene, Storage, crowded
 from errorfloor.sql.evaluate import needed
 from errorfloor.sql.layout import Layout, stored_layout
-from errorfloor.sql.plan import Call, DatePart, RoundedDown, TableColumn
+from errorfloor.sql.plan import Call, DatePart, RoundedDown, TableColumn, Truncated
 from errorfloor.sql.question import Question, QuestionOutput
 from errorfloor.vault import Snapshot
 
@@ -130,6 +131,12 @@ class Bounds:
         alike, first = kinds_of([kind, count]) or (np.arange(len(kind)),) * 2
         return kind[first], count[first], alike
 
+    @property
+    def owner_accounts(self) -> list[Account]:
+        """The accounts of owners whose rows are in some group: one, or one for each period."""
+        cells = () if self.owners is None else self.owners.cells
+        return [Account(self.table, "", cell_text(cell)) for cell in cells]
+
 
 def bounds(
     question: Question,
@@ -177,8 +184,12 @@ def bounds(
     if table.owner is not None:
         public = table.public[table.owner.column]
         owner = _column(public.type, table.owner.column, public.step)
-        layout = _with_columns(stored, [owner], snapshots[0])
-        owners = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache).only(kept)
+        per = None if table.per is None else _period(table.per, table)
+        numbers = [owner, *([per] if isinstance(per, TableColumn) else [])]
+        layout = _with_columns(stored, numbers, snapshots[0])
+        owners = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache, per).only(kept)
+        if table.per is not None:
+            owners = replace(owners, cells=[(table.per.text(value),) for (value,) in owners.cells])
     facts = facts.only(kept)
     kinds, kind = facts.kinds
     apart = {} if table.owner is None else {name: owner_distance(table, name) for name in table.owner.apart}
@@ -274,6 +285,12 @@ def _moved_by_row(slopes: Mapping[str, RowSlopes], scene: Scene) -> Array:
 
 def _column(type: str, name: str, step: Fraction | None) -> TableColumn:
     return TableColumn(0, name, "number" if step is not None else type, step=step)  # type: ignore[arg-type]
+
+
+def _period(per: Period, table: Table) -> TableColumn | Truncated:
+    public = table.public[per.column]
+    column = _column(public.type, per.column, public.step)
+    return column if per.period is None else Truncated(per.period, column)
 
 
 def _with_columns(stored: Layout, columns: Sequence[TableColumn], snapshot: Snapshot) -> Layout:

@@ -18,7 +18,7 @@ from errorfloor.pricing.keys import GroupKeys
 from errorfloor.sql import arrow
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.layout import Layout, denominator
-from errorfloor.sql.plan import TableColumn
+from errorfloor.sql.plan import TableColumn, Truncated
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import Question
 from errorfloor.vault import Snapshot
@@ -29,7 +29,7 @@ COLUMNS = ("low", "high", "above", "below")
 
 
 def canonical_cells(
-    result: Any, columns: Sequence[TableColumn], layout: Layout
+    result: Any, columns: Sequence[TableColumn | Truncated], layout: Layout
 ) -> tuple[list[tuple[Part, ...]], Array]:
     """Give the different cells of accounts of a result, from columns a0, a1 and so on, and the number of each row's.
 

@@ -42,7 +42,8 @@ def charges(bounds: Bounds, noised: Sequence[Noised]) -> dict[Account, Charge]:
     η is the evaluation error and the rounding. For an entry, A = max over parts, and over where in its range it is, of
     Σ over outputs of I·L², and E = max over parts of Σ I·η², over the parts in the account's cell: a row is in one
     group. For owners, A = max over owners of Σ over groups of (n·M + 2√(Σ I·η²))², n the owner's rows in the group and
-    M the largest √(Σ over outputs of I·Δ²), Δ how far one row moves each of them; E = 0, since A holds the error.
+    M the largest √(Σ over outputs of I·Δ²), Δ how far one row moves each of them; E = 0, since A holds the error. Where
+    they have an allowance for each period, there is one A for each, n being the rows in it.
     Information of either kind is summed apart.
 
     *Guarantee*: each number is rounded up; ``joint.proof.md``.
@@ -66,12 +67,13 @@ def charges(bounds: Bounds, noised: Sequence[Noised]) -> dict[Account, Charge]:
             account = Account(bounds.table, column, cell_text(bounds.cells[place]))
             result[account] = Charge(*(float(values[place]) for values in worst))
     if bounds.owners is not None:
-        other, apart = (
+        others, aparts = (
             _by_owner(bounds, [(bound, each) for is_apart, bound, each in live if is_apart is kind and bound.slopes])
             for kind in (False, True)
         )
-        if other > 0 or apart > 0:
-            result[Account(bounds.table, "", "")] = Charge(other, 0.0, apart)
+        for cell, other, apart in zip(bounds.owners.cells, others.tolist(), aparts.tolist(), strict=True):
+            if other > 0 or apart > 0:
+                result[Account(bounds.table, "", cell_text(cell))] = Charge(other, 0.0, apart)
     return result
 
 
@@ -83,17 +85,21 @@ def dearest(bounds: Bounds, noised: Sequence[Noised], account: Account) -> int:
     >>> dearest(example(), [Noised(0, 4.0)], Account("meters", "kwh", ""))
     0
     """
-    kind = bounds.group if account.column else bounds.pairs[0]
-    moved = np.zeros(len(kind))
-    for bound, each in (_live(bounds, one) for one in noised):
-        if not account.column:
-            moved += each[kind] * _moved_by_owner(bounds.pairs[1], bound.owner[kind], bound.error[kind]) ** 2
-        elif account.column in bound.slopes:
-            moved += each[kind] * bound.slopes[account.column].values ** 2
+    live = [_live(bounds, one) for one in noised]
     if account.column:
-        here = np.array([cell_text(cell) == account.cell for cell in bounds.cells])
-        moved = np.where(here[bounds.cell], moved, 0.0)
-    return int(kind[np.argmax(moved)])
+        cells, cell, kind = bounds.cells, bounds.cell, bounds.group
+        moved = [
+            each[kind] * bound.slopes[account.column].values ** 2
+            for bound, each in live
+            if account.column in bound.slopes
+        ]
+    else:
+        assert bounds.owners is not None
+        pair, count, alike = bounds.pairs
+        cells, cell, kind = bounds.owners.cells, bounds.owners.cell[bounds.owners.owner], pair[alike]
+        moved = [(each[pair] * _moved_by_owner(count, b.owner[pair], b.error[pair]) ** 2)[alike] for b, each in live]
+    here = np.array([cell_text(one) == account.cell for one in cells])
+    return int(kind[np.argmax(np.where(here[cell], sum(moved), 0.0))])
 
 
 def _live(bounds: Bounds, one: Noised) -> tuple[OutputBounds, Array]:
@@ -132,11 +138,15 @@ def _by_entry(bounds: Bounds, outputs: Sequence[Informed], column: str) -> Array
     return np.minimum(apart, together * SLACK * _roundings(len(outputs)))
 
 
-def _by_owner(bounds: Bounds, outputs: Sequence[Informed]) -> float:
-    """Give the most over owners of Σ over groups of how far an owner moves all the outputs there, squared."""
+def _by_owner(bounds: Bounds, outputs: Sequence[Informed]) -> Array:
+    """Give the most over owners of Σ over groups of how far an owner moves all the outputs there, squared.
+
+    There is one for each period, of what the owner's rows in it move.
+    """
     counts = bounds.owners
-    if counts is None or not outputs:
-        return 0.0
+    assert counts is not None
+    if not outputs:
+        return np.zeros(len(counts.cells))
     kind, count, alike = bounds.pairs
     most = max(float(each.max()) for _, each in outputs)
     squares = [
@@ -156,9 +166,8 @@ def _by_owner(bounds: Bounds, outputs: Sequence[Informed]) -> float:
             for i, _ in curved:
                 squares[i] = np.zeros(len(kind))
     joint += sum(squares)
-    each = np.bincount(counts.owner, weights=joint[alike], minlength=counts.owners)
     roundings = 1 + (len(bounds.groups) + len(outputs) + 15) * 2.0**-52  # of a sum over groups, and of its terms
-    return float(each.max(initial=0.0) * most * SLACK * roundings)
+    return np.asarray(counts.largest(joint[alike]) * most * SLACK * roundings)
 
 
 def _moved_by_owner(count: Array, moved: Array, error: Array) -> Array:

@@ -1,7 +1,7 @@
 """How many rows each owner has in each group: public, and what owners' accounts are charged by."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,12 +9,13 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.errors import EngineError
-from errorfloor.pricing.fetch import FactsCache, rows_of
+from errorfloor.identity import Part
+from errorfloor.pricing.fetch import FactsCache, canonical_cells, rows_of
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.sql import arrow
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.layout import Layout
-from errorfloor.sql.plan import TableColumn
+from errorfloor.sql.plan import TableColumn, Truncated
 from errorfloor.sql.question import Question
 from errorfloor.vault import Snapshot
 
@@ -26,7 +27,8 @@ class OwnerCounts:
     """``count[i]`` rows of owner number ``owner[i]`` in group number ``group[i]``.
 
     Owners' names are not kept. Beyond ``MOST_PAIRS`` pairs all owners are taken for one that has in each group as many
-    rows as the owner with most of them: more is charged than need be, never less.
+    rows as the owner with most of them: more is charged than need be, never less. Where each period has an allowance,
+    an owner's rows in each of them count as another owner's: those of number o are in ``cells[cell[o]]``.
 
     >>> OwnerCounts(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([30, 28, 31])).owners
     2
@@ -35,18 +37,38 @@ class OwnerCounts:
     group: Array
     owner: Array
     count: Array
+    period: Array | None = None
+    cells: Sequence[tuple[Part, ...]] = ((),)
 
     @cached_property
     def owners(self) -> int:
         """The number of owners."""
         return int(self.owner.max(initial=-1)) + 1
 
+    @cached_property
+    def cell(self) -> Array:
+        """The number of each owner's cell."""
+        return np.zeros(self.owners, dtype=np.int64) if self.period is None else self.period
+
+    def largest(self, moved: Array) -> Array:
+        """Give, for each period, the most of what all pairs of one owner add up to; ``moved`` has that of each pair.
+
+        >>> counts = OwnerCounts(np.array([0, 1, 1]), np.array([0, 0, 1]), np.ones(3))
+        >>> counts.largest(np.array([1.0, 2.0, 2.5])).tolist()
+        [3.0]
+        """
+        each = np.bincount(self.owner, weights=moved, minlength=self.owners)
+        worst = np.zeros(len(self.cells))
+        np.maximum.at(worst, self.cell[: len(each)], each)
+        return worst
+
     def only(self, kept: Array) -> "OwnerCounts":
         """Give the counts of some of the groups, which are numbered anew."""
         if kept.all():
             return self
         pairs = kept[self.group]
-        return OwnerCounts((np.cumsum(kept) - 1)[self.group[pairs]], self.owner[pairs], self.count[pairs])
+        group = (np.cumsum(kept) - 1)[self.group[pairs]]
+        return replace(self, group=group, owner=self.owner[pairs], count=self.count[pairs])
 
 
 def owner_counts(
@@ -57,12 +79,13 @@ def owner_counts(
     engine: Engine,
     layout: Layout,
     cache: FactsCache | None,
+    per: TableColumn | Truncated | None = None,
 ) -> OwnerCounts:
-    """Count the rows of each owner in each of so many ``groups``, numbered in the order of their keys."""
-    key = ("owners", *rows_of(question, snapshots), owner.canonical)
+    """Count the rows of each owner, ``per`` period if so, in each of so many ``groups``, numbered as their keys are."""
+    key = ("owners", *rows_of(question, snapshots), owner.canonical, *(() if per is None else (per.canonical,)))
     found: OwnerCounts | None = cache.find(key) if cache is not None else None
     if found is None:
-        found = _fetched(question, owner, groups, snapshots, engine, layout)
+        found = _fetched(question, owner, groups, snapshots, engine, layout, per)
         if cache is not None:
             cache.keep(key, found, 3 * len(found.group))
     return found
@@ -75,15 +98,16 @@ def _fetched(
     snapshots: Sequence[Snapshot],
     engine: Engine,
     layout: Layout,
+    per: TableColumn | Truncated | None,
 ) -> OwnerCounts:
     each, scalars = (
-        compiled.owners(question, snapshots, owner, engine.dialect, layout),
+        compiled.owners(question, snapshots, owner, engine.dialect, layout, per),
         [k.value for k in question.keys],
     )
     if snapshots[0].rows > MOST_PAIRS and _pairs(each, engine) > MOST_PAIRS:
-        keys = "".join(f"k{j}, " for j in range(len(scalars)))
-        grouped = f" GROUP BY {keys[:-2]}" if keys else ""
-        most = f"SELECT {keys}max(n) AS n FROM ({each}) AS each_owner{grouped}"
+        by = [*(f"k{j}" for j in range(len(scalars))), *([] if per is None else ["a0"])]
+        grouped = f" GROUP BY {', '.join(by)}" if by else ""
+        most = f"SELECT {', '.join([*by, 'max(n) AS n'])} FROM ({each}) AS each_owner{grouped}"
         result = engine.query(compiled.ordered(most, scalars, engine.dialect))
         numbers = np.zeros(result.num_rows, dtype=np.int32)
     else:
@@ -94,7 +118,12 @@ def _fetched(
     group = GroupKeys.of(result, scalars, layout).numbered().astype(np.int32)
     if group.max(initial=-1) + 1 > groups:
         raise EngineError("an engine gave other groups for owners than for all rows", engine=engine.name)
-    return OwnerCounts(group, numbers, arrow.whole_numbers(result.column("n")))
+    count = arrow.whole_numbers(result.column("n"))
+    if per is None:
+        return OwnerCounts(group, numbers, count)
+    cells, cell = canonical_cells(result, [per], layout)
+    found, owners = np.unique(numbers.astype(np.int64) * max(len(cells), 1) + cell, return_inverse=True)
+    return OwnerCounts(group, owners.astype(np.int32), count, found % max(len(cells), 1), cells)
 
 
 def _pairs(each: str, engine: Engine) -> int:

@@ -1,7 +1,7 @@
 """The routes of the ledger: how the accounts stand, and the history in pages."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 
@@ -12,6 +12,8 @@ from errorfloor.server.statements import quota_facts, standing_facts
 from errorfloor.server.tokens import Role, Token
 
 OWNERS_ONLY = ("label", "hash", "analyst", "charges")
+After = Annotated[int, Query(ge=0, le=2**62, description="The number of the last one seen.")]
+Most = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 
 
 def accounts(door: ServerDoor) -> APIRouter:
@@ -46,36 +48,29 @@ def accounts(door: ServerDoor) -> APIRouter:
         return await door.looked_up(token, work)
 
     @routes.get("/entries", responses={200: {"model": EntriesReply}, **failures(422)}, summary="The history")
-    async def entries(
-        token: Reader,
-        after: Annotated[int, Query(ge=0, le=2**62, description="The number of the last entry seen.")] = 0,
-        limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,
-        dry: Dry = False,
-    ) -> Response:
+    async def entries(token: Reader, after: After = 0, limit: Most = 100, dry: Dry = False) -> Response:
         """A page of the history, oldest first, with the questions that are yours or shared; the owner sees all."""
 
         def work() -> Response:
-            found = list(door.tables(dry, token).history(after, limit, analyst_of(token)))
-            following = found[-1]["sequence"] if len(found) == limit else None
-            if token.role is not Role.OWNER:
-                found = [{name: value for name, value in entry.items() if name not in OWNERS_ONLY} for entry in found]
-            return as_json({"entries": found, "next": following})
+            found = door.tables(dry, token).history(after, limit, analyst_of(token))
+            hidden = () if token.role is Role.OWNER else OWNERS_ONLY
+            shown = [{name: value for name, value in entry.items() if name not in hidden} for entry in found]
+            return _page("entries", shown, "sequence", limit)
 
         return await door.looked_up(token, work)
 
     @routes.get("/known", responses={200: {"model": KnownReply}, **failures(422)}, summary="What is free to ask")
-    async def known(
-        token: Reader,
-        after: Annotated[int, Query(ge=0, le=2**62, description="The number of the last answer seen.")] = 0,
-        limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,
-        dry: Dry = False,
-    ) -> Response:
+    async def known(token: Reader, after: After = 0, limit: Most = 100, dry: Dry = False) -> Response:
         """A page of what is kept, oldest first; asked again, it is free. Others' questions are null."""
 
         def work() -> Response:
-            found = door.tables(dry, token).known(after, limit, analyst_of(token))
-            return as_json({"answers": found, "next": found[-1]["number"] if len(found) == limit else None})
+            return _page("answers", door.tables(dry, token).known(after, limit, analyst_of(token)), "number", limit)
 
         return await door.looked_up(token, work)
 
     return routes
+
+
+def _page(name: str, found: list[dict[str, Any]], number: str, limit: int) -> Response:
+    """Give a page, and after which number the next one begins, if this one is full."""
+    return as_json({name: found, "next": found[-1][number] if len(found) == limit else None})

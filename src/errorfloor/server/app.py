@@ -66,7 +66,7 @@ async def _look_around(current: Current) -> None:
     """Look at the catalogue and the snapshots also while nobody asks: what was erased must not stay open."""
     while True:
         await asyncio.sleep(GLANCE)
-        await asyncio.to_thread(current)
+        await asyncio.to_thread(current.look)
 
 
 def create_app(
@@ -115,7 +115,7 @@ def create_app(
         database.declared_streams,
         UnderWay(database.catalogue.limit.running_per_token, counts),
         SharedProbe(lambda: readiness(current()), time_limit=PROBE, kept=KEPT, name="ready"),
-        SharedProbe(lambda: current().left(), time_limit=PROBE, kept=0.0, name="shares"),
+        SharedProbe(lambda: current.look().left(), time_limit=PROBE, kept=0.0, name="shares"),
     )
     audit = AuditLog(settings.audit_log)
     book = VisitorsBook(metrics, audit)
@@ -160,7 +160,7 @@ def create_app(
     if declared is not None:
         provider = Provider(declared, database.catalogue.folder, store)
         app.include_router(signing_in_elsewhere(authentication, provider, login_page))
-    app.include_router(pages(lambda: current().catalogue, authentication.caller))
+    app.include_router(pages(lambda: current.look().catalogue, authentication.caller))
     install(app)
     app.add_middleware(Link, authentication=authentication, page=login_page)
     app.add_middleware(Origins)

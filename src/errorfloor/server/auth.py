@@ -30,8 +30,8 @@ class Authentication:
 
     *Guarantee*: a cookie names a session and is never a token. It counts for a request that changes something only with
     the header ``X-Errorfloor: page``, which no page of another site can send. Where an address, or a token, has failed
-    too often, a further attempt to sign in is not looked at; a right bearer token is always let in, since one stale
-    script behind a shared address must not stop everybody.
+    too often, a further attempt to sign in is not looked at; a right bearer token, and a right proof of one, is always
+    let in, since one stale script behind a shared address must not stop everybody.
 
     >>> tokens = TokenFile(None)
     >>> _, text = tokens.create("anna", Role.ANALYST)
@@ -110,18 +110,16 @@ class Authentication:
             self._rates.take(found.id)
         return admitted
 
-    def claimed(self, visitor: Visitor, user: str) -> Token | None:
-        """Give the token that somebody claims to have; what proves it comes later.
-
-        Raises DoorError (429) if their address has failed too often.
-        """
-        self._attempts.check(attempted("postgresql", visitor.address, ""))
+    def claimed(self, user: str) -> Token | None:
+        """Give the token that somebody claims to have; what proves it comes later."""
         return self._tokens.claimed(user)
 
     def disproved(self, visitor: Visitor) -> None:
-        """Count a proof that was none."""
+        """Count a proof that was none; raises DoorError (429) if there were too many from their address."""
+        names = attempted("postgresql", visitor.address, "")
+        self._attempts.check(names)
         with suppress(DoorError):  # it is refused in any case
-            self._attempts.fail(attempted("postgresql", visitor.address, ""))
+            self._attempts.fail(names)
 
     def posting(self, role: Role) -> Callable[[Request, Credentials], Awaitable[Token]]:
         """Give the same for requests with a body, which must be JSON."""

@@ -64,9 +64,11 @@ def json_cells(answer: Answer, facts: Sequence[CellFacts], first: int, count: in
     for key in (key.name for key in answer.prepared.question.keys if key.name in table.column_names):
         parts += [f"{_quoted(key)}: ", json_texts(table.column(key)), ", "]
     parts[-1] = '}, "outputs": {' if len(parts) > 1 else '{"keys": {}, "outputs": {'
-    for one in facts:
-        parts += [f"{_quoted(one.one.output.name)}: ", _cell(one, table, places), ", "]
-    parts[-1] = "}}, " if facts else parts[-1] + "}}, "
+    cells = {one.one.output.name: _cell(one, table, places) for one in facts}
+    cells |= {one.name: _located(one.name, _quoted(one.unit), table) for one in answer.prepared.question.quantiles}
+    for name, cell in cells.items():
+        parts += [f"{_quoted(name)}: ", cell, ", "]
+    parts[-1] = "}}, " if cells else parts[-1] + "}}, "
     return _bytes(_joined(*parts))
 
 
@@ -84,16 +86,28 @@ def _cell(facts: CellFacts, table: pa.Table, places: Any) -> Any:
         return _joined('{"answer": ', json_texts(values), f', "exact": true, "unit": {unit}}}')
     parts: list[Part] = ['{"answer": ', json_texts(values), f', "exact": false, "unit": {unit}, "certain_interval": [']
     parts += [json_texts(table.column(f"{name}_low")), ", ", json_texts(table.column(f"{name}_high")), "], "]
-    parts.append(f'"standard_error": {_quoted(added.standard_error)}, "bias": {_quoted(added.bias)}, "centred": ')
-    parts += [json_texts(pc.subtract(values, pa.scalar(added.bias, pa.float64()))), ', "entries": {']
+    bias = added.widest.bias  # those that differ are all 0
+    off = json_texts(pa.array(added.of_kind("standard_error")[facts.kind[places]]))
+    parts += ['"standard_error": ', off, f', "bias": {_quoted(bias)}, "centred": ']
+    parts += [json_texts(pc.subtract(values, pa.scalar(bias, pa.float64()))), ', "entries": {']
     for column, entries in facts.entries.items():
         stated = pa.array([json.dumps(one) for one in entries.stated])
         parts += [f"{_quoted(column)}: ", stated.take(pa.array(entries.index[facts.kind[places]])), ", "]
     parts[-1] = "}" if facts.entries else parts[-1] + "}"
     if facts.owner is not None:
         parts += [', "owner": {"told_apart_in_100": ', json_texts(pa.array(facts.owner[places])), "}"]
-    nothing = f'{{"answer": null, "exact": false, "unit": {unit}}}'
-    return pc.if_else(values.is_valid(), _joined(*parts, "}"), nothing)
+    cells, is_total = _joined(*parts, "}"), pa.array(places < 0)
+    if pc.any(is_total).as_py():
+        cells = pc.if_else(is_total, _located(name, unit, table), cells)
+    return pc.if_else(values.is_valid(), cells, f'{{"answer": null, "exact": false, "unit": {unit}}}')
+
+
+def _located(name: str, unit: str, table: pa.Table) -> Any:
+    """Write the facts of cells of which the certain interval alone is stated."""
+    value, low, high = (table.column(f"{name}{end}").combine_chunks() for end in ("", "_low", "_high"))
+    begin = f', "exact": false, "unit": {unit}'
+    known = ['{"answer": ', json_texts(value), f'{begin}, "certain_interval": [', json_texts(low), ", "]
+    return pc.if_else(value.is_valid(), _joined(*known, json_texts(high), "]}"), f'{{"answer": null{begin}}}')
 
 
 def _escaped(texts: Any) -> Any:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from errorfloor.catalogue import Catalogue, load
-from errorfloor.errors import CatalogueError, EngineError
+from errorfloor.errors import CatalogueError, EngineError, KeyFileError
+from errorfloor.identity import KeyRing
+from errorfloor.server.failures import DoorError
 from errorfloor.service import Database
 from errorfloor.service.opening import let_go
 
@@ -21,7 +23,8 @@ class Current:
 
     *Guarantee*: a question is answered from one catalogue, all of whose tables are registered: that of the file, or,
     where the file cannot be used yet, the last one that could. Questions under way go on with theirs. A snapshot that
-    was destroyed is let go at the next look.
+    was destroyed is let go at the next look, and no question is answered once a key that it could be drawn with was
+    discarded: somebody who has seen the key could take the noise off.
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
@@ -34,20 +37,44 @@ class Current:
         self._seen = _state(path)
         self._told: object = None
         self._looked = clock()
+        self._ring: tuple[int, ...] | None = None  # the key file, as it was when it was last read
+        self._is_seen_through = False
         self._lock = threading.Lock()
 
     def __call__(self) -> Database:
-        """Give the database, after a look around if the last one was a while ago."""
+        """Give the database, after a look around if the last one was a while ago.
+
+        Raises DoorError (503) if one of its keys is no longer in the key file.
+        """
+        found = self.look()
+        if self._is_seen_through:
+            raise DoorError(503, "key-file", "keys that this server draws with were discarded: restart it")
+        return found
+
+    def look(self) -> Database:
+        """Look around if the last time was a while ago; give the database, which may have to draw nothing more."""
         if self._clock() - self._looked >= GLANCE:
             with self._lock:
                 self._looked = self._clock()
                 if self._path is not None:
                     self._follow(self._path)
+                    self._look_at_keys(self._database.catalogue)
                 try:
                     let_go(self._database)
                 except EngineError as problem:  # tried again at the next look
                     LOG.warning("a snapshot that was destroyed is still open: %s", problem)
         return self._database
+
+    def _look_at_keys(self, catalogue: Catalogue) -> None:
+        """Find out whether all keys are still in their file; one that cannot be read now is read at the next look."""
+        file = catalogue.folder / catalogue.place.keys
+        state = _state(file)
+        if state != self._ring:
+            try:
+                known = {key.id for key in KeyRing(file).keys}
+            except KeyFileError:
+                return
+            self._ring, self._is_seen_through = state, any(key.id not in known for key in self._database.keys)
 
     def _follow(self, path: Path) -> None:
         """Use the catalogue as it is now, if it has changed and can be used."""

@@ -95,6 +95,12 @@ class Output(Open):
     exact: bool
     low: float | None = None
     high: Annotated[float | None, Field(description="null: no bound above")] = None
+    least: Annotated[
+        float | None,
+        Field(
+            description="Where bounds differ from group to group: the smallest. What else is stated is of the largest."
+        ),
+    ] = None
     bias: float | None = None
     standard_error: float | None = None
     information: float | None = None

@@ -43,12 +43,13 @@ def reply_bytes(prepared: Prepared) -> int:
     for one, bound in zip(prepared.outputs, prepared.bounds.outputs, strict=True):
         words = 2 * len(body_of(one.output.name)) + len(body_of(one.output.unit))
         row += A_CELL + words + sum(AN_ENTRY + len(body_of(column)) for column in bound.slopes)
-    shown = len(groups) if question.limit is None else min(question.limit, len(groups))
+    shown = prepared.rows if question.limit is None else min(question.limit, prepared.rows)
     size = ANYHOW + AN_OUTPUT * len(prepared.outputs) + AN_ACCOUNT * len(accounts) + row * shown
     if not question.keys:
         return size
     lengths = np.sort(sum((2 * (_written(column) + 4) for column in groups.columns), np.zeros(len(groups), np.int64)))
-    return size + int(lengths[len(groups) - shown :].sum())
+    totals = (prepared.rows - len(groups)) * int(lengths.max(initial=0))
+    return size + totals + int(lengths[max(0, len(groups) - shown) :].sum())
 
 
 def _written(column: KeyColumn) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from errorfloor.accounts import percent
 from errorfloor.charging.refusal import refusal
 from errorfloor.charging.standing import QuotaStanding, Standing
-from errorfloor.floors.words import rounded_up
+from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.service.noises import MOST_ERROR, bound_for, within
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.setting import least_that_fits
@@ -29,14 +29,17 @@ def advice(
     wider = [one for one, is_new in zip(charged, fresh or [True] * len(charged), strict=True) if is_new]
 
     def instead(factor: float) -> str:
-        if any(math.isinf(one.added.high) for one in wider if one.added is not None):
+        if any(math.isinf(_half_width(one)) for one in wider):
             return f"what is left would cover {100 * factor:.2g} % of it"
-        bounds = {one.output.name: _half_width(one) for one in noisy}
-        bounds |= {one.output.name: _wide_enough(one, factor) for one in wider}
-        scale = max(bounds[one.output.name] / _half_width(one) for one in wider)
-        if any(bounds[one.output.name] > useful(prepared, one) for one in wider):
+        if prepared.spend is not None and any(one.added is not None and one.added.varies for one in wider):
+            return f"ask with a spend of at most {rounded_down(prepared.spend * factor)}"
+        needed = {one.output.name: _wide_enough(one, factor) for one in wider}
+        bounds = {one.output.asked_as: _half_width(one) * prepared.scale(one) for one in noisy}
+        bounds |= {one.output.asked_as: needed[one.output.name] * prepared.scale(one) for one in wider}
+        scale = max(needed[one.output.name] / _half_width(one) for one in wider)
+        if any(needed[one.output.name] > useful(prepared, one) for one in wider):
             return _larger_groups(prepared, 1 - max(one.used - one.used_by_this for one in standings))
-        part = max(_information(bounds[one.output.name], one) for one in wider)
+        part = max(_information(needed[one.output.name], one) for one in wider)
         taken = part * max(one.used_by_this for one in standings)
         return (
             f"ask with bounds at least {rounded_up(scale)} times as wide (max_error {_typed(bounds)} here), which "
@@ -66,21 +69,21 @@ def _larger_groups(prepared: Prepared, left: float) -> str:
 
 def _half_width(one: PreparedOutput) -> float:
     assert one.added is not None
-    return (one.added.high - one.added.low) / 2
+    return (one.added.widest.high - one.added.widest.low) / 2
 
 
 def _information(bound: float, one: PreparedOutput) -> float:
     """Give the information of noise with a bound, as a part of that of the one that was wished."""
     assert one.added is not None
     error = 2 * MOST_ERROR * _half_width(one)
-    return within(-bound, bound, evaluation_error=error).information / one.added.information
+    return within(-bound, bound, evaluation_error=error).information / one.added.widest.information
 
 
 def _wide_enough(one: PreparedOutput, factor: float) -> float:
     """Give the least round bound whose noise has at most this share of the information of the one that was wished."""
     assert one.added is not None
     error = 2 * MOST_ERROR * _half_width(one)  # more than this is refused, so that it is an upper bound
-    return bound_for(one.added.information * factor * (1 - 1e-9), error)
+    return bound_for(one.added.widest.information * factor * (1 - 1e-9), error)
 
 
 def _typed(bounds: Mapping[str, float]) -> str:

@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.accounts import Account, Charge
+from errorfloor.accounts import Account, Charge, explained
 from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.checks import Array
 from errorfloor.display import ReleasedTable, Stated
 from errorfloor.floors import Floor
 from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.service.advice import advice
-from errorfloor.service.cells import CellFacts
+from errorfloor.service.cells import CellFacts, QuantileFacts
 from errorfloor.service.preparation import Prepared, PreparedOutput
+from errorfloor.service.quantiles import described, located_where
 from errorfloor.service.setting import Setting
-from errorfloor.service.unions import FromParts
+from errorfloor.service.unions import parts_of
 
 DRY = "dry run: dummy rows made from the catalogue alone; nothing here is about anybody, and nothing is charged."
 
@@ -49,9 +50,12 @@ class Price(Stated):
     def max_error(self) -> dict[str, float]:
         """The bound on |released − true| for every output; infinite for one-sided noise, 0 for public outputs.
 
-        For one that no private value moves it is at most a step of the lattice.
+        Where bounds differ from group to group it is the largest. For one that no private value moves it is at most a
+        step of the lattice.
+        Of a quantile it is that of the shares that it is located by, times the width of the range: how far off it is
+        depends on the values around it.
         """
-        return {o.output.name: _reach(o) for o in self.prepared.outputs}
+        return {o.output.asked_as: _reach(o) * self.prepared.scale(o) for o in self._shown}
 
     @property
     def charge(self) -> dict[Account, Charge]:
@@ -114,27 +118,52 @@ class Price(Stated):
 
     def explain(self) -> str:
         """Say in sentences what is certain, what nobody can learn, and what it costs."""
-        lines = [*self._left_out, *(_certain(output) for output in self.prepared.outputs)]
+        said = {one.output.asked_as: self._certain(one) for one in self._shown}
+        lines = [*self._left_out, *said.values()]
         if self.dry:
             return "\n".join([DRY, *lines])
         if self.setting is not None:
             lines.append(self.setting.explain())
         if not self.affordable:  # what would be learnt from it is never learnt
             return "\n".join([*lines, f"Refused if asked: {advice(self.prepared, self.standings, self.quotas)}."])
-        lines += [standing.explain() for standing in self.standings]
+        lines += explained(self.standings)
         lines += [quota.explain() for quota in self.quotas]
         return "\n".join(lines)
 
     def outputs(self) -> list[dict[str, Any]]:
         """Give what is stated of each output, as plain JSON types."""
-        return [_output(one) for one in self.prepared.outputs]
+        return list({one.output.asked_as: self._output(one) for one in self._shown}.values())
+
+    @property
+    def _shown(self) -> list[PreparedOutput]:
+        """The outputs of columns that are shown; counts may be there for averages of totals alone."""
+        return [one for one in self.prepared.outputs if one.output.asked_as in self.prepared.question.selected]
+
+    def _certain(self, one: PreparedOutput) -> str:
+        parts = self.prepared.scale(one)
+        if one.output.part_of is not None or one.added is None or parts == 1:
+            return _certain(one)
+        unit, widest = f" {one.output.unit}" if one.output.unit else "", one.added.widest
+        return (
+            f"{one.output.name} is certainly within ±{rounded_up(widest.high * parts, 6)}{unit} of the truth: within "
+            f"±{rounded_up(widest.high, 6)}{unit} for each of the finest groups (standard error "
+            f"{widest.standard_error:.3g}{unit}), of which a total has up to {parts:g}."
+        )
+
+    def _output(self, one: PreparedOutput) -> dict[str, Any]:
+        plain, parts = _output(one), self.prepared.scale(one)
+        if one.output.part_of is not None or one.added is None or parts == 1:
+            return plain
+        return (
+            plain | {name: parts * getattr(one.added.widest, name) for name in ("low", "high")} | {"parts": int(parts)}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain JSON types."""
         return {
             "table": self.prepared.question.table,
             "version": self.prepared.question.version,
-            "groups": len(self.prepared.bounds.groups),
+            "groups": self.prepared.rows,
             "left_out": self.prepared.bounds.left_out,
             "set_by": None if self.setting is None else self.setting.to_dict(),
             "outputs": self.outputs(),
@@ -175,8 +204,10 @@ class Answer(ReleasedTable, Price):
         """
         end = None if count is None else first + count
         selected, keys = self.prepared.question.selected, [key.name for key in self.prepared.question.keys]
+        shown: list[tuple[str, CellFacts | QuantileFacts]]
         shown = [(one.output.name, CellFacts(self.prepared, one)) for one in self.prepared.outputs]
         shown = [(name, facts) for name, facts in shown if name in selected]
+        shown += [(one.name, QuantileFacts(one)) for one in self.prepared.question.quantiles]
         rows = self.table.slice(first, count).to_pylist()
         return [
             {
@@ -194,10 +225,12 @@ class Answer(ReleasedTable, Price):
 def _reach(one: PreparedOutput) -> float:
     if one.constant is not None:
         return one.constant.error
-    return 0.0 if one.added is None else max(-one.added.low, one.added.high)
+    return 0.0 if one.added is None else max(-one.added.widest.low, one.added.widest.high)
 
 
 def _certain(one: PreparedOutput) -> str:
+    if one.output.part_of is not None:
+        return located_where(one.output.part_of, one)
     unit = f" {one.output.unit}" if one.output.unit else ""
     if one.constant is not None:
         if one.constant.is_empty:
@@ -208,7 +241,13 @@ def _certain(one: PreparedOutput) -> str:
         return f"{one.output.name} follows from public facts: no private value moves it{off}."
     if one.added is None:
         return f"{one.output.name} is public and exact."
-    added = one.added
+    added = one.added.widest
+    if one.added.varies:
+        least = one.added.narrowest
+        return (
+            f"{one.output.name} is certainly within ±{rounded_up(least.high, 6)} to ±{rounded_up(added.high, 6)}{unit} "
+            f"of the truth, by group (standard error {least.standard_error:.3g} to {added.standard_error:.3g}{unit})."
+        )
     if added.low == -added.high:
         where = f"certainly within ±{rounded_up(added.high, 6)}{unit} of the truth"
     elif math.isinf(added.high):
@@ -219,9 +258,9 @@ def _certain(one: PreparedOutput) -> str:
             f"off the truth, {added.bias:+.3g}{unit} on average"
         )
     said = f"{one.output.name} is {where} (standard error {added.standard_error:.3g}{unit})."
-    if isinstance(added, FromParts):
-        cells = f"{added.parts} cell{'s' if added.parts != 1 else ''}"
-        return f"{said} It follows from up to {cells} released on {added.time[:10]}, and costs nothing."
+    if (made := parts_of(one)) is not None:
+        cells = f"{made.parts} cell{'s' if made.parts != 1 else ''}"
+        return f"{said} It follows from up to {cells} released on {made.time[:10]}, and costs nothing."
     return said
 
 
@@ -230,9 +269,13 @@ def _signed(written: str) -> str:
 
 
 def _output(one: PreparedOutput) -> dict[str, Any]:
-    added = one.added
-    plain: dict[str, Any] = {"name": one.output.name, "unit": one.output.unit, "exact": added is None}
-    if added is not None:
+    if one.output.part_of is not None:
+        return described(one.output.part_of, one)
+    plain: dict[str, Any] = {"name": one.output.name, "unit": one.output.unit, "exact": one.added is None}
+    if one.added is not None:
+        added = one.added.widest
+        if one.added.varies:
+            plain |= {"least": one.added.narrowest.high}
         plain |= {
             "noise": added.described,
             "step": added.lattice.step,
@@ -242,6 +285,6 @@ def _output(one: PreparedOutput) -> dict[str, Any]:
             "standard_error": added.standard_error,
             "information": added.information,
         }
-    if isinstance(added, FromParts):
-        plain["from"] = added.source
+    if (made := parts_of(one)) is not None:
+        plain["from"] = made.source
     return plain

@@ -17,7 +17,7 @@ from errorfloor.service.answer import Answer, Price
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.releasing import look_and_release
 from errorfloor.service.simulation import Simulation, rooms
-from errorfloor.service.unions import FromParts
+from errorfloor.service.unions import parts_of
 
 Keep = Callable[[Prepared, str | None], None]
 
@@ -109,7 +109,7 @@ class Asking:
 
         def entry(chosen: Sequence[str]) -> Entry:
             outputs = [labels[label] for label in chosen]
-            names = {"output": ", ".join(one.output.name for one in outputs)}
+            names = {"output": ", ".join(dict.fromkeys(one.output.asked_as for one in outputs))}
             whole = len(chosen) == len(labels)
             cost = prepared.charges if whole else prepared.charges_of(outputs)
             return Entry(chosen[0], cost, {**names, **note}, tuple(chosen[1:]), entry)
@@ -158,7 +158,7 @@ class Asking:
     ) -> Answer:
         price = self._stated(settled) if stated is None else stated
         answered, (table, places) = look_and_release(self.prepared, engine, self.keys)
-        if answered is not self.prepared and not any(isinstance(one.added, FromParts) for one in answered.outputs):
+        if answered is not self.prepared and not any(parts_of(one) for one in answered.outputs):
             paid = (
                 replace(one, paid=_paid(one, key), drawn=one.drawn or key.id) if one.added is not None else one
                 for one, key in zip(answered.outputs, self.keys, strict=True)

@@ -23,6 +23,7 @@ from errorfloor.pricing.keys import kinds_of
 from errorfloor.pricing.owners import OwnerCounts
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.sql.double_words import two_product
+from errorfloor.sql.question import Quantile
 
 MOST_STATED = 1000  # kinds of cells that each have facts of their own
 AN_OCTAVE = 32  # steps of slopes where there are more: the next is 2.2 % larger
@@ -43,15 +44,19 @@ class CellFacts:
         self.one, self.kind = one, prepared.bounds.kind
         self._private, self._owners = prepared.table.private, prepared.bounds.owners
         self._bounds = prepared.bounds.outputs[prepared.outputs.index(one)]
-        self._apart = prepared.table.exact and one.added is not None and counted_apart(one.added.noise)
+        self._apart = prepared.table.exact and one.added is not None and counted_apart(one.added.widest.noise)
 
     @cached_property
     def entries(self) -> dict[str, EntryFacts]:
         """What is learnt of an entry of each private column that moves the output."""
-        assert self.one.added is not None
-        errors = self._bounds.error + self.one.added.grain / 2
+        added = self.one.added
+        assert added is not None
+        errors = self._bounds.error + added.grain / 2
+        root, information = np.ones(len(errors)), added.widest.information
+        if added.varies:  # as if every cell had noise of information 1
+            root, information = np.sqrt(added.information) * (1 + 2.0**-50), 1.0
         return {
-            column: self._entries(column, slopes.by_group(len(errors)), errors, self.one.added.information)
+            column: self._entries(column, slopes.by_group(len(errors)) * root, errors * root, information)
             for column, slopes in self._bounds.slopes.items()
         }
 
@@ -60,10 +65,11 @@ class CellFacts:
         """How many times in 100 two histories of an owner are told apart by the cell of each group."""
         if self._owners is None:
             return None
-        assert self.one.added is not None
-        error = self._bounds.error[self.kind] + self.one.added.grain / 2
+        added = self.one.added
+        assert added is not None
+        error = (self._bounds.error + added.grain / 2)[self.kind]
         moved = most_rows(self._owners, len(self.kind)) * self._bounds.owner[self.kind] + 2 * error
-        told = self.one.added.information * moved**2
+        told = added.information[self.kind] * moved**2
         return in_hundred(np.asarray(best_success(told) if self._apart else success(np.sqrt(told) / 2)))
 
     def of(self, row: Mapping[str, Any], group: int) -> dict[str, Any]:
@@ -71,15 +77,15 @@ class CellFacts:
         added, name, unit = self.one.added, self.one.output.name, self.one.output.unit
         if added is None or row[name] is None:
             return {"answer": row[name], "exact": added is None, "unit": unit}
+        cell = {"answer": row[name], "exact": False, "unit": unit}
+        cell["certain_interval"] = [row[f"{name}_low"], row[f"{name}_high"]]
+        if group < 0:  # a total tells no more than its parts
+            return cell
         kind = self.kind[group]
-        cell = {
-            "answer": row[name],
-            "exact": False,
-            "unit": unit,
-            "certain_interval": [row[f"{name}_low"], row[f"{name}_high"]],
-            "standard_error": added.standard_error,
-            "bias": added.bias,
-            "centred": row[name] - added.bias,
+        cell |= {
+            "standard_error": (own := added.each[added.level[kind]]).standard_error,
+            "bias": own.bias,
+            "centred": row[name] - own.bias,
             "entries": {column: dict(facts.stated[facts.index[kind]]) for column, facts in self.entries.items()},
         }
         if self.owner is not None:
@@ -102,6 +108,19 @@ class CellFacts:
 
     def _booked(self, charge: Charge) -> Charge:
         return charge.as_raised_cosine() if self._apart else charge
+
+
+@dataclass(frozen=True)
+class QuantileFacts:
+    """States the facts of the cells of a quantile; what is learnt of an entry is stated of the whole answer."""
+
+    quantile: Quantile
+
+    def of(self, row: Mapping[str, Any], group: int) -> dict[str, Any]:
+        """Give the facts of the cell in a released row."""
+        name = self.quantile.name
+        cell = {"answer": row[name], "exact": False, "unit": self.quantile.unit}
+        return cell if row[name] is None else cell | {"certain_interval": [row[f"{name}_low"], row[f"{name}_high"]]}
 
 
 @quiet

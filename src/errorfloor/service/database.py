@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from errorfloor.accounts import NOTHING
 from errorfloor.catalogue import Catalogue
 from errorfloor.charging.settling import NO_LIMITS, Grant
 from errorfloor.charging.standing import QuotaStanding, Standing
+from errorfloor.closing import Closing
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.identity import Key, KeyRing
@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.streams import Journal, StepAnswer, Streams
 
 
-class Database:
+class Database(Closing):
     """Private tables that answer questions; made by ``errorfloor.open``.
 
     ``price`` charges nothing. ``ask`` charges first and answers then; asking the same again gives the same answer and
@@ -321,14 +321,6 @@ class Database:
             one.close()
         self._engine.close()
         self.ledger.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @classmethod
     def of_dummies(cls, catalogue: Catalogue) -> Self:

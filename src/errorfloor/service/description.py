@@ -44,6 +44,7 @@ def table_facts(name: str, table: Table, rows: int | None) -> dict[str, Any]:
             "column": table.owner.column,
             "floor": table.owner.floor,
             "apart": {column: float(distance) for column, distance in table.owner.apart.items()},
+            "per": None if table.per is None else table.per.model_dump(),
         },
         "account_by": list(table.account_by),
     }

@@ -6,6 +6,7 @@ same function of the same snapshots with the same bounds, and is unchanged since
 
 import hashlib
 import hmac
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,10 +23,13 @@ from errorfloor.identity import Key, Label
 from errorfloor.ledger import Kept, Ledger, Record
 from errorfloor.ledger.entry import canonical
 from errorfloor.ledger.shelf import KeptOutput, damaged
+from errorfloor.pricing import Bounds
+from errorfloor.service.cell_noise import CellNoise
 from errorfloor.service.noises import Added, PublicNumbers, QuestionWish
 from errorfloor.service.packing import PackedCells, bounds_of, pack, unpack
 from errorfloor.service.preparation import PlannedQuestion, Prepared, PreparedOutput
 from errorfloor.service.reading import ReadQuestion
+from errorfloor.sql import arrow
 from errorfloor.sql.question import QuestionOutput
 
 MOST_BYTES = 2**28  # of one answer; a larger one is drawn again
@@ -73,8 +77,9 @@ class KeptColumn:
 
     @cached_property
     def added(self) -> Added | None:
-        """What was added to it; nothing to a public one."""
-        return None if self.facts["added"] is None else Added.from_dict(self.facts["added"])
+        """What was added to all its cells; None for a public one, and where cells have noises of their own."""
+        is_one = self.facts["added"] is not None and self.answer.cells.levels[self.place] is None
+        return Added.from_dict(self.facts["added"]) if is_one else None
 
     @property
     def numbers(self) -> Any:
@@ -85,12 +90,24 @@ class KeptColumn:
         """Whether it has the groups of a question, in the same order."""
         return self.answer.cells.groups.are(prepared.bounds.groups)
 
-    def prepared(self, output: QuestionOutput) -> PreparedOutput:
-        """Give the output as it was prepared when it was released, under its name in another question."""
+    def prepared(self, output: QuestionOutput, bounds: Bounds) -> PreparedOutput:
+        """Give the output as it was prepared when it was released, under its name in a question with these bounds."""
         defined, constant = self.answer.cells.bounds[self.place].defined, self.facts["constant"]
         numbers = None if constant is None else PublicNumbers(np.zeros(len(defined)), defined, constant)
         drawn: str | None = self.facts["drawn"]
-        return PreparedOutput(output, self.added, None, numbers, self.numbers, self.label, drawn)
+        return PreparedOutput(output, self._added(bounds), None, numbers, self.numbers, self.label, drawn)
+
+    def _added(self, bounds: Bounds) -> CellNoise | None:
+        kind, kinds, levels = bounds.kind, len(bounds.rows), self.answer.cells.levels[self.place]
+        if levels is None:
+            return None if self.added is None else CellNoise.same(self.added, kinds)
+        each = [Added.from_dict(json.loads(one)) for one in levels.dictionary.to_pylist()]
+        of_group = arrow.values_of(levels.indices)
+        level = np.zeros(kinds, dtype=np.int64)
+        level[kind] = of_group
+        if not (level[kind] == of_group).all():
+            raise damaged(self.answer.kept.number)
+        return CellNoise.differing(each, level, kind)
 
 
 class Checked(NamedTuple):
@@ -122,8 +139,8 @@ class Keeper:
         table, question = read.table, read.question
         records = self.ledger.found({one.label for one in kept if one.label is not None}).values()
         charges = _charges({one.sequence: one for one in records}.values(), table)
-        outputs = tuple(one.prepared(output) for one, output in zip(kept, question.outputs, strict=True))
         bounds = bounds_of(question.table, [(one.answer.cells, one.place) for one in kept])
+        outputs = tuple(one.prepared(output, bounds) for one, output in zip(kept, question.outputs, strict=True))
         bounds = replace(bounds, left_out=kept[0].answer.facts["left_out"])
         allowances = allowances_of(table, charges)
         plan = PlannedQuestion(question, table, read.snapshots, bounds, (), "", (), read.private, allowances)
@@ -161,7 +178,7 @@ class Keeper:
         }
         text = canonical("what is kept", said)
         try:
-            return self.ledger.keep(Kept(text, _seal(self.keys[0], text), len(content), content))
+            return self.ledger.keep(Kept.of(text, _seal(self.keys[0], text), content))
         except LedgerError:
             return False
 
@@ -237,11 +254,11 @@ def _output(one: PreparedOutput, found: KeptOutput, columns: list[str]) -> dict[
     return {
         "asked": found.asked,
         "over": found.over,
-        "name": one.output.name,
+        "name": one.output.asked_as,
         "unit": one.output.unit,
         "label": one.paid,
         "drawn": one.drawn,
-        "added": None if one.added is None else one.added.to_dict(),
+        "added": None if one.added is None else one.added.widest.to_dict(),
         "constant": None if one.constant is None else one.constant.error,
         "columns": columns,
     }

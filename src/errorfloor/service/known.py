@@ -94,4 +94,4 @@ def _with_kept(prepared: Prepared, kept: tuple[KeptColumn | None, ...], engine: 
         else output
         for output, one in zip(prepared.outputs, kept, strict=True)
     )
-    return prepared_for(prepared.plan, outputs, engine)
+    return replace(prepared_for(prepared.plan, outputs, engine), spend=prepared.spend)

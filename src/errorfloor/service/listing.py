@@ -60,7 +60,7 @@ def left(catalogue: Catalogue, ledger: Ledger) -> list[Standing]:
     spent = ledger.accounts()
     for name, table in catalogue.tables.items():
         accounts = [Account(name, column, "") for column in table.private] if not table.account_by else []
-        if table.owner is not None:
+        if table.owner is not None and table.per is None:
             accounts.append(Account(name, "", ""))
         others = [account for account in spent if account.table == name and account not in accounts]
         accounts += [account for account in others if _is_declared(account, table)]
@@ -89,7 +89,7 @@ def _line(answer: KeptAnswer, analyst: str | None) -> dict[str, Any]:
         "wish": said["wish"] if seen else None,
         "analyst": said["analyst"] if own else None,
         "shared": said["shared"],
-        "outputs": [_output(one, seen) for one in said["outputs"]],
+        "outputs": [_output(one, seen) for one in {one["name"]: one for one in said["outputs"]}.values()],
     }
 
 

@@ -21,6 +21,7 @@ from errorfloor.pricing.interval import quiet, up
 from errorfloor.service.rounding import grain, multiples
 from errorfloor.sql import arrow
 from errorfloor.sql.double_words import DoubleWord, two_sum
+from errorfloor.sql.question import QuestionOutput
 from errorfloor.support import HalfLine, Interval
 
 MOST_ERROR = 1e-6  # of the noise's width: larger evaluation errors are refused
@@ -201,8 +202,13 @@ class QuestionWish:
         assert self.max_error is not None
         return self.max_error
 
-    def added(self, output: str, evaluation_error: float) -> Added:
-        """Give the noise for an output, when a bound or a support was asked for."""
+    def added(self, output: QuestionOutput, evaluation_error: float, scale: float = 1.0) -> Added:
+        """Give the noise for an output, when a bound or a support was asked for; what is asked for is ``scale`` wider.
+
+        That is 1 unless the output is a part of what is shown.
+        """
+        if output.part_of is not None and self.support is not None:
+            raise InputError(f"{output.asked_as} is made of several numbers: give max_error or spend, not a support")
         if isinstance(self.support, HalfLine):
             assert self.max_loss is not None
             return above_the_truth(self.max_loss, evaluation_error=evaluation_error)
@@ -214,7 +220,7 @@ class QuestionWish:
                 "max_error=0.5 (--max-error 0.5)",
                 given=[],
             )
-        bound = self.bound_of(output)
+        bound = self.bound_of(output.asked_as) / scale
         return within(-bound, bound, evaluation_error=evaluation_error)
 
 

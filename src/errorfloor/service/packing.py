@@ -1,9 +1,11 @@
 """Released cells as compressed Arrow columns: what is kept of an answer, and all that is stated of its cells.
 
-Two streams follow each other: one row for each group (its keys, its kind, the released numbers), and one for each kind
-of group (how far private values move its cells). All of it follows from what was released and from public facts.
+Two streams follow each other: one row for each group (its keys, its kind, the released numbers, its noise where noises
+differ), and one for each kind of group (how far private values move its cells). All of it follows from what was
+released and from public facts.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +36,7 @@ class PackedCells:
     most: Array | None  # the rows of an owner in each group, at most
     bounds: tuple[OutputBounds, ...]
     numbers: tuple[Any, ...]
+    levels: tuple[Any, ...]  # for each output the noise of each group; None where all have the same
 
 
 def pack(prepared: Prepared) -> bytes:
@@ -42,13 +45,17 @@ def pack(prepared: Prepared) -> bytes:
     cells = {f"k{j}": one.values for j, one in enumerate(bounds.groups.columns)}
     cells |= {"kind": arrow.column(bounds.kind)}
     cells |= {f"y{j}": one.kept for j, one in enumerate(prepared.outputs)}
+    for j, one in enumerate(prepared.outputs):
+        if one.added is not None and one.added.varies:
+            noises = [json.dumps(noise.to_dict(), sort_keys=True) for noise in one.added.each]
+            cells[f"added{j}"] = pa.DictionaryArray.from_arrays(one.added.level[bounds.kind], noises)
     if bounds.owners is not None:
         cells["most"] = arrow.column(most_rows(bounds.owners, len(bounds.groups)))
     kinds = {"rows": arrow.column(bounds.rows.astype(np.int64))}
-    for j, one in enumerate(bounds.outputs):
-        kinds |= {f"defined{j}": arrow.column(one.defined), f"error{j}": arrow.column(one.error)}
-        kinds |= {f"owner{j}": arrow.column(one.owner)}
-        for place, slopes in enumerate(one.slopes.values()):
+    for j, bounded in enumerate(bounds.outputs):
+        kinds |= {f"defined{j}": arrow.column(bounded.defined), f"error{j}": arrow.column(bounded.error)}
+        kinds |= {f"owner{j}": arrow.column(bounded.owner)}
+        for place, slopes in enumerate(bounded.slopes.values()):
             kinds[f"slope{j}_{place}"] = arrow.column(slopes.by_group(len(bounds.rows)))
     sink = pa.BufferOutputStream()
     for table in (pa.table(cells), pa.table(kinds)):
@@ -84,6 +91,10 @@ def unpack(content: bytes, units: Sequence[int | None], columns: Sequence[Sequen
         arrow.values_of(arrow.flat(cells.column("most"))) if "most" in cells.column_names else None,
         tuple(bounds(j, moving) for j, moving in enumerate(columns)),
         tuple(arrow.flat(cells.column(f"y{j}")) for j in range(len(columns))),
+        tuple(
+            cells.column(f"added{j}").unify_dictionaries().chunk(0) if f"added{j}" in cells.column_names else None
+            for j in range(len(columns))
+        ),
     )
 
 

@@ -13,23 +13,28 @@ from errorfloor.charging.settling import Terms, terms_of
 from errorfloor.charging.standing import allowances_of
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
-from errorfloor.errors import RefusedError
+from errorfloor.errors import InputError, RefusedError
 from errorfloor.floors.adversary import counted_apart
 from errorfloor.identity import Label
 from errorfloor.identity.labels import Encoded
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, Noised, OutputBounds, bounds, charges
+from errorfloor.pricing.bounding import largest_at
+from errorfloor.pricing.interval import quiet
+from errorfloor.service.cell_noise import CellNoise, affording
 from errorfloor.service.cost import public_cost
-from errorfloor.service.noises import Added, PublicNumbers, QuestionWish, bound_for, constant_of, empty, within
+from errorfloor.service.noises import PublicNumbers, QuestionWish, constant_of, empty
 from errorfloor.service.reading import VERSIONS, ReadQuestion
 from errorfloor.service.setting import Setting, setting
 from errorfloor.service.spelling import check_spelling
+from errorfloor.service.totals import Totals, totals_of
 from errorfloor.sql import needed, scan
-from errorfloor.sql.plan import Call, Condition
+from errorfloor.sql.plan import Call, Condition, Sum
 from errorfloor.sql.polynomial import Monomial
 from errorfloor.sql.question import Question, QuestionOutput, walk
 from errorfloor.vault import Snapshot
 
 LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs
+MARGINS = tuple(1e-6 * 8.0**k for k in range(6))  # of a share, at each attempt to find bounds that take no more
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +47,7 @@ class PreparedOutput:
     """
 
     output: QuestionOutput
-    added: Added | None
+    added: CellNoise | None
     label: Label | None = None
     constant: PublicNumbers | None = None
     kept: Any = None
@@ -63,6 +68,16 @@ class PlannedQuestion:
     functions: tuple[Encoded, ...]
     private: tuple[int, ...]  # which outputs private values are used in
     allowances: Mapping[Account, Charge]  # of every account that it may be charged to
+
+    @cached_property
+    def totals(self) -> Totals:
+        """The rows of coarser groupings."""
+        return totals_of(self.question, self.bounds)
+
+    def scale(self, output: QuestionOutput) -> float:
+        """Give by what a bound that is asked for is divided: shares of a range, cells of a total."""
+        summed = isinstance(output.formula, Sum) and bool(self.question.sets)
+        return output.span * (self.totals.parts if summed else 1)
 
     @property
     def size(self) -> int:
@@ -88,7 +103,7 @@ class Prepared:
     engine: str
     recorded: Mapping[Account, Charge] | None = None
     shown: tuple[Any, Array] | None = None
-    scales: bool = False  # whether a share was asked for, which the bounds follow
+    spend: float | None = None  # the share that was asked for, which the bounds follow
 
     @property
     def question(self) -> Question:
@@ -104,6 +119,26 @@ class Prepared:
     def bounds(self) -> Bounds:
         """How far private values move each output."""
         return self.plan.bounds
+
+    @property
+    def totals(self) -> Totals:
+        """The rows of coarser groupings."""
+        return self.plan.totals
+
+    @property
+    def rows(self) -> int:
+        """How many rows the answer has, if they are not limited."""
+        return len(self.bounds.groups) + (self.totals.rows if self.question.sets else 0)
+
+    def scale(self, one: PreparedOutput) -> float:
+        """Give how many times wider the bound of what is shown is than that of the output."""
+        return self.plan.scale(one.output)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each column that is asked for."""
+        whole = ((one.output, one.output.part_of) for one in self.outputs)
+        return {own.asked_as: own.unit if quantile is None else quantile.unit for own, quantile in whole}
 
     @property
     def looked_up(self) -> tuple[PreparedOutput, ...]:
@@ -161,8 +196,8 @@ class Prepared:
             if one.added is not None and (kept & self.bounds_of(one).defined).any()
         ]
 
-    def _is_apart(self, added: Added) -> bool:
-        return self.table.exact and counted_apart(added.noise)
+    def _is_apart(self, added: CellNoise) -> bool:
+        return self.table.exact and counted_apart(added.widest.noise)
 
     @cached_property
     def cost(self) -> float:
@@ -185,16 +220,33 @@ def plan(read: ReadQuestion, catalogue: Catalogue, engine: Engine, known: FactsC
     functions = tuple(function_of(question, output, bounded, snapshots) for output in question.outputs)
     private, table = read.private, read.table
     charged = [account for index in private for account in _unit_charges(bounded, index)]
-    owners = [Account(question.table, "", "")] if table.owner is not None else []
-    limits = allowances_of(table, charged + owners)
+    limits = allowances_of(table, charged + bounded.owner_accounts)
+    if question.sets:
+        totals_of(question, bounded)  # or it is refused
     return PlannedQuestion(question, table, snapshots, bounded, sums, statement, functions, private, limits)
 
 
 def prepare(plan: PlannedQuestion, wish: QuestionWish, engine: Engine) -> Prepared:
     """Choose noises, and price."""
-    shares = None if wish.spend is None else _affordable(plan, wish.spend)
+    if plan.question.sets and wish.support is not None:
+        raise InputError("totals are made of several numbers: give max_error or spend, not a support")
+    if wish.spend is None:
+        return _with_noise(plan, wish, engine, None)
+    shares = _affordable(plan, wish.spend)
+    for margin in MARGINS:  # grains may add a little to what was worked out without them
+        found = _with_noise(plan, wish, engine, shares)
+        taken = max((part_of(charge, plan.allowances[a]) for a, charge in found.charges.items()), default=0.0)
+        if taken <= wish.spend:
+            break
+        shares = {index: information * (wish.spend / taken * (1 - margin)) for index, information in shares.items()}
+    return found
+
+
+def _with_noise(
+    plan: PlannedQuestion, wish: QuestionWish, engine: Engine, shares: Mapping[int, Array] | None
+) -> Prepared:
     outputs = tuple(_prepared_output(index, wish, plan, shares) for index in range(len(plan.question.outputs)))
-    return replace(prepared_for(plan, outputs, engine), scales=wish.spend is not None)
+    return replace(prepared_for(plan, outputs, engine), spend=wish.spend)
 
 
 def prepared_for(plan: PlannedQuestion, outputs: tuple[PreparedOutput, ...], engine: Engine) -> Prepared:
@@ -210,20 +262,20 @@ def prepared_for(plan: PlannedQuestion, outputs: tuple[PreparedOutput, ...], eng
 
 
 def _prepared_output(
-    index: int, wish: QuestionWish, plan: PlannedQuestion, shares: Mapping[int, float] | None
+    index: int, wish: QuestionWish, plan: PlannedQuestion, shares: Mapping[int, Array] | None
 ) -> PreparedOutput:
     output, bounded = plan.question.outputs[index], plan.bounds
     if index not in plan.private:
         return PreparedOutput(output, None)
     if not bounded.outputs[index].defined.any():
         return PreparedOutput(output, None, constant=empty(bounded.outputs[index]))
-    error = _evaluation_error(bounded, index)
     if shares is None:
-        added = wish.added(output.name, error)
+        one = wish.added(output, _evaluation_error(bounded, index), plan.scale(output))
+        added = CellNoise.same(one, len(bounded.rows))
     else:
-        bound = bound_for(shares[index], error)
-        added = within(-bound, bound, evaluation_error=error)
-    constant = constant_of(bounded.outputs[index], added)
+        defined = bounded.outputs[index].defined
+        added = affording(shares[index], np.where(defined, bounded.outputs[index].error, 0.0), bounded.kind)
+    constant = constant_of(bounded.outputs[index], added.narrowest)
     if constant is not None:
         return PreparedOutput(output, None, constant=constant)
     return PreparedOutput(output, added, label_of(plan.functions[index], added))
@@ -245,28 +297,46 @@ def _unit_charges(bounded: Bounds, index: int) -> dict[Account, Charge]:
     return charges(bounded, [Noised(index, 1.0)]) if bounded.outputs[index].defined.any() else {}
 
 
-def _affordable(plan: PlannedQuestion, share: float) -> dict[int, float]:
-    """Give the information of noise on each output with which all of them together take this share of an allowance.
+def _affordable(plan: PlannedQuestion, share: float) -> dict[int, Array]:
+    """Give the information of noise on each output, by kind of group, with which they all take this share together.
 
-    Alone, each of them would take the same part of what is scarcest for it.
+    Alone, each cell would take the same part of what is scarcest for it: a cell has the bound that its size affords,
+    and none sets the price of another. All bounds are then scaled alike.
     """
     bounded, limits = plan.bounds, plan.allowances
-    alone = {}
-    for index in plan.private:
-        unit = _unit_charges(bounded, index)
-        ratios = [_most(limits[a]) / c.information for a, c in unit.items() if c.information > 0]
-        ratios += [limits[a].evaluation / c.evaluation for a, c in unit.items() if c.evaluation > 0 and a.column]
-        if ratios:
-            alone[index] = min(ratios)
-        elif unit or bounded.outputs[index].defined.any():
-            raise RefusedError(
-                "no private value moves this answer, so nothing would be spent: ask with max_error", reason="constant"
-            )
+    alone = {index: _alone(plan, index) for index in plan.private if bounded.outputs[index].defined.any()}
     if not alone:
         return {}
+    if share < (least := LEAST_SHARE * len(alone)):
+        raise InputError(
+            f"spend {share:g} is too little: every output takes at least {LEAST_SHARE:g} of the allowance: ask with a "
+            f"spend of at least {least:g}"
+        )
     together = charges(bounded, [Noised(index, most, apart=plan.table.exact) for index, most in alone.items()])
     taken = max(part_of(charge, limits[account]) for account, charge in together.items())
     return {index: share * most / taken for index, most in alone.items()}
+
+
+@quiet
+def _alone(plan: PlannedQuestion, index: int) -> Array:
+    """Give, for each kind of group, the information of noise with which its cell would take a whole allowance."""
+    bounded, output = plan.bounds, plan.bounds.outputs[index]
+    limits = {account.column: limit for account, limit in plan.allowances.items()}
+    taken = np.zeros(len(bounded.rows))
+    for column, slopes in output.slopes.items():
+        if column in limits:
+            taken = np.maximum(taken, slopes.by_group(len(taken)) ** 2 / _most(limits[column]))
+            taken = np.maximum(taken, output.error**2 / limits[column].evaluation)
+    if bounded.owners is not None and output.slopes:
+        kind, count, _ = bounded.pairs
+        moved = (count * output.owner[kind] + 2 * output.error[kind]) ** 2
+        taken = np.maximum(taken, largest_at(kind, moved, len(taken)) / _most(limits[""]))
+    live = output.defined & (taken > 0)
+    if not live.any():
+        raise RefusedError(
+            "no private value moves this answer, so nothing would be spent: ask with max_error", reason="constant"
+        )
+    return np.where(live, 1 / taken, 1 / taken[live].min())
 
 
 def _most(limit: Charge) -> float:
@@ -294,6 +364,6 @@ def function_of(question: Question, output: QuestionOutput, bounded: Bounds, sna
     return Encoded.of((VERSIONS, read, *question.function_of(output), bits, *left))
 
 
-def label_of(function: Encoded, added: Added) -> Label:
+def label_of(function: Encoded, added: CellNoise) -> Label:
     """Give the label of one output: equal labels are the same function of the same snapshots, with the same noise."""
     return Label("answer", (function, added.law))

@@ -15,6 +15,7 @@ from errorfloor.ledger.shelf import KeptOutput
 from errorfloor.random import SAMPLER
 from errorfloor.service.noises import QuestionWish
 from errorfloor.sql import parse
+from errorfloor.sql.plan import Sum
 from errorfloor.sql.question import Question, QuestionOutput, is_private
 from errorfloor.support import HalfLine
 from errorfloor.vault import Snapshot
@@ -65,34 +66,38 @@ class ReadQuestion:
     @cached_property
     def _rows(self) -> tuple[Part, ...]:
         read = tuple(one.whose for one in self.snapshots)
-        rows = replace(self.question, keys=(), outputs=(), selected=(), order=(), limit=None)
-        return KEPT, VERSIONS, read, rows.canonical
+        rows = replace(self.question, keys=(), outputs=(), selected=(), order=(), limit=None, sets=()).canonical
+        assert isinstance(rows, tuple)
+        return KEPT, VERSIONS, read, rows[:-1]  # without the coarser groupings, which are layout
 
     def _wished(self, output: QuestionOutput, wish: QuestionWish) -> Part:
         if not is_private(output.formula):
             return "public"
-        if wish.spend is not None:  # the bound follows from all outputs and from what is declared
+        if wish.spend is not None:  # bounds follow from all outputs and from what is declared
             formulas = tuple(one.formula.canonical for one in self.question.outputs)
-            return "spend", wish.spend, formulas, self.table.model_dump_json()
+            return "spend by cell", wish.spend, formulas, self.table.model_dump_json()
         if isinstance(wish.support, HalfLine):
             return "above", wish.max_loss
         if wish.support is not None:
             return "within", wish.support.low, wish.support.high
-        if wish.max_error is None or (isinstance(wish.max_error, Mapping) and output.name not in wish.max_error):
+        if wish.max_error is None or (isinstance(wish.max_error, Mapping) and output.asked_as not in wish.max_error):
             return "nothing"
-        return "within", -wish.bound_of(output.name), wish.bound_of(output.name)
+        bound = wish.bound_of(output.asked_as) / output.span
+        if self.question.sets and isinstance(output.formula, Sum):  # the bound of a cell follows from the totals
+            return "within all", self.question.sets, bound
+        return "within", -bound, bound
 
 
 def read_question(text: str, catalogue: Catalogue) -> Question:
     """Read a question; raises RefusedError if it is none that is answered."""
     question = parse(text, catalogue)
     taken = {name.lower() for name in question.selected}
-    for output in question.outputs:
+    for name in dict.fromkeys(one.asked_as for one in question.outputs if is_private(one.formula)):
         for end in ("_low", "_high"):
-            if is_private(output.formula) and f"{output.name}{end}".lower() in taken:
+            if f"{name}{end}".lower() in taken:
                 raise RefusedError(
-                    f"a column {output.name}{end} is asked for, but {output.name} has its certain interval in columns "
-                    f"of that name: rename one of the two",
+                    f"a column {name}{end} is asked for, but {name} has its certain interval in columns of that name: "
+                    f"rename one of the two",
                     reason="column",
                 )
     return question

@@ -67,7 +67,7 @@ def registering(
                 table = catalogue.tables[name]
                 ledger.check({**table_terms(name, table), **column_terms(name, table.private)})
                 _check_columns(name, table, ledger, engine)
-                if table.account_by and source is None:
+                if table.divided_by and source is None:
                     _check_versions(name, ledger, engine)
             if source is None:
                 yield register_with(ledger, catalogue, name, engine=engine)
@@ -88,7 +88,7 @@ def register_with(
     If it is killed between the two, the ledger knows a snapshot that was never made, which does no harm.
     """
     made = register(catalogue, name, engine=engine, identity=identity, entering=lambda note: enter(ledger, note))
-    if made.snapshot.table.account_by:
+    if made.snapshot.table.divided_by:
         _keep(name, ledger, engine)
     return made
 
@@ -239,9 +239,9 @@ def _check_versions(name: str, ledger: Ledger, engine: Engine) -> None:
     for identity, version in needed.items():
         if not successors(identity, name, pinned) & identities:
             raise CatalogueError(
-                f"version {version!r} of {name} was registered but is not in this vault: account_by divides the "
-                f"accounts, and nobody could tell whether rows stay in their cells. Put back the vault that was "
-                f"in use, then register",
+                f"version {version!r} of {name} was registered but is not in this vault: accounts are divided, and "
+                f"nobody could tell whether rows stay in their cells. Put back the vault that was in use, then "
+                f"register",
                 table=name,
                 version=version,
             )

@@ -14,11 +14,10 @@ from errorfloor.engines import Engine
 from errorfloor.errors import EngineError
 from errorfloor.identity import Key, Label
 from errorfloor.pricing.keys import GroupKeys
-from errorfloor.random import RowBits
-from errorfloor.service.noises import Added
 from errorfloor.service.preparation import Prepared, PreparedOutput
+from errorfloor.service.quantiles import located
 from errorfloor.service.reading import TAGS
-from errorfloor.service.rounding import released
+from errorfloor.service.totals import NO_GROUP, columns_of
 from errorfloor.sql import arrow, evaluate
 from errorfloor.sql.double_words import DoubleWord
 from errorfloor.sql.question import Question
@@ -27,7 +26,7 @@ from errorfloor.vault import is_current
 MOST_WHOLE = 2.0**62
 NEARLY = 2.0**-80  # relative
 FORMULA = "=+-@\t\r"  # how a formula begins
-Released = tuple[pa.Table, Array]  # the released table, and which group each of its rows is
+Released = tuple[pa.Table, Array]  # the released table, and which group each of its rows is; NO_GROUP for totals
 
 
 def look_and_release(prepared: Prepared, engine: Engine, keys: Sequence[Key]) -> tuple[Prepared, Released]:
@@ -51,7 +50,7 @@ def _answered(prepared: Prepared, engine: Engine, keys: Sequence[Key]) -> Prepar
     """Draw, then look: give the question with the numbers of every output."""
     drawn = [(one, key) for one, key in zip(prepared.outputs, keys, strict=True) if one in prepared.looked_up]
     tags = {key.id: tags_of(prepared.bounds.groups, key) for key in {key.id: key for _, key in drawn}.values()}
-    noises = [_drawn(one, tags[key.id], key) for one, key in drawn]
+    noises = [_drawn(one, tags[key.id], key, prepared) for one, key in drawn]
     return release(prepared, values_before_noise(prepared, engine), noises)
 
 
@@ -76,21 +75,32 @@ def laid_out(prepared: Prepared) -> Released:
     """Give the released table of a question that has all numbers, and which group each of its rows is."""
     question, groups = prepared.question, prepared.bounds.groups
     outputs = {one.output.name: one for one in prepared.outputs}
-    numbers = {name: one.kept for name, one in outputs.items()}
+    every = np.arange(len(groups))
+    found = {one.name: located(one, prepared) for one in question.quantiles}
     keys = {one.name: column.shown for one, column in zip(question.keys, groups.columns, strict=True)}
-    places = arranged(question, keys, numbers)
+    if question.sets:
+        keys = {name: prepared.totals.keys(name, values) for name, values in keys.items()}
+    for name in question.selected:
+        if name in outputs:
+            one = outputs[name]
+            found[name] = _shown(one, one.kept, every, prepared)
+            if question.sets:
+                found[name] = columns_of(one, found[name], prepared)
+    places = arranged(question, keys, {name: columns[name] for name, columns in found.items()})
     columns: dict[str, Any] = {}
     for name in question.selected:
-        column = numbers[name] if name in outputs else keys[name]
-        chosen = column if places is None else column.take(arrow.column(places))
-        columns |= _shown(outputs[name], chosen) if name in outputs else {name: chosen}
-    return pa.table(columns), np.arange(len(groups)) if places is None else places
+        chosen = found.get(name) or {name: keys[name]}
+        if places is not None:
+            chosen = {each: column.take(arrow.column(places)) for each, column in chosen.items()}
+        columns |= chosen
+    own = np.concatenate([every, np.full(prepared.rows - len(groups), NO_GROUP)])
+    return pa.table(columns), own if places is None else own[places]
 
 
-def _drawn(one: PreparedOutput, tags: Array, key: Key) -> Array | None:
+def _drawn(one: PreparedOutput, tags: Array, key: Key, prepared: Prepared) -> Array | None:
     if one.added is None or one.label is None:
         return None
-    return draw(key, one.label, tags, one.added)
+    return one.added.draw(key, one.label, tags, prepared.bounds.kind)
 
 
 def _numbers(one: PreparedOutput, value: DoubleWord, noise: Array | None, prepared: Prepared) -> Any:
@@ -99,15 +109,17 @@ def _numbers(one: PreparedOutput, value: DoubleWord, noise: Array | None, prepar
     if one.added is None or noise is None:
         return _public_numbers(value, defined)
     safe = DoubleWord(np.where(defined, value.high, 0.0), np.where(defined, value.low, 0.0))
-    return arrow.column(released(safe, noise, one.added.offset, one.added.lattice), defined)
+    return arrow.column(one.added.released(safe, noise, prepared.bounds.kind), defined)
 
 
-def _shown(one: PreparedOutput, values: Any) -> dict[str, Any]:
+def _shown(one: PreparedOutput, values: Any, groups: Array, prepared: Prepared) -> dict[str, Any]:
+    """Give the columns of an output in the order of the groups shown: the numbers and the ends of their intervals."""
     name, added = one.output.name, one.added
     if added is None:
         return {name: values}
-    ends = {f"{name}_low": added.high, f"{name}_high": added.low}
-    return {name: values} | {end: pc.subtract(values, arrow.scalar(by)) for end, by in ends.items()}
+    kind = prepared.bounds.kind[groups]
+    ends = {f"{name}_low": added.of_kind("high")[kind], f"{name}_high": added.of_kind("low")[kind]}
+    return {name: values} | {end: pc.subtract(values, arrow.column(by)) for end, by in ends.items()}
 
 
 def _public_numbers(value: DoubleWord, defined: Array) -> Any:
@@ -119,11 +131,6 @@ def _public_numbers(value: DoubleWord, defined: Array) -> Any:
         if (np.abs(off) <= np.abs(safe.high) * NEARLY).all():
             return arrow.column(whole, defined)
     return arrow.column(safe.high, defined)
-
-
-def draw(key: Key, label: Label, tags: Array, added: Added) -> Array:
-    """Draw the noise of each group's cell from the key, the label and the group's own tag."""
-    return added.noise.sample(len(tags), rng=RowBits(key.derive(label), tags))
 
 
 def tags_of(groups: GroupKeys, key: Key) -> Array:
@@ -161,7 +168,7 @@ def arranged(question: Question, keys: Mapping[str, Any], released: Mapping[str,
     Without ORDER BY they come in the order of the keys shown. A null counts as smaller than everything else.
     """
     shown = [name for name in question.selected if name in keys and name not in released]
-    if not question.order and question.limit is None and shown == list(keys):
+    if not question.order and question.limit is None and shown == list(keys) and not question.sets:
         return None  # as the engine has sorted them
     columns = {**keys, **released}
     places = np.arange(len(next(iter(columns.values()))))

@@ -60,13 +60,13 @@ class Setting:
 def setting(prepared: "Prepared") -> Setting | None:
     """Give the group that moves the scarcest account most.
 
-    None if there is one group, or nothing is charged, or what was released before is given again.
+    None if there is one group, or nothing is charged, or bounds follow a share, or what was released is given again.
     """
     if prepared.recorded is not None:
         return None
     account, taken = _scarcest(prepared, 1)
     bounds = prepared.bounds
-    if account is None or len(bounds.groups) < 2:
+    if account is None or len(bounds.groups) < 2 or prepared.spend is not None:
         return None
     kind = dearest(bounds, prepared.noised(prepared.charged), account)
     place = int(np.argmax(bounds.kind == kind))
@@ -74,7 +74,7 @@ def setting(prepared: "Prepared") -> Setting | None:
     keys = {key.name: _plain(column.taken(place).shown[0].as_py()) for key, column in columns}
     found = Setting(keys, int(bounds.rows[kind]), len(bounds.groups))
     least = _without_few(bounds.rows, bounds.kind)
-    if least is None or prepared.scales:
+    if least is None:
         return found
     used = _scarcest(prepared, least)[1]
     left = int((bounds.rows[bounds.kind] >= least).sum())

@@ -84,8 +84,8 @@ class Simulation:
     ``answers`` is how many further answers of this price fit, each about something else (None: they cost nothing);
     ``binding`` the account or quota that ends them; ``least_max_error`` for each output the smallest bound, to three
     digits, with which the question can be afforded once more (None: the allowance is used up, no bound within the range
-    of the answer is wide enough, or its noise has no bound above); ``free`` says that this very question was answered
-    already and can be asked again without a charge.
+    of the answer is wide enough, its noise has no bound above, or bounds differ from group to group); ``free`` says
+    that this very question was answered already and can be asked again without a charge.
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
@@ -95,7 +95,7 @@ class Simulation:
     >>> print(simulation)
     5 more answers of this price can be given; meters.kwh ends them.
     The next one could be as exact as mean within ±0.00689 kWh.
-    meters.kwh: used 0 %, each takes 19.9 %, 5 more.
+    meters.kwh: used 0 %, each takes 20 %, 5 more.
     """
 
     prepared: Prepared
@@ -119,18 +119,22 @@ class Simulation:
         """The smallest bounds with which the question can be afforded once more, all of them scaled alike."""
         factor = min((room.part for room in self.rooms), default=math.inf)
         noisy = [one for one in self.prepared.outputs if one.added is not None]
-        if factor <= MARGIN or not noisy or any(one.added is None or math.isinf(one.added.high) for one in noisy):
+        noises = [one.added for one in noisy if one.added is not None]
+        if factor <= MARGIN or not noisy or any(one.varies or math.isinf(one.widest.high) for one in noises):
             return None
-        bounds = {one.output.name: self._least(one, factor) for one in noisy}
-        beyond = any(bounds[one.output.name] > useful(self.prepared, one) for one in noisy)
-        return None if beyond else bounds
+        bounds = [self._least(one, factor) for one in noisy]
+        if any(bound > useful(self.prepared, one) for one, bound in zip(noisy, bounds, strict=True)):
+            return None
+        return {one.output.asked_as: bound * self.prepared.scale(one) for one, bound in zip(noisy, bounds, strict=True)}
 
     def _least(self, one: PreparedOutput, factor: float) -> float:
         assert one.added is not None
         if math.isinf(factor):  # no private value moves it: any bound will do, and this one did
-            return one.added.high
+            return one.added.widest.high
         bounded = self.prepared.bounds.outputs[self.prepared.outputs.index(one)]
-        return bound_for(one.added.information * factor * (1 - MARGIN), float(bounded.error[bounded.defined].max()))
+        return bound_for(
+            one.added.widest.information * factor * (1 - MARGIN), float(bounded.error[bounded.defined].max())
+        )
 
     def explain(self) -> str:
         """Say it in sentences."""
@@ -142,7 +146,7 @@ class Simulation:
             lines.append("This very question was answered before, and is free.")
         least = self.least_max_error
         if least is not None:
-            units = {one.output.name: one.output.unit for one in self.prepared.outputs}
+            units = self.prepared.units
             bounds = [
                 f"{name} within ±{rounded_up(bound, 6)}{f' {units[name]}' if units[name] else ''}"
                 for name, bound in least.items()

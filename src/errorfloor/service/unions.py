@@ -17,6 +17,7 @@ from errorfloor.noise.lattice import MARGIN
 from errorfloor.pricing import OutputBounds
 from errorfloor.pricing.bounding import RowSlopes
 from errorfloor.pricing.keys import GroupKeys
+from errorfloor.service.cell_noise import CellNoise
 from errorfloor.service.keeping import Keeper, KeptColumn
 from errorfloor.service.noises import Added, QuestionWish
 from errorfloor.service.preparation import Prepared, PreparedOutput, prepared_for
@@ -53,6 +54,12 @@ class FromParts(Added):
         return {"answer": self.answer, "time": self.time, "cells": self.parts}
 
 
+def parts_of(one: PreparedOutput) -> FromParts | None:
+    """Give what an output was put together from; None for one that has noise of its own, or none."""
+    added = None if one.added is None else one.added.widest
+    return added if isinstance(added, FromParts) else None
+
+
 def from_parts(prepared: Prepared, read: ReadQuestion, wish: QuestionWish, keeper: Keeper, engine: Any) -> Prepared:
     """Take the outputs of a question from released parts, if nothing is left to charge then; else give it as it is.
 
@@ -79,8 +86,10 @@ def _joined(
 ) -> tuple[PreparedOutput, OutputBounds] | None:
     """Put parts together; None if they are no parts of these groups, or the bound is not met."""
     cells, coarse, added = column.answer.cells, prepared.bounds, column.added
-    asked = one.added
-    if added is None or asked is None or not (added.low == -added.high and asked.low == -asked.high):
+    if added is None or one.added is None or one.added.varies:
+        return None
+    asked = one.added.widest
+    if not (added.low == -added.high and asked.low == -asked.high):
         return None
     place = _places(cells.groups, column.answer.facts["keys"], coarse.groups, read)
     rows = cells.rows[cells.kind]
@@ -113,7 +122,12 @@ def _joined(
         float(deviation.max()), int(parts.max()), said.kept.number, said.facts["time"],
     )  # fmt: skip
     output = replace(
-        one, added=together, label=None, kept=arrow.column(value, there), paid=column.label, drawn=column.facts["drawn"]
+        one,
+        added=CellNoise.same(together, len(coarse.rows)),
+        label=None,
+        kept=arrow.column(value, there),
+        paid=column.label,
+        drawn=column.facts["drawn"],
     )
     off_by = replace(fine, error=(fine.error + added.grain / 2) * int(parts.max()))
     return output, _bounds(off_by, coarse.kind[place], cells.kind, prepared.bounds_of(one))

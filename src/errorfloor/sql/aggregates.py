@@ -48,6 +48,20 @@ def is_formula(node: exp.Expression) -> bool:
     return any(isinstance(part, (exp.AggFunc, exp.WithinGroup, exp.Window)) for part in node.walk())
 
 
+def is_quantile(node: exp.Expression) -> bool:
+    """Tell whether a quantile is asked for.
+
+    >>> from errorfloor.sql.reading import read
+    >>> [is_quantile(node) for node in read("SELECT median(x), avg(x), quantile(x, 0.25)").expressions]
+    [True, False, True]
+    """
+    if type(node) is exp.Filter:
+        return is_quantile(node.this)
+    return type(node) in (exp.Median, exp.Quantile) or (
+        type(node) is exp.WithinGroup and type(node.this) in (exp.PercentileCont, exp.PercentileDisc)
+    )
+
+
 class Formulas:
     """Reads formulas over the rows of a relation."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from errorfloor.engines.dialects import Dialect
 from errorfloor.sql.layout import Layout, completed, denominator, largest
-from errorfloor.sql.plan import Always, Compare, Condition, Literal, Scalar, TableColumn
+from errorfloor.sql.plan import Always, Compare, Condition, Literal, Scalar, TableColumn, Truncated
 from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
 from errorfloor.sql.question import Question
 from errorfloor.sql.row_sql import Row
@@ -109,10 +109,11 @@ def owners(
     owner: TableColumn,
     dialect: Dialect,
     layout: Layout | None = None,
+    per: TableColumn | Truncated | None = None,
 ) -> str:
     """Write the statement that counts rows of each owner in each group: k0, k1, …, o (the owner), n (rows), unordered.
 
-    ``layout`` is needed only if a key or a condition holds a call.
+    With ``per``, in each period of it: a0. ``layout`` is needed only if a key or a condition holds a call.
 
     >>> from errorfloor.catalogue.model import Table
     >>> from errorfloor.engines.dialects import DuckDBDialect
@@ -128,8 +129,12 @@ def owners(
     GROUP BY t0.p0
     """
     known = layout or Layout({}, {}, snapshots[0].rows)
-    row = Row.of(snapshots, completed(known, question, snapshots, [owner]), dialect)
-    return _statement(question, snapshots, row, [("o", _scalar(owner))], ["count(*) AS n"])
+    columns = [owner, *([per] if isinstance(per, TableColumn) else [])]
+    row = Row.of(snapshots, completed(known, question, snapshots, columns), dialect)
+    cells: list[tuple[str, Scalar]] = [("o", _scalar(owner))]
+    if per is not None:
+        cells.append(("a0", _scalar(per)))
+    return _statement(question, snapshots, row, cells, ["count(*) AS n"])
 
 
 def ordered(statement: str, keys: Sequence[Scalar], dialect: Dialect) -> str:
@@ -188,7 +193,7 @@ def _key(row: Row, value: Scalar) -> str:
     return sql
 
 
-def _scalar(column: TableColumn) -> Scalar:
+def _scalar(column: TableColumn | Truncated) -> Scalar:
     return Polynomial.atom(column) if column.type == "number" else column
 
 

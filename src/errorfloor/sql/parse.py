@@ -17,14 +17,16 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from errorfloor.catalogue.model import Catalogue
+from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.errors import RefusedError
-from errorfloor.sql.aggregates import Formulas, is_formula
+from errorfloor.sql.aggregates import Formulas, is_formula, is_quantile
 from errorfloor.sql.conditions import RowConditions
+from errorfloor.sql.groupings import SEVERAL, counted_for_totals, grouping_sets
 from errorfloor.sql.names import Relation, generated, name_of, same, unique
 from errorfloor.sql.numbers import Number
 from errorfloor.sql.plan import Always, Count, Literal, Scalar, TableColumn
 from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.quantiles import quantile_outputs
 from errorfloor.sql.question import GroupKey, Ordering, Question, QuestionOutput, is_private, walk
 from errorfloor.sql.reading import check_all_read, read
 from errorfloor.sql.refusals import LISTS, Wording
@@ -86,7 +88,7 @@ def _question(text: str, catalogue: Catalogue) -> Question:
         raise words.refusal(tree, "not-select", "is not supported: a question begins with SELECT or WITH")
     _check_clauses(tree, words)
     relation = TablesInView(words, catalogue, {}).with_named(tree.args.get("with_")).relation(tree)
-    question = _Asked(tree, relation).question(catalogue.tables[relation.table].min_group)
+    question = _Asked(tree, relation).question(catalogue.tables[relation.table])
     check_all_read(text, tree)
     return question
 
@@ -121,15 +123,18 @@ class _Asked:
         self.formulas = Formulas(self.rows)
         self.items = self._items()
 
-    def question(self, min_group: int) -> Question:
+    def question(self, table: Table) -> Question:
         """Put the parts together; keys are sorted, because the order in which GROUP BY names them has no meaning.
 
         Groups of fewer than ``min_group`` rows are left out where something private is asked about them.
         """
-        names = dict(self._groups())
+        names, sets = self._groups()
         outputs: list[QuestionOutput] = []
         shown_keys: dict[Scalar, str] = {}
         for item in self.items:
+            if is_quantile(item.node):
+                outputs += quantile_outputs(item.name, item.node, self.rows, table.private)
+                continue
             if is_formula(item.node):
                 formula = self.formulas.formula(item.node)
                 outputs.append(QuestionOutput(item.name, formula, display_unit(formula, self._unit)))
@@ -144,6 +149,8 @@ class _Asked:
             if value in shown_keys:
                 raise self.words.refusal(item.node, "group", "is selected twice: leave one of them out")
             shown_keys[value] = item.name
+        if sets:
+            outputs += counted_for_totals(outputs, self.words, self.select)
         if not outputs:
             raise self.words.refusal(
                 self.select, "aggregate", "asks for no aggregate: ask for avg(x), sum(x) or count(*) of groups"
@@ -164,7 +171,8 @@ class _Asked:
             tuple(item.name for item in self.items),
             self._order(keys, outputs),
             self._limit(),
-            max(self._least(), min_group if any(is_private(one.formula) for one in outputs) else 1),
+            max(self._least(), table.min_group if any(is_private(one.formula) for one in outputs) else 1),
+            tuple(tuple(key.name for key in keys if key.value in kept) for kept in sets),
         )
 
     def _items(self) -> list[_Item]:
@@ -207,25 +215,37 @@ class _Asked:
             raise self.words.refusal(node, "group", "is the same for every row: leave it out")
         return scalar
 
-    def _groups(self) -> list[tuple[Scalar, str]]:
+    def _groups(self) -> tuple[dict[Scalar, str], tuple[frozenset[Scalar], ...]]:
+        """Give what is grouped by with its names, and the coarser groupings."""
         group = self.select.args.get("group")
         if group is None:
-            return []
+            return {}, ()
         if group.args.get("all") or not group.expressions:
             raise self.words.refusal(group, "group", "does not say what to group by: name the columns")
         self.words.only(group, "expressions")
         groups: dict[Scalar, str] = {}
-        for node in group.expressions:
+
+        def key(node: exp.Expression) -> Scalar:
             target, name = self._meant(node)
             if is_formula(target):
                 raise self.words.refusal(node, "group", "groups by an aggregate: group by public columns")
-            groups.setdefault(self._scalar(target), name)
-        return list(groups.items())
+            scalar = self._scalar(target)
+            groups.setdefault(scalar, name)
+            return scalar
+
+        if not any(isinstance(node, SEVERAL) for node in group.expressions):
+            for node in group.expressions:
+                key(node)
+            return groups, ()
+        found = grouping_sets(group, self.words, key)
+        if frozenset(groups) not in found:
+            raise self.words.refusal(
+                group, "group", "has no set with all the keys, whose cells totals are made of: add one, or use CUBE"
+            )
+        return groups, tuple(one for one in found if len(one) < len(groups))
 
     def _meant(self, node: exp.Expression) -> tuple[exp.Expression, str]:
         """Give what a position or a name in GROUP BY stands for."""
-        if isinstance(node, (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)):
-            raise self.words.refusal(node, "group", "asks for several groupings: ask for them one at a time")
         if type(node) is exp.Literal and not node.args.get("is_string"):
             item = self.items[self._position(node, "group")]
             return item.node, item.name
@@ -273,7 +293,11 @@ class _Asked:
             for item in self.items:
                 if same(item.name, name):
                     return item.name
-        if is_formula(node):
+        if is_quantile(node):
+            for item in self.items:
+                if item.node == node:
+                    return item.name
+        elif is_formula(node):
             formula = self.formulas.formula(node)
             for output in outputs:
                 if output.formula == formula:

@@ -2,11 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 from errorfloor.identity import Part
 from errorfloor.sql.plan import Condition, Formula, Missing, Scalar, TableColumn
 from errorfloor.sql.polynomial import Node
+
+RAMPS = 128  # half the pieces in which slopes are bounded: each piece meets one ramp
+APART = Fraction(1, 1000)  # of a ramp: left free at either end, so that it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +34,56 @@ class GroupKey(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class Quantile(Node):
+    """A column of the answer that says where a quantile of a private column certainly lies.
+
+    It is computed from released outputs, one for each of the ``ramps``: the share of rows at or below its start, and
+    of those on the ramp a part that falls from 1 to 0. Values are multiples of ``step`` between ``low`` and ``high``.
+
+    >>> age = Quantile("median_age", "", "age", Fraction(1, 2), Fraction(0), Fraction(2), Fraction(1))
+    >>> [(float(start), float(end)) for start, end in age.ramps]
+    [(0.001, 0.999), (1.001, 1.999)]
+    """
+
+    name: str
+    unit: str
+    column: str
+    share: Fraction
+    low: Fraction
+    high: Fraction
+    step: Fraction
+
+    @cached_property
+    def ramps(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """Where ramps begin and end: between neighbouring values if they are few, and else 128 of them."""
+        count = min(RAMPS, int((self.high - self.low) / self.step))
+        width = (self.high - self.low) / count
+        starts = [self.low + place * width for place in range(count)]
+        return tuple((start + APART * width, start + (1 - APART) * width) for start in starts)
+
+
+@dataclass(frozen=True, eq=False)
 class QuestionOutput(Node):
-    """A named cell of each group. ``unit`` is for display only, and no part of what is computed."""
+    """A named cell of each group. ``unit`` is for display only, and no part of what is computed.
+
+    What is ``part_of`` a quantile is charged and released as any other, and not shown.
+    """
 
     label: ClassVar[str] = "Output"
     name: str
     formula: Formula
     unit: str
+    part_of: Quantile | None = None
+
+    @property
+    def asked_as(self) -> str:
+        """The name of the column that it is asked for by."""
+        return self.name if self.part_of is None else self.part_of.name
+
+    @property
+    def span(self) -> float:
+        """What a bound that is asked for is divided by: shares are bounded in parts of the column's range."""
+        return 1.0 if self.part_of is None else float(self.part_of.high - self.part_of.low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +99,7 @@ class Question(Node):
     """What is asked: rows, groups and cells, and how the released answer is laid out.
 
     ``selected`` names the keys and outputs in the order in which they are shown. Groups with fewer rows than ``least``
-    are left out before anything is priced.
+    are left out before anything is priced. ``sets`` are the keys of coarser groupings that are shown as well.
     """
 
     table: str
@@ -64,6 +112,12 @@ class Question(Node):
     order: tuple[Ordering, ...]
     limit: int | None
     least: int = 1
+    sets: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def quantiles(self) -> tuple[Quantile, ...]:
+        """The columns that are computed from released shares."""
+        return tuple(dict.fromkeys(one.part_of for one in self.outputs if one.part_of is not None))
 
     def function_of(self, output: QuestionOutput) -> tuple[Part, ...]:
         """Give what decides one output as a function of the snapshots: names and layout do not.

@@ -50,7 +50,8 @@ KEYWORDS = {
     *("CASE", "WHEN", "THEN", "ELSE", "END", "FILTER", "ASC", "DESC", "ALL", "NULLS", "FIRST", "LAST", "CAST"),
     *("EXTRACT", "ISNULL", "NOTNULL", "DATE", "TIMESTAMP", "DATETIME", "DOUBLE", "PRECISION", "DOUBLE_PRECISION"),
     *("INT", "INTEGER", "BIGINT", "TEXT", "VARCHAR", "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFYEAR"),
-    *("DOY", "ISODOW", "HOUR", "MINUTE"),
+    *("DOY", "ISODOW", "HOUR", "MINUTE", "WITHIN", "GROUP", "WITHIN_GROUP"),
+    *("ROLLUP", "CUBE", "GROUPING_SETS"),
 }
 
 # Functions that the walk answers, or refuses with advice of its own; the parser's own knowledge of others is not used.

@@ -22,9 +22,10 @@ REASONS = (
 )
 
 CURVE = (
-    "it can hang on one person's value alone: ask for a curve instead, the share avg(above(x, t, width)) at several t; "
-    "of a public column, GROUP BY it and ask for count(*)"
+    "it can hang on one person's value alone: ask for quantile(x, 0.99), or the share avg(above(x, t, width)) at "
+    "several t; of a public column, GROUP BY it and ask for count(*)"
 )
+QUANTILES = "ask for median(x) or quantile(x, 0.25)"
 LISTS = "would list rows, and only aggregates of groups are answered: ask for avg(x), sum(x) or count(*)"
 TEXTS = "is not supported: texts are compared as they are: write each spelling, as in x IN ('a', 'A')"
 PARTS = "is not supported: ask for date parts, such as year(x), month(x) or date_trunc('month', x)"
@@ -36,8 +37,12 @@ PLAIN = "ask with SELECT, FROM, JOIN, WHERE, GROUP BY, ORDER BY and LIMIT"
 # The first class that fits decides.
 UNANSWERED: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
     (exp.Window, "window", "is a window function, which gives a number for each row: ask with GROUP BY"),
-    ((exp.WithinGroup, exp.Median, exp.Quantile, exp.ApproxQuantile), "aggregate", f"is not supported: {CURVE}"),
-    ((exp.PercentileCont, exp.PercentileDisc), "aggregate", f"is not supported: {CURVE}"),
+    (exp.ApproxQuantile, "aggregate", f"is not supported: {QUANTILES}"),
+    (
+        (exp.WithinGroup, exp.Median, exp.Quantile, exp.PercentileCont, exp.PercentileDisc),
+        "aggregate",
+        "is located between released shares, and is no number to compute with: select it as a column of its own",
+    ),
     ((exp.Min, exp.Max, exp.ArgMin, exp.ArgMax), "aggregate", f"is not supported: {CURVE}"),
     ((exp.Mode, exp.ApproxTopK), "aggregate", "is not supported: group by a public column and ask for count(*)"),
     (
@@ -94,7 +99,7 @@ ANONYMOUS: dict[str, tuple[str, str]] = {
     ),
     **dict.fromkeys(
         ("percentile", "approx_percentile", "quantile_cont", "quantile_disc"),
-        ("aggregate", f"is not supported: {CURVE}"),
+        ("aggregate", f"is not supported: {QUANTILES}"),
     ),
     **dict.fromkeys(("date_diff", "datediff", "age", "to_char", "strftime", "date_format"), ("function", PARTS)),
     **dict.fromkeys(("lower", "upper", "trim", "substring", "substr", "replace", "concat"), ("function", TEXTS)),

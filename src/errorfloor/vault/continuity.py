@@ -1,7 +1,7 @@
 """A new version of a table goes on with the accounts of the earlier ones: names and cells keep their meaning.
 
-Accounts go by the names of private columns and, where they are divided, by the cells that rows are in. A row that came
-back under another name or in another cell would have a second allowance.
+Accounts go by the names of private columns and, where they are divided, by the cells or periods that rows are in. A row
+that came back under another name or in another cell would have a second allowance.
 """
 
 from collections.abc import Iterable, Mapping
@@ -47,39 +47,43 @@ def renamed(table_name: str, version: str, before: str, old: str, new: str) -> C
 def check_cells_stay(
     table_name: str, table: Table, relation: str, earlier: Mapping[str, Mapping[str, Any]], engine: Engine
 ) -> None:
-    """Refuse rows that may be in other cells of the accounts than in an earlier version: each cell has an allowance.
+    """Refuse rows that may be in other cells of accounts than in an earlier version: each cell has an allowance.
 
     Rows are the same if their keys are. Those of the earlier version must be in the same cell. Where some rows are gone
     and others are new, the new ones may be the old ones under other keys: that is accepted only if all of them are in
     one cell. (A version that declares another row key or other cells is refused by the ledger, once it was charged.)
     """
     now = physical_names(table)
+    columns = {*table.row_key, *(column for column, _ in table.divided_by)}
+    by = " and ".join(column if period is None else f"{period} of {column}" for column, period in table.divided_by)
     for name, note in earlier.items():
-        then = note["columns"]
-        if not {*table.row_key, *table.account_by} <= set(then):
+        then, types = note["columns"], note["declaration"]["public"]
+        if any(column not in types or types[column]["type"] != table.public[column].type for column in columns):
             continue
 
-        def pair(column: str, then: dict[str, str] = then) -> tuple[str, str]:
-            return engine.dialect.text(f"a.{now[column]}"), engine.dialect.text(f"b.{then[column]}")
+        def part(sql: str, column: str, period: str | None) -> str:
+            cut = sql if period is None else engine.dialect.truncated(period, sql, table.public[column].type)
+            return engine.dialect.text(cut)
 
-        same_row = " AND ".join(f"{one} = {two}" for one, two in map(pair, table.row_key))
+        same_row = " AND ".join(
+            f"{part(f'a.{now[key]}', key, None)} = {part(f'b.{then[key]}', key, None)}" for key in table.row_key
+        )
+        here = [part(f"a.{now[column]}", column, period) for column, period in table.divided_by]
+        there = [part(f"b.{then[column]}", column, period) for column, period in table.divided_by]
         other_cell = " OR ".join(
-            f"{one} <> {two} OR (a.{now[c]} IS NULL) <> (b.{then[c]} IS NULL)"
-            for c, (one, two) in zip(table.account_by, map(pair, table.account_by), strict=True)
+            f"{one} <> {two} OR ({one} IS NULL) <> ({two} IS NULL)" for one, two in zip(here, there, strict=True)
         )
         old = engine.relation(name)
         found = f"SELECT 1 AS one FROM {relation} AS a JOIN {old} AS b ON {same_row}"
-        by = ", ".join(table.account_by)
         if engine.query(f"{found} WHERE {other_cell} LIMIT 1").num_rows:
             raise CatalogueError(
-                f"some row of {table_name} has a different {by} than in version {note['version']!r}: account_by "
-                f"divides "
-                f"the accounts, and a row that changed its cell would have two allowances. Keep the column as it was, "
+                f"some row of {table_name} has a different {by} than in version {note['version']!r}: that divides the "
+                f"accounts, and a row that changed its cell would have two allowances. Keep the column as it was, "
                 f"and add one with the new values. Nothing was registered",
                 table=table_name,
             )
-        new = _cells("a", [f"a.{now[c]}" for c in table.account_by], relation, old, same_row, engine)
-        gone = _cells("b", [f"b.{then[c]}" for c in table.account_by], old, relation, same_row, engine)
+        new = _cells("a", here, relation, old, same_row, engine)
+        gone = _cells("b", there, old, relation, same_row, engine)
         if new and gone and len(new | gone) > 1:
             raise CatalogueError(
                 f"{table_name} has new rows, and rows of version {note['version']!r} are gone, in several cells of "
@@ -90,12 +94,12 @@ def check_cells_stay(
 
 
 def _cells(
-    alias: str, columns: list[str], relation: str, other: str, same_row: str, engine: Engine
+    alias: str, cells: list[str], relation: str, other: str, same_row: str, engine: Engine
 ) -> set[tuple[str | None, ...]]:
     """Give cells, at most two, of the rows that only one of two tables has."""
     second = "b" if alias == "a" else "a"
-    names = [f"c{place}" for place in range(len(columns))]
-    shown = ", ".join(f"{engine.dialect.text(c)} AS {name}" for c, name in zip(columns, names, strict=True))
+    names = [f"c{place}" for place in range(len(cells))]
+    shown = ", ".join(f"{cell} AS {name}" for cell, name in zip(cells, names, strict=True))
     only = f"NOT EXISTS (SELECT 1 FROM {other} AS {second} WHERE {same_row})"
     found = engine.query(f"SELECT DISTINCT {shown} FROM {relation} AS {alias} WHERE {only} LIMIT 2")
     return {tuple(row[name] for name in names) for row in found.to_pylist()}

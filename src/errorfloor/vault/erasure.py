@@ -106,7 +106,7 @@ def erase(
     *Guarantee*: the new version is whole before anything is destroyed, and when this returns no snapshot of the table
     on this engine has a row of the person.
 
-    Where ``account_by`` divides accounts, the other rows of every version that goes are kept under a name of their own:
+    Where accounts are divided, the other rows of every version that goes are kept under a name of their own:
     later versions are compared with their cells.
 
     ``entering`` is told the note of every snapshot before it is kept, ``destroying`` the notes of each old one and of
@@ -152,7 +152,7 @@ def erase(
     kept = notes(engine)
     for version in plan.holding:
         old, goes_on = kept[name_of(table_name, version)], kept[name_of(table_name, table.version)]
-        if table.account_by and version != plan.base:
+        if table.divided_by and version != plan.base:
             goes_on = _remainder(old, _matching(table, old["columns"], person, engine), engine, entering)
         if destroying is not None:
             destroying(old, goes_on)

@@ -116,7 +116,7 @@ def register(
                 facts = facts_of(table_name, table, relation, engine) | (
                     {} if identity is None else {"identity": identity}
                 )
-                if table.account_by:
+                if table.divided_by:
                     check_cells_stay(table_name, table, relation, earlier, engine)
                 if entering is not None:
                     entering(facts)
@@ -126,6 +126,8 @@ def register(
         else:
             tell("comparing with what is registered", 0.2)
             _check_same(table_name, table, select, earlier[name]["rows"], engine.relation(name), engine)
+            if table.divided_by:  # perhaps only now
+                check_cells_stay(table_name, table, engine.relation(name), earlier, engine)
     tell("registered", 1.0)
     found = snapshot(catalogue, table_name, engine)
     return Registration(found, before is None, found.rows, time.perf_counter() - started)

@@ -2,7 +2,7 @@
 
 import { drawn, element } from "./elements.js";
 import { courseChart, reachOf, rowsChart } from "./intervals.js";
-import { keyText, saved } from "./released.js";
+import { keyText, ownBound, saved } from "./released.js";
 
 const MOST_ROWS = 24; // in one picture of rows
 const MOST_PANELS = 40;
@@ -33,7 +33,8 @@ export function outputChart(answer, output) {
 function drawable(row, output) {
   const cell = row.outputs[output.name] ?? { answer: null };
   const [low, high] = cell.certain_interval ?? [cell.answer, cell.answer];
-  return { keys: row.keys, value: cell.answer ?? NaN, low: low ?? cell.answer, high: high ?? cell.answer };
+  const { step } = ownBound(output, cell);
+  return { keys: row.keys, value: cell.answer ?? NaN, low: low ?? cell.answer, high: high ?? cell.answer, step };
 }
 
 function pictures(rows, style) {

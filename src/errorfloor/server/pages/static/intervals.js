@@ -42,7 +42,7 @@ function list(rows, width, { reach: [low, high], unit, step, said, title }) {
   const x = scale(low, high, left, width - right);
   const marks = rows.map((row, place) => {
     const y = top + place * pitch + (wide ? pitch / 2 : 32);
-    const text = withUnit(onLattice(row.value, step), unit);
+    const text = withUnit(onLattice(row.value, row.step ?? step), unit);
     const [at, line, anchor] = wide ? [left - 12, y + 4, "end"] : [left, y - 14, "start"];
     const label = shortened(row.label, ((wide ? left - 12 : 0.6 * width) / LETTER) | 0);
     return [
@@ -69,7 +69,7 @@ function course(rows, width, { reach: [low, high], unit, step, said, title }) {
   const marks = rows.map((row, place) => [
     bar(x(place), y(row.low), x(place), y(row.high), Math.max(1, Math.min(7, pitch / 1.6))),
     drawn("circle", { cx: x(place), cy: y(row.value), r: Math.max(1.2, Math.min(4, pitch / 2.4)), class: "released" },
-      drawn("title", {}, `${row.label} ${withUnit(onLattice(row.value, step), unit)}`)),
+      drawn("title", {}, `${row.label} ${withUnit(onLattice(row.value, row.step ?? step), unit)}`)),
   ]);
   const grid = ticks(low, high, small ? 3 : 5).map((tick) => [
     drawn("line", { x1: left, x2: width - right, y1: y(tick), y2: y(tick), class: "grid" }),

@@ -26,16 +26,26 @@ export function priceShown(price) {
     element(
       "dl",
       { class: "facts" },
-      noisy.flatMap((output) => [
+      noisy.flatMap((output) => output.shares ? located(output) : [
         element("dt", {}, output.name),
         element("dd", {}, withUnit(offBy(output), output.high === null ? "" : output.unit)),
         element("dt", { class: "small" }, "standard error"),
-        element("dd", { class: "small soft" }, withUnit(digits(output.standard_error, 3), output.unit)),
+        element("dd", { class: "small soft" }, `${output.least != null ? "up to " : ""}${withUnit(digits(output.standard_error, 3), output.unit)}`),
       ]),
       element("dt", {}, "rows in the answer"),
       element("dd", {}, whole(price.groups)),
     ),
     chargedBars(price),
+  ];
+}
+
+/** A quantile: how exact it will be depends on the values around it. */
+function located({ name, unit, shares }) {
+  return [
+    element("dt", {}, name),
+    element("dd", {}, `between ${shares.count} shares, each ±\u202f${digits(shares.max_error, 3)}`),
+    element("dt", { class: "small" }, "softened over"),
+    element("dd", { class: "small soft" }, withUnit(digits(shares.softness, 3), unit)),
   ];
 }
 

@@ -85,13 +85,16 @@ function outputColumns(output) {
       title,
       number: true,
       value,
-      cell: (row) => [onLattice(value(row), output.step), element("span", { class: "soft" }, ` ${offBy(output)}`)],
+      cell: (row) => {
+        const own = ownBound(output, cell(row));
+        return [onLattice(value(row), own.step), element("span", { class: "soft" }, ` ${offBy(own)}`)];
+      },
     },
     {
       title: "the truth is certainly within",
       number: true,
       value: (row) => cell(row).certain_interval?.[0] ?? null,
-      cell: (row) => interval(cell(row), output.step),
+      cell: (row) => interval(cell(row), ownBound(output, cell(row)).step),
     },
   ];
 }
@@ -113,8 +116,21 @@ function exact(value) {
   return typeof value === "number" ? (Number.isInteger(value) ? whole(value) : digits(value, 8)) : keyText(value);
 }
 
+/** An output with the bound and the lattice of one cell, where they differ from group to group; bounds have five digits. */
+export function ownBound(output, cell) {
+  if ((output.least == null && output.parts == null) || !cell.certain_interval) return output;
+  const [low, high] = cell.certain_interval;
+  const exact = Number(((high - low) / 2).toPrecision(5));
+  const power = Math.floor(Math.log10(exact / 100) + 1e-9);
+  const step = (10 ** power).toFixed(Math.max(0, -power));
+  const bound = Number((Math.ceil(exact / 10 ** power - 1e-9) * 10 ** power).toPrecision(3)); // never below it
+  return { ...output, least: undefined, parts: undefined, low: -bound, high: bound, step };
+}
+
 /** How far off a released number can be. */
 export function offBy(output) {
+  if (output.quantile !== undefined) return "";
+  if (output.least != null) return `±\u202f${digits(output.least, 6)} to ±\u202f${digits(output.high, 6)}`;
   if (output.high === null) return "never below";
   if (output.low === -output.high) return `±\u202f${digits(output.high, 6)}`;
   return `${digits(output.low, 4)} … ${digits(output.high, 4)}`;

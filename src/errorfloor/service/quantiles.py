@@ -1,0 +1,106 @@
+"""Where a quantile certainly lies, from released shares: arithmetic on what anybody may know, so it costs nothing.
+
+*Guarantee* (``quantiles.proof.md``): every value that at most a share p of the rows lies below, and at most 1 − p
+above, is between the two ends.
+"""
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.floors.words import rounded_up
+from errorfloor.noise.lattice import Lattice
+from errorfloor.service.preparation import Prepared, PreparedOutput
+from errorfloor.service.rounding import multiples
+from errorfloor.sql import arrow
+from errorfloor.sql.question import Quantile
+
+SLACK = 1e-9  # of the range: more than the roundings of a few operations
+
+
+def located(quantile: Quantile, prepared: Prepared) -> dict[str, Any]:
+    """Give the columns of a quantile: a number in the middle, and the ends of where it certainly lies."""
+    parts = [one for one in prepared.outputs if one.output.part_of == quantile]
+    off = [[each[prepared.bounds.kind] for each in off_by(one, len(prepared.bounds.rows))] for one in parts]
+    there = ~arrow.nulls(parts[0].kept)
+    released = np.array([np.where(there, arrow.values_of(one.kept.fill_null(0.0)), 0.0) for one in parts])
+    low, high = (released - np.array([each[end] for each in off]) for end in (1, 0))
+    first, last = ends(quantile, np.maximum(low, 0.0), np.minimum(high, 1.0))
+    steps = {"": (first + last) // 2, "_low": first, "_high": last}
+    lattice = lattice_of(quantile)
+    return {f"{quantile.name}{end}": arrow.column(multiples(at, lattice), there) for end, at in steps.items()}
+
+
+def off_by(one: PreparedOutput, kinds: int) -> tuple[Array, Array]:
+    """Give by how much a released share can be below and above the true one, for each kind of group."""
+    if one.added is not None:
+        return one.added.of_kind("low"), one.added.of_kind("high")
+    error = np.full(kinds, 0.0 if one.constant is None else one.constant.error)
+    return -error, error
+
+
+def bounds_of_shares(one: PreparedOutput) -> tuple[float, float]:
+    """Give the smallest and the largest bound of a share."""
+    if one.added is not None:
+        return one.added.narrowest.high, one.added.widest.high
+    return (0.0 if one.constant is None else one.constant.error,) * 2
+
+
+def ends(quantile: Quantile, low: Array, high: Array) -> tuple[Array, Array]:
+    """Give the ends in whole steps, from bounds on the share of each ramp (rows) in each group (columns)."""
+    share, step = float(quantile.share), float(quantile.step)
+    start, end = (np.array([float(ramp[side]) for ramp in quantile.ramps])[:, None] for side in (0, 1))
+    width = end - start
+    before = np.vstack([np.zeros_like(low[:1]), low[:-1]])
+    after = np.vstack([high[1:], np.ones_like(high[:1])])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = np.where(high < share, start + width * (share - high) / (share - before), -math.inf)
+        most = np.where(low > share, start + width * (after - low) / (after - share), math.inf)
+    slack = SLACK * float(quantile.high - quantile.low)
+    bottom, top = int(quantile.low / quantile.step), int(quantile.high / quantile.step)
+    first = np.ceil(np.maximum(least.max(axis=0) - slack, float(quantile.low)) / step - SLACK)
+    last = np.floor(np.minimum(most.min(axis=0) + slack, float(quantile.high)) / step + SLACK)
+    first, last = np.clip(first, bottom, top).astype(np.int64), np.clip(last, bottom, top).astype(np.int64)
+    return first, last
+
+
+def lattice_of(quantile: Quantile) -> Lattice:
+    """Give the multiples of the column's resolution."""
+    step = quantile.step
+    return Lattice(str(Decimal(step.numerator) / Decimal(step.denominator)))
+
+
+def located_where(quantile: Quantile, one: PreparedOutput) -> str:
+    """Say what is certain of a quantile, from one of its shares."""
+    unit = f" {quantile.unit}" if quantile.unit else ""
+    if one.constant is not None and one.constant.is_empty:
+        return f"{quantile.name} has no value: there are no rows to compute it from."
+    start, end = quantile.ramps[0]
+    least, most = bounds_of_shares(one)
+    within = (
+        f"±{rounded_up(most, 3)}" if least == most else f"±{rounded_up(least, 3)} to ±{rounded_up(most, 3)}, by group"
+    )
+    return (
+        f"{quantile.name} is certainly between {quantile.name}_low and {quantile.name}_high: it is located between "
+        f"{len(quantile.ramps)} shares of rows below thresholds of {quantile.column}, each softened over "
+        f"{float(end - start):.3g}{unit} and certainly within {within}."
+    )
+
+
+def described(quantile: Quantile, one: PreparedOutput) -> dict[str, Any]:
+    """Give what is stated of a quantile beforehand, as plain JSON types."""
+    start, end = quantile.ramps[0]
+    shares = {"count": len(quantile.ramps), "softness": float(end - start), "max_error": bounds_of_shares(one)[1]}
+    return {
+        "name": quantile.name,
+        "unit": quantile.unit,
+        "exact": False,
+        "quantile": float(quantile.share),
+        "shares": shares,
+        "step": lattice_of(quantile).step,
+        "low": None,
+        "high": None,
+    }

@@ -1,0 +1,155 @@
+"""Totals of groups, for ROLLUP, CUBE and GROUPING SETS: put together from the released cells, so that they add up.
+
+Noise is on the finest groups alone, which are charged; every other row is arithmetic on released numbers and public
+counts. A total of k cells is within k times their bound, so sums are released within the bound that was asked for,
+divided by the most cells of a total; averages keep theirs.
+
+*Guarantee* (``totals.proof.md``): a total is the sum of its released parts, to the last digit; every number that is
+shown is within the bound that was asked for.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from errorfloor.checks import Array
+from errorfloor.errors import RefusedError
+from errorfloor.noise.lattice import MARGIN
+from errorfloor.pricing import Bounds
+from errorfloor.pricing.keys import GroupKeys
+from errorfloor.service.rounding import multiples
+from errorfloor.sql import arrow
+from errorfloor.sql.plan import Always, Count, Formula, Quotient, Sum
+from errorfloor.sql.question import Question, QuestionOutput
+
+if TYPE_CHECKING:
+    from errorfloor.service.preparation import Prepared, PreparedOutput
+
+NO_GROUP = -1  # the place of a row that is a total
+UNIT = 2.0**-52
+LEFT = 0.8 * MARGIN / 2  # of a step: what a bound has to spare beyond every rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """The rows of coarser groupings: for each of them which row a finest group belongs to, and the keys it shows."""
+
+    places: tuple[Array, ...]
+    kept: tuple[tuple[str, ...], ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are in all."""
+        return sum(self.sizes)
+
+    @property
+    def parts(self) -> int:
+        """The most finest groups of one row."""
+        return max((int(np.bincount(place).max(initial=1)) for place in self.places if place.size), default=1)
+
+    def keys(self, name: str, values: Any) -> Any:
+        """Give the values of a key on these rows: null where it was not grouped by."""
+        parts = []
+        for place, kept, size in zip(self.places, self.kept, self.sizes, strict=True):
+            first = np.full(size, -1)
+            first[place[::-1]] = np.arange(len(place))[::-1]
+            chosen = values.take(arrow.column(first)) if name in kept else pa.nulls(size, values.type)
+            parts.append(chosen)
+        return pa.concat_arrays([values, *parts])
+
+
+def totals_of(question: Question, bounds: Bounds) -> Totals:
+    """Give the rows of the coarser groupings of a question.
+
+    Raises RefusedError where a total would lack rows, or could not be told from a group.
+    """
+    if question.sets and bounds.left_out:
+        raise RefusedError(
+            f"{bounds.left_out:,} groups have fewer than {question.least:,} rows and are left out, so that totals "
+            f"would lack them: group by less, or ask for each grouping in a question of its own",
+            reason="group",
+        )
+    found = [_placed(question, bounds.groups, kept) for kept in question.sets]
+    return Totals(tuple(place for place, _ in found), question.sets, tuple(size for _, size in found))
+
+
+def _placed(question: Question, groups: GroupKeys, kept: Sequence[str]) -> tuple[Array, int]:
+    codes = np.zeros(len(groups), dtype=np.int64)
+    for key, column in zip(question.keys, groups.columns, strict=True):
+        if key.name not in kept:
+            if column.values.null_count:
+                raise RefusedError(
+                    f"{key.name} is null for some rows, which could not be told from totals: leave them out with WHERE "
+                    f"{key.name} IS NOT NULL",
+                    reason="group",
+                )
+            continue
+        encoded = column.values.dictionary_encode()
+        each = arrow.values_of(encoded.indices.fill_null(len(encoded.dictionary)))
+        codes = np.unique(codes * (len(encoded.dictionary) + 1) + each, return_inverse=True)[1]
+    return codes, int(codes.max(initial=-1)) + 1
+
+
+def is_summed(formula: Formula) -> bool:
+    """Tell whether cells are added up to totals as they are."""
+    return isinstance(formula, (Sum, Count))
+
+
+def columns_of(one: "PreparedOutput", shown: Mapping[str, Any], prepared: "Prepared") -> dict[str, Any]:
+    """Add the rows of totals to the columns of an output: its numbers, and the ends of their certain intervals."""
+    totals, name = prepared.totals, one.output.name
+    weights = _weights(one.output, prepared)
+    parts = [
+        _total(one, weights, place, size, prepared.bounds.kind)
+        for place, size in zip(totals.places, totals.sizes, strict=True)
+    ]
+    found = {name: pa.concat_arrays([shown[name], *(numbers.cast(shown[name].type) for numbers, _ in parts)])}
+    if one.added is None:
+        return found
+    for end, sign in (("_low", -1.0), ("_high", 1.0)):
+        ends = [pc.add(numbers, arrow.column(sign * half)) for numbers, half in parts]
+        found[f"{name}{end}"] = pa.concat_arrays([shown[f"{name}{end}"], *ends])
+    return found
+
+
+def _weights(output: QuestionOutput, prepared: "Prepared") -> Array | None:
+    """Give the counted rows of each group, by which averages are weighted; None for sums."""
+    match output.formula:
+        case Quotient(_, Count(Always())):
+            return prepared.bounds.rows[prepared.bounds.kind].astype(float)
+        case Quotient(_, Count() as count):
+            counted = next(one for one in prepared.outputs if one.output.formula == count)
+            return arrow.values_of(counted.kept).astype(float)
+    return None
+
+
+def _total(one: "PreparedOutput", weights: Array | None, place: Array, size: int, kind: Array) -> tuple[Any, Array]:
+    """Put the cells of an output together: the numbers, and how far off they can be."""
+    there = ~arrow.nulls(one.kept)
+    cells = np.where(there, arrow.values_of(one.kept.fill_null(0)), 0)
+
+    def total(values: Array) -> Array:
+        return np.bincount(place, np.where(there, values, 0.0), size)
+
+    parts = total(np.ones(len(cells)))
+    bound = np.zeros(len(cells)) if one.added is None else one.added.of_kind("high")[kind]
+    if weights is None:
+        found = np.zeros(size, dtype=cells.dtype if one.added is None else np.int64)
+        if one.added is None:
+            np.add.at(found, place, cells)
+            return arrow.column(found, parts > 0), np.zeros(size)
+        lattice = one.added.narrowest.lattice  # steps are powers of ten: the smallest divides all
+        np.add.at(found, place, np.rint(cells / lattice.size).astype(np.int64))
+        return arrow.column(multiples(found, lattice), parts > 0), total(bound)
+    whole = total(weights)
+    whole = np.where(whole > 0, whole, 1.0)
+    off = (parts + 8) * UNIT * total(weights * np.abs(cells)) / whole
+    spare = 0.0 if one.added is None else LEFT * one.added.narrowest.lattice.size
+    half = total(weights * bound) / whole
+    half = np.where(off + (parts + 8) * UNIT * half <= spare, half, half + off)
+    return arrow.column(total(weights * cells) / whole, parts > 0), half

@@ -1,0 +1,80 @@
+"""Medians and other quantiles: read as shares of rows below many thresholds, from which a quantile is located.
+
+A share jumps with a value that crosses its threshold, so it is softened: over a ramp between two thresholds the value
+counts in part. Ramps lie side by side, so that one value is on one of them, and 128 shares move hardly more than one.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from errorfloor.catalogue.columns import PrivateColumn
+from errorfloor.sql.conditions import RowConditions
+from errorfloor.sql.numbers import Number, quotient
+from errorfloor.sql.plan import Count, Sum
+from errorfloor.sql.question import Quantile, QuestionOutput
+from errorfloor.sql.refusals import Wording
+from errorfloor.sql.truth import ALWAYS, NEVER, both
+
+
+class _Wanted(NamedTuple):
+    """The pieces of a quantile in the syntax tree."""
+
+    column: exp.Expression
+    share: exp.Expression | None
+    where: exp.Expression | None
+
+
+def quantile_outputs(
+    name: str, node: exp.Expression, rows: RowConditions, private: Mapping[str, PrivateColumn]
+) -> list[QuestionOutput]:
+    """Give the shares from which a quantile is located."""
+    words = rows.words
+    wanted = _wanted(node, words)
+    column = rows.relation.find(wanted.column).column if type(wanted.column) is exp.Column else None
+    if column is None or not column.private:
+        raise words.refusal(
+            node, "aggregate", "is answered for a private column as it is: of a public one, GROUP BY it and count"
+        )
+    share = Fraction(1, 2) if wanted.share is None else rows.constant(wanted.share)
+    if not 0 < share < 1:
+        raise words.refusal(node, "constant", "needs a share between 0 and 1, such as 0.25 for the lowest quarter")
+    declared, number = private[column.name], rows.number(wanted.column)
+    counted = both([ALWAYS if wanted.where is None else rows.filter(wanted.where), number.present])
+    if counted == NEVER:
+        raise words.refusal(node, "constant", "leaves no row: leave it out")
+    quantile = Quantile(name, declared.unit, column.name, share, declared.low, declared.high, declared.resolution)
+    return [
+        QuestionOutput(
+            f"{name}/{place}", quotient(Sum(_share(number, *ramp).polynomial, counted), Count(counted)), "", quantile
+        )
+        for place, ramp in enumerate(quantile.ramps)
+    ]
+
+
+def _wanted(node: exp.Expression, words: Wording) -> _Wanted:
+    if type(node) is exp.Filter:
+        words.only(node, "this", "expression")
+        words.only(node.expression, "this")
+        return _wanted(node.this, words)._replace(where=node.expression.this)
+    if type(node) is exp.Median:
+        words.only(node, "this")
+        return _Wanted(node.this, None, None)
+    if type(node) is exp.Quantile:
+        words.only(node, "this", "quantile")
+        return _Wanted(node.this, node.args["quantile"], None)
+    words.only(node, "this", "expression")
+    words.only(node.this, "this")
+    words.only(node.expression, "expressions")
+    ordered = node.expression.expressions
+    if len(ordered) != 1 or ordered[0].args.get("desc"):
+        raise words.refusal(node, "aggregate", "orders in another way: write WITHIN GROUP (ORDER BY x)")
+    words.only(ordered[0], "this", "desc", "nulls_first")
+    return _Wanted(ordered[0].this, node.this.this, None)
+
+
+def _share(number: Number, start: Fraction, end: Fraction) -> Number:
+    """1 up to ``start``, falling to 0 at ``end``: (greatest(x, end) − greatest(x, start)) / (end − start)."""
+    return (number.call("greatest", end) - number.call("greatest", start)) / Number.constant(end - start)

@@ -1,0 +1,183 @@
+"""ROLLUP, CUBE and GROUPING SETS: totals that add up."""
+
+import itertools
+import json
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+import errorfloor as ef
+from errorfloor.errors import InputError, RefusedError
+from errorfloor.server.replies import body_of
+from errorfloor.server.size import reply_bytes
+from errorfloor.server.statements import json_parts
+from town import open_town, write_town
+
+ASKED = "SELECT tariff, rooms, sum(kwh) AS total, avg(kwh) AS mean, count(*) AS n FROM meters GROUP BY {}"
+WISH = {"total": 8000.0, "mean": 20.0}
+GROUPINGS = {
+    "ROLLUP (tariff, rooms)": [("tariff", "rooms"), ("tariff",), ()],
+    "CUBE (tariff, rooms)": [("tariff", "rooms"), ("tariff",), ("rooms",), ()],
+    "GROUPING SETS ((tariff, rooms), (rooms), ())": [("tariff", "rooms"), ("rooms",), ()],
+    "tariff, ROLLUP (rooms)": [("tariff", "rooms"), ("tariff",)],
+    "ROLLUP ((tariff, rooms))": [("tariff", "rooms"), ()],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("totals") / "town"
+    write_town(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def database(folder):
+    with open_town(folder) as database:
+        yield database
+
+
+def truth(folder):
+    rows = pq.read_table(folder / "meters.parquet").to_pylist()
+    return [(row["tariff"], row["rooms"], row["kwh"] and min(max(round(row["kwh"], 3), 0), 50)) for row in rows]
+
+
+def steps(value, step):
+    return round(value / step)
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+def test_totals_are_the_sums_of_their_parts_to_the_last_digit(grouping, database):
+    answer = database.ask(ASKED.format(grouping), max_error=WISH)
+    rows = answer.to_arrow().to_pylist()
+    step = float(next(one["step"] for one in answer.outputs() if one["name"] == "total"))
+    fine = [row for row in rows if row["tariff"] is not None and row["rooms"] is not None]
+    assert len(fine) == 6
+    for row in rows:
+        parts = [one for one in fine if all(row[key] in (None, one[key]) for key in ("tariff", "rooms"))]
+        assert steps(row["total"], step) == sum(steps(one["total"], step) for one in parts)
+        assert row["n"] == sum(one["n"] for one in parts)
+    expected = sorted(
+        (len(kept), len({tuple(one[key] for key in kept) for one in fine})) for kept in GROUPINGS[grouping]
+    )
+    shown = [tuple(key for key in ("tariff", "rooms") if row[key] is not None) for row in rows]
+    assert expected == sorted((len(kept), shown.count(kept)) for kept in GROUPINGS[grouping])
+
+
+@pytest.mark.parametrize("kind", ["plain", "low", "high"])
+def test_every_row_keeps_the_bound_and_its_interval_holds_the_truth(kind, tmp_path):
+    write_town(tmp_path / "town", kind)
+    with open_town(tmp_path / "town") as database:
+        answer = database.ask(ASKED.format("CUBE (tariff, rooms)"), max_error=WISH)
+    assert answer.max_error == pytest.approx({"total": 8000.0, "mean": 20.0, "n": 0.0})
+    values = truth(tmp_path / "town")
+    for row in answer.to_arrow().to_pylist():
+        here = [v for t, r, v in values if row["tariff"] in (None, t) and row["rooms"] in (None, r) and v is not None]
+        exact = {"total": sum(here), "mean": sum(here) / len(here)}
+        for name, value in exact.items():
+            assert row[f"{name}_low"] - 1e-9 <= value <= row[f"{name}_high"] + 1e-9
+            assert abs(row[name] - value) <= WISH[name]
+
+
+def test_totals_cost_what_the_cells_cost(database):
+    cells = database.price("SELECT tariff, rooms, avg(peak) AS a FROM meters GROUP BY tariff, rooms", max_error=5)
+    cube = database.price("SELECT tariff, rooms, avg(peak) AS a FROM meters GROUP BY CUBE (tariff, rooms)", max_error=5)
+    assert cube.charge == cells.charge
+    assert [one.label.encoded for one in cube.prepared.charged] == [one.label.encoded for one in cells.prepared.charged]
+    sums = database.price("SELECT tariff, rooms, sum(peak) AS a FROM meters GROUP BY tariff, rooms", max_error=100)
+    cube = database.price(
+        "SELECT tariff, rooms, sum(peak) AS a FROM meters GROUP BY CUBE (tariff, rooms)", max_error=600
+    )
+    assert cube.charge == sums.charge  # six cells make the grand total
+
+
+def test_asked_again_totals_are_free_and_the_same(folder):
+    sql = ASKED.format("ROLLUP (tariff, rooms)")
+    with open_town(folder) as database:
+        first = database.ask(sql, max_error=WISH)
+        again = database.ask(sql, max_error=WISH)
+        assert again.to_arrow().equals(first.to_arrow()) and again.standings[0].used_by_this == 0
+        limited = database.ask(f"{sql} ORDER BY total DESC LIMIT 2", max_error=WISH).to_arrow().to_pylist()
+        assert limited == sorted(first.to_arrow().to_pylist(), key=lambda row: -row["total"])[:2]
+
+
+def test_totals_are_stated_row_by_row(database):
+    answer = database.ask(ASKED.format("ROLLUP (tariff, rooms)"), max_error=WISH)
+    total, mean, _ = answer.outputs()
+    assert total["parts"] == 6 and total["high"] == pytest.approx(8000) and "parts" not in mean
+    assert "of which a total has up to 6" in answer.explain()
+    top = answer.cells()[0]
+    assert top["keys"] == {"tariff": None, "rooms": None}
+    assert set(top["outputs"]["total"]) == {"answer", "exact", "unit", "certain_interval"}
+    assert "entries" in answer.cells()[-1]["outputs"]["total"]
+    reply = b"".join(json_parts(answer))
+    assert json.loads(reply)["cells"] == json.loads(body_of(answer.cells()))
+    assert len(reply) < reply_bytes(answer.prepared)
+    assert json.loads(reply)["groups"] == answer.to_arrow().num_rows
+    assert " ± 8000 kWh" in answer.text() and " ± 1333.34 kWh" in answer.text()
+
+
+def test_an_owner_with_rows_in_several_cells_pays_for_all_of_them(tmp_path):
+    write_town(tmp_path / "town", owner=True)
+    with open_town(tmp_path / "town") as database:
+        month = "date_trunc('month', day)"
+        cells = database.price(f"SELECT {month} AS m, sum(peak) AS a FROM meters GROUP BY m", max_error=5e4)
+        totals = database.price(f"SELECT {month} AS m, sum(peak) AS a FROM meters GROUP BY ROLLUP (m)", max_error=1e5)
+    assert totals.charge == cells.charge
+
+
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("SELECT tariff, var_pop(kwh) FROM meters GROUP BY ROLLUP (tariff)", "only sums, averages and counts add up"),
+        ("SELECT tariff, median(kwh) FROM meters GROUP BY CUBE (tariff)", "only sums, averages and counts add up"),
+        ("SELECT tariff, rooms, sum(kwh) FROM meters GROUP BY GROUPING SETS ((tariff), (rooms))", "all the keys"),
+        ("SELECT sum(kwh) FROM meters GROUP BY ROLLUP (tariff, kwh)", "private"),
+        ("SELECT rooms, sum(kwh) FROM meters GROUP BY ROLLUP (rooms) HAVING count(*) > 130", "totals would lack them"),
+        (
+            "SELECT CASE WHEN rooms > 3 THEN tariff END AS t, sum(kwh) FROM meters GROUP BY ROLLUP (t)",
+            "could not be told from totals",
+        ),
+        (
+            "SELECT sum(kwh) FROM meters GROUP BY CUBE (tariff, rooms, day, area, household, rooms + 1, rooms + 2)",
+            "more than 64",
+        ),
+    ],
+)
+def test_what_would_not_add_up_is_refused(sql, says, database):
+    with pytest.raises(RefusedError, match=says):
+        database.price(sql, max_error=1e6)
+
+
+def test_a_support_is_refused_for_totals_of_sums(database):
+    for what in ("sum(kwh)", "avg(kwh)"):
+        with pytest.raises(InputError, match="give max_error or spend"):
+            database.price(
+                f"SELECT tariff, {what} FROM meters GROUP BY ROLLUP (tariff)", support=ef.Interval(-0.1, 0.2)
+            )
+
+
+def test_a_share_to_spend_is_met_and_totals_add_up_on_lattices_that_differ(database, folder):
+    sql = "SELECT CASE WHEN rooms > 5 AND tariff = 'Std' THEN 'few' ELSE 'many' END AS home, avg(kwh) AS mean"
+    sql = f"{sql}, sum(kwh) AS total, count(kwh) AS n FROM meters GROUP BY ROLLUP (home)"
+    answer = database.ask(sql, spend=0.1)
+    assert 0.09 < answer.standings[0].used_by_this <= 0.1
+    whole, *parts = answer.to_arrow().to_pylist()
+    assert whole["home"] is None and round(1e9 * whole["total"]) == sum(round(1e9 * one["total"]) for one in parts)
+    assert whole["mean"] == pytest.approx(sum(one["n"] * one["mean"] for one in parts) / whole["n"], rel=1e-12)
+    exact = [value for _, _, value in truth(folder) if value is not None]
+    assert whole["mean_low"] <= sum(exact) / len(exact) <= whole["mean_high"]
+    assert whole["total_low"] <= sum(exact) <= whole["total_high"]
+    assert whole["mean_high"] - whole["mean_low"] < max(one["mean_high"] - one["mean_low"] for one in parts)
+
+
+def test_groupings_are_those_of_sql(database, folder):
+    """The rows of every grouping are those that DuckDB gives for the same statement."""
+    duckdb.execute(f"CREATE OR REPLACE VIEW meters AS SELECT * FROM '{folder / 'meters.parquet'}'")
+    for grouping in itertools.chain(GROUPINGS, ["CUBE (tariff, rooms), ROLLUP (household)"]):
+        keys = "tariff, rooms" + (", household" if "household" in grouping else "")
+        sql = f"SELECT {keys}, count(*) AS n FROM meters GROUP BY {grouping}"
+        ours = [tuple(row.values()) for row in database.ask(sql).to_arrow().to_pylist()]
+        theirs = duckdb.execute(sql).fetchall()
+        assert sorted(map(repr, ours)) == sorted(map(repr, theirs))
