@@ -1,6 +1,8 @@
 """The PostgreSQL door: who comes in, what is free, what is charged, what a session can say."""
 
+import csv
 import datetime
+import io
 import threading
 import time
 from decimal import Decimal
@@ -111,7 +113,8 @@ def test_failed_attempts_are_limited_by_address(database, tmp_path):
             with pytest.raises(psycopg.OperationalError, match="does not know"):
                 connect(server, password="wrong")
         with pytest.raises(psycopg.OperationalError, match="too many failed attempts"):
-            connect(server)
+            connect(server, password="wrong")
+        connect(server).close()  # one stale tool behind a shared address must not stop everybody
 
 
 def test_tls_is_offered_and_the_proof_is_bound_to_it(database, tmp_path):
@@ -203,6 +206,15 @@ def test_price_is_given_as_rows(line, database):
     assert spent(database) == before
 
 
+def test_a_median_comes_with_its_certain_interval(line):
+    line.execute("SET charge = on")
+    middle = "percentile_cont(0.5) WITHIN GROUP (ORDER BY wage)"
+    found = line.execute(f"SELECT {middle} AS middle FROM pay WITHIN 100000000")
+    assert [column.name for column in found.description] == ["middle", "middle_low", "middle_high"]
+    middle, low, high = found.fetchone()
+    assert low <= middle <= high
+
+
 def test_guarantee_comes_as_a_notice_unless_notices_are_off(line):
     said = []
     line.add_notice_handler(lambda notice: said.append(notice.message_primary))
@@ -278,6 +290,28 @@ def test_transactions_end_and_take_settings_back(server):
         assert line.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_what_is_set_locally_ends_with_its_transaction(server):
+    with connect(server) as line:
+
+        def shown(name="charge"):
+            return line.execute(f"SHOW {name}").fetchone()[0]
+
+        for ending in ("COMMIT", "ROLLBACK", "END"):
+            line.execute("BEGIN")
+            line.execute("SET LOCAL charge = on")
+            line.execute("set local max_error = 7")
+            assert (shown(), shown("max_error")) == ("on", "7")
+            line.execute("SET bounds = off")
+            line.execute(ending)
+            assert (shown(), shown("max_error")) == ("off", "")
+            assert shown("bounds") == ("on" if ending == "ROLLBACK" else "off")
+            line.execute("RESET ALL")
+        with pytest.raises(psycopg.Error, match="SET LOCAL charge lasts until the end of a transaction"):
+            line.execute("SET LOCAL charge = on")
+        line.execute("SET LOCAL statement_timeout = 5000")  # means nothing here, as tools may say it
+        assert (shown(), shown("statement_timeout")) == ("off", "0")
+
+
 def test_several_statements_in_one_text_stop_at_the_first_failure(line):
     found = sent(line, "send_query", b"SELECT 1; SELECT 'a;b' AS x; SELECT nothing FROM pay; SELECT 2")
     assert found.status == psycopg.pq.ExecStatus.FATAL_ERROR
@@ -298,6 +332,60 @@ def test_parameters_are_values_and_never_sql(line, binary):
     assert line.execute(f"{count} age > {form}", (Decimal("40.5"),)).fetchone() == (57,)
     with pytest.raises(psycopg.errors.InvalidTextRepresentation, match=r"parameter \$1 is not a value of type int8"):
         line.execute(f"{count} age > %t", ("forty",))
+
+
+COPIED = (
+    "SELECT team, hired, avg(wage) AS mean, count(*) AS n FROM pay GROUP BY team, hired ORDER BY team, hired LIMIT 7"
+)
+
+
+def test_rows_are_copied_as_they_are_selected(line):
+    line.execute("SET charge = on")
+    asked = f"{COPIED} WITHIN {bound()}"
+    found = line.execute(asked).fetchall()
+    kinds = ["text", "date", "float8", "int8", "float8", "float8"]
+    for form in ("binary", "text"):
+        with line.cursor().copy(f"COPY ({asked}) TO STDOUT (FORMAT {form})") as copy:
+            copy.set_types(kinds)
+            assert list(copy.rows()) == found
+    with line.cursor().copy(f"copy ({asked}) to stdout with (format csv, header)") as copy:
+        names, *rows = csv.reader(io.StringIO(b"".join(copy).decode()))
+    assert names == ["team", "hired", "mean", "n", "mean_low", "mean_high"]
+    assert [(row[0], row[1], float(row[2])) for row in rows] == [(row[0], str(row[1]), row[2]) for row in found]
+    with line.cursor().copy("COPY (SELECT count(*) FROM pay) TO STDOUT") as copy:
+        assert b"".join(copy) == b"120\n"
+    assert line.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_names_may_have_their_schema_before_them(line):
+    for table in ("public.pay", '"public"."pay"', '"errorfloor"."public"."pay"'):
+        asked = f'SELECT "public"."pay"."team" AS team, count(*) AS n FROM {table} GROUP BY "public"."pay"."team"'
+        assert line.execute(asked).fetchall()[0] == ("a'b", 40)
+    for table in ("main.pay", "other.public.pay", "pg_temp.pay"):
+        with pytest.raises(psycopg.Error):
+            line.execute(f"SELECT count(*) FROM {table}")
+
+
+def test_nothing_is_copied_that_would_be_refused(line, database):
+    before = spent(database)
+    for told, said in (
+        (f"COPY ({MEAN} WHERE age > 21 WITHIN {bound()}) TO STDOUT", "nothing may be charged"),
+        ("COPY (SELECT wage FROM pay) TO STDOUT (FORMAT binary)", "wage"),
+        ("COPY pay TO STDOUT", "write COPY"),
+        ("COPY (SELECT 1) TO STDOUT (DELIMITER '|')", "write COPY"),
+        ("COPY (SELECT 1) TO '/tmp/x'", "write COPY"),
+        ("COPY pay FROM STDIN", "write COPY"),
+        ("COPY (SELECT 1) TO PROGRAM 'ls'", "write COPY"),
+    ):
+        with pytest.raises(psycopg.Error, match=said):
+            sent_to(line, told)
+    assert spent(database) == before
+    assert line.execute("SELECT 1").fetchone() == (1,)
+
+
+def sent_to(line, text):
+    with line.cursor().copy(text) as copy:
+        list(copy)
 
 
 def test_question_is_cancelled_before_its_charge_and_not_after(server, database, monkeypatch):

@@ -86,6 +86,9 @@ BY_HAND = {  # what tools that cannot be installed here ask, written after their
         JOIN pg_namespace AS ns ON (ns.oid = typnamespace) WHERE typtype IN ('b', 'r', 'm', 'e', 'd') OR (typtype =
         'a' AND elemtyptype IN ('b', 'r', 'm', 'e', 'd')) ORDER BY CASE WHEN typtype IN ('b', 'e', 'p') THEN 0 WHEN
         typtype = 'a' THEN 5 END""",
+    "ADBC: types": """
+        SELECT oid, typname, typreceive, typbasetype, typarray, typrelid FROM pg_catalog.pg_type WHERE (typreceive != 0
+        OR typsend != 0) AND typtype != 'r' AND typreceive::TEXT != 'array_recv'""",
     "Power BI: tables": """
         SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_schema NOT IN
         ('information_schema', 'pg_catalog') ORDER BY table_schema, table_name""",
@@ -95,7 +98,13 @@ BY_HAND = {  # what tools that cannot be installed here ask, written after their
         i.constraint_schema = ii.constraint_schema AND i.constraint_name = ii.constraint_name WHERE i.table_name =
         'pay' AND i.constraint_type IN ('PRIMARY KEY', 'UNIQUE')""",
 }
-ROWS = {"Metabase: enumerations": 0, "Metabase: fields": 5, "DBeaver: columns": 5, "DBeaver: schemas": 3}
+ROWS = {
+    "ADBC: types": 18,
+    "Metabase: enumerations": 0,
+    "Metabase: fields": 5,
+    "DBeaver: columns": 5,
+    "DBeaver: schemas": 3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +131,11 @@ def test_recorded_query_is_answered_from_the_declarations(name, line):
 
 def test_vectors_are_written_as_the_drivers_read_them(line):
     assert line.execute("SELECT indkey, indoption FROM pg_index").fetchall() == [("1", "0")]
+
+
+def test_types_are_received_by_functions_with_names(line):
+    found = {row[1]: row[2] for row in line.execute(BY_HAND["ADBC: types"]).fetchall()}
+    assert (found["float8"], found["date"], found["text"]) == ("float8recv", "date_recv", "textrecv")
 
 
 def test_metabase_sees_what_is_private_and_in_which_range(line):

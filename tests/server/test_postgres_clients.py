@@ -58,6 +58,7 @@ def test_odbc_finds_what_is_declared(home, tmp_path):
 def over_http(home, tmp_path_factory):
     told = through(doors.over_http, home, tmp_path_factory.mktemp("http"))
     assert sum("error" in one for one in told[0]) == 6 and len(told[0]) == 20
+    assert len({round(row[3] - row[2], 6) for row in told[0][3]["rows"]}) == 2  # by a share: bounds follow sizes
     return told
 
 

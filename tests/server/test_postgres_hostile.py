@@ -4,6 +4,7 @@ import random
 import socket
 import struct
 import threading
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -186,8 +187,22 @@ def test_huge_parameters_and_statements_are_refused_and_the_limits_hold(server):
     for number in range(1200):
         here.socket.sendall(message(b"P", f"s{number}".encode() + b"\0SELECT 1\0\0\0"))
     here.socket.sendall(message(b"S", b"") + message(b"X", b""))
-    assert b"a session may prepare 1000 statements" in rest_of(here.socket)
+    assert b"a session may hold 1000 prepared statements" in rest_of(here.socket)
     here.close()
+
+
+def test_prepared_statements_and_portals_hold_no_more_than_is_allowed(server):
+    with connect(server) as line:
+        long = b"SELECT " + b"1," * 9900 + b"1"
+        for make in (
+            lambda number: line.pgconn.prepare(b"long%d" % number, long),
+            lambda number: line.pgconn.prepare(b"many%d" % number, b"SELECT 1", [23] * 16000),
+            lambda number: line.pgconn.prepare(b"far%d" % number, b"SELECT $9999"),
+        ):
+            refused = next(one for one in map(make, range(1000)) if one.error_message)
+            assert b"characters together: close some" in refused.error_message
+            line.execute("DISCARD ALL")
+        assert line.execute("SELECT count(*) FROM pay").fetchone() == (120,)
 
 
 def test_a_thousand_connections_of_nobody_make_room_for_somebody(server):
@@ -209,6 +224,16 @@ def test_somebody_who_is_known_is_not_sent_away_for_others(database, tmp_path):
             with pytest.raises(psycopg.OperationalError, match="too many connections"):
                 connect(server)
             assert one.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this system does not list its timers")
+def test_machine_that_vanished_is_noticed(server):
+    def timers():
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        return {row[5][:2] for row in rows if row[1].endswith(f":{server.postgres:04X}") and row[3] == "01"}
+
+    with connect(server):
+        assert timers() == {"02"}  # the system will ask whether the other side is still there
 
 
 def test_storm_of_cancellations_cancels_nobody_else(server):
@@ -248,3 +273,23 @@ def test_look_up_that_takes_long_is_ended(server, monkeypatch):
     with connect(server) as line, pytest.raises(psycopg.errors.QueryCanceled, match="system catalogue within"):
         line.execute(f"SELECT count(*) FROM {many}")
     serves(server)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT n FROM generate_series(1, 1000000) AS t(n), pg_class", "a look-up may find 100000 rows"),
+        ("SELECT a.* FROM pg_type a, pg_type b, pg_type c, pg_type d", "a look-up may find 100000 rows"),
+        ("SELECT string_agg(a.typname, '') OVER () FROM pg_type a, pg_type b, pg_type c", "33554432 bytes"),
+        ("SELECT replace(replace('aaaa', 'a', 'bbbb'), 'b', 'cccc') AS x FROM pg_type", "with a longer text"),
+        ("SELECT replace(typname, '', 'cccc') AS x FROM pg_type", "with a longer text"),
+        ("SELECT replace(typname, typname, typname || typname) AS x FROM pg_type", "with a longer text"),
+        ("SELECT regexp_replace(typname, 'a|', 'b', 'g') AS x FROM pg_type", "with a longer text"),
+    ],
+)
+def test_look_up_that_finds_too_much_is_refused_before_it_takes_memory(server, query, said):
+    with connect(server) as line:
+        with pytest.raises(psycopg.Error, match=said):
+            line.execute(query)
+        assert line.execute("SELECT replace('a\"b', '\"', '') AS x").fetchone() == ("ab",)
+        assert line.execute("SELECT regexp_replace('a\"b', '\"', '') AS x").fetchone() == ("ab",)

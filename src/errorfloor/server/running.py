@@ -23,6 +23,7 @@ from errorfloor.server.app import create_app
 from errorfloor.server.listener import SharedListener
 from errorfloor.server.messages import Messages
 from errorfloor.server.metrics import SHARED
+from errorfloor.server.postgres.line import LineProtocol
 from errorfloor.server.protocol import StrictProtocol, line_settings
 from errorfloor.server.settings import Settings
 from errorfloor.server.tokens import Token, TokenFile
@@ -139,6 +140,20 @@ def serve(plan: ServingPlan, taken: socket.socket, ready: Callable[[], None] = l
     """
     settings = plan.settings
     _allow_connections()
+    with taken, ExitStack() as stack:
+        if settings.processes > 1:
+            shared = stack.enter_context(tempfile.TemporaryDirectory(prefix="errorfloor-counts-"))
+            os.environ[SHARED] = shared
+            stack.callback(os.environ.pop, SHARED, None)
+            taken = stack.enter_context(SharedListener(taken, Path(shared) / "lines", StrictProtocol.count))
+            if plan.postgres is not None:
+                lines = SharedListener(plan.postgres, Path(shared) / "postgres-lines", LineProtocol.count)
+                plan = replace(plan, postgres=stack.enter_context(lines))
+        _serve(plan, taken, ready)
+
+
+def _serve(plan: ServingPlan, taken: socket.socket, ready: Callable[[], None]) -> None:
+    settings = plan.settings
     config = uvicorn.Config(
         plan,
         factory=True,
@@ -156,13 +171,9 @@ def serve(plan: ServingPlan, taken: socket.socket, ready: Callable[[], None] = l
         timeout_worker_healthcheck=PATIENCE,
     )
     server = uvicorn.Server(config)
-    with taken, _stopped_by_signal(server), ExitStack() as stack:
+    with _stopped_by_signal(server):
         _check_certificate(settings)
         if settings.processes > 1:
-            shared = stack.enter_context(tempfile.TemporaryDirectory(prefix="errorfloor-counts-"))
-            os.environ[SHARED] = shared
-            stack.callback(os.environ.pop, SHARED, None)
-            taken = stack.enter_context(SharedListener(taken, Path(shared) / "lines", StrictProtocol.count))
             with _opened(plan.catalogue) as database:
                 _ = database.declared_streams  # what is wrong is said here, once, and not by every process
             processes = Workers(config, [taken])  # obeys signals from here on

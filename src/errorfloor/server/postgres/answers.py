@@ -1,7 +1,7 @@
 """Answers and prices as result sets: which columns they have follows from the question alone."""
 
 import math
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from errorfloor.sql.question import Question, is_private, walk
 AT_ONCE = 500  # rows that are written at a time
 FEW = 100  # rows that are written at once, in the event loop
 ENDS = ("_low", "_high")
+RowWriter = Callable[[Sequence[ResultColumn], Sequence[Sequence[Any]], Sequence[int]], bytes]
 PRICE = (
     *(
         ResultColumn("item", TEXT),
@@ -38,6 +39,7 @@ class ResultRows:
     def __init__(self, columns: tuple[ResultColumn, ...], table: pa.Table, said: str = "") -> None:
         self.columns, self.table, self.said = columns, table, said
         self.formats: list[int] = [0] * len(columns)
+        self.write: RowWriter = data_rows
         self.most = table.num_rows
         self.sent = 0
         self.body_iterator: AsyncIterator[bytes] = self._all()
@@ -60,14 +62,14 @@ class ResultRows:
             count = min(AT_ONCE, end - self.sent)
             values = [column.to_pylist() for column in self.table.slice(self.sent, count).columns]
             self.sent += count
-            yield data_rows(self.columns, values, self.formats)
+            yield self.write(self.columns, values, self.formats)
 
 
 def answer_columns(question: Question, *, bounds: bool) -> tuple[ResultColumn, ...]:
     """Give the columns of an answer: those selected, then the certain intervals of all that is private."""
     kinds = {key.name: _kind_of_key(key.value) for key in question.keys}
-    kinds |= {one.name: INT8 if isinstance(one.formula, Count) else FLOAT8 for one in question.outputs}
-    private = [one.name for one in question.outputs if is_private(one.formula) and one.name in question.selected]
+    kinds |= {one.asked_as: INT8 if isinstance(one.formula, Count) else FLOAT8 for one in question.outputs}
+    private = dict.fromkeys(one.asked_as for one in question.outputs if is_private(one.formula))
     ends = [f"{name}{end}" for name in private for end in ENDS] if bounds else []
     return (
         *(ResultColumn(name, kinds[name]) for name in question.selected),
@@ -94,7 +96,7 @@ def answer_rows(answer: Answer, *, bounds: bool) -> ResultRows:
 
 def price_rows(price: Price) -> ResultRows:
     """Give a price as rows: one for each output, account and quota."""
-    units = {one.output.name: one.output.unit for one in price.prepared.outputs}
+    units = price.prepared.units
     rows: list[tuple[Any, ...]] = [
         ("output", name, None if math.isinf(bound) else bound, units[name], None, None, None)
         for name, bound in price.max_error.items()

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from errorfloor.catalogue import Catalogue
-from errorfloor.errors import RefusedError
+from errorfloor.errors import InputError, RefusedError
 from errorfloor.server.postgres.answers import ResultRows, text_rows
-from errorfloor.server.postgres.settings import SessionSettings
+from errorfloor.server.postgres.settings import OWN, SessionSettings
 from errorfloor.sql_text import Statement
 
 if TYPE_CHECKING:
     from errorfloor.server.postgres.session import Session
 
-SET = re.compile(r"(?:SESSION\s+|LOCAL\s+)?([\w.\"]+)\s*(?:=|\s+TO\s+|\s)\s*(.+)", re.IGNORECASE | re.DOTALL)
+SET = re.compile(r"(SESSION\s+|LOCAL\s+)?([\w.\"]+)\s*(?:=|\s+TO\s+|\s)\s*(.+)", re.IGNORECASE | re.DOTALL)
 BEGINNINGS, ENDINGS = ("BEGIN", "START"), ("COMMIT", "END", "ROLLBACK", "ABORT")
-POLITE = {"DEALLOCATE": "DEALLOCATE", "CLOSE": "CLOSE CURSOR", "UNLISTEN": "UNLISTEN", "LISTEN": "LISTEN"}
+POLITE = {"CLOSE": "CLOSE CURSOR", "UNLISTEN": "UNLISTEN", "LISTEN": "LISTEN"}
 POLITE |= {"SAVEPOINT": "SAVEPOINT", "RELEASE": "RELEASE"}
 SYSTEM = ("PG_CATALOG", "INFORMATION_SCHEMA")
 
@@ -38,10 +38,13 @@ def command(session: "Session", statement: Statement, *, describe: bool = False)
         return _show(session.settings, statement)
     if first in POLITE:
         return Done(POLITE[first])
-    if first not in ("SET", "RESET", "DISCARD", *BEGINNINGS, *ENDINGS):
+    if first not in ("SET", "RESET", "DISCARD", "DEALLOCATE", *BEGINNINGS, *ENDINGS):
         return None
     if describe:
         return Done(first)
+    if first == "DEALLOCATE":
+        session.deallocate(statement.after(2 if words[1:2] == ("PREPARE",) else 1))
+        return Done("DEALLOCATE")
     if first in BEGINNINGS:
         if session.status == b"I":
             session.status, session.before = b"T", session.settings.copy()
@@ -49,11 +52,13 @@ def command(session: "Session", statement: Statement, *, describe: bool = False)
     if first in ENDINGS:
         return _end(session, words)
     if first == "SET":
-        return _set(session.settings, statement)
+        return _set(session, statement)
     if words[1:2] in ((), ("ALL",)):
-        session.settings = session.settings.reset()
+        session.settings, session.after = session.settings.reset(), None
+        if first == "DISCARD":
+            session.deallocate("ALL")
         return Done("DISCARD ALL" if first == "DISCARD" else "RESET")
-    return Done("RESET", changed=(session.settings.set(statement.after(1), "default"),) if first == "RESET" else ())
+    return _changed(session, statement.after(1), "default", "RESET") if first == "RESET" else Done("RESET")
 
 
 def _end(session: "Session", words: tuple[str, ...]) -> Done:
@@ -62,22 +67,40 @@ def _end(session: "Session", words: tuple[str, ...]) -> Done:
             session.status = b"T"
         return Done("ROLLBACK")
     failed = session.status == b"E" or words[0] in ("ROLLBACK", "ABORT")
-    if failed and session.before is not None:
-        session.settings = session.before
-    session.status, session.before = b"I", None
+    kept = session.before if failed else session.after
+    session.settings = session.settings if kept is None else kept
+    session.status, session.before, session.after = b"I", None, None
     return Done("ROLLBACK" if failed else "COMMIT")
 
 
-def _set(settings: SessionSettings, statement: Statement) -> Done:
+def _set(session: "Session", statement: Statement) -> Done:
     words = statement.words
     if words[1:2] == ("TRANSACTION",) or words[1:3] == ("SESSION", "CHARACTERISTICS") or words[1:3] == ("TIME", "ZONE"):
         return Done("SET")
     if words[1:2] == ("NAMES",):
-        return Done("SET", changed=(settings.set("client_encoding", _plain(statement.after(2))),))
+        return _changed(session, "client_encoding", _plain(statement.after(2)), "SET")
     found = SET.fullmatch(statement.after(1))
     if found is None:
         raise RefusedError("SET is written SET name = value, such as SET max_error = 0.5", reason="syntax")
-    return Done("SET", changed=(settings.set(found[1], _plain(found[2])),))
+    if (found[1] or "").strip().upper() != "LOCAL":
+        return _changed(session, found[2], _plain(found[3]), "SET")
+    local = session.settings.copy()
+    name = local.set(found[2], _plain(found[3]))
+    if session.status == b"T":
+        session.settings, session.after = local, session.after or session.settings
+    elif name in OWN:
+        raise InputError(
+            f"SET LOCAL {name} lasts until the end of a transaction, and none has begun: BEGIN one, or SET {name}"
+        )
+    return Done("SET")
+
+
+def _changed(session: "Session", name: str, value: str, tag: str) -> Done:
+    """Set something, also for after a transaction that has settings of its own."""
+    known = session.settings.set(name, value)
+    if session.after is not None:
+        session.after.set(name, value)
+    return Done(tag, changed=(known,))
 
 
 def _show(settings: SessionSettings, statement: Statement) -> Done:

@@ -34,6 +34,7 @@ from errorfloor.server.postgres.values import ResultColumn as ResultColumn
 from errorfloor.sql_text import literal
 
 PATIENCE = 5.0  # seconds within which a look-up must be done
+MOST_ROWS, MOST_BYTES = 100_000, 2**25  # of what it finds; DuckDB's own limit does not hold for what leaves it
 MOST_KEPT = 16  # catalogues, of tokens that see different tables
 FIRST = 16384  # PostgreSQL's first number of a table
 LIMITS = {"threads": "1", "memory_limit": "64MB", "enable_external_access": "false", "lock_configuration": "true"}
@@ -76,13 +77,14 @@ class SystemCatalogue:
     def query(self, text: str) -> tuple[tuple[ResultColumn, ...], pa.Table]:
         """Answer a query on the system catalogue.
 
-        Raises RefusedError for anything that is not one, DoorError (503) if it takes too long.
+        Raises RefusedError for anything that is not one, DoorError if it takes too long (503) or finds too much (413).
         """
         query = rewritten(text, self._tables, self._functions)
         line = self._line.cursor()
         timer = threading.Timer(PATIENCE, line.interrupt)
         timer.start()
         try:
+            _check_size(line, query)
             table = line.sql(query).to_arrow_table()
         except duckdb.InterruptException:
             raise DoorError(503, "time", f"not found in the system catalogue within {PATIENCE:g} s") from None
@@ -96,6 +98,16 @@ class SystemCatalogue:
             line.close()
         columns = tuple(ResultColumn(field.name, _kind(field.name, field.type)) for field in table.schema)
         return columns, table
+
+
+def _check_size(line: duckdb.DuckDBPyConnection, query: str) -> None:
+    """Count what a query finds before any of it is copied."""
+    counted = f"SELECT count(*), sum(strlen(CAST(COLUMNS(*) AS VARCHAR))) FROM ({query}) AS found"
+    ((rows, *sizes),) = line.execute(counted).fetchall()
+    if rows > MOST_ROWS or sum(size or 0 for size in sizes) > MOST_BYTES:
+        raise DoorError(
+            413, "too-large", f"a look-up may find {MOST_ROWS} rows and {MOST_BYTES} bytes, but this finds more"
+        )
 
 
 class SystemCatalogues:

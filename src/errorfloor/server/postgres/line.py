@@ -2,28 +2,56 @@
 
 import asyncio
 import ipaddress
+import socket
 import ssl
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from errorfloor.server.auth import Authentication
 from errorfloor.server.failures import DoorError
+from errorfloor.server.listener import OpenLines
 from errorfloor.server.postgres import wire
 from errorfloor.server.postgres.proof import Proof
 from errorfloor.server.tokens import Token
 from errorfloor.server.visit import Visitor
 
+IDLE = {
+    "TCP_KEEPIDLE": 60,
+    "TCP_KEEPINTVL": 15,
+    "TCP_KEEPCNT": 4,
+}  # two minutes after a machine is gone, so is its line
 Cancel = Callable[[int, int], None]  # is told the process and the secret of the line whose question to give up
 
 
 class LineProtocol(asyncio.StreamReaderProtocol):
     """Streams that also say when the client goes away, while nobody reads from it."""
 
+    lines: ClassVar[OpenLines | None] = None  # if there are other processes
+
+    @classmethod
+    def count(cls, lines: OpenLines) -> None:
+        """Count the lines of this process from now on."""
+        cls.lines = lines
+
     def __init__(self, came: Callable[["LineProtocol", asyncio.StreamReader, asyncio.StreamWriter], None]) -> None:
         super().__init__(asyncio.StreamReader(2**16), lambda reader, writer: came(self, reader, writer))
         self.stop = asyncio.Event()  # whatever is under way may be given up
-        self.is_gone = False
+        self.is_gone = self._is_counted = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Hear that a client is there; the system asks now and then whether it still is."""
+        taken = transport.get_extra_info("socket")
+        if taken is not None and taken.family in (socket.AF_INET, socket.AF_INET6):
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for name, seconds in IDLE.items():
+                if hasattr(socket, name):
+                    taken.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), seconds)
+        if self.lines is not None and not self._is_counted:  # once: a line that is protected is made twice
+            self._is_counted = True
+            self.lines.change(+1)
+        super().connection_made(transport)
 
     def eof_received(self) -> bool | None:
         """Hear that nothing more comes."""
@@ -33,6 +61,9 @@ class LineProtocol(asyncio.StreamReaderProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Hear that the line is cut."""
         self._leave()
+        if self.lines is not None and self._is_counted:
+            self._is_counted = False
+            self.lines.change(-1)
         super().connection_lost(exc)
 
     def _leave(self) -> None:
@@ -110,7 +141,7 @@ class ClientLine:
         """
         if not (self.is_protected or self.is_near or open_air):
             raise DoorError(403, "tls", "answers would travel unprotected: connect with TLS (sslmode=require)")
-        claimed = authentication.claimed(visitor, user)
+        claimed = authentication.claimed(user)
         proof = Proof(None if claimed is None else claimed.scram, user, certificate if self.is_protected else b"")
         names = b"".join(map(wire.text, proof.mechanisms))
         await self.send(wire.message(b"R", struct.pack("!I", 10), names, b"\0"))

@@ -5,8 +5,8 @@ import os
 import socket
 import ssl
 import struct
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from errorfloor.errors import ErrorFloorError
@@ -52,10 +52,10 @@ class PostgresListener:
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: LineProtocol(self._came), sock=taken, backlog=1024)
         if self._folder is not None:
-            place = str(self._folder / f"cancel-{os.getpid()}")
-            self._mail, _ = await loop.create_datagram_endpoint(
-                lambda: _Mail(self._cancel_here), local_addr=place, family=socket.AF_UNIX
-            )
+            with _letter_box(self._folder, os.getpid()) as place:
+                self._mail, _ = await loop.create_datagram_endpoint(
+                    lambda: _Mail(self._cancel_here), local_addr=place, family=socket.AF_UNIX
+                )
 
     async def close(self) -> None:
         """Stop listening; a question under way is answered first, then its line ends."""
@@ -150,9 +150,13 @@ class PostgresListener:
         if process == os.getpid():
             self._cancel_here(secret)
         elif self._folder is not None:
-            with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as mail:
+            with (
+                suppress(OSError),
+                socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as mail,
+                _letter_box(self._folder, process) as place,
+            ):
                 mail.setblocking(False)
-                mail.sendto(struct.pack("!I", secret), str(self._folder / f"cancel-{process}"))
+                mail.sendto(struct.pack("!I", secret), place)
 
     def _cancel_here(self, secret: int) -> None:
         session = self._sessions.get(secret)
@@ -169,6 +173,17 @@ class _Mail(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: object) -> None:
         if len(data) == 4:
             self._cancel(struct.unpack("!I", data)[0])
+
+
+@contextmanager
+def _letter_box(folder: Path, process: int) -> Iterator[str]:
+    """Give where a process finds its mail, by a short name where the system has one: long ones are not allowed."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        short = Path(f"/proc/self/fd/{descriptor}")
+        yield str((short if short.exists() else folder) / f"cancel-{process}")
+    finally:
+        os.close(descriptor)
 
 
 def _begin(session: Session, wanted: dict[str, str]) -> None:

@@ -33,6 +33,7 @@ TYPES = {  # of casts, by PostgreSQL's name
 }
 LOOKED_UP = {"regclass": "to_regclass", "regtype": "to_regtype", "regproc": "to_regproc", "regnamespace": "to_regspace"}
 NAMED = {"as_regclass": "name_of_class", "as_regtype": "name_of_type"}
+PROCEDURES = ("typinput", "typreceive")  # numbers of functions, which are shown by their names
 FROM_ZERO = ("indkey", "indoption", "indclass", "indcollation")  # arrays that PostgreSQL counts from 0
 FUNCTIONS: dict[Any, str] = {
     **{exp.CurrentSchema: "current_schema", exp.CurrentUser: "current_user", exp.SessionUser: "session_user"},
@@ -82,6 +83,9 @@ def _name_columns(tree: exp.Query) -> None:
         name = select.args.get("alias")
         if isinstance(name, exp.Identifier) and not name.args.get("quoted"):
             name.set("this", name.name.lower())
+        if isinstance(select, exp.Column) and select.name in PROCEDURES:
+            select.replace(exp.alias_(_procedure(select), select.name))
+            continue
         inner = select
         while isinstance(inner, (exp.Cast, exp.Paren, exp.Dot)) and inner is select:
             inner = inner.expression if isinstance(inner, exp.Dot) else inner.this
@@ -109,6 +113,16 @@ def _check(tree: Any, tables: frozenset[str], functions: frozenset[str]) -> None
         named = function.name.lower() if isinstance(function, exp.Anonymous) else type(function).__name__
         if named not in functions and named not in KNOWN:
             raise _refusal(f"{named}()")
+        if isinstance(function, (exp.Replace, exp.RegexpReplace)) and _may_grow(function):
+            raise _refusal(f"{named}() with a longer text")
+
+
+def _may_grow(function: exp.Expression) -> bool:
+    """Whether a replacement may lengthen a text: DuckDB bounds neither the memory nor the time that this takes."""
+    old, new = function.args.get("expression"), function.args.get("replacement")
+    if not (isinstance(old, exp.Literal) and isinstance(new, exp.Literal)):
+        return True
+    return len(new.name) > (0 if isinstance(function, exp.RegexpReplace) else len(old.name))
 
 
 def _node(node: Any) -> Any:
@@ -182,10 +196,16 @@ def _formatted(node: exp.Expression) -> exp.Expression:
     return exp.Concat(expressions=parts, safe=True, coalesce=True)
 
 
+def _procedure(node: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this="name_of_proc", expressions=[node.copy()])
+
+
 def _cast(node: exp.Cast) -> exp.Expression:
     to = node.to.sql(dialect="postgres").lower().replace('"', "").replace("pg_catalog.", "")
     to = to.removeprefix("information_schema.")
     inner = node.this
+    if to in ("text", "varchar") and isinstance(inner, exp.Column) and inner.name in PROCEDURES:
+        return _procedure(inner)
     if to in ("text", "varchar") and isinstance(inner, exp.Anonymous) and inner.name in NAMED:
         return exp.Anonymous(this=NAMED[inner.name], expressions=inner.expressions)
     if to in LOOKED_UP and not isinstance(inner, exp.Column):

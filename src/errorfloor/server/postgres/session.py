@@ -17,6 +17,7 @@ from errorfloor.server.postgres.answers import (
     parameter_kinds,
 )
 from errorfloor.server.postgres.commands import Done, command
+from errorfloor.server.postgres.copying import Copy
 from errorfloor.server.postgres.session_questions import (
     ROUTE as ROUTE,
 )
@@ -44,11 +45,12 @@ from errorfloor.sql import parse
 from errorfloor.sql_text import Statement, statements
 
 MOST_NAMES = 1000  # prepared statements, and portals, of one line
+MOST_HELD = 100  # times the longest question: characters of all of them together, with the types of parameters
 SAMPLES = {
     **{INT8: "1", FLOAT8: "1.0", TEXT: "'a'", BOOL: "TRUE"},
     **{DATE: "DATE '2000-01-01'", TIMESTAMP: "TIMESTAMP '2000-01-01 00:00:00'"},
 }
-Result = TypeVar("Result")
+Result = TypeVar("Result", bound=PreparedStatement | Portal)
 
 
 @dataclass
@@ -61,6 +63,7 @@ class Session(SessionQuestions):
     """
 
     before: SessionSettings | None = None  # at the beginning of the transaction
+    after: SessionSettings | None = None  # at its end, if some are SET LOCAL
     status: bytes = b"I"
     secret: int = field(default_factory=lambda: secrets.randbits(32))
     is_busy: bool = False
@@ -89,6 +92,13 @@ class Session(SessionQuestions):
         """Give up the question under way, if nothing is charged yet."""
         if self.is_busy:
             self.line.protocol.stop.set()
+
+    def deallocate(self, name: str) -> None:
+        """Forget a prepared statement, or all of them."""
+        if name.upper() == "ALL":
+            self._statements.clear()
+        else:
+            self._statements.pop(name.strip('"') if name[:1] == '"' else name.lower(), None)
 
     async def _hear(self, kind: bytes, body: wire.Body) -> None:
         if kind == b"S":
@@ -131,7 +141,7 @@ class Session(SessionQuestions):
         if not found:
             await self.line.send(wire.message(b"I"))
         for one in found:
-            portal = Portal(PreparedStatement(one, []), one.text, [])
+            portal = Portal(PreparedStatement(one.text, one.hints, []), one.text, [])
             await self._execute(portal, 0, described=False)
 
     async def _parse(self, body: wire.Body) -> None:
@@ -142,9 +152,8 @@ class Session(SessionQuestions):
         if len(found) > 1:
             raise RefusedError("a prepared statement is one statement: send the others by themselves", reason="syntax")
         statement = found[0] if found else Statement(())
-        if name and name not in self._statements and len(self._statements) > MOST_NAMES:
-            raise DoorError(413, "too-large", f"a session may prepare {MOST_NAMES} statements: close some")
-        self._statements[name] = PreparedStatement(statement, types + [0] * (statement.parameters - len(types)))
+        types += [0] * (statement.parameters - len(types))
+        self._hold(self._statements, name, PreparedStatement(statement.text, statement.hints, types))
         await self.line.send(wire.message(b"1"))
 
     async def _bind(self, body: wire.Body) -> None:
@@ -153,17 +162,16 @@ class Session(SessionQuestions):
         values = [body.value() for _ in range(body.number("!H"))]
         formats = body.numbers("!h")
         body.end()
-        wanted = prepared.statement.parameters
+        statement = prepared.statement
+        wanted = statement.parameters
         if len(values) < wanted or {*forms, *formats} - {0, 1} or len(forms) not in (0, 1, len(values)):
             raise wire.protocol_error(f"{wanted} parameters are needed, in format 0 or 1; {len(values)} were given")
         forms = forms * len(values) if len(forms) == 1 else forms or [0] * len(values)
         given = zip(values[:wanted], prepared.types, await self._kinds(prepared), forms, strict=False)
         literals = [parameter(place, *one) for place, one in enumerate(given, start=1)]
-        text = prepared.statement.filled(literals)
+        text = statement.filled(literals)
         self._check_length(text)
-        if len(self._portals) > MOST_NAMES:
-            raise DoorError(413, "too-large", f"a session may have {MOST_NAMES} portals: close some")
-        self._portals[name] = Portal(prepared, text, formats)
+        self._hold(self._portals, name, Portal(prepared, text, formats))
         await self.line.send(wire.message(b"2"))
 
     async def _describe(self, body: wire.Body) -> None:
@@ -187,7 +195,7 @@ class Session(SessionQuestions):
     async def _execute_message(self, body: wire.Body) -> None:
         portal, most = self._named(self._portals, body.text(), "portal"), body.number("!i")
         body.end()
-        if not portal.prepared.statement.pieces:
+        if not portal.prepared.text:
             await self.line.send(wire.message(b"I"))
             return
         await self._execute(portal, max(most, 0), described=True)
@@ -228,6 +236,8 @@ class Session(SessionQuestions):
             return None if done.rows is None else done.rows.columns
         if statement.words[:1] == ("PRICE",):
             return PRICE
+        if statement.words[:1] == ("COPY",):
+            return None
         async with self.visit("DESCRIBE", portal):
             if self.is_looked_up(statement):
                 portal.found = await self.look_up(statement)
@@ -238,7 +248,7 @@ class Session(SessionQuestions):
             return await self.door.looked_up(self.token, lambda: answer_columns(parse(text, catalogue), bounds=bounds))
 
     async def _execute(self, portal: Portal, most: int, *, described: bool) -> None:
-        statement = Statement(Statement.of(portal.text).pieces, portal.prepared.statement.hints)
+        statement = Statement(Statement.of(portal.text).pieces, portal.prepared.hints)
         self._check_transaction(statement)
         if portal.found is not None and portal.found.sent:
             await self._send(portal.found, portal.found.again(), most)
@@ -246,6 +256,9 @@ class Session(SessionQuestions):
         done = command(self, statement)
         if done is not None:
             await self._send_done(done, portal, described)
+            return
+        if statement.words[:1] == ("COPY",):
+            await self._copy(portal, Copy.of(statement))
             return
         method = "PRICE" if statement.words[:1] == ("PRICE",) else "SELECT"
         async with self.visit(method, portal) as visitor:
@@ -255,6 +268,15 @@ class Session(SessionQuestions):
             if not described:
                 await self.line.send(wire.row_description(rows.columns, rows.formats))
             await self._send(rows, rows.body_iterator, most)
+
+    async def _copy(self, portal: Portal, copy: Copy) -> None:
+        async with self.visit("SELECT", portal) as visitor:
+            rows = await self.answered(copy.question, visitor)
+            rows.write = copy.rows
+            await self.line.send(copy.start(rows.columns))
+            async for part in rows.body_iterator:
+                await self.line.send(part)
+        await self.line.send(copy.end(), wire.complete(f"COPY {rows.sent}"))
 
     async def _send(self, rows: ResultRows, parts: AsyncIterator[bytes], most: int) -> None:
         first = rows.sent
@@ -279,6 +301,20 @@ class Session(SessionQuestions):
                 await self.line.send(part)
         changed = [wire.parameter_status(name, self.settings.show(name)) for name in done.changed if name in REPORTED]
         await self.line.send(*changed, wire.complete(done.tag))
+
+    def _hold(self, names: dict[str, Result], name: str, what: Result) -> None:
+        """Hold a statement or a portal under its name, in the place of what had it."""
+        names.pop(name, None)
+        most = MOST_HELD * self.door.settings.max_sql
+        held: list[PreparedStatement | Portal] = [*self._statements.values(), *self._portals.values()]
+        if len(names) > MOST_NAMES or what.size + sum(one.size for one in held) > most:
+            raise DoorError(
+                413,
+                "too-large",
+                f"a session may hold {MOST_NAMES} prepared statements and as many portals, of {most} characters "
+                f"together: close some",
+            )
+        names[name] = what
 
     def _check_length(self, text: str) -> None:
         most = 2 * self.door.settings.max_sql  # tools look the system catalogue up with long ones

@@ -33,11 +33,22 @@ ROUTE = "postgresql"
 
 @dataclass
 class PreparedStatement:
-    """A statement and the types of its parameters, as far as the client says."""
+    """A statement and the types of its parameters, as far as the client says; its text is held, and not its pieces."""
 
-    statement: Statement
+    text: str
+    hints: tuple[str, ...]
     types: list[int]
     kinds: list[Kind] | None = None  # as far as the client does not say, once they were looked for
+
+    @property
+    def statement(self) -> Statement:
+        """The statement."""
+        return Statement(Statement.of(self.text).pieces, self.hints)
+
+    @property
+    def size(self) -> int:
+        """How many characters and types it holds."""
+        return len(self.text) + sum(map(len, self.hints)) + len(self.types)
 
 
 @dataclass
@@ -49,6 +60,11 @@ class Portal:
     formats: list[int]
     is_paid: bool = False  # a description was counted, and its execution is not counted again
     found: ResultRows | None = None
+
+    @property
+    def size(self) -> int:
+        """How many characters and formats it holds, with the statement, whose name may have gone."""
+        return len(self.text) + len(self.formats) + self.prepared.size
 
 
 @dataclass

@@ -405,9 +405,19 @@ INSERT INTO pg.pg_type (oid, typname, typlen, typtype, typcategory, typarray, ty
   (1700, 'numeric', -1, 'b', 'N', 1231, 0, false);
 UPDATE pg.pg_type SET typnamespace = 11, typowner = 10, typisdefined = true, typdelim = ',', typrelid = 0, typnotnull = false,
   typbasetype = 0, typtypmod = -1, typndims = 0, typcollation = 0,
-  typinput = CASE typcategory WHEN 'A' THEN 750 ELSE 0 END, typreceive = CASE typcategory WHEN 'A' THEN 2400 ELSE 0 END;
+  typinput = CASE typcategory WHEN 'A' THEN 750 ELSE 0 END, typreceive = CASE oid
+    WHEN 16 THEN 2436 WHEN 17 THEN 2412 WHEN 18 THEN 2434 WHEN 19 THEN 2422 WHEN 20 THEN 2408 WHEN 21 THEN 2404 WHEN
+    23 THEN 2406 WHEN 25 THEN 2414 WHEN 26 THEN 2418 WHEN 700 THEN 2424 WHEN 701 THEN 2426 WHEN 705 THEN 2416 WHEN
+    1042 THEN 2430 WHEN 1043 THEN 2432 WHEN 1082 THEN 2468 WHEN 1114 THEN 2474 WHEN 1184 THEN 2476 WHEN 1700 THEN 2460
+    ELSE 2400 END;
 INSERT INTO pg.pg_proc (oid, proname, pronamespace, prokind, prorettype) VALUES
-  (750, 'array_in', 11, 'f', 2277), (2400, 'array_recv', 11, 'f', 2277);
+  (750, 'array_in', 11, 'f', 2277), (2400, 'array_recv', 11, 'f', 2277), (2404, 'int2recv', 11, 'f', 0),
+  (2406, 'int4recv', 11, 'f', 0), (2408, 'int8recv', 11, 'f', 0), (2412, 'bytearecv', 11, 'f', 0),
+  (2414, 'textrecv', 11, 'f', 0), (2416, 'unknownrecv', 11, 'f', 0), (2418, 'oidrecv', 11, 'f', 0),
+  (2422, 'namerecv', 11, 'f', 0), (2424, 'float4recv', 11, 'f', 0), (2426, 'float8recv', 11, 'f', 0),
+  (2430, 'bpcharrecv', 11, 'f', 0), (2432, 'varcharrecv', 11, 'f', 0), (2434, 'charrecv', 11, 'f', 0),
+  (2436, 'boolrecv', 11, 'f', 0), (2460, 'numeric_recv', 11, 'f', 0), (2468, 'date_recv', 11, 'f', 0),
+  (2474, 'timestamp_recv', 11, 'f', 0), (2476, 'timestamptz_recv', 11, 'f', 0);
 INSERT INTO info.schemata (catalog_name, schema_name, schema_owner) VALUES
   ('errorfloor', 'public', 'errorfloor'), ('errorfloor', 'pg_catalog', 'errorfloor'),
   ('errorfloor', 'information_schema', 'errorfloor');
@@ -427,6 +437,12 @@ CREATE MACRO to_regtype(named) AS CASE lower(replace(replace(named, '"', ''), 'p
 CREATE MACRO as_regclass(number) AS number;
 CREATE MACRO as_regtype(number) AS number;
 CREATE MACRO name_of_type(number) AS format_type(number, NULL);
+CREATE MACRO name_of_proc(number) AS CASE number
+  WHEN 750 THEN 'array_in' WHEN 2400 THEN 'array_recv' WHEN 2404 THEN 'int2recv' WHEN 2406 THEN 'int4recv' WHEN 2408
+  THEN 'int8recv' WHEN 2412 THEN 'bytearecv' WHEN 2414 THEN 'textrecv' WHEN 2416 THEN 'unknownrecv' WHEN 2418 THEN
+  'oidrecv' WHEN 2422 THEN 'namerecv' WHEN 2424 THEN 'float4recv' WHEN 2426 THEN 'float8recv' WHEN 2430 THEN
+  'bpcharrecv' WHEN 2432 THEN 'varcharrecv' WHEN 2434 THEN 'charrecv' WHEN 2436 THEN 'boolrecv' WHEN 2460 THEN
+  'numeric_recv' WHEN 2468 THEN 'date_recv' WHEN 2474 THEN 'timestamp_recv' WHEN 2476 THEN 'timestamptz_recv' ELSE '-' END;
 CREATE MACRO to_regproc(named) AS CASE WHEN named IN ('array_in', 'pg_catalog.array_in') THEN 750 ELSE -1 END;
 CREATE MACRO to_regspace(named) AS CASE replace(named, '"', '')
   WHEN 'pg_catalog' THEN 11 WHEN 'public' THEN 2200 WHEN 'information_schema' THEN 13000 END::BIGINT;

@@ -131,7 +131,9 @@ UNKNOWN = (0, 705)
 ZONED = 1184  # a moment with a zone: read as universal time
 
 
-def data_rows(columns: Sequence[ResultColumn], values: Sequence[Sequence[Any]], formats: Sequence[int]) -> bytes:
+def data_rows(
+    columns: Sequence[ResultColumn], values: Sequence[Sequence[Any]], formats: Sequence[int], *, kind: bytes = b"D"
+) -> bytes:
     r"""Write rows, given as columns of values.
 
     >>> data_rows([ResultColumn("n", INT8)], [[7, None]], [0])
@@ -144,7 +146,7 @@ def data_rows(columns: Sequence[ResultColumn], values: Sequence[Sequence[Any]], 
         written = [None if value is None else write(value) for value in column]
         cells.append([NULL if cell is None else pack(len(cell)) + cell for cell in written])
     rows = (b"".join(row) for row in zip(*cells, strict=True))
-    return b"".join(b"D" + pack(len(row) + 6) + head + row for row in rows)
+    return b"".join(kind + pack(len(row) + 6) + head + row for row in rows)
 
 
 def parameter(number: int, content: bytes | None, oid: int, inferred: Kind, form: int) -> str:
