@@ -49,6 +49,18 @@ def test_an_output_that_no_private_value_moves_is_public_and_never_looked_up(tow
     assert answers[0].fresh == ()
 
 
+def test_rows_that_were_counted_for_the_price_are_not_counted_again(town, scanned):
+    answer = town.ask("SELECT rooms, count(*) AS n, avg(kwh) AS mean FROM meters GROUP BY rooms", max_error=20)
+    assert "count(*)" not in scanned[0] and "sum(" in scanned[0]
+    alone = town.ask("SELECT rooms, count(*) AS n FROM meters GROUP BY rooms")
+    assert not any(scanned[1:]), "the engine is asked for nothing once the price is known"
+    assert alone.to_arrow()["n"] == answer.to_arrow()["n"]
+    assert (
+        sum(alone.to_arrow()["n"].to_pylist())
+        == town.ask("SELECT count(*) AS n FROM meters").to_arrow()["n"][0].as_py()
+    )
+
+
 def test_a_constant_beside_other_outputs_leaves_them_as_they_are(town, scanned):
     both = town.ask(f"SELECT avg(kwh) AS mean, exp(-900-sum(kwh)) AS none {PART}", max_error=20)
     alone = town.ask(f"SELECT avg(kwh) AS mean {PART}", max_error=20)

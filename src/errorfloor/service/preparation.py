@@ -28,6 +28,7 @@ from errorfloor.service.setting import Setting, setting
 from errorfloor.service.spelling import check_spelling
 from errorfloor.service.totals import Totals, totals_of
 from errorfloor.sql import needed, scan
+from errorfloor.sql.evaluate import ROWS
 from errorfloor.sql.plan import Call, Condition, Sum
 from errorfloor.sql.polynomial import Monomial
 from errorfloor.sql.question import Question, QuestionOutput, walk
@@ -92,8 +93,9 @@ class PlannedQuestion:
 class Prepared:
     """A question, ready to be charged and answered; nothing private has been read.
 
-    ``statement`` is what the engine will be asked for once the charge is made: the exact ``sums`` of each group.
-    Of what was released before, ``shown`` is the table with the group of each row, and ``recorded`` what was charged.
+    ``statement`` is what the engine will be asked for once the charge is made: the exact ``sums`` of each group. It is
+    empty where public facts suffice. Of what was released before, ``shown`` is the table with the group of each row,
+    and ``recorded`` what was charged.
     """
 
     plan: PlannedQuestion
@@ -216,7 +218,7 @@ def plan(read: ReadQuestion, catalogue: Catalogue, engine: Engine, known: FactsC
     bounded = bounds(question, catalogue, snapshots, engine, known)
     check_spelling(question, snapshots, bounded, engine, known)
     sums = _sums(question.outputs)
-    statement = scan(question, snapshots, sums, bounded.layout, engine.dialect)
+    statement = scan(question, snapshots, sums, bounded.layout, engine.dialect) if sums else ""
     functions = tuple(function_of(question, output, bounded, snapshots) for output in question.outputs)
     private, table = read.private, read.table
     charged = [account for index in private for account in _unit_charges(bounded, index)]
@@ -254,10 +256,8 @@ def prepared_for(plan: PlannedQuestion, outputs: tuple[PreparedOutput, ...], eng
     prepared = Prepared(plan, outputs, plan.sums, plan.statement, engine.name)
     if len(prepared.looked_up) == len(outputs):
         return prepared
-    if not prepared.looked_up:
-        return replace(prepared, sums=(), statement="")
     sums = _sums(one.output for one in prepared.looked_up)
-    statement = scan(plan.question, plan.snapshots, sums, plan.bounds.layout, engine.dialect)
+    statement = scan(plan.question, plan.snapshots, sums, plan.bounds.layout, engine.dialect) if sums else ""
     return replace(prepared, sums=sums, statement=statement)
 
 
@@ -289,7 +289,9 @@ def _at_least(charge: Charge, allowance: Charge, outputs: int) -> Charge:
 
 
 def _sums(outputs: Iterable[QuestionOutput]) -> tuple[tuple[Monomial, Condition], ...]:
-    return tuple(dict.fromkeys(pair for output in outputs for pair in needed(output.formula)))
+    """Give the sums that have to be scanned for; the rows of each group are known from public facts."""
+    wanted = dict.fromkeys(pair for output in outputs for pair in needed(output.formula))
+    return tuple(pair for pair in wanted if pair != ROWS)
 
 
 def _unit_charges(bounded: Bounds, index: int) -> dict[Account, Charge]:

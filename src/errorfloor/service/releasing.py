@@ -20,6 +20,7 @@ from errorfloor.service.reading import TAGS
 from errorfloor.service.totals import NO_GROUP, columns_of
 from errorfloor.sql import arrow, evaluate
 from errorfloor.sql.double_words import DoubleWord
+from errorfloor.sql.evaluate import ROWS
 from errorfloor.sql.question import Question
 from errorfloor.vault import is_current
 
@@ -153,10 +154,13 @@ def values_before_noise(prepared: Prepared, engine: Engine) -> list[DoubleWord]:
     formulas = [one.output.formula for one in prepared.looked_up]
     if not formulas:
         return []
-    result = engine.query(prepared.statement)
-    if not GroupKeys.of(result, [key.value for key in question.keys], layout).are(groups):
-        raise EngineError("the groups that were scanned are not those that were priced", engine=engine.name)
-    sums = {wanted: arrow.read(result.column(f"s{j}")) for j, wanted in enumerate(prepared.sums)}
+    rows = prepared.bounds.rows[prepared.bounds.kind].astype(float)
+    sums = {ROWS: DoubleWord(rows, np.zeros(len(groups)))}
+    if prepared.sums:
+        result = engine.query(prepared.statement)
+        if not GroupKeys.of(result, [key.value for key in question.keys], layout).are(groups):
+            raise EngineError("the groups that were scanned are not those that were priced", engine=engine.name)
+        sums |= {wanted: arrow.read(result.column(f"s{j}")) for j, wanted in enumerate(prepared.sums)}
     shape = (len(groups),)
     values = evaluate(formulas, sums, layout)
     return [DoubleWord(np.broadcast_to(one.high, shape), np.broadcast_to(one.low, shape)) for one in values]

@@ -13,6 +13,7 @@ from errorfloor.sql.double_functions import applied
 from errorfloor.sql.double_words import DoubleWord
 from errorfloor.sql.layout import Layout, scaled
 from errorfloor.sql.plan import (
+    Always,
     Apply,
     Condition,
     Constant,
@@ -30,6 +31,7 @@ from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
 
 Wanted = tuple[Monomial, Condition]
 Sums = Mapping[Wanted, DoubleWord]
+ROWS: Wanted = (ONE, Always())  # every row of a group: how many there are is a public fact
 
 
 def needed(formula: Formula) -> list[Wanted]:
@@ -37,7 +39,6 @@ def needed(formula: Formula) -> list[Wanted]:
 
     Each is named once. A count is the sum of the monomial ONE.
 
-    >>> from errorfloor.sql.plan import Always
     >>> needed(Count(Always())) == [(ONE, Always())]
     True
     """
@@ -55,7 +56,6 @@ def evaluate(formulas: Sequence[Formula], sums: Sums, layout: Layout) -> list[Do
     nothing.
 
     >>> import numpy as np
-    >>> from errorfloor.sql.plan import Always
     >>> from fractions import Fraction
     >>> third = Quotient(Count(Always()), Constant(Fraction(3)))
     >>> rows = DoubleWord(np.array([7.0, 6.0]), np.zeros(2))
