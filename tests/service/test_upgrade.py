@@ -95,13 +95,26 @@ def test_an_upgrade_keeps_every_balance_and_exports_first(old):
     assert done.export.stat().st_mode & 0o777 == 0o600
     with open_ledger(load(old).place, old.parent) as ledger:
         opening = next(ledger.entries())
-        assert ledger.verify().head.sequence == len(rows) + 1 + done.snapshots
+        assert ledger.verify().head.sequence == len(rows) + 1 + done.snapshots + 2  # of divided accounts
     kept = {(a.table, a.column, a.cell, a.holder): t.to_json() for a, t in opening.charges.items()}
     wanted = {a: {k: v for k, v in zip(("A2", "E"), sums, strict=True) if v != "0"} for a, sums in before.items()}
     assert kept == wanted
     again = upgrade_all(load(old))
     assert (again.export, again.records, again.snapshots) == (None, 0, 0)
     assert again.explain().startswith("Everything already has this version")
+
+
+def test_versions_that_an_older_ledger_charged_are_needed_to_go_on(old):
+    """Accounts are divided by region: without the old version nobody can tell whether rows stay in theirs."""
+    upgrade_all(load(old))
+    as_before(old)
+    with open_ledger(load(old).place, old.parent) as ledger:
+        kept = [path for path, value in ledger.pinned("meters").items() if value.get("charged")]
+        assert len(kept) == 2  # versions, of one table of two: the accounts of the other are not divided
+    (old.parent / "vault.duckdb").rename(old.parent / "not mounted")
+    old.write_text(old.read_text().replace("resolution = 0.001", "resolution = 1"))
+    with pytest.raises(CatalogueError, match="of meters was registered but is not in this vault"):
+        register_all(load(old))
 
 
 def test_the_strictest_of_the_charged_versions_is_pinned(old):

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 from errorfloor.accounts import Account
-from errorfloor.errors import LedgerError
+from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.ledger.entry import EMPTY, Head, Record
 from errorfloor.ledger.shelf import MemoryShelf, Shelf
 from errorfloor.ledger.total import Total
@@ -190,6 +190,37 @@ def check_belong(book: Book, deposits: Iterable[Deposit]) -> None:
                 f"checkpoint --accept",
                 table=one.table,
                 version=one.version,
+            )
+
+
+def division_of(terms: Mapping[str, Any]) -> str | None:
+    """Give, as one text, by what the terms of a table divide its accounts, and what its rows go by; None if nothing.
+
+    >>> division_of({"row_key": [["id", "whole", None]], "account_by": [["region", "text", None]], "owner": None})
+    '[[["id", "whole", null]], [["region", "text", null]], null]'
+    """
+    if not (terms.get("account_by") or terms.get("per")):
+        return None
+    return json.dumps([terms.get("row_key"), terms.get("account_by"), terms.get("per")], ensure_ascii=False)
+
+
+def check_in_cells(book: Book, fixed: Mapping[str, str], given: Mapping[str, str]) -> None:
+    """Refuse a first charge for a version whose rows were never found to be in the cells where others have them.
+
+    ``fixed`` are terms that are about to be fixed, ``given`` all those of the call.
+    """
+    for deposit in first_charged(fixed):
+        division = division_of(json.loads(given.get(json.dumps([deposit.table], ensure_ascii=False), "{}")))
+        if division is None:
+            continue
+        name = json.dumps([deposit.table, KEPT, deposit.identity, division], ensure_ascii=False)
+        if name not in book.terms([name]):
+            raise CatalogueError(
+                f"the accounts of {deposit.table} are divided, and version {deposit.version!r} was never compared with "
+                f"the others: a row that is in another cell there would have two allowances. Run errorfloor register, "
+                f"which compares them",
+                table=deposit.table,
+                version=deposit.version,
             )
 
 

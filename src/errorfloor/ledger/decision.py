@@ -9,7 +9,7 @@ from typing import Any
 
 from errorfloor.accounts import NOTHING, Account, Charge
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, LedgerError
-from errorfloor.ledger.book import Book, check_belong, first_charged
+from errorfloor.ledger.book import Book, check_belong, check_in_cells, first_charged
 from errorfloor.ledger.entry import JSON, Entry, Head, Record, account_name, canonical, check_charge
 from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.total import BOOKED, Total, round_down, round_up
@@ -225,6 +225,7 @@ def decide(
     fixed = _check_terms(book, entries, terms, held)
     if fixed and not is_forgotten:
         check_belong(book, first_charged(fixed))
+        check_in_cells(book, fixed, texts(terms))
     fresh, written = _fresh(book, entries)
     if fresh and not spend:
         raise AllowanceError(

@@ -5,7 +5,7 @@ registered and the ledger is missing, or does not know them, it was lost, or a d
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from errorfloor.catalogue import Catalogue, Table
@@ -13,9 +13,10 @@ from errorfloor.charging.settling import column_terms, table_terms
 from errorfloor.engines import Engine, has_vault, open_engine
 from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.ledger import Head, Ledger, open_ledger
-from errorfloor.ledger.book import ERASED, GONE, KEPT, SOURCE, Deposit, Pinned, successors
+from errorfloor.ledger.book import ERASED, GONE, SOURCE, Deposit, Pinned
 from errorfloor.ledger.keeping import from_snapshot
 from errorfloor.ledger.opening import open_anchor
+from errorfloor.service.continuing import check_versions, compare, keep
 from errorfloor.vault import Erasure, Registration, copy, erase, register
 from errorfloor.vault.continuity import renamed
 from errorfloor.vault.registration import overlap, shared_source
@@ -68,7 +69,7 @@ def registering(
                 ledger.check({**table_terms(name, table), **column_terms(name, table.private)})
                 _check_columns(name, table, ledger, engine)
                 if table.divided_by and source is None:
-                    _check_versions(name, ledger, engine)
+                    check_versions(name, table, ledger, engine)
             if source is None:
                 yield register_with(ledger, catalogue, name, engine=engine)
             else:
@@ -85,11 +86,16 @@ def register_with(
 ) -> Registration:
     """Register a table, and enter its snapshot in the ledger before anybody can see it.
 
-    If it is killed between the two, the ledger knows a snapshot that was never made, which does no harm.
+    If it is killed between the two, the ledger knows a snapshot that was never made, which does no harm. Where accounts
+    are divided, a version that is there already is compared with the others before its source is read, which may be
+    gone; a fresh one is compared while it is made.
     """
+    table = catalogue.tables.get(name)
+    if table is not None and table.divided_by:
+        compare(name, table, ledger, engine)
     made = register(catalogue, name, engine=engine, identity=identity, entering=lambda note: enter(ledger, note))
-    if made.snapshot.table.divided_by:
-        _keep(name, ledger, engine)
+    if made.fresh and made.snapshot.table.divided_by:
+        keep(name, made.snapshot.table, made.compared, ledger, engine)
     return made
 
 
@@ -134,7 +140,10 @@ def erase_with(
         ledger.forget(from_snapshot(old["identity"]))
 
     ledger.check_belong(map(deposit, notes(engine).values()))
-    return erase(
+    table = catalogue.tables.get(name)
+    if table is not None:  # else what is left of a charged version would be kept only where accounts are divided now
+        ledger.check(table_terms(name, table))
+    done = erase(
         catalogue,
         name,
         person,
@@ -143,6 +152,10 @@ def erase_with(
         entering=lambda note: enter(ledger, note),
         destroying=destroying,
     )
+    if table is not None and table.divided_by:
+        with suppress(CatalogueError):  # the person is erased; why the version cannot be asked, registering it says
+            compare(name, table, ledger, engine)
+    return done
 
 
 def create_ledger(catalogue: Catalogue, *, accept: bool = False) -> Head:
@@ -211,40 +224,6 @@ def _check_goes_on(ledger: Ledger, head: Head) -> None:
             "forgotten: export that one (errorfloor ledger export), restore it here (errorfloor ledger restore --from "
             "…), then copy; and never ask the old place again, whose charges this one would not know",
         )
-
-
-def _keep(name: str, ledger: Ledger, engine: Engine) -> None:
-    """Write down which snapshots of a table with divided accounts are kept: later ones are compared with them."""
-    for note in notes(engine).values():
-        if note["table"] == name:
-            said = {"event": "kept", "table": name, "version": note["version"]}
-            ledger.enter(said, {(name, KEPT, note["identity"]): {"version": note["version"]}})
-
-
-def _check_versions(name: str, ledger: Ledger, engine: Engine) -> None:
-    """Refuse to go on where a version of a table with divided accounts was kept or charged, and is not in the vault.
-
-    One that was destroyed to erase a person has successors, whose rows are in the same cells.
-    """
-    _keep(name, ledger, engine)
-    identities = {note["identity"] for note in notes(engine).values()}
-    pinned = ledger.pinned(name)
-    needed: dict[str, str] = {}
-    for path, value in pinned.items():
-        match path:
-            case (_, "snapshot", table, version) if table == name:
-                needed[value["identity"]] = version
-            case (_, "kept", identity):
-                needed[identity] = value["version"]
-    for identity, version in needed.items():
-        if not successors(identity, name, pinned) & identities:
-            raise CatalogueError(
-                f"version {version!r} of {name} was registered but is not in this vault: accounts are divided, and "
-                f"nobody could tell whether rows stay in their cells. Put back the vault that was in use, then "
-                f"register",
-                table=name,
-                version=version,
-            )
 
 
 def _check_columns(name: str, table: Table, ledger: Ledger, engine: Engine) -> None:

@@ -20,6 +20,7 @@ from errorfloor.ledger import open_ledger
 from errorfloor.ledger.entry import JSON
 from errorfloor.ledger.opening import open_anchor, place_of
 from errorfloor.ledger.upgrade import OldLedger, add_shelf, upgrade
+from errorfloor.service.continuing import keep_upgraded
 from errorfloor.service.registering import enter, ledger_exists
 from errorfloor.vault.snapshot import settled
 from errorfloor.vault.upgrade import older, raw_notes, upgrade_notes
@@ -89,7 +90,12 @@ def upgrade_all(catalogue: Catalogue, *, accept: bool = False) -> Upgrade:
         if vault is not None and older(known):
             _check_ledger(catalogue, accept=accept)
             with open_ledger(place, folder, create=accept) as ledger:
-                changed = upgrade_notes(vault, known, lambda note: enter(ledger, note))
+
+                def entering(note: Mapping[str, Any]) -> None:
+                    enter(ledger, note)
+                    keep_upgraded(note, ledger)
+
+                changed = upgrade_notes(vault, known, entering)
     finally:
         if vault is not None:
             vault.close()

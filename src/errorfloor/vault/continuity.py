@@ -11,6 +11,7 @@ from errorfloor.catalogue.model import Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError
 from errorfloor.vault.conversion import physical_names
+from errorfloor.vault.snapshot import settled
 
 
 def check_names_stay(table_name: str, table: Table, earlier: Iterable[Mapping[str, Any]]) -> None:
@@ -44,6 +45,21 @@ def renamed(table_name: str, version: str, before: str, old: str, new: str) -> C
     )
 
 
+def is_comparable(table: Table, note: Mapping[str, Any]) -> bool:
+    """Say whether a version declares row key and cells as a table does: else it is never charged to the same accounts.
+
+    >>> table = Table(source="t.csv", version="2", row_key=("id",), public={"id": "whole"})
+    >>> is_comparable(table, {"declaration": settled(table) | {"row_key": {"columns": ["name"]}}})
+    False
+    """
+    now, then = settled(table), note["declaration"]
+    columns = {*table.row_key, *(column for column, _ in table.divided_by)}
+    return bool(
+        now["row_key"] == then["row_key"]
+        and all(now["public"][column] == then["public"].get(column) for column in columns)
+    )
+
+
 def check_cells_stay(
     table_name: str, table: Table, relation: str, earlier: Mapping[str, Mapping[str, Any]], engine: Engine
 ) -> None:
@@ -51,15 +67,15 @@ def check_cells_stay(
 
     Rows are the same if their keys are. Those of the earlier version must be in the same cell. Where some rows are gone
     and others are new, the new ones may be the old ones under other keys: that is accepted only if all of them are in
-    one cell. (A version that declares another row key or other cells is refused by the ledger, once it was charged.)
+    one cell. A version that is not comparable is passed over: whoever keeps the ledger has to know that it was never
+    charged, and the ledger never charges it to these accounts.
     """
     now = physical_names(table)
-    columns = {*table.row_key, *(column for column, _ in table.divided_by)}
     by = " and ".join(column if period is None else f"{period} of {column}" for column, period in table.divided_by)
     for name, note in earlier.items():
-        then, types = note["columns"], note["declaration"]["public"]
-        if any(column not in types or types[column]["type"] != table.public[column].type for column in columns):
+        if not is_comparable(table, note):
             continue
+        then = note["columns"]
 
         def part(sql: str, column: str, period: str | None) -> str:
             cut = sql if period is None else engine.dialect.truncated(period, sql, table.public[column].type)

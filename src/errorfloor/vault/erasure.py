@@ -173,13 +173,16 @@ def _remainder(old: Mapping[str, Any], person: str, engine: Engine, entering: En
 
     Nobody declares it, so that it is not asked.
     """
-    version = f"{old['version']}{REMAINDER}"
+    version, kept = f"{old['version']}{REMAINDER}", notes(engine)
+    while _is_other(kept.get(name_of(old["table"], version)), old["identity"]):
+        version += REMAINDER
     name, relation = name_of(old["table"], version), engine.relation(name_of(old["table"], old["version"]))
-    if name not in notes(engine):
+    if name not in kept:
 
         def note(made: str) -> str:
             rows = int(engine.query(f"SELECT count(*) AS n FROM {made}").column("n")[0].as_py())
             facts = {**old, "version": version, "rows": rows, "extent": {}, "identity": secrets.token_hex(16)}
+            facts["remains_of"] = old["identity"]
             if entering is not None:
                 entering(facts)
             return json.dumps(facts)
@@ -187,6 +190,11 @@ def _remainder(old: Mapping[str, Any], person: str, engine: Engine, entering: En
         columns = ", ".join(old["columns"].values())
         engine.create(name, f"SELECT {columns} FROM {relation} WHERE CASE WHEN {person} THEN 1 ELSE 0 END = 0", note)
     return notes(engine)[name]
+
+
+def _is_other(note: Mapping[str, Any] | None, identity: str) -> bool:
+    """Say whether a version is there, and is not what remains of one: its name may have been declared."""
+    return note is not None and note.get("remains_of") != identity
 
 
 def _check_person(table_name: str, table: Table, person: Mapping[str, str]) -> None:

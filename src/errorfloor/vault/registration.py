@@ -22,6 +22,8 @@ Entering = Callable[[Mapping[str, Any]], None]  # told the note of a snapshot th
 class Registration:
     """A registered snapshot; ``fresh`` is False if the same rows were registered under the same version before.
 
+    Where accounts are divided, ``compared`` has the identities of the versions that a fresh one was compared with.
+
     >>> Registration.__annotations__["seconds"]
     <class 'float'>
     """
@@ -30,6 +32,7 @@ class Registration:
     fresh: bool
     rows: int
     seconds: float
+    compared: frozenset[str] = frozenset()
 
     @property
     def clamping(self) -> str:
@@ -126,11 +129,10 @@ def register(
         else:
             tell("comparing with what is registered", 0.2)
             _check_same(table_name, table, select, earlier[name]["rows"], engine.relation(name), engine)
-            if table.divided_by:  # perhaps only now
-                check_cells_stay(table_name, table, engine.relation(name), earlier, engine)
     tell("registered", 1.0)
     found = snapshot(catalogue, table_name, engine)
-    return Registration(found, before is None, found.rows, time.perf_counter() - started)
+    compared = frozenset(one["identity"] for one in earlier.values()) if before is None else frozenset()
+    return Registration(found, before is None, found.rows, time.perf_counter() - started, compared)
 
 
 def _converting(table_name: str, work: Callable[[], None]) -> None:
