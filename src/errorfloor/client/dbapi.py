@@ -16,10 +16,12 @@ from errorfloor.client.database import connect as connect_database
 from errorfloor.closing import Closing
 from errorfloor.errors import AllowanceError, ErrorFloorError, InputError
 from errorfloor.sql_text import Statement, statements
+from errorfloor.sql_text.asked import AskedQuestion, asked
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+ENDS = ("_low", "_high")
 apilevel, threadsafety, paramstyle = "2.0", 2, "qmark"
 Result = TypeVar("Result")
 
@@ -134,26 +136,44 @@ class QuestionConnection(Closing):
         self._is_open = False
         self.database.close()
 
-    def ask(self, sql: str, parameters: Sequence[Any]) -> RemoteAnswer:
-        """Ask one question, with parameters in the places of question marks."""
+    def ask(self, sql: str, parameters: Sequence[Any]) -> tuple[RemoteAnswer, pa.Table]:
+        """Ask one question, with parameters in the places of question marks; give its answer, and what is shown of it.
+
+        Shown is what the queries around a question want of it, and is selected; then the ends of certain intervals, if
+        they are wanted.
+        """
         self._check_open()
         found = statements(sql)
         if len(found) != 1:
             raise ProgrammingError(f"one question is asked at a time, got {len(found)}")
 
-        def answered() -> RemoteAnswer:
-            text, own = Statement(Statement.of(found[0].marked(parameters)).pieces, found[0].hints).wish()
-            return self.database.ask(text, **(own or self._wish), charge=self._charge)
+        def answered() -> tuple[RemoteAnswer, pa.Table]:
+            question = asked(Statement(Statement.of(found[0].marked(parameters)).pieces, found[0].hints))
+            wish = question.wish or self._wish
+            if question.is_probe:
+                return self._without_rows(question, wish)
+            if question.around and self._charge:  # what cannot be done with an answer is refused before its charge
+                self._without_rows(question, wish)
+            answer = self.database.ask(question.sql, **wish, charge=self._charge)
+            return answer, self._shown(answer.to_arrow(), answer.outputs(), question)
 
         return _told(answered)
 
-    def shown(self, answer: RemoteAnswer) -> pa.Table:
-        """Give the released table: what was selected, then the ends of certain intervals, if they are wanted."""
-        table = answer.to_arrow()
-        private = [one["name"] for one in answer.outputs() if not one["exact"] and one["name"] in table.column_names]
-        ends = [f"{name}{end}" for name in private for end in ("_low", "_high")]
-        selected = [name for name in table.column_names if name not in ends]
-        return table.select([*selected, *ends] if self._bounds else selected)
+    def _without_rows(self, question: AskedQuestion, wish: dict[str, Any]) -> tuple[RemoteAnswer, pa.Table]:
+        """Give which columns are shown: their types are those of dummy rows, and their intervals those of the price."""
+        answer = self.database.dry().ask(question.sql, **wish)
+        outputs = self.database.price(question.sql, **wish).outputs()
+        table = answer.to_arrow().slice(0, 0)
+        for name in (f"{one['name']}{end}" for one in outputs if not one["exact"] for end in ENDS):
+            if name not in table.column_names:
+                table = table.append_column(name, pa.array([], pa.float64()))
+        return answer, self._shown(table, outputs, question)
+
+    def _shown(self, table: pa.Table, outputs: Sequence[dict[str, Any]], question: AskedQuestion) -> pa.Table:
+        private = [one["name"] for one in outputs if not one["exact"] and one["name"] in table.column_names]
+        ends = [f"{name}{end}" for name in private for end in ENDS]
+        ordered = table.select([*(name for name in table.column_names if name not in ends), *ends])
+        return question.shown(ordered, private, bounds=self._bounds)
 
     def _check_open(self) -> None:
         if not self._is_open:
@@ -186,8 +206,8 @@ class Cursor:
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Self:
         """Ask a question."""
         self._table = None
-        self.answer = self.connection.ask(sql, parameters)
-        self._table, self._place = self.connection.shown(self.answer), 0
+        self.answer, self._table = self.connection.ask(sql, parameters)
+        self._place = 0
         return self
 
     def executemany(self, sql: str, parameters: Sequence[Sequence[Any]]) -> NoReturn:

@@ -11,16 +11,33 @@ from sqlglot import exp
 from starlette.concurrency import iterate_in_threadpool
 
 from errorfloor.catalogue import Catalogue
-from errorfloor.server.postgres.values import BOOL, DECLARED, FLOAT8, INT8, TEXT, Kind, ResultColumn, data_rows
+from errorfloor.errors import RefusedError
+from errorfloor.server.postgres.values import (
+    BOOL,
+    DATE,
+    DECLARED,
+    FLOAT8,
+    INT8,
+    TEXT,
+    TIMESTAMP,
+    Kind,
+    ResultColumn,
+    data_rows,
+)
 from errorfloor.service import Answer, Price, QuotaStanding, Standing
 from errorfloor.sql.layout import Layout, denominator
 from errorfloor.sql.plan import Call, Count, Scalar
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import Question, is_private, walk
+from errorfloor.sql_text.asked import AskedQuestion
 
 AT_ONCE = 500  # rows that are written at a time
 FEW = 100  # rows that are written at once, in the event loop
 ENDS = ("_low", "_high")
+ARROW = {
+    **{BOOL: pa.bool_(), INT8: pa.int64(), FLOAT8: pa.float64(), TEXT: pa.string(), DATE: pa.date32()},
+    TIMESTAMP: pa.timestamp("us"),
+}
 RowWriter = Callable[[Sequence[ResultColumn], Sequence[Sequence[Any]], Sequence[int]], bytes]
 PRICE = (
     *(
@@ -69,17 +86,17 @@ def answer_columns(question: Question, *, bounds: bool) -> tuple[ResultColumn, .
     """Give the columns of an answer: those selected, then the certain intervals of all that is private."""
     kinds = {key.name: _kind_of_key(key.value) for key in question.keys}
     kinds |= {one.asked_as: INT8 if isinstance(one.formula, Count) else FLOAT8 for one in question.outputs}
-    private = dict.fromkeys(one.asked_as for one in question.outputs if is_private(one.formula))
-    ends = [f"{name}{end}" for name in private for end in ENDS] if bounds else []
+    ends = [f"{name}{end}" for name in _private(question) for end in ENDS] if bounds else []
     return (
         *(ResultColumn(name, kinds[name]) for name in question.selected),
         *(ResultColumn(name, FLOAT8) for name in ends),
     )
 
 
-def answer_rows(answer: Answer, *, bounds: bool) -> ResultRows:
+def answer_rows(answer: Answer, asked: AskedQuestion, *, bounds: bool) -> ResultRows:
     """Give an answer as a result set; of what no private value moves the interval is what it is off by."""
-    columns, table = answer_columns(answer.prepared.question, bounds=bounds), answer.to_arrow()
+    question = answer.prepared.question
+    columns, table = answer_columns(question, bounds=bounds or bool(asked.around)), answer.to_arrow()
     found: list[Any] = []
     for one in columns:
         if one.name in table.column_names:
@@ -88,10 +105,37 @@ def answer_rows(answer: Answer, *, bounds: bool) -> ResultRows:
         name, end = next((one.name.removesuffix(end), end) for end in ENDS if one.name.endswith(end))
         off = answer.max_error[name] * (-1 if end == "_low" else 1)
         found.append(pc.add(table.column(name).cast(pa.float64()), pa.scalar(off)))
-    private = any(is_private(one.formula) for one in answer.prepared.question.outputs)
-    return ResultRows(
-        columns, pa.table(found, names=[str(place) for place in range(len(found))]), answer.explain() if private else ""
-    )
+    said = answer.explain() if _private(question) else ""
+    if not asked.around:
+        return ResultRows(columns, pa.table(found, names=[str(place) for place in range(len(found))]), said)
+    cast = [one.cast(ARROW[column.kind]) for one, column in zip(found, columns, strict=True)]
+    rows = _around(asked, question, columns, cast, bounds=bounds)
+    rows.said = said and f"Of the question inside: {said}"
+    return rows
+
+
+def no_rows(question: Question, asked: AskedQuestion, *, bounds: bool) -> ResultRows:
+    """Give the result set of an answer without its rows; raises RefusedError for what is wanted and cannot be."""
+    columns = answer_columns(question, bounds=bounds or bool(asked.around))
+    none = [pa.array([], ARROW[one.kind]) for one in columns]
+    if not asked.around:
+        return ResultRows(columns, pa.table(none, names=[str(place) for place in range(len(none))]))
+    return _around(asked, question, columns, none, bounds=bounds)
+
+
+def _around(
+    asked: AskedQuestion, question: Question, columns: Sequence[ResultColumn], found: Sequence[Any], *, bounds: bool
+) -> ResultRows:
+    names = [one.name for one in columns]
+    if len({*names}) != len(names):
+        raise RefusedError("two columns of the answer have the same name: rename one with AS", reason="column")
+    table = asked.shown(pa.table(found, names=names), _private(question), bounds=bounds)
+    kinds = {kind: one for one, kind in ARROW.items()}
+    return ResultRows(tuple(ResultColumn(one.name, kinds.get(one.type, TEXT)) for one in table.schema), table)
+
+
+def _private(question: Question) -> list[str]:
+    return list(dict.fromkeys(one.asked_as for one in question.outputs if is_private(one.formula)))
 
 
 def price_rows(price: Price) -> ResultRows:

@@ -13,7 +13,6 @@ from errorfloor.server.postgres import wire
 from errorfloor.server.postgres.answers import (
     PRICE,
     ResultRows,
-    answer_columns,
     parameter_kinds,
 )
 from errorfloor.server.postgres.commands import Done, command
@@ -26,6 +25,7 @@ from errorfloor.server.postgres.session_questions import (
     PreparedStatement,
     SessionQuestions,
     failed_unexpectedly,
+    read_question,
 )
 from errorfloor.server.postgres.settings import REPORTED, SessionSettings
 from errorfloor.server.postgres.values import (
@@ -41,7 +41,6 @@ from errorfloor.server.postgres.values import (
     parameter,
 )
 from errorfloor.server.replies import body_of
-from errorfloor.sql import parse
 from errorfloor.sql_text import Statement, statements
 
 MOST_NAMES = 1000  # prepared statements, and portals, of one line
@@ -242,10 +241,7 @@ class Session(SessionQuestions):
             if self.is_looked_up(statement):
                 portal.found = await self.look_up(statement)
                 return portal.found.columns
-            text, _ = Statement(statement.pieces).wish()
-            catalogue, bounds = self.catalogue, self.settings.bounds
-            self.door.check_length(text)
-            return await self.door.looked_up(self.token, lambda: answer_columns(parse(text, catalogue), bounds=bounds))
+            return (await self.described(read_question(statement))).columns
 
     async def _execute(self, portal: Portal, most: int, *, described: bool) -> None:
         statement = Statement(Statement.of(portal.text).pieces, portal.prepared.hints)

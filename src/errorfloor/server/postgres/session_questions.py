@@ -14,6 +14,7 @@ from errorfloor.server.models import Asked
 from errorfloor.server.postgres.answers import (
     ResultRows,
     answer_rows,
+    no_rows,
     price_rows,
 )
 from errorfloor.server.postgres.commands import is_lookup
@@ -26,7 +27,9 @@ from errorfloor.server.postgres.values import (
 from errorfloor.server.tokens import Token
 from errorfloor.server.visit import Visit, Visitor
 from errorfloor.service import Answer
+from errorfloor.sql import parse
 from errorfloor.sql_text import Statement
+from errorfloor.sql_text.asked import AskedQuestion, asked
 
 ROUTE = "postgresql"
 
@@ -79,25 +82,30 @@ class SessionQuestions:
     settings: SessionSettings = field(default_factory=SessionSettings)
 
     async def answered(self, statement: Statement, visitor: Visitor) -> ResultRows:
-        """Ask, price or look up."""
+        """Ask, price or look up; what is wanted around a question is read before anything is charged."""
         if self.is_looked_up(statement):
             return await self.look_up(statement)
         is_price = statement.words[:1] == ("PRICE",)
-        asked, bounds, grant = self._asked(statement, is_price), self.settings.bounds, self.settings.grant(self.token)
+        found, bounds, grant = read_question(statement), self.settings.bounds, self.settings.grant(self.token)
+        if found.around and not is_price:
+            described = await self.described(found)
+            if found.is_probe:
+                return described
+        wish = found.wish or self.settings.wish()
+        wanted = Asked(sql=found.sql or " ", **wish, charge=self.settings.charge, dry=self.settings.dry)
         if is_price:
-            return await self.door.price(visitor, self.token, asked, price_rows, grant=grant)
+            return await self.door.price(visitor, self.token, wanted, price_rows, grant=grant)
 
         def written(answer: Answer) -> ResultRows:
-            return answer_rows(answer, bounds=bounds)
+            return answer_rows(answer, found, bounds=bounds)
 
-        return await self.door.ask(visitor, self.token, asked, written, grant=grant)
+        return await self.door.ask(visitor, self.token, wanted, written, grant=grant)
 
-    def _asked(self, statement: Statement, is_price: bool) -> Asked:
-        text, own = statement.wish()
-        if is_price:
-            text = Statement.of(text).after(1)
-        wish = own or self.settings.wish()
-        return Asked(sql=text.strip() or " ", **wish, charge=self.settings.charge, dry=self.settings.dry)
+    async def described(self, found: AskedQuestion) -> ResultRows:
+        """Give the result set of a question without its rows; nothing is asked."""
+        catalogue, bounds = self.catalogue, self.settings.bounds
+        self.door.check_length(found.sql)
+        return await self.door.looked_up(self.token, lambda: no_rows(parse(found.sql, catalogue), found, bounds=bounds))
 
     async def look_up(self, statement: Statement) -> ResultRows:
         """Look something up in the system catalogue."""
@@ -143,6 +151,13 @@ class SessionQuestions:
             raise failed_unexpectedly(problem) from None
         finally:
             self.book.write(visit, ROUTE, method, status, self.line.address)
+
+
+def read_question(statement: Statement) -> AskedQuestion:
+    """Give the question in a statement, after PRICE if that comes first."""
+    if statement.words[:1] == ("PRICE",):
+        statement = Statement(Statement.of(statement.after(1)).pieces, statement.hints)
+    return asked(statement)
 
 
 def failed_unexpectedly(problem: Exception) -> DoorError:

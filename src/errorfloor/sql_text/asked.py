@@ -1,0 +1,139 @@
+"""The question in a statement, how exact its answer should be, and what the queries around it want.
+
+Tools put queries around a question: ``SELECT * FROM (SELECT …) AS t LIMIT 1000``, and the like. The question inside is
+asked as it is, with the label, the price and the charge that it has by itself; what is around it is done with the
+released answer. A nested table that only filters and renames is no question: the language reads it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from errorfloor.sql_text.around import INSIDE, AroundReader, plain
+from errorfloor.sql_text.released_rows import RowsWanted
+from errorfloor.sql_text.statements import SILENT, Piece, Statement
+
+MOST_AROUND = 10  # queries around each other; the language refuses more
+AGGREGATES = {
+    *("AVG", "SUM", "COUNT", "VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "COVAR_POP"),
+    *("COVAR_SAMP", "CORR", "REGR_SLOPE", "MEDIAN", "QUANTILE", "PERCENTILE_CONT", "PERCENTILE_DISC"),
+}
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """The text of a question, how exact, and what is wanted of its answer, from the inside out.
+
+    >>> found = asked(Statement.of('SELECT "t"."n" FROM (SELECT team, count(*) AS n FROM pay GROUP BY team) "t"'))
+    >>> found.sql
+    'SELECT team, count(*) AS n FROM pay GROUP BY team'
+    >>> found.shown(pa.table({"team": ["a", "b"], "n": [3, 4]}), [], bounds=True).to_pydict()
+    {'n': [3, 4]}
+    """
+
+    sql: str
+    wish: dict[str, Any] = field(default_factory=dict)
+    around: tuple[RowsWanted, ...] = ()
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether only the columns are wanted, so that nothing need be asked."""
+        return any(one.is_probe for one in self.around)
+
+    def shown(self, table: pa.Table, private: Sequence[str], *, bounds: bool) -> pa.Table:
+        """Give what is wanted of an answer, whose table ends with certain intervals of the ``private`` columns."""
+        if not self.around:
+            ends = {f"{name}{end}" for name in private for end in ("_low", "_high")}
+            return table if bounds else table.select([name for name in table.column_names if name not in ends])
+        for place, one in enumerate(self.around, start=1):
+            table, private = one.applied(table, private, bounds=bounds or place < len(self.around))
+        return table
+
+
+def asked(statement: Statement) -> AskedQuestion:
+    """Read a statement that asks something; what the question inside says of exactness goes before what is around.
+
+    Raises RefusedError for a query around a question that does something else with its answer.
+    """
+    text, wish = statement.wish()
+    pieces = [one for one in statement.pieces if one[0] not in SILENT]
+    if not _may_be_wrapped(pieces):
+        return AskedQuestion(text, wish)
+    outer = Statement.of(text)
+    found = _unwrapped(outer.pieces, MOST_AROUND)
+    if found is None:
+        return AskedQuestion(text, wish)
+    inner, own = Statement(tuple(found[0])).wish()
+    return AskedQuestion(inner, own or wish, tuple(found[1]))
+
+
+def _may_be_wrapped(pieces: Sequence[Piece]) -> bool:
+    selects = sum(kind == "word" and text.upper() == "SELECT" for kind, text in pieces)
+    return selects > 1
+
+
+def _unwrapped(whole: Sequence[Piece], most: int) -> tuple[Sequence[Piece], list[RowsWanted]] | None:
+    """Give the pieces of the question inside, and what is wanted of its answer; None if there is none inside."""
+    places = [place for place, one in enumerate(whole) if one[0] not in SILENT]
+    pieces = [whole[place] for place in places]
+    inside = _inside(pieces) if most else None
+    if inside is None:
+        return None
+    start, end = inside
+    within = whole[places[start] : places[end - 1] + 1]
+    deeper = _unwrapped(within, most - 1)
+    if deeper is None and not _is_aggregated(pieces[start:end]):
+        return None
+    wanted = AroundReader([*pieces[: start - 1], INSIDE, *pieces[end + 1 :]]).query()
+    return (within, [wanted]) if deeper is None else (deeper[0], [*deeper[1], wanted])
+
+
+def _shallow(pieces: Sequence[Piece]) -> dict[int, str]:
+    """Give the words that are in no parentheses, by place."""
+    found, depth = {}, 0
+    for place, (kind, text) in enumerate(pieces):
+        depth += (text == "(") - (text == ")")
+        if kind == "word" and depth == 0:
+            found[place] = text.upper()
+    return found
+
+
+def _inside(pieces: Sequence[Piece]) -> tuple[int, int] | None:
+    """Give where the question in FROM (…) begins and ends, or that of WITH name AS (…) SELECT … FROM name."""
+    words = _shallow(pieces)
+    froms = [place for place, word in words.items() if word == "FROM" and place + 2 < len(pieces)]
+    if len(froms) != 1:
+        return None
+    if words.get(0) == "WITH":
+        if words.get(2) != "AS" or plain(pieces[froms[0] + 1]) != plain(pieces[1]):
+            return None
+        opening = 3
+    elif words.get(0) == "SELECT":
+        opening = froms[0] + 1
+    else:
+        return None
+    if pieces[opening][1] != "(" or pieces[opening + 1][1].upper() not in ("SELECT", "WITH"):
+        return None
+    depth = 0
+    for place in range(opening, len(pieces)):
+        depth += (pieces[place][1] == "(") - (pieces[place][1] == ")")
+        if depth == 0:
+            return opening + 1, place
+    return None
+
+
+def _is_aggregated(pieces: Sequence[Piece]) -> bool:
+    """Say whether a question groups or aggregates by itself."""
+    words = _shallow(pieces)
+    selects = [place for place, word in words.items() if word == "SELECT"]
+    if len(selects) != 1:
+        return False
+    after = {place: word for place, word in words.items() if place > selects[0]}
+    end = next((place for place, word in after.items() if word == "FROM"), len(pieces))
+    return "GROUP" in after.values() or any(
+        kind == "word" and text.upper() in AGGREGATES and pieces[place + 1][1] == "("
+        for place, (kind, text) in enumerate(pieces[: end - 1])
+        if place > selects[0]
+    )
