@@ -9,7 +9,7 @@ import pytest
 
 import errorfloor as ef
 from errorfloor.errors import AllowanceError, InputError, RefusedError
-from errorfloor.service.quantiles import ends
+from errorfloor.service.quantiles import ends, neighbours
 from errorfloor.sql.question import Quantile
 from town import open_town, write_town
 
@@ -62,6 +62,38 @@ def test_ends_enclose_the_quantile_for_the_worst_released_shares():
         at = share * len(values)
         least, most = values[int(np.ceil(at)) - 1], values[min(int(np.floor(at)), len(values) - 1)]
         assert first[0] * float(step) <= least + 1e-9 and most - 1e-9 <= last[0] * float(step)
+
+
+def test_an_interpolated_quantile_is_between_its_ends(tmp_path):
+    """Few rows far apart: percentile_cont lies between two of them, where no other convention puts a quantile."""
+    folder = tmp_path / "town"
+    write_town(folder)
+    generator = np.random.default_rng(11)
+    for _ in range(200):
+        values = np.sort(generator.integers(0, 1001, size=generator.integers(1, 9)) / 100)
+        share = Fraction(int(generator.integers(1, 20)), 20)
+        quantile = Quantile("q", "", "x", share, Fraction(0), Fraction(10), Fraction(1, 100), True)
+        ramps = np.array([[float(a), float(b)] for a, b in quantile.ramps])
+        falling = np.clip((ramps[:, 1:] - values) / (ramps[:, 1:] - ramps[:, :1]), 0, 1).mean(axis=1)[:, None]
+        shares = tuple(np.array([each]) for each in neighbours(share, len(values)))
+        first, last = ends(quantile, falling - 1e-12, falling + 1e-12, shares)
+        exact = np.quantile(values, float(share))
+        assert first[0] / 100 <= exact + 1e-9 and exact - 1e-9 <= last[0] / 100
+    with open_town(folder) as database:
+        sql = "SELECT tariff, percentile_cont(0.3) WITHIN GROUP (ORDER BY kwh) AS q FROM meters GROUP BY tariff"
+        rows = database.ask(sql, max_error=10).to_arrow().to_pylist()
+    for row in rows:
+        assert row["q_low"] <= np.quantile(stored(folder)[row["tariff"]], 0.3) <= row["q_high"]
+
+
+def test_ends_keep_their_digits_far_from_zero():
+    step, low = Fraction(1, 1000), Fraction(10**9)
+    quantile = Quantile("q", "", "x", Fraction(1, 2), low, low + 1, step)
+    at = 500  # every row has this value
+    ramps = [(float((a - low) / step), float((b - low) / step)) for a, b in quantile.ramps]
+    falling = np.array([[min(max((b - at) / (b - a), 0.0), 1.0)] for a, b in ramps])
+    first, last = ends(quantile, falling, falling)
+    assert first[0] <= 10**12 + at <= last[0] and last[0] - first[0] <= 10
 
 
 def test_few_values_are_told_exactly_where_shares_are():

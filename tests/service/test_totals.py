@@ -150,6 +150,31 @@ def test_what_would_not_add_up_is_refused(sql, says, database):
         database.price(sql, max_error=1e6)
 
 
+def test_totals_of_cells_that_were_put_together_add_up(folder):
+    with open_town(folder) as database:
+        database.ask("SELECT tariff, rooms, area, sum(peak) AS s FROM meters GROUP BY 1, 2, 3", max_error=300.0)
+        answer = database.ask(
+            "SELECT tariff, rooms, sum(peak) AS s FROM meters GROUP BY ROLLUP (tariff, rooms)", max_error=30000.0
+        )
+    assert answer.standings[0].used_by_this == 0 and answer.outputs()[0]["step"] == "1"
+    whole, *rows = answer.to_arrow().to_pylist()
+    assert whole["s"] == sum(row["s"] for row in rows if row["rooms"] is not None)
+
+
+def test_rows_of_cells_without_a_value_are_counted(tmp_path):
+    write_town(tmp_path / "town", "high")
+    with open_town(tmp_path / "town") as database:
+        answer = database.ask(
+            "SELECT tariff, sum(kwh) FILTER (WHERE tariff = 'Std') / count(*) AS s FROM meters GROUP BY ROLLUP (1)",
+            max_error=5,
+        )
+    values = truth(tmp_path / "town")
+    exact = sum(value or 0 for tariff, _, value in values if tariff == "Std") / len(values)
+    whole = answer.to_arrow().to_pylist()[0]
+    assert whole["tariff"] is None and whole["s_low"] <= exact <= whole["s_high"]
+    assert whole["s_high"] - whole["s_low"] < 8  # the part of the rows that the noise is about
+
+
 def test_a_support_is_refused_for_totals_of_sums(database):
     for what in ("sum(kwh)", "avg(kwh)"):
         with pytest.raises(InputError, match="give max_error or spend"):

@@ -15,7 +15,7 @@ from errorfloor.errors import InputError, RefusedError
 from errorfloor.floors.words import rounded_up
 from errorfloor.noise import Noise, RaisedCosine, from_dict
 from errorfloor.noise.affine_image import Translation
-from errorfloor.noise.lattice import Lattice
+from errorfloor.noise.lattice import MARGIN, Lattice
 from errorfloor.pricing import OutputBounds
 from errorfloor.pricing.interval import quiet, up
 from errorfloor.service.rounding import grain, multiples
@@ -25,6 +25,7 @@ from errorfloor.sql.question import QuestionOutput
 from errorfloor.support import HalfLine, Interval
 
 MOST_ERROR = 1e-6  # of the noise's width: larger evaluation errors are refused
+LEFT = 0.8 * MARGIN / 2  # of a step: what a bound has to spare beyond every rounding
 MOST_OFFSET = 1e6  # widths between 0 and the middle of an interval
 
 
@@ -50,6 +51,11 @@ class Added:
     def grain(self) -> float:
         """The part of a step to which values and noise are rounded before they are added."""
         return grain(self.lattice)
+
+    @property
+    def spare(self) -> float:
+        """What the bound has to spare beyond every rounding: released numbers are at least so much nearer."""
+        return LEFT * self.lattice.size
 
     @cached_property
     def information(self) -> float:

@@ -1,11 +1,12 @@
 """Where a quantile certainly lies, from released shares: arithmetic on what anybody may know, so it costs nothing.
 
 *Guarantee* (``quantiles.proof.md``): every value that at most a share p of the rows lies below, and at most 1 − p
-above, is between the two ends.
+above, is between the two ends; so is ``percentile_cont``, which lies between neighbours in order.
 """
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def located(quantile: Quantile, prepared: Prepared) -> dict[str, Any]:
     there = ~arrow.nulls(parts[0].kept)
     released = np.array([np.where(there, arrow.values_of(one.kept.fill_null(0.0)), 0.0) for one in parts])
     low, high = (released - np.array([each[end] for each in off]) for end in (1, 0))
-    first, last = ends(quantile, np.maximum(low, 0.0), np.minimum(high, 1.0))
+    first, last = ends(quantile, np.maximum(low, 0.0), np.minimum(high, 1.0), _shares(quantile, prepared))
     steps = {"": (first + last) // 2, "_low": first, "_high": last}
     lattice = lattice_of(quantile)
     return {f"{quantile.name}{end}": arrow.column(multiples(at, lattice), there) for end, at in steps.items()}
@@ -49,21 +50,47 @@ def bounds_of_shares(one: PreparedOutput) -> tuple[float, float]:
     return (0.0 if one.constant is None else one.constant.error,) * 2
 
 
-def ends(quantile: Quantile, low: Array, high: Array) -> tuple[Array, Array]:
-    """Give the ends in whole steps, from bounds on the share of each ramp (rows) in each group (columns)."""
-    share, step = float(quantile.share), float(quantile.step)
-    start, end = (np.array([float(ramp[side]) for ramp in quantile.ramps])[:, None] for side in (0, 1))
+def _shares(quantile: Quantile, prepared: Prepared) -> tuple[Array, Array] | None:
+    """Give the shares at which the neighbours in order are, below and above, in each group."""
+    if not quantile.interpolated:
+        return None
+    rows = next(one for one in prepared.outputs if one.output.name == f"{quantile.name}/rows").kept.fill_null(0)
+    counts, place = np.unique(arrow.values_of(rows), return_inverse=True)
+    each = np.array([neighbours(quantile.share, n) for n in counts.tolist()])[place]
+    return each[:, 0], each[:, 1]
+
+
+def neighbours(share: Fraction, rows: int) -> tuple[float, float]:
+    """Give shares between which, of so many rows, ``percentile_cont`` is: rounded outwards.
+
+    >>> neighbours(Fraction(1, 4), 3)  # halfway between the first and the second of three
+    (0.333..., 0.333...)
+    """
+    rows = max(rows, 1)
+    at = share * (rows - 1)
+    below, above = math.floor(at) + 1, math.ceil(at)
+    return math.nextafter(below / rows, 0.0), math.nextafter(above / rows, 1.0)
+
+
+def ends(quantile: Quantile, low: Array, high: Array, shares: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+    """Give the ends in whole steps, from bounds on the share of each ramp (rows) in each group (columns).
+
+    ``shares`` are those of the neighbours between which the quantile is, if it is not at one share.
+    """
+    step = float(quantile.step)
+    below, above = (float(quantile.share),) * 2 if shares is None else shares
+    start, end = (np.array([float(ramp[side] - quantile.low) for ramp in quantile.ramps])[:, None] for side in (0, 1))
     width = end - start
     before = np.vstack([np.zeros_like(low[:1]), low[:-1]])
     after = np.vstack([high[1:], np.ones_like(high[:1])])
     with np.errstate(divide="ignore", invalid="ignore"):
-        least = np.where(high < share, start + width * (share - high) / (share - before), -math.inf)
-        most = np.where(low > share, start + width * (after - low) / (after - share), math.inf)
-    slack = SLACK * float(quantile.high - quantile.low)
+        least = np.where(high < below, start + width * (below - high) / (below - before), -math.inf)
+        most = np.where(low > above, start + width * (after - low) / (after - above), math.inf)
+    whole = float(quantile.high - quantile.low)
     bottom, top = int(quantile.low / quantile.step), int(quantile.high / quantile.step)
-    first = np.ceil(np.maximum(least.max(axis=0) - slack, float(quantile.low)) / step - SLACK)
-    last = np.floor(np.minimum(most.min(axis=0) + slack, float(quantile.high)) / step + SLACK)
-    first, last = np.clip(first, bottom, top).astype(np.int64), np.clip(last, bottom, top).astype(np.int64)
+    first = np.ceil(np.clip(least.max(axis=0) - SLACK * whole, 0.0, whole) / step * (1 - SLACK))
+    last = np.floor(np.clip(most.min(axis=0) + SLACK * whole, 0.0, whole) / step * (1 + SLACK))
+    first, last = (np.clip(each, 0, top - bottom).astype(np.int64) + bottom for each in (first, last))
     return first, last
 
 

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 
 from errorfloor.checks import Array
 from errorfloor.errors import RefusedError
-from errorfloor.noise.lattice import MARGIN
 from errorfloor.pricing import Bounds
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.service.rounding import multiples
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 NO_GROUP = -1  # the place of a row that is a total
 UNIT = 2.0**-52
-LEFT = 0.8 * MARGIN / 2  # of a step: what a bound has to spare beyond every rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +101,7 @@ def is_summed(formula: Formula) -> bool:
 def columns_of(one: "PreparedOutput", shown: Mapping[str, Any], prepared: "Prepared") -> dict[str, Any]:
     """Add the rows of totals to the columns of an output: its numbers, and the ends of their certain intervals."""
     totals, name = prepared.totals, one.output.name
-    weights = _weights(one.output, prepared)
+    weights = counted_rows(one.output, prepared)
     parts = [
         _total(one, weights, place, size, prepared.bounds.kind)
         for place, size in zip(totals.places, totals.sizes, strict=True)
@@ -117,8 +115,8 @@ def columns_of(one: "PreparedOutput", shown: Mapping[str, Any], prepared: "Prepa
     return found
 
 
-def _weights(output: QuestionOutput, prepared: "Prepared") -> Array | None:
-    """Give the counted rows of each group, by which averages are weighted; None for sums."""
+def counted_rows(output: QuestionOutput, prepared: "Prepared") -> Array | None:
+    """Give the rows of each group that an average is over; None for sums."""
     match output.formula:
         case Quotient(_, Count(Always())):
             return prepared.bounds.rows[prepared.bounds.kind].astype(float)
@@ -146,10 +144,10 @@ def _total(one: "PreparedOutput", weights: Array | None, place: Array, size: int
         lattice = one.added.narrowest.lattice  # steps are powers of ten: the smallest divides all
         np.add.at(found, place, np.rint(cells / lattice.size).astype(np.int64))
         return arrow.column(multiples(found, lattice), parts > 0), total(bound)
-    whole = total(weights)
+    whole = np.bincount(place, weights, size)  # rows of cells without a value count, too
     whole = np.where(whole > 0, whole, 1.0)
     off = (parts + 8) * UNIT * total(weights * np.abs(cells)) / whole
-    spare = 0.0 if one.added is None else LEFT * one.added.narrowest.lattice.size
+    spare = 0.0 if one.added is None else one.added.narrowest.spare
     half = total(weights * bound) / whole
     half = np.where(off + (parts + 8) * UNIT * half <= spare, half, half + off)
     return arrow.column(total(weights * cells) / whole, parts > 0), half

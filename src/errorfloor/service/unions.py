@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow.compute as pc
 
 from errorfloor.checks import Array
-from errorfloor.noise.lattice import MARGIN
 from errorfloor.pricing import OutputBounds
 from errorfloor.pricing.bounding import RowSlopes
 from errorfloor.pricing.keys import GroupKeys
@@ -27,7 +26,6 @@ from errorfloor.sql.plan import Always, Count, Quotient, Sum
 from errorfloor.sql.question import QuestionOutput
 
 UNIT = 2.0**-52
-LEFT = 0.8 * MARGIN / 2  # of a step: what a bound has to spare beyond every rounding
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,11 @@ class FromParts(Added):
     parts: int = 0
     answer: int = 0
     time: str = ""
+
+    @property
+    def spare(self) -> float:
+        """Nothing: the bound is compared with all that rounding does."""
+        return 0.0
 
     @cached_property
     def standard_error(self) -> float:
@@ -111,14 +114,15 @@ def _joined(
     divisor = np.where(whole > 0, whole, 1.0) if is_mean else np.ones(size)
     value = total(weights * numbers) / divisor
     off = (parts + 8) * UNIT * total(weights * np.abs(numbers)) / divisor
-    most = total(weights) / divisor * (added.high - LEFT * added.lattice.size) * (1 + (parts + 8) * UNIT) + off
+    most = total(weights) / divisor * (added.high - added.spare) * (1 + (parts + 8) * UNIT) + off
     there = prepared.bounds_of(one).defined[coarse.kind]
     if (there != (parts > 0)).any() or (most[there] > asked.high).any():
         return None
     deviation = added.standard_error * np.sqrt(total(weights**2)) / divisor
     said = column.answer
+    lattice = asked.lattice if is_mean else added.lattice  # a sum of parts is a multiple of their step
     together = FromParts(
-        added.noise, asked.lattice, asked.low, asked.high, 0.0,
+        added.noise, lattice, asked.low, asked.high, 0.0,
         float(deviation.max()), int(parts.max()), said.kept.number, said.facts["time"],
     )  # fmt: skip
     output = replace(

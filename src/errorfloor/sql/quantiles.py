@@ -25,12 +25,13 @@ class _Wanted(NamedTuple):
     column: exp.Expression
     share: exp.Expression | None
     where: exp.Expression | None
+    interpolated: bool = False
 
 
 def quantile_outputs(
     name: str, node: exp.Expression, rows: RowConditions, private: Mapping[str, PrivateColumn]
 ) -> list[QuestionOutput]:
-    """Give the shares from which a quantile is located."""
+    """Give the shares from which a quantile is located, and how many rows they are of where that matters."""
     words = rows.words
     wanted = _wanted(node, words)
     column = rows.relation.find(wanted.column).column if type(wanted.column) is exp.Column else None
@@ -45,13 +46,17 @@ def quantile_outputs(
     counted = both([ALWAYS if wanted.where is None else rows.filter(wanted.where), number.present])
     if counted == NEVER:
         raise words.refusal(node, "constant", "leaves no row: leave it out")
-    quantile = Quantile(name, declared.unit, column.name, share, declared.low, declared.high, declared.resolution)
-    return [
+    interpolated = wanted.interpolated and share != Fraction(1, 2)
+    quantile = Quantile(
+        name, declared.unit, column.name, share, declared.low, declared.high, declared.resolution, interpolated
+    )
+    shares = [
         QuestionOutput(
             f"{name}/{place}", quotient(Sum(_share(number, *ramp).polynomial, counted), Count(counted)), "", quantile
         )
         for place, ramp in enumerate(quantile.ramps)
     ]
+    return [*shares, QuestionOutput(f"{name}/rows", Count(counted), "")] if interpolated else shares
 
 
 def _wanted(node: exp.Expression, words: Wording) -> _Wanted:
@@ -72,7 +77,7 @@ def _wanted(node: exp.Expression, words: Wording) -> _Wanted:
     if len(ordered) != 1 or ordered[0].args.get("desc"):
         raise words.refusal(node, "aggregate", "orders in another way: write WITHIN GROUP (ORDER BY x)")
     words.only(ordered[0], "this", "desc", "nulls_first")
-    return _Wanted(ordered[0].this, node.this.this, None)
+    return _Wanted(ordered[0].this, node.this.this, None, type(node.this) is exp.PercentileCont)
 
 
 def _share(number: Number, start: Fraction, end: Fraction) -> Number:

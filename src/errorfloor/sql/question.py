@@ -52,6 +52,7 @@ class Quantile(Node):
     low: Fraction
     high: Fraction
     step: Fraction
+    interpolated: bool = False  # between neighbours in order, as percentile_cont does
 
     @cached_property
     def ramps(self) -> tuple[tuple[Fraction, Fraction], ...]:
