@@ -102,13 +102,19 @@ class Authentication:
 
         What ``is_counted`` already is not counted again.
         """
+        visitor.visit.who, visitor.visit.role = token.name, token.role.value
+        admitted = self.admit(visitor, self.still_good(visitor.address, token))
+        if not is_counted:
+            self._rates.take(admitted.id)
+        return admitted
+
+    def still_good(self, address: str | None, token: Token) -> Token:
+        """Give a token as it is now; raises DoorError if it was revoked, has expired, or is not good from here."""
         found = self._tokens.get(token.id)
         if found is None:
             raise DoorError(401, "token", "this token was revoked: ask the custodian for another")
-        admitted = self.admit(visitor, found)
-        if not is_counted:
-            self._rates.take(found.id)
-        return admitted
+        _check(address, found)
+        return found
 
     def claimed(self, user: str) -> Token | None:
         """Give the token that somebody claims to have; what proves it comes later."""
@@ -207,22 +213,27 @@ class Authentication:
         """Note who comes, and refuse a token that is not good now, or not from here; its holder is told why."""
         visit = visitor.visit
         visit.who, visit.role = token.name, token.role.value
-        if token.expired(datetime.datetime.now(datetime.UTC)):
-            raise DoorError(
-                401,
-                "expired",
-                "this token has expired: ask the custodian for another (errorfloor tokens create)",
-                headers={"WWW-Authenticate": 'Bearer realm="errorfloor"'},
-            )
-        if not token.terms.allow_address(visitor.address):
-            raise DoorError(
-                403,
-                "address",
-                f"this token may not be used from {visitor.address}: errorfloor tokens list shows from where",
-            )
+        _check(visitor.address, token)
         if token.digest:
             self._uses.note(token.id)
         return token
+
+
+def _check(address: str | None, token: Token) -> None:
+    """Raise DoorError for a token that is not good now, or not from here."""
+    if token.expired(datetime.datetime.now(datetime.UTC)):
+        raise DoorError(
+            401,
+            "expired",
+            "this token has expired: ask the custodian for another (errorfloor tokens create)",
+            headers={"WWW-Authenticate": 'Bearer realm="errorfloor"'},
+        )
+    if not token.terms.allow_address(address):
+        raise DoorError(
+            403,
+            "address",
+            f"this token may not be used from {address}: errorfloor tokens list shows from where",
+        )
 
 
 def visitor_of(request: Request) -> Visitor:

@@ -114,9 +114,30 @@ def read(text: str) -> exp.Expression:
     return tree
 
 
-def _tokens(text: str) -> list[Token]:
+def read_foreign(text: str, dialect: str) -> exp.Expression:
+    """Give the syntax tree of a text in another dialect, which is no question, within the same limits.
+
+    Raises RefusedError with the reason "syntax" or "too-long".
+
+    >>> type(read_foreign("SELECT 'a'::regclass", "postgres")).__name__
+    'Select'
+    """
+    foreign = Dialect.get_or_raise(dialect)
+    tokens = _tokens(text, foreign)
+    _check_nesting(tokens)
     try:
-        tokens = DIALECT.tokenize(text)
+        trees = foreign.parser().parse(tokens, text)
+    except Exception:  # whatever a foreign parser trips over
+        trees = []
+    if len(trees) != 1 or not isinstance(trees[0], exp.Expression):
+        raise RefusedError("this query cannot be read", reason="syntax")
+    _check_depth(trees[0])
+    return trees[0]
+
+
+def _tokens(text: str, dialect: Dialect = DIALECT) -> list[Token]:
+    try:
+        tokens = dialect.tokenize(text)
     except Exception:  # whatever a foreign tokenizer trips over, the text is not a question
         tokens = []
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
@@ -160,9 +181,18 @@ def _check_shape(tokens: list[Token]) -> None:
             + (near(first.text, ["SELECT", "WITH"]) if first.token_type == TokenType.VAR else ""),
             reason="not-select",
         )
-    depth = signs = 0
     for token in tokens:
         _check_token(token)
+    _check_nesting(tokens)
+    for one, two in pairwise(tokens):
+        _check_neighbours(one, two)
+    if tokens[-1].token_type in JOINTS or tokens[-1].token_type in BEFORE_OPERANDS:
+        raise RefusedError(f"the question ends with {shown(tokens[-1].text)}: something is missing", reason="syntax")
+
+
+def _check_nesting(tokens: list[Token]) -> None:
+    depth = signs = 0
+    for token in tokens:
         depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
         signs = signs + 1 if token.token_type in PREFIXES else 0
         if depth > MOST_NESTING or signs > MOST_SIGNS:
@@ -171,10 +201,6 @@ def _check_shape(tokens: list[Token]) -> None:
                 f"{MOST_SIGNS} signs in a row, are allowed; ask for its parts",
                 reason="too-long",
             )
-    for one, two in pairwise(tokens):
-        _check_neighbours(one, two)
-    if tokens[-1].token_type in JOINTS or tokens[-1].token_type in BEFORE_OPERANDS:
-        raise RefusedError(f"the question ends with {shown(tokens[-1].text)}: something is missing", reason="syntax")
 
 
 def _check_neighbours(one: Token, two: Token) -> None:

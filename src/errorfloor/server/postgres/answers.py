@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import sqlglot
 from sqlglot import exp
 from starlette.concurrency import iterate_in_threadpool
 
@@ -29,6 +28,7 @@ from errorfloor.sql.layout import Layout, denominator
 from errorfloor.sql.plan import Call, Count, Scalar
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import Question, is_private, walk
+from errorfloor.sql.reading import read_foreign
 from errorfloor.sql_text.asked import AskedQuestion
 
 AT_ONCE = 500  # rows that are written at a time
@@ -179,8 +179,8 @@ def parameter_kinds(text: str, count: int, catalogue: Catalogue, *, in_functions
         declared |= {name.lower(): FLOAT8 for name in table.private}
         declared |= {name.lower(): DECLARED[one.type] for name, one in table.public.items()}
     try:
-        tree = sqlglot.parse_one(text, read="postgres")
-    except Exception:  # whatever a foreign parser trips over: what is asked is refused later, in better words
+        tree = read_foreign(text, "postgres")
+    except RefusedError:  # what is asked is refused later, in better words
         return found
     for one in tree.find_all(exp.Parameter, exp.Placeholder):
         number = one.name

@@ -21,6 +21,7 @@ from errorfloor.server.postgres.session import ROUTE, Session
 from errorfloor.server.visit import Visit, Visitor
 
 START_TIME = 10.0  # seconds within which a client must be known
+WATCH = 10.0  # seconds after which, at most, a line ends whose token was revoked or has expired
 OPTION = "-c"
 
 
@@ -28,7 +29,8 @@ class PostgresListener:
     """Listens on a socket, in the event loop of the server.
 
     *Guarantee*: a process has at most ``postgres_lines`` lines, and none of a client that is not known for longer than
-    ``START_TIME``; of those that are not known, the one that came first makes room. Processes that share a ``folder``
+    ``START_TIME``; of those that are not known, the one that came first makes room. A line ends with its token, within
+    ``WATCH`` seconds. Processes that share a ``folder``
     pass cancellations on to each other.
     """
 
@@ -39,6 +41,7 @@ class PostgresListener:
         self._lines: dict[asyncio.Task[None], Session | None] = {}
         self._server: asyncio.Server | None = None
         self._mail: asyncio.DatagramTransport | None = None
+        self._watching: asyncio.Task[None] | None = None
         settings = door.settings
         self._context: ssl.SSLContext | None = None
         self._certificate = b""
@@ -51,6 +54,7 @@ class PostgresListener:
         """Begin to listen."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: LineProtocol(self._came), sock=taken, backlog=1024)
+        self._watching = asyncio.create_task(self._watch())
         if self._folder is not None:
             with _letter_box(self._folder, os.getpid()) as place:
                 self._mail, _ = await loop.create_datagram_endpoint(
@@ -63,6 +67,8 @@ class PostgresListener:
             self._server.close()
         if self._mail is not None:
             self._mail.close()
+        if self._watching is not None:
+            self._watching.cancel()
         for task, session in list(self._lines.items()):
             if session is not None and session.is_busy:
                 session.is_ending = True
@@ -70,6 +76,20 @@ class PostgresListener:
                 task.cancel()
         if self._lines:
             await asyncio.wait(self._lines)
+
+    async def _watch(self) -> None:
+        """End the lines on which nothing is asked, once their tokens are good no longer; others end when they ask."""
+        while True:
+            await asyncio.sleep(WATCH)
+            for task, session in list(self._lines.items()):
+                if session is not None and not session.is_busy:
+                    try:
+                        self._door.authentication.still_good(session.line.address, session.token)
+                    except DoorError as problem:
+                        session.ended_by = problem
+                        task.cancel()
+                    except ErrorFloorError:  # a token file that cannot be read is said to those who ask
+                        pass
 
     def _came(self, protocol: LineProtocol, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         is_full = len(self._lines) >= self._door.settings.postgres_lines
@@ -101,9 +121,8 @@ class PostgresListener:
             await _last_words(line, wire.failure_message(code, text, fields, severity="FATAL"))
         except asyncio.CancelledError:
             if session is not None:
-                await _last_words(
-                    line, wire.failure_message("stopping", "the server is being stopped", {}, severity="FATAL")
-                )
+                why = session.ended_by or DoorError(503, "stopping", "the server is being stopped")
+                await _last_words(line, wire.failure_message(said_of(why)[1], str(why), {}, severity="FATAL"))
         except (TimeoutError, OSError, EOFError, ssl.SSLError):
             pass  # it is gone, or not coming
         except Exception as problem:

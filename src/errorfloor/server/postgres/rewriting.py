@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 
 from errorfloor.errors import RefusedError
+from errorfloor.sql.reading import read_foreign
 
 SCHEMAS = {"pg_catalog": "pg", "information_schema": "info"}
 KNOWN = (  # functions that sqlglot or DuckDB has names of its own for
@@ -60,7 +60,7 @@ def rewritten(text: str, tables: frozenset[str], functions: frozenset[str]) -> s
     'SELECT NAME_OF_CLASS(c.oid) AS name FROM pg.pg_class AS c'
     """
     try:
-        tree = sqlglot.parse_one(text, read="postgres")
+        tree = read_foreign(text, "postgres")
         if not isinstance(tree, exp.Query):
             raise _refusal(type(tree).__name__.upper())
         _name_columns(tree)

@@ -10,17 +10,14 @@ from typing import TypeVar
 from errorfloor.errors import ErrorFloorError, RefusedError
 from errorfloor.server.failures import DoorError, said_of
 from errorfloor.server.postgres import wire
-from errorfloor.server.postgres.answers import (
-    PRICE,
-    ResultRows,
-    parameter_kinds,
-)
+from errorfloor.server.postgres.answers import PRICE, ResultRows, parameter_kinds
 from errorfloor.server.postgres.commands import Done, command
 from errorfloor.server.postgres.copying import Copy
 from errorfloor.server.postgres.session_questions import (
     ROUTE as ROUTE,
 )
 from errorfloor.server.postgres.session_questions import (
+    Counted,
     Portal,
     PreparedStatement,
     SessionQuestions,
@@ -28,27 +25,14 @@ from errorfloor.server.postgres.session_questions import (
     read_question,
 )
 from errorfloor.server.postgres.settings import REPORTED, SessionSettings
-from errorfloor.server.postgres.values import (
-    BOOL,
-    DATE,
-    FLOAT8,
-    INT8,
-    TEXT,
-    TIMESTAMP,
-    UNKNOWN,
-    Kind,
-    ResultColumn,
-    parameter,
-)
+from errorfloor.server.postgres.values import FLOAT8, SAMPLES, TEXT, UNKNOWN, Kind, ResultColumn, parameter
 from errorfloor.server.replies import body_of
 from errorfloor.sql_text import Statement, statements
 
+MOST_STATEMENTS = 100  # in one text
+ENDING = ("protocol", "token", "expired", "address")  # failures after which a line has no meaning any more
 MOST_NAMES = 1000  # prepared statements, and portals, of one line
 MOST_HELD = 100  # times the longest question: characters of all of them together, with the types of parameters
-SAMPLES = {
-    **{INT8: "1", FLOAT8: "1.0", TEXT: "'a'", BOOL: "TRUE"},
-    **{DATE: "DATE '2000-01-01'", TIMESTAMP: "TIMESTAMP '2000-01-01 00:00:00'"},
-}
 Result = TypeVar("Result", bound=PreparedStatement | Portal)
 
 
@@ -67,6 +51,7 @@ class Session(SessionQuestions):
     secret: int = field(default_factory=lambda: secrets.randbits(32))
     is_busy: bool = False
     is_ending: bool = False
+    ended_by: ErrorFloorError | None = None  # where it was ended while nothing was asked
     _statements: dict[str, PreparedStatement] = field(default_factory=dict)
     _portals: dict[str, Portal] = field(default_factory=dict)
     _skips: bool = False
@@ -120,8 +105,8 @@ class Session(SessionQuestions):
 
     async def _fail(self, problem: ErrorFloorError) -> None:
         _, code, text, fields, _ = said_of(problem)
-        if code == "protocol":
-            raise problem  # what follows on the line has no meaning any more
+        if code in ENDING:
+            raise problem
         if self.status == b"T":
             self.status = b"E"
         detail = body_of({"code": code, **fields}).decode() if fields else ""
@@ -136,23 +121,31 @@ class Session(SessionQuestions):
         text = body.text()
         body.end()
         self._check_length(text)
+        whole = Counted()
+        self.count(whole)
         found = statements(text)
+        if len(found) > MOST_STATEMENTS:
+            raise DoorError(
+                413, "too-large", f"a text may have {MOST_STATEMENTS} statements, but this has {len(found)}: send parts"
+            )
         if not found:
             await self.line.send(wire.message(b"I"))
         for one in found:
-            portal = Portal(PreparedStatement(one.text, one.hints, []), one.text, [])
+            portal = Portal(PreparedStatement(one.text, one.hints, []), one.text, [], is_paid=whole.is_paid)
+            whole.is_paid = False
             await self._execute(portal, 0, described=False)
 
     async def _parse(self, body: wire.Body) -> None:
         name, text, types = body.text(), body.text(), body.numbers("!I")
         body.end()
         self._check_length(text)
+        self.count(Counted())
         found = statements(text)
         if len(found) > 1:
             raise RefusedError("a prepared statement is one statement: send the others by themselves", reason="syntax")
         statement = found[0] if found else Statement(())
         types += [0] * (statement.parameters - len(types))
-        self._hold(self._statements, name, PreparedStatement(statement.text, statement.hints, types))
+        self._hold(self._statements, name, PreparedStatement(statement.text, statement.hints, types, is_paid=True))
         await self.line.send(wire.message(b"1"))
 
     async def _bind(self, body: wire.Body) -> None:
@@ -161,6 +154,7 @@ class Session(SessionQuestions):
         values = [body.value() for _ in range(body.number("!H"))]
         formats = body.numbers("!h")
         body.end()
+        self.count(prepared)
         statement = prepared.statement
         wanted = statement.parameters
         if len(values) < wanted or {*forms, *formats} - {0, 1} or len(forms) not in (0, 1, len(values)):
@@ -170,7 +164,9 @@ class Session(SessionQuestions):
         literals = [parameter(place, *one) for place, one in enumerate(given, start=1)]
         text = statement.filled(literals)
         self._check_length(text)
-        self._hold(self._portals, name, Portal(prepared, text, formats))
+        portal = Portal(prepared, text, formats, is_paid=True)
+        prepared.is_paid = prepared.is_described = False
+        self._hold(self._portals, name, portal)
         await self.line.send(wire.message(b"2"))
 
     async def _describe(self, body: wire.Body) -> None:
@@ -178,14 +174,16 @@ class Session(SessionQuestions):
         body.end()
         if kind == b"S":
             prepared = self._named(self._statements, name, "prepared statement")
+            self.count(prepared)
             kinds = await self._kinds(prepared)
             types = [one or kind.oid for one, kind in zip(prepared.types, kinds, strict=False)]
             await self.line.send(wire.message(b"t", struct.pack(f"!H{len(types)}I", len(types), *types)))
             samples = [SAMPLES.get(kind, "NULL") for kind in kinds]
             portal = Portal(prepared, prepared.statement.filled(samples), [])
+            columns = await self._columns(portal, prepared)
         else:
             portal = self._named(self._portals, name, "portal")
-        columns = await self._columns(portal)
+            columns = await self._columns(portal, portal)
         if columns is None:
             await self.line.send(wire.message(b"n"))
         else:
@@ -227,7 +225,7 @@ class Session(SessionQuestions):
                 )
         return prepared.kinds
 
-    async def _columns(self, portal: Portal) -> tuple[ResultColumn, ...] | None:
+    async def _columns(self, portal: Portal, counted: Counted) -> tuple[ResultColumn, ...] | None:
         """Say which columns a portal's rows have; None if it has none."""
         statement = Statement.of(portal.text)
         done = command(self, statement, describe=True)
@@ -237,7 +235,7 @@ class Session(SessionQuestions):
             return PRICE
         if statement.words[:1] == ("COPY",):
             return None
-        async with self.visit("DESCRIBE", portal):
+        async with self.visit("DESCRIBE", counted):
             if self.is_looked_up(statement):
                 portal.found = await self.look_up(statement)
                 return portal.found.columns

@@ -35,7 +35,22 @@ ROUTE = "postgresql"
 
 
 @dataclass
-class PreparedStatement:
+class Counted:
+    """What was counted against the rate of a token, and what that covers: one description, and one execution."""
+
+    is_paid: bool = field(default=False, kw_only=True)
+    is_described: bool = field(default=False, kw_only=True)
+
+    def covers(self, method: str) -> bool:
+        """Say whether something need not be counted again, and remember that it was done."""
+        covered = self.is_paid and not (method == "DESCRIBE" and self.is_described)
+        self.is_described = method == "DESCRIBE"
+        self.is_paid = method == "DESCRIBE"
+        return covered
+
+
+@dataclass
+class PreparedStatement(Counted):
     """A statement and the types of its parameters, as far as the client says; its text is held, and not its pieces."""
 
     text: str
@@ -55,13 +70,12 @@ class PreparedStatement:
 
 
 @dataclass
-class Portal:
+class Portal(Counted):
     """A statement with its parameters, and what became of it."""
 
     prepared: PreparedStatement
     text: str
     formats: list[int]
-    is_paid: bool = False  # a description was counted, and its execution is not counted again
     found: ResultRows | None = None
 
     @property
@@ -126,8 +140,21 @@ class SessionQuestions:
         """What is declared, as far as the token may see it."""
         return self.door.tables(False, self.token).catalogue
 
+    def count(self, what: Counted) -> None:
+        """Count something against the rate of the token before any work on it, unless it was; commands count, too."""
+        if what.is_paid:
+            return
+        visitor = Visitor(Visit.fresh(), self.line.address, self.line.protocol.stop.wait)
+        try:
+            self.token = self.door.authentication.again(visitor, self.token, is_counted=False)
+        except ErrorFloorError as problem:
+            status, visitor.visit.code = said_of(problem)[:2]
+            self.book.write(visitor.visit, ROUTE, "READ", status, self.line.address)
+            raise
+        what.is_paid = True
+
     @asynccontextmanager
-    async def visit(self, method: str, portal: Portal) -> AsyncIterator[Visitor]:
+    async def visit(self, method: str, what: Counted) -> AsyncIterator[Visitor]:
         """Let the token ask once more, and write down what became of it."""
         stop = self.line.protocol.stop
         if not self.line.protocol.is_gone:
@@ -135,8 +162,7 @@ class SessionQuestions:
         visit, status = Visit.fresh(), 200
         visitor = Visitor(visit, self.line.address, stop.wait)
         try:
-            self.token = self.door.authentication.again(visitor, self.token, is_counted=portal.is_paid)
-            portal.is_paid = method == "DESCRIBE"
+            self.token = self.door.authentication.again(visitor, self.token, is_counted=what.covers(method))
             yield visitor
         except ErrorFloorError as problem:
             status, visit.code = said_of(problem)[:2]

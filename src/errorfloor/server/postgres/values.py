@@ -127,6 +127,10 @@ KINDS = {
     for one in (BOOL, INT8, INT4, INT2, OID, FLOAT8, FLOAT4, TEXT, NAME, VARCHAR, DATE, TIMESTAMP, NUMERIC, TEXTS)
 }
 DECLARED = {"whole": INT8, "number": FLOAT8, "text": TEXT, "date": DATE, "moment": TIMESTAMP, "flag": BOOL}
+SAMPLES = {  # of parameters, where only the types of columns are wanted
+    **{INT8: "1", FLOAT8: "1.0", TEXT: "'a'", BOOL: "TRUE"},
+    **{DATE: "DATE '2000-01-01'", TIMESTAMP: "TIMESTAMP '2000-01-01 00:00:00'"},
+}
 UNKNOWN = (0, 705)
 ZONED = 1184  # a moment with a zone: read as universal time
 
