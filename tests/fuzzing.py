@@ -10,6 +10,7 @@ PATHS = [
     "/v1/price",
     "/v1/ask",
     "/v1/simulate",
+    "/v1/plan",
     "/v1/ledger",
     "/v1/ledger/entries",
     "/v1/designs",

@@ -115,6 +115,21 @@ def test_accounts_quotas_tables_history_and_simulation_are_the_same(both):
     )
 
 
+def test_plans_are_the_same(both):
+    local, remote, _ = both
+    questions = [
+        {"sql": sql, "name": f"no. {number}", **QUESTIONS[number][1]} for number, (sql, _) in enumerate(QUESTIONS[:5])
+    ]
+    candidates = {"pay": {"wage": [5, 20.0], "owner": [{"column": "person", "floor": 0.2, "apart": {"wage": 1000}}]}}
+    here, there = local.plan(questions, candidates, analyst="analyst-1"), remote.plan(questions, candidates)
+    assert there.to_dict() == here.to_dict()
+    assert repr(there) == repr(here)
+    assert (there.fits, there.wider) == (here.fits, here.wider)
+    assert remote.dry().plan(questions).to_dict() == local.dry().plan(questions).to_dict()
+    with pytest.raises(RefusedError, match="question 1: "):
+        remote.plan([{"sql": "SELECT max(wage) FROM pay", "max_error": 1e6}])
+
+
 def test_dry_answers_are_those_of_the_dry_database(both):
     local, remote, _ = both
     sql, wish = QUESTIONS[0]

@@ -94,6 +94,11 @@ def test_other_tables_do_not_exist_for_a_token_of_some(two):
         assert refused.status_code == 422
         assert "extra" not in refused.text.replace("SELECT avg(extra)", "")
         assert ask(client, "SELECT avg(wage) AS m FROM pay", 0.01, path).status_code == 200
+    for questions, candidates in ([("extra", "bonus")], {}), ([("wage", "pay")], {"bonus": {"extra": [1.0]}}):
+        asked = [{"sql": f"SELECT avg({column}) FROM {table}", "max_error": 1.0} for column, table in questions]
+        refused = client.post("/v1/plan", json={"questions": asked, "candidates": candidates})
+        assert refused.status_code == 422
+        assert "did you mean" not in refused.text
     assert used(database, "bonus") == before
     assert [one["name"] for one in client.get("/v1/tables").json()["tables"]] == ["pay"]
     assert client.get("/v1/tables/bonus").status_code == 404

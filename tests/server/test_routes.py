@@ -137,6 +137,24 @@ def test_simulation_says_what_can_still_be_asked(reader, database):
     assert 5 <= reply["answers"] <= 10
 
 
+def test_plan_says_what_questions_take_together_and_charges_nothing(reader, database):
+    before = database.history(limit=1000)
+    wanted = {"questions": [MEAN | {"name": "by team"}], "candidates": {"pay": {"wage": [5.0]}}}
+    reply = reader.post("/v1/plan", json=wanted).json()
+    local = database.plan(wanted["questions"], wanted["candidates"], analyst="reader-1")
+    assert reply["explain"] == local.explain()
+    assert reply["questions"][0]["takes"] == local.course.takes[0]
+    assert [one["floor"] for one in reply["accounts"][0]["candidates"]] == [10.0, 5.0]
+    assert database.history(limit=1000) == before
+
+
+def test_a_plan_of_too_many_prices_is_refused(reader):
+    wanted = {"questions": [MEAN] * 100, "candidates": {"pay": {"wage": [5.0] * 9}}}
+    refused = reader.post("/v1/plan", json=wanted)
+    assert refused.status_code == 422
+    assert "takes 1,100 prices, and 1,000 are allowed" in refused.json()["error"]["message"]
+
+
 def test_ledger_shows_accounts_and_pages_of_history(analyst, owner, database):
     for age in (50, 51, 52):
         asked = {"sql": f"SELECT avg(wage) AS mean FROM pay WHERE age <> {age}", "max_error": 4e6}

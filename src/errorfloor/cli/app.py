@@ -51,6 +51,10 @@ COMMANDS = {  # each with its module and what help says of it: nothing is loaded
         "paper",
         "Recompute every theorem, example and figure of the source paper, with a verdict on each; needs a clone.",
     ),
+    "plan": (
+        "plan",
+        "Say what a list of questions would take together, and which floors would allow it; nothing is charged.",
+    ),
     "register": (
         "register",
         "Make a snapshot of each declared table in the vault: private values clamped, in fixed point; row "

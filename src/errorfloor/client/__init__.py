@@ -8,7 +8,7 @@ from errorfloor.accounts import Account, Charge
 from errorfloor.client.answer import RemoteAnswer, RemotePrice
 from errorfloor.client.database import RemoteDatabase, connect
 from errorfloor.client.failures import RemoteError
-from errorfloor.client.standing import RemoteQuota, RemoteSimulation, RemoteStanding
+from errorfloor.client.standing import RemotePlan, RemoteQuota, RemoteSimulation, RemoteStanding
 
 __all__ = [
     "Account",
@@ -16,6 +16,7 @@ __all__ = [
     "RemoteAnswer",
     "RemoteDatabase",
     "RemoteError",
+    "RemotePlan",
     "RemotePrice",
     "RemoteQuota",
     "RemoteSimulation",

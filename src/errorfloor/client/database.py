@@ -15,7 +15,7 @@ from errorfloor.accounts import StepAnswer
 from errorfloor.client.answer import RemoteAnswer, RemotePrice
 from errorfloor.client.connection import Connection
 from errorfloor.client.failures import RemoteError
-from errorfloor.client.standing import RemoteQuota, RemoteSimulation, RemoteStanding
+from errorfloor.client.standing import RemotePlan, RemoteQuota, RemoteSimulation, RemoteStanding
 from errorfloor.closing import Closing
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.support import HalfLine, Interval
@@ -78,6 +78,11 @@ class RemoteDatabase(Closing):
         """Say how many more answers of this price could be given, and how exact the next one could be."""
         body = self._body(sql, max_error, spend, support, max_loss)
         return RemoteSimulation(self._connection.post("/v1/simulate", body).json())
+
+    def plan(self, questions: Sequence[Mapping[str, Any]], candidates: Mapping[str, Any] | None = None) -> RemotePlan:
+        """Say what questions would take together, what fits, and which floors would allow it; nothing is charged."""
+        body = {"questions": questions, "candidates": candidates or {}, "dry": self.is_dry}
+        return RemotePlan(self._connection.post("/v1/plan", body).json())
 
     def left(self) -> list[RemoteStanding]:
         """Say how each undivided account, and each divided one that was charged, stands."""

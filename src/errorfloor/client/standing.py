@@ -89,14 +89,30 @@ class RemoteQuota(RemoteBalance):
 
 
 @dataclass(frozen=True, repr=False)
-class RemoteSimulation:
+class RemoteStatement:
+    """What a server states in numbers and in words."""
+
+    facts: Mapping[str, Any]
+
+    def explain(self) -> str:
+        """Say it in sentences."""
+        return str(self.facts["explain"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        return {name: value for name, value in self.facts.items() if name != "explain"}
+
+    def __repr__(self) -> str:
+        return self.explain()
+
+
+@dataclass(frozen=True, repr=False)
+class RemoteSimulation(RemoteStatement):
     """What can still be asked, at the price of one question.
 
     >>> RemoteSimulation({"answers": 5, "explain": "5 more answers of this price can be given"})
     5 more answers of this price can be given
     """
-
-    facts: Mapping[str, Any]
 
     @property
     def answers(self) -> int | None:
@@ -118,13 +134,21 @@ class RemoteSimulation:
         """Whether this very question was answered already."""
         return bool(self.facts["free"])
 
-    def explain(self) -> str:
-        """Say it in sentences."""
-        return str(self.facts["explain"])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give it as plain JSON types."""
-        return {name: value for name, value in self.facts.items() if name != "explain"}
+@dataclass(frozen=True, repr=False)
+class RemotePlan(RemoteStatement):
+    """What listed questions would take, what fits together, and the floors that would allow it.
 
-    def __repr__(self) -> str:
-        return self.explain()
+    >>> RemotePlan({"fits": True, "explain": "they fit"}).fits
+    True
+    """
+
+    @property
+    def fits(self) -> bool:
+        """Whether all questions fit together under the declared floors, from an empty ledger."""
+        return bool(self.facts["fits"])
+
+    @property
+    def wider(self) -> float | None:
+        """By how much all bounds would have to be wider for everything to fit."""
+        return self.facts["wider"]  # type: ignore[no-any-return]

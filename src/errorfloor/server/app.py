@@ -25,6 +25,7 @@ from errorfloor.server.idempotency import Keys
 from errorfloor.server.metrics import SHARED, Metrics
 from errorfloor.server.pages import login_page
 from errorfloor.server.pages import router as pages
+from errorfloor.server.planning import planning
 from errorfloor.server.postgres.listener import PostgresListener
 from errorfloor.server.probe import SharedProbe
 from errorfloor.server.questions import questions
@@ -153,7 +154,7 @@ def create_app(
         redirect_slashes=False,
         lifespan=life,
     )
-    for routes in (questions, health, accounts, designs, streams):  # looked through in this order
+    for routes in (questions, planning, health, accounts, designs, streams):  # looked through in this order
         app.include_router(routes(door))
     app.include_router(signing_in(authentication, login_page))
     app.state.sign_in = declared = database.catalogue.sign_in

@@ -7,6 +7,7 @@ require("sql", "duckdb", "pyarrow", "pydantic", "sqlglot")
 from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.service.answer import Answer, Price
 from errorfloor.service.database import Database
+from errorfloor.service.floor_plan import FloorPlan
 from errorfloor.service.noises import Added, QuestionWish
 from errorfloor.service.opening import open_database
 from errorfloor.service.simulation import Room, Simulation
@@ -15,6 +16,7 @@ __all__ = [
     "Added",
     "Answer",
     "Database",
+    "FloorPlan",
     "Price",
     "QuestionWish",
     "QuotaStanding",

@@ -6,11 +6,10 @@ Parse → bounds from public facts → noise → charge, durably → only then t
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from errorfloor.accounts import NOTHING
 from errorfloor.catalogue import Catalogue
 from errorfloor.charging.settling import NO_LIMITS, Grant
 from errorfloor.charging.standing import QuotaStanding, Standing
@@ -20,15 +19,18 @@ from errorfloor.errors import CatalogueError, InputError
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Ledger, MemoryLedger
 from errorfloor.ledger.book import Deposit
-from errorfloor.ledger.quotas import part as quota_part
 from errorfloor.service.answer import Answer, Price
 from errorfloor.service.asking import Asking, attendant
+from errorfloor.service.considered import considered
 from errorfloor.service.description import table_facts
 from errorfloor.service.dummy import KEY, dummy_engine
+from errorfloor.service.floor_plan import FloorPlan
 from errorfloor.service.keeping import Keeper
 from errorfloor.service.known import Known
-from errorfloor.service.listing import history, known, left
+from errorfloor.service.listed import listed
+from errorfloor.service.listing import history, known, left, quotas
 from errorfloor.service.noises import QuestionWish
+from errorfloor.service.planning import Planner
 from errorfloor.service.preparation import Prepared
 from errorfloor.service.simulation import Simulation
 
@@ -157,6 +159,19 @@ class Database(Closing):
         wish = QuestionWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
         return self._asking(sql, wish, analyst).simulation()
 
+    def plan(
+        self, questions: Any, candidates: Mapping[str, Any] | None = None, *, analyst: str | None = None
+    ) -> FloorPlan:
+        """Say what questions would take together, what fits, and which floors would allow it; nothing is charged.
+
+        ``questions`` are mappings with ``sql``, ``max_error`` (of several the first counts) or ``spend``, and perhaps a
+        ``name``; ``candidates`` has by table lists of floors for private columns, and for ``owner`` floors or mappings
+        as in the catalogue. Public facts and the ledger are all that is read.
+        """
+        asking = partial(self._asking, analyst=analyst)
+        planner = Planner(self.catalogue, self._engine, self._known, self.ledger, asking, self.is_dry)
+        return planner.plan(listed(questions), considered(candidates or {}, self.catalogue))
+
     def release(
         self,
         table: str,
@@ -260,16 +275,7 @@ class Database(Closing):
 
     def quotas(self, analyst: str | None = None) -> list[QuotaStanding]:
         """Say how the quotas stand that apply to an analyst now; those that nothing was charged to are unused."""
-        holders = self._grant.quotas(self.catalogue.quota.shares, analyst).holders(self.ledger.time())
-        accounts = self.left() if holders else []
-        found = []
-        for holder, part in holders.items():
-            spent = self.ledger.accounts(holder=holder)
-            for whole in accounts:
-                account = replace(whole.account, holder=holder)
-                limit = quota_part(whole.allowance, part)
-                found.append(QuotaStanding(account, NOTHING, spent.get(account, NOTHING), limit, part))
-        return found
+        return quotas(self.ledger, self._grant.quotas(self.catalogue.quota.shares, analyst), self.left)
 
     def dry(self) -> Self:
         """Give the same tables with dummy rows, made from the catalogue alone; what they answer is free.

@@ -4,15 +4,17 @@ A question's text is shown to who asked it, to an owner, and to everybody who ma
 when the question was asked. The same goes for the names in it, and for the wish.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from errorfloor.accounts import NOTHING, Account
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.charging.settling import Grant
-from errorfloor.charging.standing import Standing, allowances_of
+from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of
 from errorfloor.errors import InputError
-from errorfloor.ledger import Ledger
+from errorfloor.ledger import Ledger, Quotas
+from errorfloor.ledger.quotas import part
 from errorfloor.service.description import about, page
 from errorfloor.service.keeping import Keeper, KeptAnswer
 
@@ -106,3 +108,17 @@ def _is_seen(said: Mapping[str, Any], analyst: str | None) -> bool:
 def _is_declared(account: Account, table: Table) -> bool:
     """Say whether a table still has what an account was opened for."""
     return account.column in table.private if account.column else table.owner is not None
+
+
+def quotas(ledger: Ledger, declared: Quotas, accounts: Callable[[], list[Standing]]) -> list[QuotaStanding]:
+    """Say how quotas stand now, of the given accounts; those that nothing was charged to are unused."""
+    holders = declared.holders(ledger.time())
+    found = []
+    of_whole = accounts() if holders else []
+    for holder, share in holders.items():
+        spent = ledger.accounts(holder=holder)
+        for whole in of_whole:
+            account = replace(whole.account, holder=holder)
+            limit = part(whole.allowance, share)
+            found.append(QuotaStanding(account, NOTHING, spent.get(account, NOTHING), limit, share))
+    return found
