@@ -67,6 +67,7 @@ NEEDS = {
     "docs/how-to-declare.md": tables,
     "docs/how-to-keep-the-ledger.md": registered,
     "docs/how-to-operate.md": registered,
+    "docs/how-to-plan.md": catalogue,
     "docs/how-to-release.md": catalogue,
     "docs/how-to-serve.md": registered,
 }

@@ -101,11 +101,18 @@ def init(
         return
     print(f"wrote {output}: {', '.join(schema.name for schema in schemas) or 'no table yet'}")
     if schemas and not to_choose:
-        print(f"check it; then {command()} register --catalogue {output}")
+        print(f"check it; then {command()} register --catalogue {output}{_then_plan()}")
     elif schemas:
-        print(f'choose what is left open ("choose", {to_choose} times); then {command()} register --catalogue {output}')
+        print(
+            f'choose what is left open ("choose", {to_choose} times); then {command()} register --catalogue {output}'
+            f"{_then_plan()}"
+        )
     else:
         print(f"name a table next: {command()} init --source FILE --output {output}")
+
+
+def _then_plan() -> str:
+    return f", and {command()} plan says which floors your questions allow, until one is answered"
 
 
 def _is_bare(output: Path) -> bool:

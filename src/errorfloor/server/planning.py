@@ -13,7 +13,10 @@ from errorfloor.server.replies import as_json
 from errorfloor.server.tokens import Role, Token
 
 MOST_PRICES = 1000  # that one plan may take
-EXAMPLE = {"questions": [{"sql": SQL, "max_error": [0.5, 1.0]}], "candidates": {"meters": {"kwh": [1.0, 5.0]}}}
+EXAMPLE: dict[str, Any] = {
+    "questions": [{"sql": SQL, "max_error": [0.5, 1.0]}],
+    "candidates": {"meters": {"kwh": [1.0, 5.0]}},
+}
 
 
 class ListedAnswer(BaseModel):

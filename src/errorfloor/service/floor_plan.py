@@ -9,6 +9,8 @@ from errorfloor.accounts import percent
 from errorfloor.floors.words import rounded_up
 from errorfloor.service.noises import QuestionWish
 
+DEAR = 0.01  # of an allowance: from here on a text says which group sets the price
+
 
 @dataclass(frozen=True)
 class Course:
@@ -47,6 +49,7 @@ class QuestionLine:
     groups: int
     max_error: Mapping[str, float]
     units: Mapping[str, str]
+    varies: bool
     set_by: str | None
     others: tuple[tuple[QuestionWish, Mapping[str, float]], ...]
 
@@ -57,7 +60,7 @@ class QuestionLine:
             f"±{rounded_up(bound, 4)}{f' {self.units[name]}' if self.units.get(name) else ''}"
             for name, bound in self.max_error.items()
         ]
-        upper = "up to " if self.wish.spend is not None and said else ""
+        upper = "up to " if self.varies else ""
         return upper + ", ".join(dict.fromkeys(said)) if said else "exact"
 
 
@@ -242,7 +245,11 @@ class FloorPlan:
             for place, line in enumerate(self.questions)
             if self._is_over(place)
         ]
-        lines += [f"{line.name}: {line.set_by}" for line in self.questions if line.set_by is not None]
+        lines += [
+            f"{line.name}: {line.set_by}"
+            for line, takes in zip(self.questions, self.course.takes, strict=True)
+            if line.set_by is not None and max(takes.values(), default=0.0) > DEAR
+        ]
         if self.dry:
             lines.append("The rows are dummies: prices of your own table will differ.")
         return ["\n".join(lines)]

@@ -52,7 +52,9 @@ class Planner:
             for one, question in zip(questions, read, strict=True)
         ]
         lines = tuple(_line(*each) for each in zip(questions, declared, others, strict=True))
-        chosen = [*self._as_declared(course, candidates), *candidates]
+        as_declared = self._as_declared(course, candidates)
+        known = {(one.whose, one.floor) for one in as_declared}
+        chosen = [*as_declared, *(one for one in candidates if (one.whose, one.floor) not in known)]
         accounts = [
             self._account(account, [one for one in chosen if one.name == account], questions, read)
             for account in dict.fromkeys(one.name for one in chosen)
@@ -266,6 +268,7 @@ def _line(
         prepared.rows,
         _bounds(prepared),
         prepared.units,
+        any(one.added is not None and one.added.varies for one in prepared.outputs),
         None if setting is None else setting.explain(),
         others,
     )
