@@ -11,6 +11,7 @@ COMMANDS = (
     ("demo",),
     ("init",),
     ("register",),
+    ("plan",),
     ("price",),
     ("ask",),
     ("ledger",),

@@ -7,7 +7,6 @@ require("sql", "duckdb", "pyarrow", "pydantic", "sqlglot")
 from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.service.answer import Answer, Price
 from errorfloor.service.database import Database
-from errorfloor.service.floor_plan import FloorPlan
 from errorfloor.service.noises import Added, QuestionWish
 from errorfloor.service.opening import open_database
 from errorfloor.service.simulation import Room, Simulation
@@ -16,7 +15,6 @@ __all__ = [
     "Added",
     "Answer",
     "Database",
-    "FloorPlan",
     "Price",
     "QuestionWish",
     "QuotaStanding",

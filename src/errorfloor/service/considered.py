@@ -20,14 +20,14 @@ MOST_CANDIDATES = 50  # of one account
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FloorCandidate:
     """A table as it might be declared: one floor of it, or its owner, is another.
 
     ``column`` is empty for owners.
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
-    ...     Candidate("meters", "kwh", db.catalogue.tables["meters"], declared=True).what
+    ...     FloorCandidate("meters", "kwh", db.catalogue.tables["meters"], declared=True).what
     '2 kWh'
     """
 
@@ -92,7 +92,7 @@ def account_name(account: Account) -> str:
     return f"{account.table}.{account.column}" if account.column else f"owners of {account.table}"
 
 
-def considered(given: Any, catalogue: Catalogue) -> list[Candidate]:
+def considered(given: Any, catalogue: Catalogue) -> list[FloorCandidate]:
     """Read what might be declared instead, by table: floors of private columns, and owners.
 
     >>> from errorfloor.service.example import example_database
@@ -105,7 +105,7 @@ def considered(given: Any, catalogue: Catalogue) -> list[Candidate]:
     return [one for name, by_account in given.items() for one in _of_table(str(name), by_account, catalogue)]
 
 
-def _of_table(name: str, given: Any, catalogue: Catalogue) -> Iterator[Candidate]:
+def _of_table(name: str, given: Any, catalogue: Catalogue) -> Iterator[FloorCandidate]:
     if name not in catalogue.tables:
         raise _wrong(name, f"names no declared table{near(name, catalogue.tables)}")
     if not isinstance(given, Mapping):
@@ -119,7 +119,7 @@ def _of_table(name: str, given: Any, catalogue: Catalogue) -> Iterator[Candidate
             raise _wrong(f"{name}.{word}", f"needs a list of 1 to {MOST_CANDIDATES} floors, such as [1, 2, 5]")
         column = word if word in table.private else ""
         for choice in choices:
-            yield Candidate(name, column, _declared(name, word, column, choice, catalogue))
+            yield FloorCandidate(name, column, _declared(name, word, column, choice, catalogue))
 
 
 def _declared(name: str, word: str, column: str, choice: Any, catalogue: Catalogue) -> Table:
@@ -143,7 +143,7 @@ def _wrong(place: str, text: str) -> InputError:
     return InputError(f"candidates.{place} {text}", candidates=place)
 
 
-def largest_floor(one: Candidate, charges: Iterable[Charge], shares: float) -> float | None:
+def largest_floor(one: FloorCandidate, charges: Iterable[Charge], shares: float) -> float | None:
     """Give the largest floor of two digits at which an account covers charges besides ``shares`` of it.
 
     None if not even the smallest floor that can be declared allows it.
@@ -179,7 +179,7 @@ def _two_digits(low: float, high: float) -> list[float]:
     return [one for ten in tens for digits in range(10, 100) if low <= (one := float(f"{digits}e{ten - 1}")) < high]
 
 
-def _with_floor(one: Candidate, floor: float) -> Table:
+def _with_floor(one: FloorCandidate, floor: float) -> Table:
     if not one.column:
         assert one.table.owner is not None
         return one.table.model_copy(update={"owner": one.table.owner.model_copy(update={"floor": floor})})

@@ -21,22 +21,19 @@ from errorfloor.ledger import Ledger, MemoryLedger
 from errorfloor.ledger.book import Deposit
 from errorfloor.service.answer import Answer, Price
 from errorfloor.service.asking import Asking, attendant
-from errorfloor.service.considered import considered
 from errorfloor.service.description import table_facts
 from errorfloor.service.dummy import KEY, dummy_engine
-from errorfloor.service.floor_plan import FloorPlan
 from errorfloor.service.keeping import Keeper
 from errorfloor.service.known import Known
-from errorfloor.service.listed import listed
 from errorfloor.service.listing import history, known, left, quotas
 from errorfloor.service.noises import QuestionWish
-from errorfloor.service.planning import Planner
 from errorfloor.service.preparation import Prepared
 from errorfloor.service.simulation import Simulation
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.bulk.report import ChargedRelease
     from errorfloor.bulk.request import Wanted
+    from errorfloor.service.floor_plan import FloorPlan
     from errorfloor.streams import Journal, StepAnswer, Streams
 
 
@@ -161,13 +158,17 @@ class Database(Closing):
 
     def plan(
         self, questions: Any, candidates: Mapping[str, Any] | None = None, *, analyst: str | None = None
-    ) -> FloorPlan:
+    ) -> "FloorPlan":
         """Say what questions would take together, what fits, and which floors would allow it; nothing is charged.
 
         ``questions`` are mappings with ``sql``, ``max_error`` (of several the first counts) or ``spend``, and perhaps a
         ``name``; ``candidates`` has by table lists of floors for private columns, and for ``owner`` floors or mappings
         as in the catalogue. Public facts and the ledger are all that is read.
         """
+        from errorfloor.service.considered import considered
+        from errorfloor.service.listed import listed
+        from errorfloor.service.planning import Planner
+
         asking = partial(self._asking, analyst=analyst)
         planner = Planner(self.catalogue, self._engine, self._known, self.ledger, asking, self.is_dry)
         return planner.plan(listed(questions), considered(candidates or {}, self.catalogue))

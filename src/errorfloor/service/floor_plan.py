@@ -13,10 +13,10 @@ DEAR = 0.01  # of an allowance: from here on a text says which group sets the pr
 
 
 @dataclass(frozen=True)
-class Course:
+class Spending:
     """What questions take of each account, one after the other, and how much of it is used after each.
 
-    >>> Course(({"meters.kwh": 0.6}, {"meters.kwh": 0.6}), ({"meters.kwh": 0.6}, {"meters.kwh": 1.2})).first_unfit
+    >>> Spending(({"meters.kwh": 0.6}, {"meters.kwh": 0.6}), ({"meters.kwh": 0.6}, {"meters.kwh": 1.2})).first_unfit
     1
     """
 
@@ -153,12 +153,12 @@ class FloorPlan:
     >>> with example_database() as db:
     ...     plan = db.plan([{"sql": "SELECT avg(kwh) FROM meters", "max_error": 0.05}], {"meters": {"kwh": [1, 5]}})
     >>> plan.fits, plan.accounts[0].largest
-    (True, {'meters.kwh': 7.6})
+    (True, {'meters.kwh': 9.6})
     """
 
     questions: tuple[QuestionLine, ...]
-    course: Course
-    so_far: Course | None
+    course: Spending
+    so_far: Spending | None
     accounts: tuple[AccountLine, ...]
     wider: float | None
     limit: float
@@ -254,7 +254,7 @@ class FloorPlan:
             lines.append("The rows are dummies: prices of your own table will differ.")
         return ["\n".join(lines)]
 
-    def _said(self, course: Course, begin: str) -> str:
+    def _said(self, course: Spending, begin: str) -> str:
         used = ", ".join(f"{percent(share)} of {name}" for name, share in course.used.items()) or "nothing"
         if course.first_unfit is None:
             return f"{begin}, all questions together use {used}: they fit."

@@ -14,8 +14,8 @@ from errorfloor.floors.words import rounded_up
 from errorfloor.ledger import Ledger
 from errorfloor.service.advice import useful
 from errorfloor.service.asking import Asking, attendant
-from errorfloor.service.considered import Candidate, account_name, largest_floor
-from errorfloor.service.floor_plan import AccountLine, CandidateLine, Course, FloorPlan, QuestionLine
+from errorfloor.service.considered import FloorCandidate, account_name, largest_floor
+from errorfloor.service.floor_plan import AccountLine, CandidateLine, FloorPlan, QuestionLine, Spending
 from errorfloor.service.known import Known
 from errorfloor.service.listed import ListedQuestion
 from errorfloor.service.noises import QuestionWish
@@ -38,7 +38,7 @@ class Planner:
     asking: Callable[[str, QuestionWish], Asking]
     is_dry: bool
 
-    def plan(self, questions: Sequence[ListedQuestion], candidates: Sequence[Candidate]) -> FloorPlan:
+    def plan(self, questions: Sequence[ListedQuestion], candidates: Sequence[FloorCandidate]) -> FloorPlan:
         """Say what questions take, what fits together, and which floors would allow it."""
         read = [_about(one, lambda one=one: self.known.read(one.sql, self.catalogue, self.engine)) for one in questions]  # type: ignore[misc]
         declared = self._prepared(questions, read, [one.wish for one in questions], self.catalogue)
@@ -79,11 +79,11 @@ class Planner:
         each = zip(questions, read, wishes, strict=True)
         return [_about(listed, lambda q=q, w=w: one(q, w)) for listed, q, w in each]  # type: ignore[misc]
 
-    def _as_declared(self, course: Course, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def _as_declared(self, course: Spending, candidates: Sequence[FloorCandidate]) -> list[FloorCandidate]:
         """Give the declared floors of all accounts that are used, or that something else is considered for."""
         named = {*course.used, *(one.name for one in candidates)}
         found = [
-            Candidate(name, column, table, declared=True)
+            FloorCandidate(name, column, table, declared=True)
             for name, table in self.catalogue.tables.items()
             for column in (*table.private, *(() if table.owner is None else ("",)))
         ]
@@ -92,7 +92,7 @@ class Planner:
     def _account(
         self,
         name: str,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[FloorCandidate],
         questions: Sequence[ListedQuestion],
         read: Sequence[ReadQuestion],
     ) -> AccountLine:
@@ -128,7 +128,7 @@ class Planner:
         unit = first.table.private[first.column].unit if first.column else ""
         return AccountLine(name, unit, tuple(lines), largest)
 
-    def _is_possible(self, one: Candidate) -> bool:
+    def _is_possible(self, one: FloorCandidate) -> bool:
         """Whether it may still be declared: what was charged under a promise keeps it."""
         columns = {one.column: one.table.private[one.column]} if one.column else {}
         try:
@@ -137,7 +137,7 @@ class Planner:
             return False
         return True
 
-    def _so_far(self, questions: Sequence[ListedQuestion]) -> Course | None:
+    def _so_far(self, questions: Sequence[ListedQuestion]) -> Spending | None:
         """Say the same with what was spent; what was released is free. None if nothing was spent."""
         spent = {account: charge for account, charge in self.ledger.accounts().items() if charge.amounts()}
         if not spent:
@@ -157,7 +157,9 @@ class Planner:
             charges.append(found)
         return _course(charges, priced, spent)
 
-    def _wider(self, questions: Sequence[ListedQuestion], read: Sequence[ReadQuestion], course: Course) -> float | None:
+    def _wider(
+        self, questions: Sequence[ListedQuestion], read: Sequence[ReadQuestion], course: Spending
+    ) -> float | None:
         """Give a factor of two digits, about the least, with which all bounds are wide enough; None if none helps."""
         by_share = {
             name: sum(
@@ -186,7 +188,7 @@ class Planner:
         return None
 
 
-def _largest(one: Candidate, charges: Sequence[Charges], priced: Sequence[Prepared]) -> float | None:
+def _largest(one: FloorCandidate, charges: Sequence[Charges], priced: Sequence[Prepared]) -> float | None:
     """Give the largest floor at which all of it fits; infinity if all of it is asked for by share.
 
     A share is counted whole, and the least that outputs cost beside what they cost: then it fits whatever the other
@@ -224,7 +226,7 @@ def _fresh_charges(priced: Sequence[Prepared]) -> list[Charges]:
     return found
 
 
-def _course(charges: Sequence[Charges], priced: Sequence[Prepared], spent: Charges | None = None) -> Course:
+def _course(charges: Sequence[Charges], priced: Sequence[Prepared], spent: Charges | None = None) -> Spending:
     """Add charges up in order, beginning with what was spent."""
     limits: dict[Account, Charge] = {}
     for one in priced:
@@ -235,7 +237,7 @@ def _course(charges: Sequence[Charges], priced: Sequence[Prepared], spent: Charg
         totals = add_up([totals, each])
         takes.append(_shares(each, limits))
         together.append(_shares(totals, limits))
-    return Course(tuple(takes), tuple(together))
+    return Spending(tuple(takes), tuple(together))
 
 
 def add_up(charges: Iterable[Charges]) -> dict[Account, Charge]:
