@@ -1,0 +1,118 @@
+"""Kill processes of a server at random while it answers: what was answered must be charged, and answered alike again.
+
+``python -m benchmarks.process_kills FOLDER SEED KILLS`` prints what it found as JSON. A server of three processes over
+one SQLite ledger answers four clients; every few tenths of a second one of the processes is killed, whichever it is,
+and the server starts another. Each fiftieth kill ends all of them at once, and the server is started again. After
+each of these, and at the end, the ledger must verify, and every answer that was received must be given again, free.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from errorfloor.service import open_database
+from serving import ServerProcess, start_server, write_pay
+
+CLIENTS, WORKERS, TOGETHER = 4, 3, 50  # a token may have four questions in progress
+PATIENCE = 60.0  # seconds
+SQL = "SELECT team, avg(wage) AS mean FROM pay GROUP BY team"
+
+
+class Load:
+    """Four clients that ask without end, each time for another bound, and keep what they received."""
+
+    def __init__(self, seed: int) -> None:
+        self.received: dict[float, Any] = {}
+        self.statuses: dict[int, int] = {}
+        self._bounds, self._lock = random.Random(seed), threading.Lock()
+
+    @contextmanager
+    def on(self, server: ServerProcess) -> Iterator[None]:
+        """Ask a server during the block."""
+        stopped = threading.Event()
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            asking = [pool.submit(self._ask, server, stopped) for _ in range(CLIENTS)]
+            try:
+                yield
+            finally:
+                stopped.set()
+                server.process.kill()
+        for one in asking:
+            one.result()
+
+    def _ask(self, server: ServerProcess, stopped: threading.Event) -> None:
+        with server.client() as client:
+            while not stopped.is_set():
+                with self._lock:
+                    bound = self._bounds.uniform(1e8, 9e8)  # each is another release
+                try:
+                    reply = client.post("/v1/ask", json={"sql": SQL, "max_error": bound})
+                except httpx.TransportError:
+                    continue  # its process was killed; the next connection goes to another
+                with self._lock:
+                    self.statuses[reply.status_code] = self.statuses.get(reply.status_code, 0) + 1
+                    if reply.status_code == 200:
+                        self.received[bound] = {row[0]: row[1] for row in reply.json()["rows"]}
+
+
+def processes(server: ServerProcess) -> list[int]:
+    """Give the processes that answer: the children of the one that was started."""
+    parent = server.process.pid
+    told = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [int(one) for one in told if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()]
+
+
+def checked(catalogue: Path, received: dict[float, Any]) -> list[str]:
+    """Say what is wrong with what was left."""
+    with open_database(catalogue) as database:
+        records = database.ledger.verify().head.sequence
+        wrong = [f"{records} records for {len(received)} answers"] if records < len(received) else []
+        for bound, rows in received.items():
+            again = database.ask(SQL, max_error=bound, charge=False)  # refused if it was never charged
+            if {row["team"]: row["mean"] for row in again.to_arrow().to_pylist()} != rows:
+                wrong.append(f"another answer within {bound!r}")
+    return wrong
+
+
+def killed(catalogue: Path, seed: int, kills: int) -> dict[str, Any]:
+    """Kill so many processes, and give what was found."""
+    moments, load, wrong, done, seen = random.Random(seed), Load(seed), [], 0, 0
+    while done < kills:
+        server = start_server(catalogue, "--rate", "0", "--workers", WORKERS)
+        with load.on(server):
+            for _ in range(min(TOGETHER, kills - done)):
+                time.sleep(moments.uniform(0.05, 0.6))
+                before = len(load.received)
+                alive = processes(server)
+                until = time.monotonic() + PATIENCE
+                while not alive or len(load.received) == before:  # something is answered again
+                    assert time.monotonic() < until, "nothing is answered any more"
+                    time.sleep(0.02)
+                    alive = processes(server)
+                os.kill(moments.choice(alive), signal.SIGKILL)
+                done += 1
+            server.stop(signal.SIGKILL)
+        new = dict(list(load.received.items())[seen:])
+        seen = len(load.received)
+        wrong += checked(catalogue, new)
+        print(f"{done} kills, {seen} answers, {len(wrong)} wrong", file=sys.stderr, flush=True)
+    wrong += checked(catalogue, load.received)
+    return {"kills": done, "answers": len(load.received), "statuses": load.statuses, "wrong": wrong}
+
+
+if __name__ == "__main__":
+    place, seed, kills = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    print(json.dumps(killed(write_pay(place / "pay"), seed, kills)))
