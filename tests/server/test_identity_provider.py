@@ -9,6 +9,7 @@ import identity_provider as elsewhere
 from errorfloor.catalogue import load
 from errorfloor.errors import CatalogueError, KeyFileError
 from errorfloor.server import Settings, TokenFile, create_app
+from errorfloor.server.signin import provider
 from errorfloor.service import open_database
 from serving import served, write_pay
 
@@ -115,6 +116,17 @@ def test_a_refusal_of_the_provider_signs_nobody_in(signing):
     reply = browser.get("/login/callback", params={"error": "access_denied", "state": state})
     assert (reply.status_code, "did not confirm" in reply.text) == (401, True)
     assert browser.get("/login/callback").status_code == 401
+
+
+def test_sign_ins_that_nobody_ends_take_bounded_room(signing, monkeypatch):
+    server, issuer, folder = signing
+    monkeypatch.setattr(provider, "MOST_BEGUN", 3)
+    for _ in range(8):
+        browser, address = begun(server)
+    with sqlite3.connect(folder / "sessions.sqlite") as store:
+        assert store.execute("SELECT count(*) FROM begun").fetchone() == (3,)
+    reply = browser.get(elsewhere.sign_in_at(issuer, address, "staff-anna"))
+    assert "staff-anna · analyst" in browser.get("/ledger").text, (reply.text, "the newest are still under way")
 
 
 @pytest.fixture

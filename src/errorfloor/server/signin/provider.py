@@ -20,6 +20,7 @@ from errorfloor.server.token import Role, Token
 
 COOKIE = "errorfloor-state"
 PATIENCE = 600.0  # seconds that somebody may take at the provider
+MOST_BEGUN = 10_000  # sign-ins that are under way; of more, the oldest make room
 TIME_LIMIT = 10.0  # seconds that the provider may take
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 
@@ -63,6 +64,8 @@ class Provider:
         kept = json.dumps({"nonce": made["nonce"], "verifier": made["code_verifier"], "following": following})
         self._store.change("DELETE FROM begun WHERE ends <= ?", (now,))
         self._store.change("INSERT INTO begun VALUES (?, ?, ?)", (_digest(made["state"]), kept, now + PATIENCE))
+        last = "SELECT ends FROM begun ORDER BY ends DESC LIMIT 1 OFFSET ?"
+        self._store.change(f"DELETE FROM begun WHERE ends <= ({last})", (MOST_BEGUN,))
         response = RedirectResponse(made["url"], status_code=303)
         response.set_cookie(_cookie(request), made["state"], max_age=int(PATIENCE), **_shape(request))
         return response
