@@ -16,6 +16,7 @@ COMMANDS = (
     ("ask",),
     ("ledger",),
     ("ledger", "show"),
+    ("ledger", "epsilon"),
     ("ledger", "export"),
     ("ledger", "verify"),
     ("ledger", "checkpoint"),

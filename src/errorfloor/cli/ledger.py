@@ -17,6 +17,7 @@ from errorfloor.ledger import Charge, FileAnchor, Kept, Quotas, Record, open_led
 from errorfloor.ledger.entry import account_name
 from errorfloor.ledger.quotas import holder_parts, part
 from errorfloor.service.keeping import Keeper
+from errorfloor.service.loss_so_far import losses_so_far
 from errorfloor.service.registering import accept_ledger, create_ledger
 
 if TYPE_CHECKING:
@@ -47,6 +48,27 @@ def show(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
     print(f"{counted(head.sequence, 'record')}, {counted(len(accounts), 'account')}")
     for account, charge, limit in (*accounts, *quotas):
         print(f"{account_name(account)}: {_words(charge, limit)}")
+
+
+@ledger.command()
+def epsilon(
+    table: Annotated[str, typer.Option("--table", help="The table.")],
+    delta: Annotated[float, typer.Option("--delta", help="The probability δ that may be left out, such as 0.01.")],
+    column: Annotated[str, typer.Option("--column", help="A private column; without one, the owners.")] = "",
+    distance: Annotated[
+        float | None, typer.Option("--distance", help="How far apart two values of the column are.")
+    ] = None,
+    catalogue: CatalogueFile = FILE,
+    as_json: AsJson = False,
+) -> None:
+    """State (ε, δ) of all charges so far, for questions fixed in advance: beside the floor, for who thinks in these."""
+    declared, book = opened(catalogue, read_only=True)
+    with book:
+        found = losses_so_far(declared, book, table, delta=delta, column=column, distance=distance)
+    if as_json:
+        print_json([one.to_dict() for one in found])
+        return
+    print("\n".join(one.explain() for one in found) or "nothing was charged to it")
 
 
 @ledger.command()

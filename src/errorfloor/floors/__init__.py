@@ -5,6 +5,7 @@
 ``floor_of_any_noise``   the same where only the largest information is known                     ↓
 ``.distinguish(h)``      best probability of telling two values h apart                           nothing: any test
 ``.owner(entries)``      the same for all that belongs to one owner                               nothing: any test
+``.epsilon(δ, h)``       ε of values h apart at δ, for questions fixed in advance                 nothing: any test
 ``.any_estimator``       root-mean-square error, worst case over the declared range               any estimator
 ``.bayes(…)``            root-mean-square error over the record, average under a prior            any estimator
 ``.per_entry``           root-mean-square error even if every other entry is known                unbiased

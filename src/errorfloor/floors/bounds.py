@@ -10,10 +10,12 @@ import numpy as np
 from errorfloor.checks import Array, broadcast, matrix, numbers, symmetric, whole
 from errorfloor.errors import InputError
 from errorfloor.floors import words
+from errorfloor.floors.privacy_loss import Shifted, loss_of
 from errorfloor.floors.two_point import told_apart
 from errorfloor.floors.worst_case import minimax
 
 MOST_SQUARE = 5000  # entries for which an n×n matrix is formed
+MOST_TRIED = 100  # entries, moved differently, for which an ε is looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,7 @@ class Floor:
     information Σ I_k η_k² of errors in evaluating the query. ``linear`` is False where G holds bounds on derivatives:
     then only the diagonal of GᵀG bounds anything. ``raised_cosine`` is the part of the information about each entry
     that comes from answers with raised-cosine or Gaussian noise, which tell values apart less well; ``counted_apart``
-    says that all of G does.
+    says that all of G does. ``answers`` has each of them; None if there are others, or they are not known one by one.
 
     Bounds for a continuum (``per_entry``, ``total``, ``biased``, ``bayes``) promise nothing, that is 0, where values
     lie on a lattice or the query is evaluated with errors.
@@ -48,6 +50,7 @@ class Floor:
     why_infinite: str | None = None
     raised_cosine: Array | None = None
     counted_apart: bool = False
+    answers: tuple[Shifted, ...] | None = None
 
     @property
     def entries(self) -> int:
@@ -123,6 +126,33 @@ class Floor:
         cases = {(float(cosine), float(other)) for cosine, other in np.stack(self.counted, axis=1)[chosen]}
         found = [told_apart(h, other, self.evaluation, cosine, odds=odds) for cosine, other in _worst(cases)]
         return found[0] if len(found) == 1 else np.max(found, axis=0)[()]
+
+    def epsilon(self, delta: float, distance: float, *, entry: int | None = None) -> float:
+        """Give an ε for which values ``distance`` apart are (ε, δ)-indistinguishable by the answers; maybe infinite.
+
+        For the most exposed entry unless one is named. It is about the answers alone: raised-cosine or Gaussian noise,
+        one or many. Guarantee (``privacy_loss.proof.md``): it is never too small if the questions were fixed in
+        advance; for questions that follow from answers it holds at limits fixed in advance, not at what was answered.
+
+        >>> import errorfloor as ef
+        >>> one = ef.floor(ef.design(ef.Interval(-0.5, 0.5)), [[0.01]])
+        >>> round(one.epsilon(1e-3, 1.0), 2), round(one.after(100).epsilon(1e-2, 1.0), 2)
+        (0.18, 1.75)
+        """
+        if not (isinstance(delta, (int, float)) and 0 < delta < 1):
+            raise InputError(f"delta must lie between 0 and 1, got {delta!r}")
+        if not (np.ndim(distance) == 0 and np.isfinite(distance) and distance >= 0):
+            raise InputError(f"distance must be one finite number that is not negative, got {distance!r}")
+        if self.answers is None:
+            raise InputError(
+                "epsilon is for answers with raised-cosine or Gaussian noise that are known one by one; "
+                "errorfloor.dp.epsilon gives it for one answer with any noise"
+            )
+        chosen = slice(None) if entry is None else [self._index(entry)]
+        different = np.unique(np.stack([one.slopes for one in self.answers])[:, chosen], axis=1).T
+        if len(different) > MOST_TRIED:
+            raise InputError(f"the answers move {len(different)} entries differently: name one (entry=…)")
+        return max(loss_of(self.answers, slopes, distance, delta).epsilon for slopes in different)
 
     def owner(self, entries: Any = None) -> float:
         """Best probability of telling any two histories of one owner apart, all of ``entries`` changing together.
@@ -259,8 +289,13 @@ class Floor:
         if count > 10**30:
             raise InputError("answers must be at most 10³⁰")
         cosine = None if self.raised_cosine is None else self.raised_cosine * count
+        told = None if self.answers is None else tuple(one._replace(times=one.times * count) for one in self.answers)
         return replace(
-            self, root=self.root * math.sqrt(count), evaluation=self.evaluation * count, raised_cosine=cosine
+            self,
+            root=self.root * math.sqrt(count),
+            evaluation=self.evaluation * count,
+            raised_cosine=cosine,
+            answers=told,
         )
 
     def explain(self, *, unit: str = "", distance: float | None = None, stored: float | None = None) -> str:

@@ -10,6 +10,7 @@ from errorfloor.checks import Array, as_jacobian, broadcast, numbers, positive, 
 from errorfloor.errors import InputError
 from errorfloor.floors.adversary import counted_apart
 from errorfloor.floors.bounds import Floor
+from errorfloor.floors.privacy_loss import Shifted, shifted
 from errorfloor.noise import Gaussian, Noise
 from errorfloor.noise.information import matrix_root
 from errorfloor.support import Box, Interval
@@ -111,7 +112,7 @@ def floor_of_any_noise(information: float, jacobian: Any, **options: Any) -> Flo
     0.6966
     """
     found = floor(Gaussian(1 / information), jacobian, **options)
-    return replace(found, counted_apart=False, raised_cosine=None)
+    return replace(found, counted_apart=False, raised_cosine=None, answers=None)
 
 
 def combine(*floors: Floor) -> Floor:
@@ -146,7 +147,13 @@ def combine(*floors: Floor) -> Floor:
         raised_cosine=sum((item.counted[0] for item in floors), np.zeros(first.entries)),
         counted_apart=all(item.counted_apart for item in floors),
         why_infinite=next((item.why_infinite for item in floors if item.why_infinite), None),
+        answers=_all_of([item.answers for item in floors]),
     )
+
+
+def _all_of(answers: Sequence[tuple[Shifted, ...] | None]) -> tuple[Shifted, ...] | None:
+    known = [one for one in answers if one is not None]
+    return sum(known, ()) if len(known) == len(answers) else None
 
 
 def _same(one: Array | None, other: Array | None) -> bool:
@@ -174,6 +181,7 @@ def _one(noise: Noise | Answering, jacobian: Any, error: float, linear: bool) ->
         linear=linear,
         why_infinite=noise.why_infinite if exposed.any() else None,
         counted_apart=counted_apart(noise),
+        answers=shifted(noise, F, error),
     )
 
 

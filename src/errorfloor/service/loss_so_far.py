@@ -1,0 +1,113 @@
+"""(ε, δ) of everything that a ledger has charged to an account so far, beside its floor.
+
+*Guarantee*: it holds if the questions so far had been fixed in advance, as all figures at the amount spent do. The
+ledger keeps no limit on δ and on the moment, so that nothing better than the floor's own account holds for questions
+that follow from answers; ``floors/privacy_loss.proof.md``, parts 3 and 4.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from errorfloor.accounts import Account, Charge
+from errorfloor.catalogue import Catalogue
+from errorfloor.errors import InputError
+from errorfloor.floors.privacy_loss import epsilon_of
+from errorfloor.floors.two_point import angle
+from errorfloor.ledger import Ledger
+from errorfloor.ledger.entry import account_name
+
+LEAST = 1e-6  # δ: far above what samplers may be off
+SAMPLED = 2.0**-30  # in total variation, for all that one record pays for: a thousand times what one answer may be off
+SPARE = 1e-3  # of δ, for that
+
+
+@dataclass(frozen=True)
+class LossSoFar:
+    """What ``records`` charges to an account state together: two values ``distance`` apart, or two histories (None).
+
+    >>> LossSoFar(Account("meters", "kwh", ""), 12, 0.01, 2.0, "kWh", math.inf).epsilon
+    inf
+    """
+
+    account: Account
+    records: int
+    delta: float
+    distance: float | None
+    unit: str
+    epsilon: float
+
+    def explain(self) -> str:
+        """Say it in a sentence."""
+        apart = f"two values {self.distance:g} {self.unit}".rstrip() + " apart" if self.distance else "two histories"
+        about = f"{account_name(self.account)}, {self.records:,} charge{'s' if self.records != 1 else ''}"
+        if math.isinf(self.epsilon):
+            return (
+                f"{about}: no ε can be stated for {apart} at δ = {self.delta:g}; some answers may decide for certain "
+                f"more often than that. Ask for a larger δ, or for a smaller distance."
+            )
+        shown = math.ceil(self.epsilon * 1000) / 1000
+        return (
+            f"{about}: if the questions so far had been fixed in advance, {apart} are (ε = {shown:g}, "
+            f"δ = {self.delta:g})-indistinguishable."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types; an ε that cannot be stated is None."""
+        return {
+            "table": self.account.table,
+            "column": self.account.column or None,
+            "cell": self.account.cell or None,
+            "records": self.records,
+            "delta": self.delta,
+            "distance": self.distance,
+            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+        }
+
+
+def losses_so_far(
+    catalogue: Catalogue, ledger: Ledger, table: str, *, delta: float, column: str = "", distance: float | None = None
+) -> list[LossSoFar]:
+    """Give it for each account of a private column that was charged, or of the table's owners without one.
+
+    Raises InputError if there is no such account, ``delta`` is not in its range, or a column comes without a distance.
+    """
+    declared = catalogue.tables.get(table)
+    if declared is None or (column not in declared.private if column else declared.owner is None):
+        known = {name: [*one.private, *([""] if one.owner else [])] for name, one in catalogue.tables.items()}
+        listed = ", ".join(f"{name}.{one}" if one else f"owners of {name}" for name in known for one in known[name])
+        raise InputError(f"there is no account {table}.{column or 'owners'}: the catalogue declares {listed or 'none'}")
+    if not LEAST <= delta < 1:
+        raise InputError(f"delta must be at least {LEAST:g} and below 1, got {delta!r}")
+    if bool(column) != (distance is not None) or not (distance is None or 0 < distance < math.inf):
+        raise InputError(
+            f"a distance is how far apart two values of a column are, a positive number, and owners have none; got "
+            f"{distance!r} for {column or 'owners'!r}"
+        )
+    charged: dict[Account, list[Charge]] = {}
+    for record in ledger.entries():
+        for account, total in record.charges.items():
+            if (account.table, account.column, account.holder) == (table, column, ""):
+                charged.setdefault(account, []).append(total.rounded_up())
+    unit = declared.private[column].unit or "" if column else ""
+    return [
+        LossSoFar(account, len(found), delta, distance, unit, _epsilon(found, distance or 1.0, delta))
+        for account, found in sorted(charged.items())
+    ]
+
+
+def _epsilon(charged: Sequence[Charge], distance: float, delta: float) -> float:
+    """Give ε for charges, each of one answer or of several that are charged together."""
+    cosines = [2 * angle(distance, one.raised_cosine, one.evaluation) for one in charged if one.raised_cosine]
+    others = [one for one in charged if one.information]
+    lost = 0.0
+    if others:  # all that noises of any law may tell apart is given up
+        sums = (math.fsum(one.information for one in others), math.fsum(one.evaluation for one in charged))
+        lost = math.sin(min(float(angle(distance, *sums)), math.pi / 2))
+    squares = np.square(np.array(cosines, dtype=float))
+    found = epsilon_of(delta * (1 - SPARE), squares, np.ones(len(squares)), lost=lost, split=True).epsilon
+    sampled = (1 + math.exp(min(found, 700))) * len(charged) * SAMPLED
+    return found if sampled <= SPARE * delta else math.inf
