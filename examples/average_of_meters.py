@@ -52,7 +52,7 @@ def main(folder: Path) -> Path:
     with tempfile.TemporaryDirectory() as place:
         with ef.open(prepare(Path(place))) as db:
             answer = db.ask("SELECT day, avg(kwh) AS mean FROM meters GROUP BY day ORDER BY day", max_error=BOUND)
-            print(answer.explain())
+            print(answer.summary())
         readings = pq.read_table(Path(place) / "meters.parquet")["kwh"].to_numpy().reshape(2000, 90)
     truth = np.clip(readings, 0, 50).mean(axis=0)
     released = answer.to_arrow()["mean"].to_numpy()

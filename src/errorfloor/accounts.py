@@ -88,6 +88,7 @@ class Charge:
 
 
 NOTHING = Charge(0.0, 0.0)
+NAMED = 3  # accounts and quotas that a short line names
 
 
 @dataclass(frozen=True)
@@ -127,14 +128,30 @@ class Balance:
 
 def explained(standings: Iterable[Any]) -> list[str]:
     """Say how balances stand that explain themselves; of a divided account, how its most used part does."""
-    parts: dict[str, list[Any]] = {}
-    for one in standings:
-        parts.setdefault(one.account.column, []).append(one)
     return [
         max(found, key=lambda one: one.used).explain()
         + (f" It is the most used of {len(found):,} parts of this account." if len(found) > 1 else "")
-        for found in parts.values()
+        for found in _together(standings)
     ]
+
+
+def used_in_short(standings: Iterable[Any]) -> list[str]:
+    """Say in a line what is used of balances that have a name, the scarcest first; nothing where there are none."""
+    worst = sorted((max(found, key=lambda one: one.used) for found in _together(standings)), key=lambda one: -one.used)
+    if not worst:
+        return []
+    said = [f"{one.name} {percent(one.used)}" for one in worst[:NAMED]]
+    more = [f"{len(worst) - NAMED} more less than that"] if len(worst) > NAMED else []
+    by_this = percent(max(one.used_by_this for one in worst))
+    return [f"Used of allowances: {', '.join(said + more)}; by this answer: {by_this}."]
+
+
+def _together(standings: Iterable[Any]) -> Iterable[list[Any]]:
+    """Put the parts of a divided account together, and of each quota of it."""
+    parts: dict[tuple[str, str, str], list[Any]] = {}
+    for one in standings:
+        parts.setdefault((one.account.table, one.account.column, one.account.holder), []).append(one)
+    return parts.values()
 
 
 def share(part: Charge, whole: Charge) -> float:

@@ -4,7 +4,7 @@ import datetime
 import html
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from errorfloor.errors import MissingExtraError
@@ -24,11 +24,18 @@ class Stated(ABC):
         """Say in sentences what is certain, what nobody can learn, and what it costs."""
 
     @abstractmethod
+    def summary(self) -> str:
+        """Say the same in two short sentences, and in a line what was used."""
+
+    @abstractmethod
     def outputs(self) -> list[dict[str, Any]]:
         """Give what is stated of each output, as plain JSON types."""
 
     def __repr__(self) -> str:
-        return self.explain()
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return said_in_html(self.summary(), self.explain())
 
 
 class ReleasedTable(Stated):
@@ -48,26 +55,52 @@ class ReleasedTable(Stated):
             raise MissingExtraError("pandas", "pandas") from None
         return self.table.to_pandas()
 
-    def text(self) -> str:
-        """Write the table as text, each released number with its bound."""
-        return text_table(self.table, self.outputs())
+    def text(self, most: int | None = MOST_SHOWN) -> str:
+        """Write the table as text, each released number with its bound; no more than ``most`` rows, None for all."""
+        return text_table(self.table, self.outputs(), most)
 
     def __repr__(self) -> str:
-        return f"{self.text()}\n\n{self.explain()}"
+        return f"{self.text()}\n\n{self.summary()}"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.table.column_names)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape('' if v is None else str(v))}</td>" for v in row.values()) + "</tr>"
-            for row in self.table.slice(0, MOST_SHOWN).to_pylist()
-        )
-        if self.table.num_rows > MOST_SHOWN:
-            rows += f'<tr><td colspan="{self.table.num_columns}">{_further(self.table)}</td></tr>'
-        said = "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().split("\n"))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{said}"
+        names, rows = shown_cells(self.table, self.outputs())
+        further = [[_further(self.table), *[""] * (len(names) - 1)]] if self.table.num_rows > MOST_SHOWN else []
+        return html_table(names, rows + further) + said_in_html(self.summary(), self.explain())
 
 
-def text_table(table: "pa.Table", outputs: Sequence[Mapping[str, Any]]) -> str:
+def html_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write rows of texts as a table for a notebook.
+
+    >>> html_table(["a < b"], [["1 & 2"]])
+    '<table><thead><tr><th>a &lt; b</th></tr></thead><tbody><tr><td>1 &amp; 2</td></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def said_in_html(short: str, full: str) -> str:
+    r"""Write what is said in short, and all of it to be unfolded.
+
+    >>> said_in_html("a", "a\nb")
+    '<p>a</p><details><summary>Everything that is stated</summary><p>a</p><p>b</p></details>'
+    """
+    brief, whole = ("".join(f"<p>{html.escape(line)}</p>" for line in text.split("\n")) for text in (short, full))
+    return f"{brief}<details><summary>Everything that is stated</summary>{whole}</details>"
+
+
+def shown_cells(
+    table: "pa.Table", outputs: Sequence[Mapping[str, Any]], most: int | None = MOST_SHOWN
+) -> tuple[list[str], list[list[str]]]:
+    """Give the columns of a table and the texts of its first rows, each released number with its bound."""
+    noisy = {one["name"]: one for one in outputs if not one["exact"]}
+    ends = {f"{name}{end}" for name in noisy for end in ("_low", "_high")}
+    names = [name for name in table.column_names if name not in ends]
+    rows = [[_cell(row, name, noisy.get(name)) for name in names] for row in table.slice(0, most).to_pylist()]
+    return names, rows
+
+
+def text_table(table: "pa.Table", outputs: Sequence[Mapping[str, Any]], most: int | None = MOST_SHOWN) -> str:
     """Write a table as text, each released number with its bound; the columns of certain intervals are left out.
 
     >>> import pyarrow as pa
@@ -77,15 +110,12 @@ def text_table(table: "pa.Table", outputs: Sequence[Mapping[str, Any]]) -> str:
     ────────────────
     12.750 ± 0.5 kWh
     """
-    noisy = {one["name"]: one for one in outputs if not one["exact"]}
-    ends = {f"{name}{end}" for name in noisy for end in ("_low", "_high")}
-    names = [name for name in table.column_names if name not in ends]
-    rows = [[_cell(row, name, noisy.get(name)) for name in names] for row in table.slice(0, MOST_SHOWN).to_pylist()]
+    names, rows = shown_cells(table, outputs, most)
     widths = [max(len(name), *(len(row[i]) for row in rows)) if rows else len(name) for i, name in enumerate(names)]
     lines = ["  ".join(name.ljust(width) for name, width in zip(names, widths, strict=True)).rstrip()]
     lines += ["  ".join("─" * width for width in widths)]
     lines += ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    if table.num_rows > MOST_SHOWN:
+    if table.num_rows > len(rows):
         lines.append(_further(table))
     return "\n".join(lines)
 
@@ -101,20 +131,26 @@ def _cell(row: Mapping[str, Any], name: str, output: Mapping[str, Any] | None) -
     if output is None:
         return value.isoformat(sep=" ") if isinstance(value, datetime.datetime) else str(value)
     unit = f" {output['unit']}" if output["unit"] else ""
-    if output.get("least"):  # each has a bound of its own, of at most five digits, and the lattice that goes with it
-        bound = float(f"{(row[f'{name}_high'] - row[f'{name}_low']) / 2:.5g}")
-        after = max(0, -math.floor(math.log10(bound / 100) + 1e-9))
-        return f"{value:.{after}f} ± {rounded_up(bound)}{unit}"
-    number = f"{value:.{decimals(output['step'])}f}"
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    places, size = decimals(output["step"]), float(output["step"])
     if "quantile" in output:
-        low, high = (f"{row[f'{name}{end}']:.{decimals(output['step'])}f}" for end in ("_low", "_high"))
-        return f"{low} … {high}{unit}"
+        return f"{low:.{places}f} … {high:.{places}f}{unit}"
+    below, above = value - low, high - value
+    bound = max(below, above)
+    if output.get("least") and 0 < bound < math.inf:  # each has a bound of its own, and the lattice that goes with it
+        bound = float(f"{bound:.5g}")
+        power = math.floor(math.log10(bound / 100) + 1e-9)
+        places, size = max(0, -power), 10.0**power
+    number = f"{value:.{places}f}"
+    if math.isinf(bound):
+        return f"{number}{unit}"
+    if abs(below - above) > 0.03 * size:  # cut to what is possible, or not symmetric; ends have a hundredth of a step
+        return f"{number} ({low:.12g} … {high:.12g}){unit}"
+    if output.get("least"):
+        return f"{number} ± {rounded_up(bound)}{unit}"
     if "parts" in output:
-        half = (row[f"{name}_high"] - row[f"{name}_low"]) / 2
-        return f"{number} ± {rounded_up(half * (1 - 1e-9), 6)}{unit}"
-    if output["high"] is not None and output["low"] == -output["high"]:
-        return f"{number} ± {rounded_up(output['high'], 6)}{unit}"
-    return f"{number}{unit}"
+        return f"{number} ± {rounded_up(bound * (1 - 1e-9), 6)}{unit}"
+    return f"{number} ± {rounded_up(output['high'], 6)}{unit}"
 
 
 def decimals(step: str) -> int:

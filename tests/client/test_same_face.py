@@ -47,7 +47,9 @@ def test_prices_and_answers_are_the_same_to_the_last_digit(both, sql, wish):
     local, remote, _ = both
     here, there = local.price(sql, **wish, analyst="analyst-1"), remote.price(sql, **wish)
     assert there.to_dict() == here.to_dict()
-    assert there.explain() == here.explain() == repr(there)
+    assert there.explain() == here.explain()
+    assert there.summary() == here.summary() == repr(there)
+    assert there._repr_html_() == here._repr_html_()
     assert there.affordable == here.affordable
     assert there.max_error == here.max_error
     first = remote.ask(sql, **wish)

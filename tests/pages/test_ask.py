@@ -70,9 +70,8 @@ def test_question_is_priced_then_answered_with_intervals_that_hold_the_truth(vis
         assert high == pytest.approx(released[tariff]["mean_high"], abs=1e-9)
         assert low <= truth <= high
     said = page.inner_text("#answer .quote")
-    assert said.startswith(
-        "Whatever is asked, even someone who knows all other rows cannot tell which of two histories of one household"
-    )
+    assert said.startswith("mean is certainly within ±2.5 kWh of the truth, with kwh clamped to 0 … 50 kWh")
+    assert "Whatever is asked, even someone who knows every other row names the true one of two histories" in said
     assert page.locator("#answer .chart .released").count() == 2
     assert page.locator("#answer .bar").count() == 4  # two accounts, and the quota of each
 

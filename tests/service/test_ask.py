@@ -161,7 +161,7 @@ def test_one_sided_noise_never_lowers_and_states_its_bias(town):
     open_ended = town.ask(AVERAGE, support=ef.HalfLine(0.0), max_loss=0.3)
     for row in open_ended.to_arrow().to_pylist():
         assert row["mean"] >= float(exact[row["tariff"],])
-        assert row["mean_low"] == -math.inf
+        assert row["mean_low"] == 0.0  # nothing is certain from below but what is possible
     assert "not below the truth" in open_ended.explain()
 
 

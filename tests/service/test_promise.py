@@ -12,8 +12,8 @@ from errorfloor.errors import AllowanceError
 from errorfloor.floors.prior import LatticeNormal
 from errorfloor.ledger import Account, Charge, Entry, MemoryLedger
 from errorfloor.server.pages.sheet import guarantee
-from errorfloor.server.statements import stated
 from errorfloor.service.example import CATALOGUE, example_database
+from errorfloor.service.stating import stated
 
 
 def test_what_is_promised_does_not_depend_on_what_was_spent(towns):

@@ -132,6 +132,19 @@ class Standing(Balance):
         """Say it in sentences."""
         return self._said
 
+    def headline(self) -> str:
+        """Say in one short sentence what nobody can learn, whatever is asked."""
+        column = self.column
+        if column is None:
+            which, others = histories(self.table, self.account.cell), "row"
+        else:
+            unit = f" {column.unit}" if column.unit else ""
+            which, others = f"two values of {self.account.column}, {column.example:g}{unit} apart,", "entry"
+        return (
+            f"Whatever is asked, even someone who knows every other {others} names the true one of {which} at most "
+            f"{self.promised.times} times in 100."
+        )
+
     @cached_property
     def _said(self) -> str:
         parts = f"{percent(self.used)} in all, {percent(self.used_by_this)} by this answer"

@@ -16,6 +16,8 @@ from errorfloor.errors import InputError
 from errorfloor.service import open_database
 from errorfloor.service.asking import Attendant, attended_by
 from errorfloor.service.releasing import without_formulas
+from errorfloor.service.simulation import Simulation
+from errorfloor.service.stating import stated
 from errorfloor.support import HalfLine, Interval
 
 if TYPE_CHECKING:
@@ -51,6 +53,10 @@ Dry = Annotated[
     bool, typer.Option("--dry", help="Use dummy rows made from the catalogue alone: free, and nothing else is touched.")
 ]
 
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Say all that is certain, what nobody can learn, and how each account stands.")
+]
+
 
 @app.command()
 def price(
@@ -67,6 +73,7 @@ def price(
     ] = False,
     key: OldKey = None,
     dry: Dry = False,
+    explain: Explain = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what an answer would state and cost; nothing is charged, and no private column is read."""
@@ -74,9 +81,9 @@ def price(
         say = database.simulate if left else database.price
         said = say(_text(question), analyst=analyst, **_wish(max_error, spend, noise, max_loss))
     if as_json:
-        print_json(said.to_dict())
+        print_json(said.to_dict() if isinstance(said, Simulation) else stated(said))
     else:
-        print(said.explain())
+        print(said.explain() if explain or isinstance(said, Simulation) else said.summary())
 
 
 @app.command()
@@ -100,6 +107,7 @@ def ask(
             "--over-limit", help="Let it take more of the allowance than the declared limit for one question."
         ),
     ] = False,
+    explain: Explain = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question: the table on standard output, what is certain and what it costs on standard error.
@@ -118,10 +126,11 @@ def ask(
     if output is not None:
         _write(answer, output)
     if as_json:
-        print_json(answer.to_dict())
+        print_json(stated(answer))
         return
-    print(answer.text())
-    messages.print(f"\n{answer.explain()}", soft_wrap=True, markup=False, highlight=False)
+    print(answer.text() if sys.stdout.isatty() else answer.text(None))
+    said = answer.explain() if explain else answer.summary() + (" --explain says more." if answer.standings else "")
+    messages.print(f"\n{said}", soft_wrap=True, markup=False, highlight=False)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from errorfloor.client.standing import RemoteQuota, RemoteStanding
 from errorfloor.display import ReleasedTable, Stated
 from errorfloor.floors import Floor
 
-ADDED = ("max_error", "promised", "floor", "explain", "columns", "rows")  # besides the dictionary of the object itself
+ADDED = ("max_error", "promised", "floor", "explain", "summary", "columns", "rows")  # besides the object's dictionary
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,6 +84,10 @@ class RemotePrice(Stated):
     def explain(self) -> str:
         """Say in sentences what is certain, what nobody can learn, and what it costs."""
         return str(self.facts["explain"])
+
+    def summary(self) -> str:
+        """Say the same in two short sentences, and in a line what was used."""
+        return str(self.facts["summary"])
 
     def outputs(self) -> list[dict[str, Any]]:
         """Give what is stated of each output, as plain JSON types."""

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Query, Response
 from errorfloor.server.door import Dry, ServerDoor, analyst_of, failures
 from errorfloor.server.models import EntriesReply, KnownReply, LedgerReply
 from errorfloor.server.replies import as_json
-from errorfloor.server.statements import quota_facts, standing_facts
 from errorfloor.server.tokens import Role, Token
+from errorfloor.service.stating import quota_facts, standing_facts
 
 OWNERS_ONLY = ("label", "hash", "analyst", "charges")
 After = Annotated[int, Query(ge=0, le=2**62, description="The number of the last one seen.")]

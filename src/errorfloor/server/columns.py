@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 from errorfloor.server.replies import body_of
 from errorfloor.service import Answer
 from errorfloor.service.cells import CellFacts
+from errorfloor.service.ends import centred
+from errorfloor.sql import arrow
 
 CONTROLS = "[\\x00-\\x1f]"
 Part = Any  # a text, or an Arrow array of texts
@@ -89,7 +91,12 @@ def _cell(facts: CellFacts, table: pa.Table, places: Any) -> Any:
     bias = added.widest.bias  # those that differ are all 0
     off = json_texts(pa.array(added.of_kind("standard_error")[facts.kind[places]]))
     parts += ['"standard_error": ', off, f', "bias": {_quoted(bias)}, "centred": ']
-    parts += [json_texts(pc.subtract(values, pa.scalar(bias, pa.float64()))), ', "entries": {']
+    middle = (
+        values
+        if bias == 0
+        else arrow.column(centred(arrow.values_of(arrow.without_nulls(values)), bias, added.widest.lattice))
+    )
+    parts += [json_texts(middle), ', "entries": {']
     for column, entries in facts.entries.items():
         stated = pa.array([json.dumps(one) for one in entries.stated])
         parts += [f"{_quoted(column)}: ", stated.take(pa.array(entries.index[facts.kind[places]])), ", "]

@@ -168,7 +168,8 @@ class PriceReply(Open):
     max_error: Annotated[dict[str, float | None], Field(description="null: no bound")]
     promised: Annotated[FloorState, Field(description="What holds whatever is asked: the floor at the allowance.")]
     floor: Annotated[FloorState, Field(description="The same" + AT_SPENT)]
-    explain: str
+    explain: Annotated[str, Field(description="All that is stated, in sentences.")]
+    summary: Annotated[str, Field(description="The same in two short sentences, and a line of what was used.")]
 
 
 class AnswerReply(PriceReply):

@@ -17,9 +17,10 @@ from errorfloor.server.models import (
     WantedAnswer,
 )
 from errorfloor.server.replies import JSON, TABLES, as_json, as_table, in_parts, preferred
-from errorfloor.server.statements import AT_ONCE, facts_json, json_parts, stated
+from errorfloor.server.statements import AT_ONCE, facts_json, json_parts
 from errorfloor.server.tokens import Role, Token
 from errorfloor.service import Answer
+from errorfloor.service.stating import stated
 
 
 def questions(door: ServerDoor) -> APIRouter:

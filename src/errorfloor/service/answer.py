@@ -8,20 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.accounts import Account, Charge, explained
+from errorfloor.accounts import Account, Charge
 from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.checks import Array
 from errorfloor.display import ReleasedTable, Stated
 from errorfloor.floors import Floor
-from errorfloor.floors.words import rounded_down, rounded_up
-from errorfloor.service.advice import advice
 from errorfloor.service.cells import CellFacts, QuantileFacts
 from errorfloor.service.preparation import Prepared, PreparedOutput
-from errorfloor.service.quantiles import described, located_where
+from errorfloor.service.quantiles import described
 from errorfloor.service.setting import Setting
 from errorfloor.service.unions import parts_of
-
-DRY = "dry run: dummy rows made from the catalogue alone; nothing here is about anybody, and nothing is charged."
+from errorfloor.service.words import in_full, in_short
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +52,7 @@ class Price(Stated):
         Of a quantile it is that of the shares that it is located by, times the width of the range: how far off it is
         depends on the values around it.
         """
-        return {o.output.asked_as: _reach(o) * self.prepared.scale(o) for o in self._shown}
+        return {o.output.asked_as: _scaled(_reach(o), self.prepared.scale(o)) for o in self.shown}
 
     @property
     def charge(self) -> dict[Account, Charge]:
@@ -108,54 +105,31 @@ class Price(Stated):
         """The group that sets the price, and the price without small groups; None for one group."""
         return self.prepared.setting
 
-    @property
-    def _left_out(self) -> list[str]:
-        left, least = self.prepared.bounds.left_out, self.prepared.question.least
-        if not left:
-            return []
-        groups = "group" if left == 1 else "groups"
-        return [f"{left:,} {groups} of fewer than {least:,} rows {'is' if left == 1 else 'are'} left out."]
-
     def explain(self) -> str:
         """Say in sentences what is certain, what nobody can learn, and what it costs."""
-        said = {one.output.asked_as: self._certain(one) for one in self._shown}
-        lines = [*self._left_out, *said.values()]
-        if self.dry:
-            return "\n".join([DRY, *lines])
-        if self.setting is not None:
-            lines.append(self.setting.explain())
-        if not self.affordable:  # what would be learnt from it is never learnt
-            return "\n".join([*lines, f"Refused if asked: {advice(self.prepared, self.standings, self.quotas)}."])
-        lines += explained(self.standings)
-        lines += [quota.explain() for quota in self.quotas]
-        return "\n".join(lines)
+        return in_full(self)
+
+    def summary(self) -> str:
+        """Say the same in two short sentences, and in a line what was used."""
+        return in_short(self)
 
     def outputs(self) -> list[dict[str, Any]]:
         """Give what is stated of each output, as plain JSON types."""
-        return list({one.output.asked_as: self._output(one) for one in self._shown}.values())
+        return list({one.output.asked_as: self._output(one) for one in self.shown}.values())
 
     @property
-    def _shown(self) -> list[PreparedOutput]:
+    def shown(self) -> list[PreparedOutput]:
         """The outputs of columns that are shown; counts may be there for averages of totals alone."""
         return [one for one in self.prepared.outputs if one.output.asked_as in self.prepared.question.selected]
-
-    def _certain(self, one: PreparedOutput) -> str:
-        parts = self.prepared.scale(one)
-        if one.output.part_of is not None or one.added is None or parts == 1:
-            return _certain(one)
-        unit, widest = f" {one.output.unit}" if one.output.unit else "", one.added.widest
-        return (
-            f"{one.output.name} is certainly within ±{rounded_up(widest.high * parts, 6)}{unit} of the truth: within "
-            f"±{rounded_up(widest.high, 6)}{unit} for each of the finest groups (standard error "
-            f"{widest.standard_error:.3g}{unit}), of which a total has up to {parts:g}."
-        )
 
     def _output(self, one: PreparedOutput) -> dict[str, Any]:
         plain, parts = _output(one), self.prepared.scale(one)
         if one.output.part_of is not None or one.added is None or parts == 1:
             return plain
         return (
-            plain | {name: parts * getattr(one.added.widest, name) for name in ("low", "high")} | {"parts": int(parts)}
+            plain
+            | {name: _scaled(getattr(one.added.widest, name), parts) for name in ("low", "high")}
+            | {"parts": int(parts)}
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -188,7 +162,9 @@ class Answer(ReleasedTable, Price):
     >>> row["mean_low"] <= 12.994 <= row["mean_high"]  # the truth
     True
     >>> print(answer.explain().split(" times in 100, and any estimate")[0])  # doctest: +NORMALIZE_WHITESPACE
-    mean is certainly within ±0.5 kWh of the truth (standard error 0.181 kWh).
+    mean is certainly within ±0.5 kWh of the truth with kwh clamped to 0 … 50 kWh (standard error 0.181 kWh).
+    Clamped means: a value of kwh below 0 kWh counts as 0 kWh, one above 50 kWh as 50 kWh. Whether there are any is not
+    said.
     Whatever is asked, even someone who knows all other entries cannot tell which of two values of kwh, 5 kWh apart, is
     the true one more than 88.1
     """
@@ -222,50 +198,16 @@ class Answer(ReleasedTable, Price):
         return super().to_dict() | {"fresh": list(self.fresh), "cells": self.cells()}
 
 
+def _scaled(bound: float, parts: float) -> float:
+    """Give a bound on a total from that on its parts, with the digits that were asked for."""
+    whole = bound * parts
+    return float(f"{whole:.15g}") if parts != 1 else whole
+
+
 def _reach(one: PreparedOutput) -> float:
     if one.constant is not None:
         return one.constant.error
     return 0.0 if one.added is None else max(-one.added.widest.low, one.added.widest.high)
-
-
-def _certain(one: PreparedOutput) -> str:
-    if one.output.part_of is not None:
-        return located_where(one.output.part_of, one)
-    unit = f" {one.output.unit}" if one.output.unit else ""
-    if one.constant is not None:
-        if one.constant.is_empty:
-            return f"{one.output.name} has no value: there are no rows, or too few, to compute it from."
-        off = (
-            f", and it is within ±{rounded_up(one.constant.error, 6)}{unit} of the truth" if one.constant.error else ""
-        )
-        return f"{one.output.name} follows from public facts: no private value moves it{off}."
-    if one.added is None:
-        return f"{one.output.name} is public and exact."
-    added = one.added.widest
-    if one.added.varies:
-        least = one.added.narrowest
-        return (
-            f"{one.output.name} is certainly within ±{rounded_up(least.high, 6)} to ±{rounded_up(added.high, 6)}{unit} "
-            f"of the truth, by group (standard error {least.standard_error:.3g} to {added.standard_error:.3g}{unit})."
-        )
-    if added.low == -added.high:
-        where = f"certainly within ±{rounded_up(added.high, 6)}{unit} of the truth"
-    elif math.isinf(added.high):
-        where = f"certainly not below the truth, and above it by {added.bias:.3g}{unit} on average"
-    else:
-        where = (
-            f"certainly between {_signed(rounded_down(added.low, 6))} and {_signed(rounded_up(added.high, 6))}{unit} "
-            f"off the truth, {added.bias:+.3g}{unit} on average"
-        )
-    said = f"{one.output.name} is {where} (standard error {added.standard_error:.3g}{unit})."
-    if (made := parts_of(one)) is not None:
-        cells = f"{made.parts} cell{'s' if made.parts != 1 else ''}"
-        return f"{said} It follows from up to {cells} released on {made.time[:10]}, and costs nothing."
-    return said
-
-
-def _signed(written: str) -> str:
-    return written if written.startswith("-") else f"+{written}"
 
 
 def _output(one: PreparedOutput) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.pricing.interval import quiet
 from errorfloor.pricing.keys import kinds_of
 from errorfloor.pricing.owners import OwnerCounts
+from errorfloor.service.ends import centred
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.sql.double_words import two_product
 from errorfloor.sql.question import Quantile
@@ -85,7 +86,7 @@ class CellFacts:
         cell |= {
             "standard_error": (own := added.each[added.level[kind]]).standard_error,
             "bias": own.bias,
-            "centred": row[name] - own.bias,
+            "centred": float(centred(np.array([row[name]]), own.bias, own.lattice)[0]),
             "entries": {column: dict(facts.stated[facts.index[kind]]) for column, facts in self.entries.items()},
         }
         if self.owner is not None:

@@ -1,8 +1,8 @@
 """Released cells as compressed Arrow columns: what is kept of an answer, and all that is stated of its cells.
 
 Two streams follow each other: one row for each group (its keys, its kind, the released numbers, its noise where noises
-differ), and one for each kind of group (how far private values move its cells). All of it follows from what was
-released and from public facts.
+differ), and one for each kind of group (how far private values move its cells, and what those can be). All of it
+follows from what was released and from public facts.
 """
 
 import json
@@ -54,7 +54,7 @@ def pack(prepared: Prepared) -> bytes:
     kinds = {"rows": arrow.column(bounds.rows.astype(np.int64))}
     for j, bounded in enumerate(bounds.outputs):
         kinds |= {f"defined{j}": arrow.column(bounded.defined), f"error{j}": arrow.column(bounded.error)}
-        kinds |= {f"owner{j}": arrow.column(bounded.owner)}
+        kinds |= {f"{name}{j}": arrow.column(getattr(bounded, name)) for name in ("owner", "low", "high")}
         for place, slopes in enumerate(bounded.slopes.values()):
             kinds[f"slope{j}_{place}"] = arrow.column(slopes.by_group(len(bounds.rows)))
     sink = pa.BufferOutputStream()
@@ -80,8 +80,12 @@ def unpack(content: bytes, units: Sequence[int | None], columns: Sequence[Sequen
             column: RowSlopes(of_kind(f"slope{j}_{at}"), place, np.zeros_like(place), shape)
             for at, column in enumerate(moving)
         }
-        nothing = np.zeros(kinds.num_rows)
-        return OutputBounds(slopes, of_kind(f"owner{j}"), error, nothing, nothing, of_kind(f"defined{j}"))
+        possible = f"low{j}" in kinds.column_names  # what was kept by older versions says nothing of it
+        low, high = (
+            of_kind(f"{end}{j}") if possible else np.full(kinds.num_rows, endless)
+            for end, endless in (("low", -np.inf), ("high", np.inf))
+        )
+        return OutputBounds(slopes, of_kind(f"owner{j}"), error, low, high, of_kind(f"defined{j}"))
 
     keys = tuple(KeyColumn(arrow.flat(cells.column(f"k{j}")), unit) for j, unit in enumerate(units))
     return PackedCells(

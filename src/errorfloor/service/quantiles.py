@@ -14,6 +14,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_up
 from errorfloor.noise.lattice import Lattice
+from errorfloor.pricing.words import number
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.rounding import multiples
 from errorfloor.sql import arrow
@@ -112,8 +113,9 @@ def located_where(quantile: Quantile, one: PreparedOutput) -> str:
     )
     return (
         f"{quantile.name} is certainly between {quantile.name}_low and {quantile.name}_high: it is located between "
-        f"{len(quantile.ramps)} shares of rows below thresholds of {quantile.column}, each softened over "
-        f"{float(end - start):.3g}{unit} and certainly within {within}."
+        f"{len(quantile.ramps)} shares of rows below thresholds of {quantile.column}, clamped to "
+        f"{number(quantile.low)} … {number(quantile.high)}{unit}, each softened over {float(end - start):.3g}{unit} "
+        f"and certainly within {within}."
     )
 
 

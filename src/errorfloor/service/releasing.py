@@ -14,6 +14,7 @@ from errorfloor.engines import Engine
 from errorfloor.errors import EngineError
 from errorfloor.identity import Key, Label
 from errorfloor.pricing.keys import GroupKeys
+from errorfloor.service.ends import interval
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quantiles import located
 from errorfloor.service.reading import TAGS
@@ -84,7 +85,7 @@ def laid_out(prepared: Prepared) -> Released:
     for name in question.selected:
         if name in outputs:
             one = outputs[name]
-            found[name] = _shown(one, one.kept, every, prepared)
+            found[name] = _shown(one, one.kept, prepared)
             if question.sets:
                 found[name] = columns_of(one, found[name], prepared)
     places = arranged(question, keys, {name: columns[name] for name, columns in found.items()})
@@ -113,14 +114,16 @@ def _numbers(one: PreparedOutput, value: DoubleWord, noise: Array | None, prepar
     return arrow.column(one.added.released(safe, noise, prepared.bounds.kind), defined)
 
 
-def _shown(one: PreparedOutput, values: Any, groups: Array, prepared: Prepared) -> dict[str, Any]:
-    """Give the columns of an output in the order of the groups shown: the numbers and the ends of their intervals."""
-    name, added = one.output.name, one.added
-    if added is None:
+def _shown(one: PreparedOutput, values: Any, prepared: Prepared) -> dict[str, Any]:
+    """Give the columns of an output in the order of the groups: the numbers and the ends of their intervals."""
+    name = one.output.name
+    if one.added is None:
         return {name: values}
-    kind = prepared.bounds.kind[groups]
-    ends = {f"{name}_low": added.of_kind("high")[kind], f"{name}_high": added.of_kind("low")[kind]}
-    return {name: values} | {end: pc.subtract(values, arrow.column(by)) for end, by in ends.items()}
+    there = ~arrow.nulls(values)
+    low, high = interval(
+        arrow.values_of(arrow.without_nulls(values)), one.added, prepared.bounds_of(one), prepared.bounds.kind
+    )
+    return {name: values, f"{name}_low": arrow.column(low, there), f"{name}_high": arrow.column(high, there)}
 
 
 def _public_numbers(value: DoubleWord, defined: Array) -> Any:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from errorfloor.checks import Array
 from errorfloor.errors import RefusedError
 from errorfloor.pricing import Bounds
+from errorfloor.pricing.interval import quiet
 from errorfloor.pricing.keys import GroupKeys
+from errorfloor.service.ends import FINEST, cut, rounded
 from errorfloor.service.rounding import multiples
 from errorfloor.sql import arrow
 from errorfloor.sql.plan import Always, Count, Formula, Quotient, Sum
@@ -109,9 +110,18 @@ def columns_of(one: "PreparedOutput", shown: Mapping[str, Any], prepared: "Prepa
     found = {name: pa.concat_arrays([shown[name], *(numbers.cast(shown[name].type) for numbers, _ in parts)])}
     if one.added is None:
         return found
-    for end, sign in (("_low", -1.0), ("_high", 1.0)):
-        ends = [pc.add(numbers, arrow.column(sign * half)) for numbers, half in parts]
-        found[f"{name}{end}"] = pa.concat_arrays([shown[f"{name}{end}"], *ends])
+    bounds, step = prepared.bounds_of(one), one.added.narrowest.lattice.step
+    ends = []
+    for (numbers, half), place, size in zip(parts, totals.places, totals.sizes, strict=True):
+        possible = [
+            _possible(one, weights, place, size, each[prepared.bounds.kind], sign)
+            for each, sign in ((bounds.low, -1.0), (bounds.high, 1.0))
+        ]
+        there = ~arrow.nulls(numbers)
+        each = cut(arrow.values_of(arrow.without_nulls(numbers)), (-half, half), (possible[0], possible[1]), step)
+        ends.append([arrow.column(side, there) for side in each])
+    for index, end in enumerate(("_low", "_high")):
+        found[f"{name}{end}"] = pa.concat_arrays([shown[f"{name}{end}"], *(each[index] for each in ends)])
     return found
 
 
@@ -124,6 +134,18 @@ def counted_rows(output: QuestionOutput, prepared: "Prepared") -> Array | None:
             counted = next(one for one in prepared.outputs if one.output.formula == count)
             return arrow.values_of(counted.kept).astype(float)
     return None
+
+
+@quiet
+def _possible(one: "PreparedOutput", weights: Array | None, place: Array, size: int, end: Array, sign: float) -> Array:
+    """Put the ends of what cells can be together, rounded outwards: downwards where ``sign`` is -1."""
+    there = ~arrow.nulls(one.kept)
+    each = np.ones(len(there)) if weights is None else weights
+    whole = np.bincount(place, each, size)  # rows of cells without a value count, too
+    divisor = np.where(whole > 0, whole, 1.0) if weights is not None else 1.0
+    total, parts = (np.bincount(place, np.where(there, of, 0.0), size) for of in (each * end, np.ones(len(there))))
+    spread = np.bincount(place, np.where(there, each * np.abs(end), 0.0), size)
+    return (total + sign * (parts + 8) * UNIT * spread) / divisor
 
 
 def _total(one: "PreparedOutput", weights: Array | None, place: Array, size: int, kind: Array) -> tuple[Any, Array]:
@@ -147,7 +169,10 @@ def _total(one: "PreparedOutput", weights: Array | None, place: Array, size: int
     whole = np.bincount(place, weights, size)  # rows of cells without a value count, too
     whole = np.where(whole > 0, whole, 1.0)
     off = (parts + 8) * UNIT * total(weights * np.abs(cells)) / whole
-    spare = 0.0 if one.added is None else one.added.narrowest.spare
+    mean, spare = total(weights * cells) / whole, 0.0
+    if one.added is not None:
+        lattice = one.added.narrowest.lattice
+        mean, spare, off = rounded(mean, lattice), one.added.narrowest.spare, off + lattice.size / FINEST
     half = total(weights * bound) / whole
     half = np.where(off + (parts + 8) * UNIT * half <= spare, half, half + off)
-    return arrow.column(total(weights * cells) / whole, parts > 0), half
+    return arrow.column(mean, parts > 0), half

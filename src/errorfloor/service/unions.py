@@ -17,6 +17,7 @@ from errorfloor.pricing import OutputBounds
 from errorfloor.pricing.bounding import RowSlopes
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.service.cell_noise import CellNoise
+from errorfloor.service.ends import FINEST, rounded
 from errorfloor.service.keeping import Keeper, KeptColumn
 from errorfloor.service.noises import Added, QuestionWish
 from errorfloor.service.preparation import Prepared, PreparedOutput, prepared_for
@@ -112,8 +113,8 @@ def _joined(
     parts, whole = total(np.ones(len(place))), total(weights)
     is_mean = isinstance(one.output.formula, Quotient)
     divisor = np.where(whole > 0, whole, 1.0) if is_mean else np.ones(size)
-    value = total(weights * numbers) / divisor
-    off = (parts + 8) * UNIT * total(weights * np.abs(numbers)) / divisor
+    value = rounded(total(weights * numbers) / divisor, added.lattice)
+    off = (parts + 8) * UNIT * total(weights * np.abs(numbers)) / divisor + added.lattice.size / FINEST
     most = total(weights) / divisor * (added.high - added.spare) * (1 + (parts + 8) * UNIT) + off
     there = prepared.bounds_of(one).defined[coarse.kind]
     if (there != (parts > 0)).any() or (most[there] > asked.high).any():

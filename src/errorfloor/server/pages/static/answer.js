@@ -29,17 +29,15 @@ export function answerShown(answer, asked) {
         " Answered before: the same numbers, and nothing was charged.",
       )
       : null,
-    ...sentences(answer).slice(0, answer.dry ? 0 : 1).map((text) => element("p", { class: "quote" }, text)),
+    answer.dry ? null : element("div", { class: "quote" }, sentences(answer).map((text) => element("p", {}, text))),
     answer.cells.length > MOST_STACKED ? [pictures, rows] : [rows, pictures],
     answer.dry ? null : [statements(answer), element("h3", {}, "Allowance used"), chargedBars(answer)],
   ];
 }
 
-/** What the explanation says that nobody can learn. */
+/** What is certain and what nobody can learn, in short; what was used is drawn. */
 export function sentences(said) {
-  return said.explain.split("\n").filter((line) => line.startsWith("Whatever is asked")).map((line) =>
-    line.split(" Used of the allowance")[0],
-  );
+  return said.summary.split("\n").filter((line) => !line.startsWith("Used of allowances"));
 }
 
 function statements(answer) {
