@@ -5,8 +5,9 @@ import html
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from errorfloor.accounts import percent
 from errorfloor.errors import MissingExtraError
 from errorfloor.floors.words import rounded_up
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_SHOWN = 60
+ACCOUNT_HEADS = ("account", "used", "told apart", "floor")
 
 
 class Stated(ABC):
@@ -59,6 +61,15 @@ class ReleasedTable(Stated):
         """Write the table as text, each released number with its bound; no more than ``most`` rows, None for all."""
         return text_table(self.table, self.outputs(), most)
 
+    def plot(self, output: str | None = None) -> Any:
+        """Draw an output, by default the first with noise, with its certain intervals (extra ``plots``).
+
+        The keys choose the picture: bars, a course over dates or numbers, small multiples.
+        """
+        from errorfloor import plots
+
+        return plots.released(self.table.to_pylist(), self.outputs(), output)
+
     def __repr__(self) -> str:
         return f"{self.text()}\n\n{self.summary()}"
 
@@ -66,6 +77,54 @@ class ReleasedTable(Stated):
         names, rows = shown_cells(self.table, self.outputs())
         further = [[_further(self.table), *[""] * (len(names) - 1)]] if self.table.num_rows > MOST_SHOWN else []
         return html_table(names, rows + further) + said_in_html(self.summary(), self.explain())
+
+
+Balanced = TypeVar("Balanced")
+
+
+class Accounts(list[Balanced]):
+    """Accounts with what is used of them and what is promised, which show themselves as a table."""
+
+    def _rows(self) -> list[list[str]]:
+        found = []
+        for one in cast(list[Any], self):
+            plain = one.to_dict()
+            unit = f" {plain['unit']}" if plain["unit"] else ""
+            floor = "" if plain["promised_floor"] is None else f"{plain['promised_floor']:g}{unit}"
+            found.append([one.name, percent(one.used), f"{plain['promised_in_100']:g} in 100", floor])
+        return found
+
+    def __repr__(self) -> str:
+        return in_columns(ACCOUNT_HEADS, self._rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(ACCOUNT_HEADS, self._rows())
+
+
+def tables_in_text(called: str, tables: Sequence[Mapping[str, Any]]) -> str:
+    """Say in a few lines what is declared of tables."""
+    said = [f"{one['name']}, version {one['version']}: {_columns_of(one)}" for one in tables]
+    return "\n  ".join([f"{called} with {len(said)} table{'' if len(said) == 1 else 's'}", *said])
+
+
+def tables_in_html(tables: Sequence[Mapping[str, Any]]) -> str:
+    """Write the same as a table for a notebook, with the numbers of rows."""
+    rows = [[one["name"], str(one["version"]), _rows_of(one), _columns_of(one)] for one in tables]
+    return html_table(("table", "version", "rows", "columns"), rows)
+
+
+def _rows_of(table: Mapping[str, Any]) -> str:
+    return "not registered" if table["rows"] is None else f"{table['rows']:,}"
+
+
+def _columns_of(table: Mapping[str, Any]) -> str:
+    private = [
+        f"{one['name']} ({one['range'][0]:g} … {one['range'][1]:g}{' ' + one['unit'] if one['unit'] else ''})"
+        for one in table["private"]
+    ]
+    public = [one["name"] for one in table["public"]]
+    parts = [f"private {', '.join(private)}" if private else "", f"public {', '.join(public)}" if public else ""]
+    return "; ".join(filter(None, parts))
 
 
 def html_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -111,12 +170,22 @@ def text_table(table: "pa.Table", outputs: Sequence[Mapping[str, Any]], most: in
     12.750 ± 0.5 kWh
     """
     names, rows = shown_cells(table, outputs, most)
+    further = [_further(table)] if table.num_rows > len(rows) else []
+    return "\n".join([in_columns(names, rows), *further])
+
+
+def in_columns(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write rows of texts in columns, under their names.
+
+    >>> print(in_columns(["account", "used"], [["meters.kwh", "3 %"]]))
+    account     used
+    ──────────  ────
+    meters.kwh  3 %
+    """
     widths = [max(len(name), *(len(row[i]) for row in rows)) if rows else len(name) for i, name in enumerate(names)]
     lines = ["  ".join(name.ljust(width) for name, width in zip(names, widths, strict=True)).rstrip()]
     lines += ["  ".join("─" * width for width in widths)]
     lines += ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    if table.num_rows > len(rows):
-        lines.append(_further(table))
     return "\n".join(lines)
 
 

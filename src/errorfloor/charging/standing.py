@@ -23,7 +23,7 @@ from errorfloor.ledger.quotas import holder_parts
 SO_FAR = "If the questions so far had been fixed in advance"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Standing(Balance):
     """An account before and after a charge, with what follows for the entries or owners that it stands for.
 
@@ -132,6 +132,9 @@ class Standing(Balance):
         """Say it in sentences."""
         return self._said
 
+    def __repr__(self) -> str:
+        return self.explain()
+
     def headline(self) -> str:
         """Say in one short sentence what nobody can learn, whatever is asked."""
         column = self.column
@@ -180,7 +183,7 @@ class Standing(Balance):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class QuotaStanding(Balance):
     """A quota before and after a charge; ``part`` is its declared share of the allowance.
 
@@ -204,6 +207,9 @@ class QuotaStanding(Balance):
             f"Used of {self.name} ({percent(self.part)} of the allowance): {percent(self.used)} in all, "
             f"{percent(self.used_by_this)} by this answer."
         )
+
+    def __repr__(self) -> str:
+        return self.explain()
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain JSON types."""

@@ -17,6 +17,7 @@ from errorfloor.client.connection import Connection
 from errorfloor.client.failures import RemoteError
 from errorfloor.client.standing import RemotePlan, RemoteQuota, RemoteSimulation, RemoteStanding
 from errorfloor.closing import Closing
+from errorfloor.display import Accounts, tables_in_html
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.support import HalfLine, Interval
 
@@ -84,9 +85,9 @@ class RemoteDatabase(Closing):
         body = {"questions": questions, "candidates": candidates or {}, "dry": self.is_dry}
         return RemotePlan(self._connection.post("/v1/plan", body).json())
 
-    def left(self) -> list[RemoteStanding]:
+    def left(self) -> Accounts[RemoteStanding]:
         """Say how each undivided account, and each divided one that was charged, stands."""
-        return [RemoteStanding.of(one) for page in self._ledger() for one in page["accounts"]]
+        return Accounts(RemoteStanding.of(one) for page in self._ledger() for one in page["accounts"])
 
     def quotas(self) -> list[RemoteQuota]:
         """Say how the quotas stand that apply to the token now."""
@@ -172,6 +173,9 @@ class RemoteDatabase(Closing):
 
     def __repr__(self) -> str:
         return f"RemoteDatabase({self._connection.url!r})"
+
+    def _repr_html_(self) -> str:
+        return tables_in_html(self.tables())
 
 
 def connect(

@@ -10,6 +10,7 @@ from errorfloor.plots.canvas import canvas
 from errorfloor.plots.counts import count_tables
 from errorfloor.plots.densities import compare, density
 from errorfloor.plots.joint import joint_noise
+from errorfloor.plots.released import released
 
 __all__ = [
     "allowances",
@@ -20,6 +21,7 @@ __all__ = [
     "density",
     "findings",
     "joint_noise",
+    "released",
     "save",
 ]
 

@@ -1,5 +1,7 @@
 """One look for every picture: a canvas with our colours, drawn without a screen."""
 
+import io
+from functools import cache
 from typing import Any
 
 from errorfloor.errors import MissingExtraError
@@ -33,15 +35,28 @@ def canvas(rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float
         import matplotlib
         from cycler import cycler
         from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
     except ModuleNotFoundError:
         raise MissingExtraError("plots", "matplotlib") from None
 
     with matplotlib.rc_context({**STYLE, "axes.prop_cycle": cycler(color=COLOURS)}):
-        figure = Figure(figsize=(width * columns, height * rows), layout="constrained", dpi=150)
+        figure = _picture()(figsize=(width * columns, height * rows), layout="constrained", dpi=150)
         FigureCanvasAgg(figure)
         axes = figure.subplots(rows, columns, **options)
     return figure, axes
+
+
+@cache
+def _picture() -> Any:
+    """Give the class of figures that show themselves in a notebook, whatever its settings."""
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            content = io.BytesIO()
+            self.savefig(content, format="png", dpi=110)
+            return content.getvalue()
+
+    return Picture
 
 
 def with_unit(label: str, unit: str) -> str:

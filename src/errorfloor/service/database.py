@@ -14,6 +14,7 @@ from errorfloor.catalogue import Catalogue
 from errorfloor.charging.settling import NO_LIMITS, Grant
 from errorfloor.charging.standing import QuotaStanding, Standing
 from errorfloor.closing import Closing
+from errorfloor.display import Accounts, tables_in_html, tables_in_text
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.identity import Key, KeyRing
@@ -318,7 +319,7 @@ class Database(Closing):
         found = [self._known.snapshot(self.catalogue, name, self._engine) for name in registered]
         self.ledger.check_belong(Deposit(one.table_name, one.version, one.identity) for one in found)
 
-    def left(self) -> list[Standing]:
+    def left(self) -> Accounts[Standing]:
         """Say how each undivided account, and each divided one that was charged, stands."""
         return left(self.catalogue, self.ledger)
 
@@ -334,6 +335,12 @@ class Database(Closing):
         """Open dummy rows in place of the tables of a catalogue; nothing of it but the declarations is used."""
         declared, engine = dummy_engine(catalogue)
         return cls(declared, engine=engine, ledger=MemoryLedger(), keys=KEY, is_dry=True)
+
+    def __repr__(self) -> str:
+        return tables_in_text("Database", [table_facts(name, one, None) for name, one in self.catalogue.tables.items()])
+
+    def _repr_html_(self) -> str:
+        return tables_in_html(self.tables())
 
     def _asking(self, sql: str, wish: QuestionWish, analyst: str | None) -> Asking:
         quotas = self._grant.quotas(self.catalogue.quota.shares, analyst)

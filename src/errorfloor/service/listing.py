@@ -12,6 +12,7 @@ from errorfloor.accounts import NOTHING, Account
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.charging.settling import Grant
 from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of
+from errorfloor.display import Accounts
 from errorfloor.errors import InputError
 from errorfloor.ledger import Ledger, Quotas
 from errorfloor.ledger.quotas import part
@@ -56,9 +57,9 @@ def every_known(keeper: Keeper) -> Iterator[dict[str, Any]]:
     return (_line(answer, None) for answer in keeper.opened())
 
 
-def left(catalogue: Catalogue, ledger: Ledger) -> list[Standing]:
+def left(catalogue: Catalogue, ledger: Ledger) -> Accounts[Standing]:
     """Say how each undivided account, and each divided one that was charged, stands."""
-    found: list[Standing] = []
+    found: Accounts[Standing] = Accounts()
     spent = ledger.accounts()
     for name, table in catalogue.tables.items():
         accounts = [Account(name, column, "") for column in table.private] if not table.account_by else []
