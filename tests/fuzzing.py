@@ -23,6 +23,7 @@ PATHS = [
     "/logout",
     "/",
     "/ask",
+    "/plan",
     "/ledger",
     "/noise",
     "/about",

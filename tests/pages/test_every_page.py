@@ -12,6 +12,7 @@ from errorfloor.service.example import example_database
 
 READY = {
     "/ask": "#tables details",
+    "/plan": "#floors input",
     "/ledger": "#history table, #history p:not(:has-text('Loading'))",
     "/noise": "#designed table",
     "/about": "#sheet-title",
@@ -53,6 +54,10 @@ RINGED = """() => { const { outlineStyle, outlineWidth } = getComputedStyle(docu
 def opened(visit, path, **how):
     page = visit(None if path == "/login" else "owner", path, **how)
     expect(page.locator(READY[path]).first).to_be_visible()
+    if path == "/plan":
+        page.fill("#floor-meters-kwh", "1 12")
+        page.click("#to-plan")
+        expect(page.locator("#planned table")).to_be_visible()
     return page
 
 

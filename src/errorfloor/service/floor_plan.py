@@ -206,6 +206,7 @@ class FloorPlan:
             "groups": line.groups,
             "wish": line.wish.to_dict(),
             "max_error": dict(line.max_error),
+            "units": {name: line.units[name] for name in line.max_error},
             "bound": line.bound,
             "set_by": line.set_by,
             "takes": dict(self.course.takes[place]),
