@@ -5,6 +5,7 @@ without a sentence, or a sentence without a word, stops the script.
 """
 
 from dataclasses import fields
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from types import NoneType, UnionType
@@ -15,6 +16,7 @@ from pydantic.fields import FieldInfo
 from errorfloor.catalogue.columns import Declaration, Prior, PrivateColumn, PublicColumn
 from errorfloor.catalogue.model import Catalogue, Limit, Owner, Period, Place, Quota, Table
 from errorfloor.catalogue.reading import Reading
+from errorfloor.catalogue.records import RecordColumn
 from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.systems import Rows
 from errorfloor.catalogue.trajectories import Trajectories
@@ -121,9 +123,13 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "`excel`), one, several, or a pattern such as `parts/*.csv`; a folder of Parquet files; "
             "`file.duckdb::table`; or `schema.table`",
             "version": "a name for this state of the data; a new one whenever the data change",
+            "protects": "`records`: who is there is a secret, too; columns then go under `columns`, and there is "
+            "neither row key nor public column; for ever",
             "row_key": "public columns that together identify each row",
             "private": "a section for each private number",
             "public": "the columns that everybody may know, row by row; what is not declared is never read",
+            "columns": "of a table that protects records: a section for each column",
+            "most_rows": "of a table that protects records: how many rows it can have; everybody may know it",
             "owner": "whose numbers they are, if one owner has several",
             "account_by": "public columns; each of their values has a separate account; fixed by the first question",
             "read": "how text files and sheets are written; `errorfloor init` finds it out",
@@ -158,13 +164,15 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         Owner,
         "",
         {
-            "column": "the public column that names the owner",
+            "column": "the public column that names the owner; of a table that protects records, a column of the "
+            "source, or none if each row is somebody else's",
             "floor": "the share of guesses, at even odds, in which whoever tries to tell two histories apart must be "
             "wrong",
             "apart": "for private columns, by how much each number differs at most in the two histories; without it, "
             "by as much as the range is wide; fixed by the first question",
             "per": "a section; the two histories differ within one period, and each has an allowance; fixed by the "
             "first question",
+            "rows": "of a table that protects records: how many rows of an owner count at most; 1 unless given",
         },
     ),
     "[tables.NAME.owner.per]": (
@@ -181,6 +189,17 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         {
             "type": "what the column holds; `whole` is a whole number, `moment` a date with a time, `flag` yes or no",
             "resolution": "numbers are kept as whole multiples of it; needed for `number`, and for nothing else",
+            "unit": "for text and tables",
+        },
+    ),
+    "[tables.NAME.columns.COLUMN]": (
+        RecordColumn,
+        "Of a table that protects records: either `values` or a `range`. [How to choose](../how-to-records.md).",
+        {
+            "values": "the texts that there are",
+            "range": "of numbers or days; what lies outside is stored as the nearest end",
+            "resolution": "numbers are kept as whole multiples of it",
+            "rest": "what is stored for any other text, and for what is missing",
             "unit": "for text and tables",
         },
     ),
@@ -283,14 +302,20 @@ def _type(kind: Any) -> str:
         return ", ".join(f"`{one}`" for one in get_args(kind))
     if get_origin(kind) is tuple:
         inner = get_args(kind)
-        return f"list of {_type(inner[0])}s" if Ellipsis in inner else f"list of {len(inner)} numbers"
+        return f"list of {_type(inner[0])}s" if Ellipsis in inner else f"list of {len(inner)} {_type(inner[0])}s"
     if get_origin(kind) is dict and get_origin(get_args(kind)[1]) is Annotated:
         return "section of numbers"
     if get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, Declaration)):
         return "section"
-    return {str: "text", float: "number", Fraction: "number", int: "whole number", bool: "yes or no", Path: "file"}[
-        kind
-    ]
+    return {
+        date: "day",
+        str: "text",
+        float: "number",
+        Fraction: "number",
+        int: "whole number",
+        bool: "yes or no",
+        Path: "file",
+    }[kind]
 
 
 def _limits(field: FieldInfo) -> str:

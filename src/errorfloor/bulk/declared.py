@@ -62,6 +62,10 @@ def release_table(table: str, target: str | Path, wanted: WantedRelease, house: 
     catalogue = house.catalogue
     if table not in catalogue.tables:
         raise CatalogueError(f"there is no table {table!r}; declared are {', '.join(catalogue.tables) or 'none'}")
+    if catalogue.tables[table].hides_records:
+        raise InputError(
+            f"{table} protects records, and a release has one row for each: ask for counts and sums instead"
+        )
     if catalogue.place.engine != "duckdb":
         raise InputError(
             f"the snapshots are on {catalogue.place.engine}, and tables are released from DuckDB vaults only: ask for "

@@ -6,6 +6,7 @@
 ``Table``                  source, version, row key, ``private`` and ``public`` columns, ``owner``, ``account_by``
 ``PrivateColumn``          range, resolution, floor, unit, nulls, distance, ``prior``
 ``PublicColumn``           type and, for numbers, resolution
+``RecordColumn``           its domain and rest, in a table that protects records
 ``Reading``                how the files of a table are written: decimals, dates, nulls, names
 ``Owner``, ``Prior``       whose numbers they are; what everybody believes in advance
 ``Trajectories``           a stream: its system, what of it is private, and the quality of its answers
@@ -32,6 +33,7 @@ from errorfloor.catalogue.load import load
 from errorfloor.catalogue.model import Catalogue, Owner, Place, Quota, Table
 from errorfloor.catalogue.promise import entry_promise, promise, stored_distance
 from errorfloor.catalogue.reading import Reading
+from errorfloor.catalogue.records import RecordColumn
 from errorfloor.catalogue.trajectories import Trajectories
 from errorfloor.floors.promise import Promise
 
@@ -45,6 +47,7 @@ __all__ = [
     "PublicColumn",
     "Quota",
     "Reading",
+    "RecordColumn",
     "Schema",
     "Table",
     "Trajectories",

@@ -19,6 +19,7 @@ from errorfloor.catalogue.model import (
 from errorfloor.catalogue.near import near, nearest
 from errorfloor.catalogue.numbers import written
 from errorfloor.catalogue.reading import Reading
+from errorfloor.catalogue.records import RecordColumn
 from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.trajectories import Trajectories
 
@@ -163,6 +164,8 @@ def _model(place: Sequence[str]) -> type[Declaration]:
             return Prior
         case ("tables", _, "public", _):
             return PublicColumn
+        case ("tables", _, "columns", _):
+            return RecordColumn
         case _:
             return Catalogue
 
@@ -206,7 +209,7 @@ def _names(document: Mapping[str, Any], known: set[str]) -> list[Found]:
     if "tables" not in known:
         found += [("tables", text) for _, text in mistakes_in_table_names(tuple(tables))]
     for name, table in tables.items():
-        if not isinstance(table, dict) or f"tables.{name}" in known:
+        if not isinstance(table, dict) or f"tables.{name}" in known or table.get("protects") == "records":
             continue
         private, public = _columns(table.get("private")), _columns(table.get("public"))
         owner = table.get("owner")

@@ -10,60 +10,22 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from errorfloor.accounts import PERIODS
 from errorfloor.catalogue.columns import MOST_STEPS as MOST_STEPS
 from errorfloor.catalogue.columns import NAME, Declaration, MistakesError, misnamed
 from errorfloor.catalogue.columns import PrivateColumn as PrivateColumn
 from errorfloor.catalogue.columns import PublicColumn as PublicColumn
 from errorfloor.catalogue.near import near
-from errorfloor.catalogue.numbers import Double, Exact
+from errorfloor.catalogue.numbers import Double
+from errorfloor.catalogue.owner import SPANS
+from errorfloor.catalogue.owner import Owner as Owner
+from errorfloor.catalogue.owner import Period as Period
 from errorfloor.catalogue.reading import Reading, Sources
+from errorfloor.catalogue.records import RecordColumn as RecordColumn
+from errorfloor.catalogue.records import mistakes_in_records
 from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.trajectories import Trajectories
 
 Share = Annotated[Double, Field(gt=0, le=1)]
-SPANS = ", ".join(PERIODS)
-
-
-class Period(Declaration):
-    """What an owner's allowance is for: each day, week, month, quarter or year of a public date.
-
-    Of other public columns, such as the number of a batch, each value has one. Weeks are those of ISO 8601.
-
-    >>> import datetime
-    >>> Period(column="day", period="week").text(datetime.date(2024, 12, 31)), Period(column="batch").name
-    ('2025-W01', 'batch')
-    """
-
-    column: str
-    period: Literal["day", "week", "month", "quarter", "year"] | None = None
-
-    @property
-    def name(self) -> str:
-        """What it is called in sentences."""
-        return self.period or self.column
-
-    def text(self, value: Any) -> Any:
-        """Name the period that a date lies in; any other value names itself."""
-        return value if value is None or self.period is None else PERIODS[self.period](value)
-
-
-class Owner(Declaration):
-    """Whose numbers they are, when one owner has several.
-
-    ``floor`` is the share of guesses, at even odds, in which anybody who tries to tell two histories of an owner apart
-    must be wrong: 0.5 is a coin, 0.2 means right at most 80 times in 100. ``apart`` is by how much the two histories
-    differ at most in each number of a private column; without it, by as much as its range is wide. With ``per`` they
-    differ within one period only, and each period has an allowance.
-
-    >>> Owner(column="household", floor=0.2, apart={"kwh": 5}).apart
-    {'kwh': Fraction(5, 1)}
-    """
-
-    column: str
-    floor: Double = Field(gt=0, lt=0.5)
-    apart: dict[str, Annotated[Exact, Field(gt=0)]] = Field(default_factory=dict)
-    per: Period | None = None
 
 
 class Table(Declaration):
@@ -72,21 +34,42 @@ class Table(Declaration):
     A table without private columns is public; others can be joined to it on its row key. Questions about private
     columns leave out groups of fewer than ``min_group`` rows.
 
+    One that ``protects`` records keeps secret who is there at all: it has neither row key nor public columns, each of
+    its ``columns`` has a declared domain, and ``most_rows``, which is public, bounds its size.
+
     >>> Table(source="areas.csv", version="1", row_key=("area",), public={"area": "text"}).private
     {}
     """
 
     source: Sources
     version: str = Field(min_length=1, max_length=100)
-    row_key: tuple[str, ...] = Field(min_length=1)
+    protects: Literal["values", "records"] = "values"
+    row_key: tuple[str, ...]
     private: dict[str, PrivateColumn] = Field(default_factory=dict)
     public: dict[str, PublicColumn]
+    columns: dict[str, RecordColumn] = Field(default_factory=dict)
+    most_rows: int = Field(default=10**6, ge=1, le=10**12)
     owner: Owner | None = None
     account_by: tuple[str, ...] = ()
     min_group: int = Field(default=1, ge=1, le=10**9)
     noises: Literal["raised cosine", "any"] = "raised cosine"
     questions: Literal["own", "shared"] = "own"
     read: Reading = Reading()
+
+    @property
+    def hides_records(self) -> bool:
+        """Whether it is a secret who is there at all."""
+        return self.protects == "records"
+
+    @property
+    def is_public(self) -> bool:
+        """Whether nothing in it is a secret."""
+        return not self.private and not self.hides_records
+
+    @property
+    def compared(self) -> dict[str, PublicColumn]:
+        """The columns that questions may compare and group by."""
+        return {name: one.public for name, one in self.columns.items()} if self.hides_records else self.public
 
     @property
     def shared(self) -> bool:
@@ -112,8 +95,22 @@ class Table(Declaration):
         per = () if self.per is None else ((self.per.column, self.per.period),)
         return (*((column, None) for column in self.account_by), *per)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_public(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or given.get("protects") != "records":
+            return given
+        owner = given.get("owner")
+        named = {"owner": {"column": "", "rows": 1, **owner}} if isinstance(owner, dict) else {}
+        return {"row_key": (), "public": {}, **given, **named}
+
     @model_validator(mode="after")
     def _consistent(self) -> "Table":
+        if self.hides_records:
+            misnamed = [("columns", text) for _, text in mistakes_in_names((), tuple(self.columns), {})]
+            if wrong := [*misnamed, *mistakes_in_records(self)]:
+                raise MistakesError(wrong)
+            return self
         owner = () if self.owner is None else (self.owner.column,)
         named = {"row_key": self.row_key, "account_by": self.account_by, "owner.column": owner}
         named["owner.per.column"] = () if self.per is None else (self.per.column,)
@@ -121,6 +118,11 @@ class Table(Declaration):
         if not self.private and (self.owner is not None or self.account_by):
             word = "account_by" if self.owner is None else "owner"
             found.append((word, "is for accounts, and a table without private columns has none: leave it out"))
+        if not self.row_key:
+            found.append(("row_key", "must have at least 1 of them, got []"))
+        found += [(word, 'is for protects = "records"') for word in ("columns",) if self.columns]
+        if self.owner is not None and self.owner.rows is not None:
+            found.append(("owner.rows", 'is for protects = "records": all rows of an owner count here'))
         found += [*self._mistakes_in_distances(), *self._mistakes_in_period()]
         if found:
             raise MistakesError(found)

@@ -99,6 +99,8 @@ def histories(table: Protected, cell: str = "") -> str:
     """
     owner = table.owner
     assert owner is not None
+    if owner.is_hidden:
+        return f"the presence and the absence of one {owner.noun}, or two contents of it,"
     limits = []
     for column, distance in owner.apart.items():
         unit = table.private[column].unit

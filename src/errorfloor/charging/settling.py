@@ -42,6 +42,9 @@ def terms_of(name: str, table: Table, accounts: Iterable[Account], snapshots: It
 
 def table_terms(name: str, table: Table) -> Terms:
     """Say what the accounts of a table are: one per cell of its partition, entries by row key, owners by a column."""
+    if table.hides_records:
+        assert table.owner is not None
+        return {(name,): {"protects": "records", "owner": table.owner.column}, **owner_floor(name, table.owner)}
     fixed: Terms = {
         (name,): {
             "row_key": [_key(column, table.public[column]) for column in sorted(table.row_key)],
@@ -54,8 +57,13 @@ def table_terms(name: str, table: Table) -> Terms:
     }
     fixed[name, "smallest group"] = {"min_group": table.min_group}
     if table.owner is not None:
-        fixed[name, "owner floor"] = {"floor": table.owner.floor}
+        fixed |= owner_floor(name, table.owner)
     return fixed
+
+
+def owner_floor(name: str, owner: Owner) -> Terms:
+    """Say what was promised to owners."""
+    return {(name, "owner floor"): {"floor": owner.floor}}
 
 
 def column_terms(name: str, columns: Mapping[str, PrivateColumn]) -> Terms:

@@ -156,6 +156,13 @@ class Standing(Balance):
         column = self.column
         if column is None:
             assert self.table.owner is not None
+            if self.table.owner.is_hidden:
+                noun = self.table.owner.noun
+                return (
+                    f"Whatever is asked, nobody can tell whether a {noun} is in the table, or which of two contents it "
+                    f"has there, better than {self.promised.times} times in 100, not even someone who knows all other "
+                    f"rows. {SO_FAR}: {times}. {used}"
+                )
             return (
                 f"Whatever is asked, even someone who knows all other rows cannot tell which of "
                 f"{histories(self.table, self.account.cell)}, both within the declared ranges, is the true one more "

@@ -75,14 +75,17 @@ def register(
             done.append({"table": name, "version": made.snapshot.version, "rows": made.rows, "fresh": made.fresh})
             if not as_json:
                 state = "registered" if made.fresh else "was registered already, and is unchanged"
-                print(f"{name} version {made.snapshot.version}: {counted(made.rows, 'row')}, {state}")
+                most = "at most " if made.snapshot.table.hides_records else ""
+                print(f"{name} version {made.snapshot.version}: {most}{counted(made.rows, 'row')}, {state}")
                 for column, rule in declared.tables[name].private.items():
                     low, high, step = (f"{float(one):.12g}" for one in (*rule.range, rule.resolution))
                     unit = f" {rule.unit}" if rule.unit else ""
                     print(f"  {column}: private; values outside {low} … {high}{unit} are clamped, kept to {step}")
     if report is not None:
         with open_engine(declared.place, declared.folder, read_only=False) as engine:
-            found = {name: source_report(declared, name, engine) for name in names if declared.tables[name].private}
+            found = {
+                name: source_report(declared, name, engine) for name in names if not declared.tables[name].is_public
+            }
         write_for_owner(report, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     if as_json:
         print_json(done)

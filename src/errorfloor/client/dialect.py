@@ -80,6 +80,11 @@ class ErrorFloorDialect(default.DefaultDialect):
             found.append(
                 {"name": one["name"], "type": types.Double(), "nullable": True, "default": None, "comment": said}
             )
+        for one in table.get("columns", ()):
+            said = "private, in its declared domain"
+            found.append(
+                {"name": one["name"], "type": TYPES[one["type"]], "nullable": False, "default": None, "comment": said}
+            )
         return found
 
     def get_pk_constraint(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:

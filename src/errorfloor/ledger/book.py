@@ -17,6 +17,7 @@ from errorfloor.ledger.total import Total
 
 Pinned = Mapping[tuple[str, ...], Mapping[str, Any]]
 REGISTERED, KEPT, SOURCE, ERASED, GONE = "registered", "kept", "source", "erased", "gone"  # what paths are called
+RECORDS = "protects records"  # of a table whose secret is who is there
 
 
 class Deposit(NamedTuple):

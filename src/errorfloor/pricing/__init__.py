@@ -10,6 +10,7 @@ a mean with weights                           ``weighted_mean``
 ``exp``, ``ln``, ``sqrt``, ``above``, ``between``     ``functions``
 sums, products and quotients of all these     ``formulas``
 what one owner can do                         ``owners``
+who is there at all                           ``records``
 all of it together, as charges                ``bounding``, ``joint``
 ============================================  =====================================================
 """

@@ -98,6 +98,11 @@ class OutputBounds:
     defined: Array
     curve: RowCurve | None = None
 
+    @property
+    def is_moved(self) -> bool:
+        """Whether anything private is in it."""
+        return bool(self.slopes) or bool(self.owner.any())
+
 
 @dataclass(frozen=True, eq=False)
 class Bounds:

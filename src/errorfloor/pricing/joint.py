@@ -68,7 +68,7 @@ def charges(bounds: Bounds, noised: Sequence[Noised]) -> dict[Account, Charge]:
             result[account] = Charge(*(float(values[place]) for values in worst))
     if bounds.owners is not None:
         others, aparts = (
-            _by_owner(bounds, [(bound, each) for is_apart, bound, each in live if is_apart is kind and bound.slopes])
+            _by_owner(bounds, [(bound, each) for is_apart, bound, each in live if is_apart is kind and bound.is_moved])
             for kind in (False, True)
         )
         for cell, other, apart in zip(bounds.owners.cells, others.tolist(), aparts.tolist(), strict=True):

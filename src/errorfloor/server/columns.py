@@ -88,7 +88,7 @@ def _cell(facts: CellFacts, table: pa.Table, places: Any) -> Any:
         return _joined('{"answer": ', json_texts(values), f', "exact": true, "unit": {unit}}}')
     parts: list[Part] = ['{"answer": ', json_texts(values), f', "exact": false, "unit": {unit}, "certain_interval": [']
     parts += [json_texts(table.column(f"{name}_low")), ", ", json_texts(table.column(f"{name}_high")), "], "]
-    bias = added.widest.bias  # those that differ are all 0
+    bias = None if facts.is_cut else added.widest.bias  # those that differ are all 0
     off = json_texts(pa.array(added.of_kind("standard_error")[facts.kind[places]]))
     parts += ['"standard_error": ', off, f', "bias": {_quoted(bias)}, "centred": ']
     middle = (

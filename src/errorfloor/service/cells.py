@@ -4,6 +4,7 @@ Cells of one kind are moved alike, so that what is stated is worked out once for
 many kinds, once for all whose slopes are about the same.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,12 +22,14 @@ from errorfloor.floors.words import rounded_down, times_in_hundred
 from errorfloor.pricing.interval import quiet
 from errorfloor.pricing.keys import kinds_of
 from errorfloor.pricing.owners import OwnerCounts
+from errorfloor.pricing.records import signs
 from errorfloor.service.ends import centred
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.sql.double_words import two_product
 from errorfloor.sql.question import Quantile
 
 MOST_STATED = 1000  # kinds of cells that each have facts of their own
+EVERYWHERE = (-math.inf, math.inf)
 AN_OCTAVE = 32  # steps of slopes where there are more: the next is 2.2 % larger
 
 
@@ -45,6 +48,8 @@ class CellFacts:
         self.one, self.kind = one, prepared.bounds.kind
         self._private, self._owners = prepared.table.private, prepared.bounds.owners
         self._bounds = prepared.bounds.outputs[prepared.outputs.index(one)]
+        cut = prepared.table.hides_records and signs(one.output.formula, prepared.table) != EVERYWHERE
+        self.is_cut = cut  # at 0, so that what is added has no mean of its own
         self._apart = prepared.table.exact and one.added is not None and counted_apart(one.added.widest.noise)
 
     @cached_property
@@ -85,8 +90,8 @@ class CellFacts:
         kind = self.kind[group]
         cell |= {
             "standard_error": (own := added.each[added.level[kind]]).standard_error,
-            "bias": own.bias,
-            "centred": float(centred(np.array([row[name]]), own.bias, own.lattice)[0]),
+            "bias": None if self.is_cut else own.bias,
+            "centred": None if self.is_cut else float(centred(np.array([row[name]]), own.bias, own.lattice)[0]),
             "entries": {column: dict(facts.stated[facts.index[kind]]) for column, facts in self.entries.items()},
         }
         if self.owner is not None:

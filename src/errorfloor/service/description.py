@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from fractions import Fraction
 from typing import Any
 
 from errorfloor.catalogue import Table
@@ -9,7 +10,10 @@ from errorfloor.ledger import Ledger, Record
 
 
 def table_facts(name: str, table: Table, rows: int | None) -> dict[str, Any]:
-    """Give what is declared of a table, and its number of rows (None if it is not registered), as plain JSON types."""
+    """Give what is declared of a table, and its number of rows (None if it is not registered), as plain JSON types.
+
+    Of a table that protects records the number of rows is the declared bound on it.
+    """
     return {
         "name": name,
         "version": table.version,
@@ -38,6 +42,7 @@ def table_facts(name: str, table: Table, rows: int | None) -> dict[str, Any]:
             }
             for column, one in table.public.items()
         ],
+        **({"protects": "records", "columns": record_columns(table)} if table.hides_records else {}),
         "owner": None
         if table.owner is None
         else {
@@ -45,9 +50,30 @@ def table_facts(name: str, table: Table, rows: int | None) -> dict[str, Any]:
             "floor": table.owner.floor,
             "apart": {column: float(distance) for column, distance in table.owner.apart.items()},
             "per": None if table.per is None else table.per.model_dump(),
+            **({"rows": table.owner.rows} if table.hides_records else {}),
         },
         "account_by": list(table.account_by),
     }
+
+
+def record_columns(table: Table) -> list[dict[str, Any]]:
+    """Give the declared domain of each column of a table that protects records, as plain JSON types."""
+    return [
+        {
+            "name": name,
+            "type": one.public.type,
+            "unit": one.unit,
+            "values": list(one.texts) if one.range is None else None,
+            "range": None if one.range is None else [_plain(end) for end in one.range],
+            "resolution": None if one.public.step is None else float(one.public.step),
+            "rest": None if one.rest is None else _plain(one.rest),
+        }
+        for name, one in table.columns.items()
+    ]
+
+
+def _plain(value: object) -> str | float:
+    return float(value) if isinstance(value, Fraction) else str(value)
 
 
 def page(records: Iterable[Record]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.catalogue import Catalogue, Place, PrivateColumn, PublicColumn, Reading, Table
+from errorfloor.catalogue import Catalogue, Place, PrivateColumn, PublicColumn, Reading, RecordColumn, Table
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.engines.duckdb import DuckDBEngine
@@ -37,6 +37,8 @@ def dummy_engine(catalogue: Catalogue) -> tuple[Catalogue, Engine]:
         for number, (table_name, table) in enumerate(catalogue.tables.items()):
             parquet.write_table(dummy_rows(table), folder / f"{number}.parquet")
             kept = {"source": (f"{number}.parquet",), "read": Reading(), "min_group": 1}
+            if table.hides_records:
+                kept["most_rows"] = max(table.most_rows, ROWS)
             tables[table_name] = table.model_copy(update=kept)
         dry = catalogue.model_copy(update={"tables": tables, "place": Place(), "folder": folder})
         file = folder / dry.place.snapshots  # one file, which stays readable when it has no name any more
@@ -53,10 +55,18 @@ def dummy_rows(table: Table) -> pa.Table:
     name and type are the same in every table, so that joins find something. Private numbers are spread over their
     range, with a null here and there where nulls are allowed.
 
+    Of a table that protects records, every column takes values of its domain.
+
     >>> rows = dummy_rows(Table(source="a", version="1", row_key=("area",), public={"area": "text", "rooms": "whole"}))
     >>> rows.num_rows, rows.slice(0, 1).to_pylist()
     (1000, [{'area': 'area 0', 'rooms': 0}])
     """
+    if table.hides_records:
+        columns: dict[str, Any] = {
+            name: _record(one, number) for number, (name, one) in enumerate(table.columns.items())
+        }
+        owner = {} if table.owner is None or not table.owner.column else {table.owner.column: map(str, range(ROWS))}
+        return pa.table(columns | {name: pa.array(list(values)) for name, values in owner.items()})
     sizes = _sizes([table.public[name] for name in table.row_key])
     count = min(ROWS, int(np.prod(sizes)))
     row = np.arange(count)
@@ -66,7 +76,7 @@ def dummy_rows(table: Table) -> pa.Table:
     others = [name for name in table.public if name not in places]
     for number, name in enumerate(others):
         places[name] = np.arange(count) // (number + 1) % FEW
-    columns: dict[str, Any] = {name: _public(name, table.public[name], places[name]) for name in table.public}
+    columns = {name: _public(name, table.public[name], places[name]) for name in table.public}
     for number, (name, column) in enumerate(table.private.items()):
         columns[name] = _private(column, count, seed=number)
     return pa.table(columns)
@@ -95,6 +105,16 @@ def _public(name: str, column: PublicColumn, places: Array) -> Any:
             return pa.array([FIRST + datetime.timedelta(hours=j) for j in numbers])
         case "flag":
             return pa.array([bool(j % 2) for j in numbers])
+
+
+def _record(column: RecordColumn, seed: int) -> Any:
+    places = np.random.default_rng(seed).integers(0, column.size, ROWS).tolist()
+    match column.public.type:
+        case "text":
+            return pa.array([column.texts[place] for place in places])
+        case "date":
+            return pa.array([column.days[0] + datetime.timedelta(days=place) for place in places])
+    return pa.array([float((column.steps[0] + place) * column.resolution) for place in places])
 
 
 def _private(column: PrivateColumn, count: int, seed: int) -> Any:

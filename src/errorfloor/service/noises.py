@@ -205,7 +205,12 @@ class QuestionWish:
                 named = ", ".join(sorted(self.max_error)) or "nothing"
                 raise InputError(f"max_error names no bound for {output}; it has {named}: add one for {output}")
             return self.max_error[output]
-        assert self.max_error is not None
+        if self.max_error is None:
+            raise InputError(
+                "give one of max_error, spend and support, got none: say how far off an answer may be, such as "
+                "max_error=0.5 (--max-error 0.5)",
+                given=[],
+            )
         return self.max_error
 
     def added(self, output: QuestionOutput, evaluation_error: float, scale: float = 1.0) -> Added:
@@ -220,12 +225,6 @@ class QuestionWish:
             return above_the_truth(self.max_loss, evaluation_error=evaluation_error)
         if self.support is not None:
             return within(self.support.low, self.support.high, evaluation_error=evaluation_error)
-        if self.max_error is None:
-            raise InputError(
-                "give one of max_error, spend and support, got none: say how far off an answer may be, such as "
-                "max_error=0.5 (--max-error 0.5)",
-                given=[],
-            )
         bound = self.bound_of(output.asked_as) / scale
         return within(-bound, bound, evaluation_error=evaluation_error)
 

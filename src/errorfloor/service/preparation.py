@@ -20,10 +20,12 @@ from errorfloor.identity.labels import Encoded
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, Noised, OutputBounds, bounds, charges
 from errorfloor.pricing.bounding import largest_at
 from errorfloor.pricing.interval import quiet
+from errorfloor.pricing.records import record_bounds
 from errorfloor.service.cell_noise import CellNoise, affording
 from errorfloor.service.cost import public_cost
 from errorfloor.service.noises import PublicNumbers, QuestionWish, constant_of, empty
 from errorfloor.service.reading import VERSIONS, ReadQuestion
+from errorfloor.service.record_noise import record_noise
 from errorfloor.service.setting import Setting, setting
 from errorfloor.service.spelling import check_spelling
 from errorfloor.service.totals import Totals, totals_of
@@ -35,6 +37,7 @@ from errorfloor.sql.question import Question, QuestionOutput, walk
 from errorfloor.vault import Snapshot
 
 LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs
+ROUNDED_APART = 0.7072  # of a grain, half of which values are off by: an owner may be in two groups, more than √½
 MARGINS = tuple(1e-6 * 8.0**k for k in range(6))  # of a share, at each attempt to find bounds that take no more
 
 
@@ -192,7 +195,10 @@ class Prepared:
         kept = self.bounds.rows >= least if least > 1 else np.ones(len(self.bounds.rows), dtype=bool)
         return [
             Noised(
-                self.outputs.index(one), one.added.information * kept, one.added.grain / 2, self._is_apart(one.added)
+                self.outputs.index(one),
+                one.added.information * kept,
+                one.added.grain * (ROUNDED_APART if self.table.hides_records else 0.5),
+                self._is_apart(one.added),
             )
             for one in chosen
             if one.added is not None and (kept & self.bounds_of(one).defined).any()
@@ -215,8 +221,11 @@ class Prepared:
 def plan(read: ReadQuestion, catalogue: Catalogue, engine: Engine, known: FactsCache) -> PlannedQuestion:
     """Bound a question, and compile its scan; public columns only are read."""
     question, snapshots = read.question, read.snapshots
-    bounded = bounds(question, catalogue, snapshots, engine, known)
-    check_spelling(question, snapshots, bounded, engine, known)
+    if read.table.hides_records:
+        bounded = record_bounds(question, catalogue, snapshots, engine, known)
+    else:
+        bounded = bounds(question, catalogue, snapshots, engine, known)
+        check_spelling(question, snapshots, bounded, engine, known)
     sums = _sums(question.outputs)
     statement = scan(question, snapshots, sums, bounded.layout, engine.dialect) if sums else ""
     functions = tuple(function_of(question, output, bounded, snapshots) for output in question.outputs)
@@ -269,7 +278,11 @@ def _prepared_output(
         return PreparedOutput(output, None)
     if not bounded.outputs[index].defined.any():
         return PreparedOutput(output, None, constant=empty(bounded.outputs[index]))
-    if shares is None:
+    if plan.table.hides_records:
+        afforded = None if shares is None else float(shares[index].min())
+        one = record_noise(output, plan.table, wish, _evaluation_error(bounded, index), afforded)
+        added = CellNoise.same(one, len(bounded.rows))
+    elif shares is None:
         one = wish.added(output, _evaluation_error(bounded, index), plan.scale(output))
         added = CellNoise.same(one, len(bounded.rows))
     else:
@@ -329,7 +342,7 @@ def _alone(plan: PlannedQuestion, index: int) -> Array:
         if column in limits:
             taken = np.maximum(taken, slopes.by_group(len(taken)) ** 2 / _most(limits[column]))
             taken = np.maximum(taken, output.error**2 / limits[column].evaluation)
-    if bounded.owners is not None and output.slopes:
+    if bounded.owners is not None and output.is_moved:
         kind, count, _ = bounded.pairs
         moved = (count * output.owner[kind] + 2 * output.error[kind]) ** 2
         taken = np.maximum(taken, largest_at(kind, moved, len(taken)) / _most(limits[""]))

@@ -9,11 +9,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from errorfloor.catalogue import Catalogue, Table
-from errorfloor.charging.settling import column_terms, table_terms
+from errorfloor.charging.settling import Terms, column_terms, table_terms
 from errorfloor.engines import Engine, has_vault, open_engine
 from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.ledger import Head, Ledger, open_ledger
-from errorfloor.ledger.book import ERASED, GONE, SOURCE, Deposit, Pinned
+from errorfloor.ledger.book import ERASED, GONE, RECORDS, SOURCE, Deposit, Pinned
 from errorfloor.ledger.keeping import from_snapshot
 from errorfloor.ledger.opening import open_anchor
 from errorfloor.service.continuing import check_versions, compare, keep
@@ -105,14 +105,29 @@ def enter(ledger: Ledger, note: Mapping[str, Any]) -> None:
     Raises CatalogueError if the ledger knows the source under another table's name, also where the vault has lost it.
     """
     known = deposit(note)
+    hidden = "records" in note["declaration"]
 
     def check(pinned: Pinned) -> None:
+        if ((known.table, RECORDS) in pinned) != hidden and any(path[:2] == (known.table, SOURCE) for path in pinned):
+            raise protected_otherwise(known.table, now="records" if hidden else "values")
         for path in pinned:
             if path[1:2] == (SOURCE,) and path[0] != known.table and overlap(path[2], note["source"]):
                 raise shared_source(known.table, path[0])
 
     said = {"event": "registered", "table": known.table, "version": known.version}
-    ledger.enter(said, {known.path: {}, (known.table, SOURCE, note["source"]): {}}, check)
+    terms: Terms = {known.path: {}, (known.table, SOURCE, note["source"]): {}}
+    ledger.enter(said, terms | ({(known.table, RECORDS): {}} if hidden else {}), check)
+
+
+def protected_otherwise(table: str, now: str) -> CatalogueError:
+    """Say that a table was registered for another kind of protection: what was public then cannot be a secret now."""
+    before = "values" if now == "records" else "records"
+    return CatalogueError(
+        f"table {table} was registered with protects = {before!r}, and now declares {now!r}: what everybody could "
+        f"learn of its rows then is no secret now, and the accounts of one kind do not count for the other. Declare "
+        f"{before!r} as before",
+        table=table,
+    )
 
 
 def deposit(note: Mapping[str, Any]) -> Deposit:

@@ -14,6 +14,7 @@ from errorfloor.engines import Engine
 from errorfloor.errors import EngineError
 from errorfloor.identity import Key, Label
 from errorfloor.pricing.keys import GroupKeys
+from errorfloor.pricing.records import signs
 from errorfloor.service.ends import interval
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quantiles import located
@@ -111,7 +112,10 @@ def _numbers(one: PreparedOutput, value: DoubleWord, noise: Array | None, prepar
     if one.added is None or noise is None:
         return _public_numbers(value, defined)
     safe = DoubleWord(np.where(defined, value.high, 0.0), np.where(defined, value.low, 0.0))
-    return arrow.column(one.added.released(safe, noise, prepared.bounds.kind), defined)
+    found = one.added.released(safe, noise, prepared.bounds.kind)
+    if prepared.table.hides_records:
+        found = np.clip(found, *signs(one.output.formula, prepared.table))
+    return arrow.column(found, defined)
 
 
 def _shown(one: PreparedOutput, values: Any, prepared: Prepared) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def setting(prepared: "Prepared") -> Setting | None:
 
     None if there is one group, or nothing is charged, or bounds follow a share, or what was released is given again.
     """
-    if prepared.recorded is not None:
+    if prepared.recorded is not None or prepared.table.hides_records:
         return None
     account, taken = _scarcest(prepared, 1)
     bounds = prepared.bounds

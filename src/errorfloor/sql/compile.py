@@ -13,6 +13,7 @@ from errorfloor.sql.layout import Layout, completed, denominator, largest
 from errorfloor.sql.plan import Always, Compare, Condition, Literal, Scalar, TableColumn, Truncated
 from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
 from errorfloor.sql.question import Question
+from errorfloor.sql.records import with_domain, without_where
 from errorfloor.sql.row_sql import Row
 
 if TYPE_CHECKING:
@@ -52,10 +53,15 @@ def scan(
     FROM homes AS t0
     """
     row = Row.of(snapshots, completed(layout, question, snapshots), dialect)
+    having = f"count(*) >= {question.least}" if question.least > 1 else ""
+    if snapshots[0].table.hides_records:
+        snapshots = [with_domain(question, snapshots[0], dialect)]
+        question, sums, shown = without_where(question, sums)
+        having = f"count({_where(row, shown, '1')}) > 0" if question.keys else ""
     columns = [f"{_sum(row, monomial, where)} AS s{j}" for j, (monomial, where) in enumerate(sums)]
     statement = _statement(question, snapshots, row, [], columns)
-    if question.least > 1:
-        statement += f"\nHAVING count(*) >= {question.least}"
+    if having:
+        statement += f"\nHAVING {having}"
     return ordered(statement, [key.value for key in question.keys], dialect)
 
 

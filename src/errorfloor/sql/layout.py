@@ -85,7 +85,7 @@ def completed(
 
 
 def _of_column(column: TableColumn, snapshot: "Snapshot") -> int:
-    if column.private:
+    if column.name in snapshot.table.private:
         return max(map(abs, snapshot.table.private[column.name].steps))
     return max(map(abs, snapshot.extent.get(column.name, (0, 0))))
 

@@ -103,9 +103,9 @@ def columns_of(table: Table, qualifier: str, place: int, *, left_joined: bool = 
         )
         for name, private in table.private.items()
     ]
-    for name, public in table.public.items():
+    for name, public in table.compared.items():
         kind: ScalarType = "number" if public.type in ("whole", "number") else public.type  # type: ignore[assignment]
-        nullable = left_joined or name not in table.row_key
+        nullable = left_joined or not (name in table.row_key or table.hides_records)
         visible.append(
             Visible(qualifier, name, TableColumn(place, name, kind, False, public.step, nullable), public.unit)
         )

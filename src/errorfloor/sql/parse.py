@@ -29,6 +29,7 @@ from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.quantiles import quantile_outputs
 from errorfloor.sql.question import GroupKey, Ordering, Question, QuestionOutput, is_private, walk
 from errorfloor.sql.reading import check_all_read, read
+from errorfloor.sql.records import about_records
 from errorfloor.sql.refusals import LISTS, Wording
 from errorfloor.sql.tables import TablesInView
 from errorfloor.sql.units import display_unit
@@ -132,7 +133,7 @@ class _Asked:
         outputs: list[QuestionOutput] = []
         shown_keys: dict[Scalar, str] = {}
         for item in self.items:
-            if is_quantile(item.node):
+            if is_quantile(item.node) and not table.hides_records:
                 outputs += quantile_outputs(item.name, item.node, self.rows, table.private)
                 continue
             if is_formula(item.node):
@@ -161,7 +162,7 @@ class _Asked:
             if value not in shown_keys:
                 taken.append(unique(names[value], taken))
             keys.append(GroupKey(shown_keys.get(value, taken[-1]), value))
-        return Question(
+        question = Question(
             self.relation.table,
             self.relation.version,
             self.relation.joins,
@@ -174,6 +175,7 @@ class _Asked:
             max(self._least(), table.min_group if any(is_private(one.formula) for one in outputs) else 1),
             tuple(tuple(key.name for key in keys if key.value in kept) for kept in sets),
         )
+        return about_records(question) if table.hides_records else question
 
     def _items(self) -> list[_Item]:
         given: list[tuple[exp.Expression, str | None]] = []

@@ -154,7 +154,7 @@ class TablesInView:
         if name.lower() in self.named:
             raise self.words.refusal(node.this, "join", f"is joined but is not a declared table: {ADVICE}")
         declared, table = self._declared(node.this, name)
-        if table.private:
+        if not table.is_public:
             raise self.words.refusal(
                 node.this, "join", f"has private columns, and rows could be counted more than once: {ADVICE}"
             )

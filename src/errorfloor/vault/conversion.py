@@ -6,6 +6,7 @@ from errorfloor.engines import Engine, Source
 from errorfloor.errors import CatalogueError
 from errorfloor.vault.fixed_point import StoredGrid, public_grid, whole_from_double_sql, whole_sql
 from errorfloor.vault.near import nearest
+from errorfloor.vault.records import record_columns_read, record_conversion_sql, record_names
 
 NUMBERS = ("whole", "number", "decimal")
 ACCEPTED = {
@@ -25,6 +26,8 @@ def physical_names(table: Table) -> dict[str, str]:
     >>> physical_names(table)
     {'id': 'p0', 'tariff': 'p1'}
     """
+    if table.hides_records:
+        return record_names(table)
     return {name: f"p{i}" for i, name in enumerate(table.public)} | {
         name: f"x{i}" for i, name in enumerate(table.private)
     }
@@ -37,13 +40,15 @@ def columns_read(table: Table) -> dict[str, PublicType]:
     >>> columns_read(table)
     {'Nr.': 'whole'}
     """
+    if table.hides_records:
+        return record_columns_read(table)
     types: dict[str, PublicType] = {name: column.type for name, column in table.public.items()}
     types |= dict.fromkeys(table.private, "number")
     return {table.read.called(name): kind for name, kind in types.items()}
 
 
-def conversion_sql(table_name: str, table: Table, source: Source, engine: Engine) -> str:
-    """Write the SELECT.
+def conversion_sql(table_name: str, table: Table, source: Source, engine: Engine, order: str = "") -> str:
+    """Write the SELECT; ``order`` decides which rows of an owner count, where not all do.
 
     The inner SELECT reads each column in a common type (numbers as doubles), the outer one stores it.
 
@@ -52,6 +57,8 @@ def conversion_sql(table_name: str, table: Table, source: Source, engine: Engine
     CatalogueError
         If the source lacks a declared column, or has one of a kind that cannot be what it is declared to be.
     """
+    if table.hides_records:
+        return record_conversion_sql(table_name, table, source, engine, order)
     read, stored = [], []
     for name, physical in physical_names(table).items():
         column = table.private.get(name) or table.public[name]

@@ -11,6 +11,7 @@ from errorfloor.engines.dialects import Dialect
 from errorfloor.errors import CatalogueError
 from errorfloor.vault.conversion import physical_names
 from errorfloor.vault.fixed_point import NOT_WHOLE
+from errorfloor.vault.records import PRESENCE
 from errorfloor.vault.registration import Entering, Registration
 from errorfloor.vault.snapshot import name_of, snapshot
 
@@ -43,7 +44,8 @@ def copy(
             file = Path(folder).resolve() / "rows.parquet"
             parquet.write_table(source.query(f"SELECT {', '.join(columns.values())} FROM {found.relation}"), file)
             with target.reading([str(file)]) as rows:
-                declared: dict[str, PrivateColumn | PublicColumn] = {**table.public, **table.private}
+                declared: dict[str, PrivateColumn | PublicColumn] = {**table.compared, **table.private}
+                declared |= {PRESENCE: PublicColumn(type="whole")} if table.hides_records else {}
                 kept = [f"{_stored(to, declared[column], target.dialect)} AS {to}" for column, to in columns.items()]
                 select = f"SELECT {', '.join(kept)} FROM {rows.relation}"
                 if entering is not None:

@@ -61,6 +61,12 @@ def plan_erasure(
     errorfloor.errors.CatalogueError: there is no table 'meters' in the catalogue; it declares none
     """
     table = declared(catalogue, table_name)
+    if table.hides_records:
+        raise CatalogueError(
+            f"{table_name} protects records, and its snapshots do not say whose their rows are: erase the person in "
+            f"the source, register a new version, and destroy the vault's older ones",
+            table=table_name,
+        )
     _check_person(table_name, table, person)
     kept = {note["version"]: note for note in notes(engine).values() if note["table"] == table_name}
     holding = {

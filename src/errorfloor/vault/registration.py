@@ -12,6 +12,7 @@ from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError
 from errorfloor.vault.continuity import check_cells_stay, check_names_stay
 from errorfloor.vault.conversion import columns_read, conversion_sql, physical_names
+from errorfloor.vault.records import record_facts
 from errorfloor.vault.snapshot import FORMAT, Snapshot, check_settled, declared, name_of, notes, settled, snapshot
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the work is behind
@@ -108,9 +109,10 @@ def register(
         check_names_stay(table_name, table, earlier.values())
     else:
         check_settled(table_name, table, earlier[name]["declaration"])
+    order = str((earlier.get(name) or {}).get("order", identity or secrets.token_hex(16)))
     tell(f"reading {', '.join(table.source)}", 0.0)
     with engine.reading(table.source, columns_read(table), table.read) as source:
-        select = conversion_sql(table_name, table, source, engine)
+        select = conversion_sql(table_name, table, source, engine, order)
         if before is None:
             tell("converting", 0.2)
 
@@ -119,6 +121,7 @@ def register(
                 facts = facts_of(table_name, table, relation, engine) | (
                     {} if identity is None else {"identity": identity}
                 )
+                facts |= {"order": order} if table.hides_records else {}
                 if table.divided_by:
                     check_cells_stay(table_name, table, relation, earlier, engine)
                 if entering is not None:
@@ -128,7 +131,7 @@ def register(
             _converting(table_name, lambda: engine.create(name, select, note))
         else:
             tell("comparing with what is registered", 0.2)
-            _check_same(table_name, table, select, earlier[name]["rows"], engine.relation(name), engine)
+            _check_same(table_name, table, select, engine.relation(name), engine)
     tell("registered", 1.0)
     found = snapshot(catalogue, table_name, engine)
     compared = frozenset(one["identity"] for one in earlier.values()) if before is None else frozenset()
@@ -185,6 +188,18 @@ def overlap(one: str, other: str) -> bool:
 def facts_of(table_name: str, table: Table, relation: str, engine: Engine) -> dict[str, Any]:
     """Check a new table, and give what is to be known of it."""
     columns = physical_names(table)
+    known = {
+        "format": FORMAT,
+        "table": table_name,
+        "version": table.version,
+        "source": engine.identify(table.source),
+        "declaration": settled(table),
+        "columns": columns,
+        "identity": secrets.token_hex(16),
+        "parts": [],
+    }
+    if table.hides_records:
+        return known | record_facts(table_name, table, relation, engine)
     numbers = [name for name, column in table.public.items() if column.step is not None]
     complete = [name for name, column in table.private.items() if column.nulls == "forbidden"]
     wanted = ["count(*) AS n"]
@@ -220,18 +235,7 @@ def facts_of(table_name: str, table: Table, relation: str, engine: Engine) -> di
         raise refuse(f"the row key ({keys}) of {table_name} is null in some row: a row key is complete")
     if not _are_unique([columns[name] for name in table.row_key], relation, facts["n"], engine):
         raise refuse(f"the row key ({keys}) of {table_name} is not unique: two rows have the same")
-    return {
-        "format": FORMAT,
-        "table": table_name,
-        "version": table.version,
-        "source": engine.identify(table.source),
-        "rows": facts["n"],
-        "declaration": settled(table),
-        "columns": columns,
-        "extent": extent,
-        "identity": secrets.token_hex(16),
-        "parts": [],
-    }
+    return known | {"rows": facts["n"], "extent": extent}
 
 
 def _are_unique(keys: Sequence[str], relation: str, rows: int, engine: Engine) -> bool:
@@ -252,9 +256,10 @@ def _are_unique(keys: Sequence[str], relation: str, rows: int, engine: Engine) -
     return bool(engine.query(distinct).column("n")[0].as_py() == rows)
 
 
-def _check_same(table_name: str, table: Table, select: str, rows: int, relation: str, engine: Engine) -> None:
+def _check_same(table_name: str, table: Table, select: str, relation: str, engine: Engine) -> None:
     """Refuse a source that changed: as many rows as before, and none that was not there, is the same multiset."""
-    same = engine.query(f"SELECT count(*) AS n FROM ({select}) AS now").column("n")[0].as_py() == rows
+    now, then = (engine.query(f"SELECT count(*) AS n FROM {rows}") for rows in (f"({select}) AS now", relation))
+    same = now.column("n")[0].as_py() == then.column("n")[0].as_py()
     if same:
         new = f"{select} EXCEPT ALL SELECT * FROM {relation}"
         same = not engine.query(f"SELECT 1 AS one FROM ({new}) AS new LIMIT 1").num_rows

@@ -4,10 +4,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from errorfloor.catalogue.model import Catalogue
+from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import InputError
 from errorfloor.vault.conversion import columns_read
+from errorfloor.vault.records import common_type, outside_sql
 from errorfloor.vault.snapshot import declared, snapshot
 
 
@@ -19,6 +20,8 @@ def source_report(catalogue: Catalogue, table_name: str, engine: Engine) -> dict
     """
     table = declared(catalogue, table_name)
     stored = snapshot(catalogue, table_name, engine)
+    if table.hides_records:
+        return _records_report(table, stored.relation, engine)
     found: dict[str, dict[str, Any]] = {}
     with engine.reading(table.source, columns_read(table), table.read) as source:
         for name, column in table.private.items():
@@ -48,6 +51,24 @@ def source_report(catalogue: Catalogue, table_name: str, engine: Engine) -> dict
                 "mean_of_source": None if facts["mean"] is None else float(facts["mean"]),
                 "mean_as_stored": None if after is None else float(after) * float(column.resolution),
             }
+    return found
+
+
+def _records_report(table: Table, relation: str, engine: Engine) -> dict[str, dict[str, Any]]:
+    """Count the rows of the source and those that count, and in each column what is outside its domain or missing."""
+    dialect = engine.dialect
+    with engine.reading(table.source, columns_read(table), table.read) as source:
+        wanted = ["count(*) AS n"]
+        for place, (name, one) in enumerate(table.columns.items()):
+            x = common_type(table.read.called(name), one, source, engine)
+            missing = f"{x} IS NULL" if one.public.step is None else f"{x} IS NULL OR {dialect.not_a_number(x)}"
+            counts = {"missing": missing, "outside": f"NOT ({missing}) AND ({outside_sql(x, one, dialect)})"}
+            wanted += [f"sum(CASE WHEN {test} THEN 1 ELSE 0 END) AS {word}_{place}" for word, test in counts.items()]
+        facts = engine.query(f"SELECT {', '.join(wanted)} FROM {source.relation}").to_pylist()[0]
+    kept = int(engine.query(f"SELECT count(*) AS n FROM {relation}").column("n")[0].as_py())
+    found: dict[str, dict[str, Any]] = {"": {"rows": int(facts["n"]), "rows_that_count": kept}}
+    for place, name in enumerate(table.columns):
+        found[name] = {word: int(facts[f"{word}_{place}"] or 0) for word in ("missing", "outside")}
     return found
 
 

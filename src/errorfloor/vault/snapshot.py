@@ -13,6 +13,7 @@ from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError
 from errorfloor.identity import Part
 from errorfloor.vault.near import nearest
+from errorfloor.vault.records import record_settled
 
 FORMAT = 3
 
@@ -36,6 +37,7 @@ def settled(table: Table) -> dict[str, Any]:
             }
             for name, column in table.private.items()
         },
+        **({"records": record_settled(table)} if table.hides_records else {}),
     }
 
 
@@ -43,6 +45,8 @@ def check_settled(table_name: str, table: Table, before: dict[str, Any]) -> None
     """Refuse a declaration that differs from the one under which its version was registered."""
     now = settled(table)
     changed = [] if now["row_key"] == before["row_key"] else ["its row key"]
+    if now.get("records") != before.get("records"):
+        changed.append("what it protects, or the domains, the owner or the rows that count of its records")
     for what in ("public", "private"):
         for name in (*now[what], *(name for name in before[what] if name not in now[what])):
             old, new = before[what].get(name), now[what].get(name)
@@ -73,7 +77,8 @@ class Snapshot:
     ``arrow`` leads from declared to physical names: public p0, p1, …, private x0, x1, … ``extent`` holds the least
     and the greatest stored integer of each public column of numbers that has any. ``identity`` was drawn at random when
     the snapshot was made, and goes with it when it is copied to another engine; a vault that is made again, from
-    whatever source, has other ones.
+    whatever source, has other ones. Of a table that protects records, ``rows`` is the declared bound on them, and
+    ``extent`` that of the domains.
 
     >>> table = Table(source="t.parquet", version="1", row_key=("id",), public={"id": "whole"})
     >>> Snapshot("t", "1", table, '"s"', 3, {"id": "p0"}, {"id": (1, 3)}).columns["id"]

@@ -141,6 +141,16 @@ class Dialect(ABC):
         """Give the day of a moment."""
         return f"CAST({sql} AS {self.date_type})"
 
+    # -- series
+
+    def series(self, low: int, high: int, name: str) -> str:
+        """Give a relation of the whole numbers from ``low`` to ``high``, in a column of this name."""
+        return f"range({low}, {high + 1}) AS series({name})"
+
+    def day_after(self, day: datetime.date, sql: str) -> str:
+        """Give the day so many days after another."""
+        return f"({self.literal(day)} + CAST({sql} AS INTEGER))"
+
     # -- texts
 
     @abstractmethod

@@ -57,6 +57,10 @@ class PostgreSQLDialect(Dialect):
         start = f"date_trunc('{unit}', CAST({sql} AS {self.moment_type}))"
         return f"CAST({start} AS {self.date_type})" if type == "date" else start
 
+    def series(self, low: int, high: int, name: str) -> str:
+        """Ask generate_series, which ends with its last number."""
+        return f"generate_series({self.whole(str(low), 2**62)}, {self.whole(str(high), 2**62)}) AS series({name})"
+
     def by_bytes(self, sql: str) -> str:
         """Compare in the C order, whatever the database's own."""
         return f'({sql} COLLATE "C")'

@@ -1,5 +1,7 @@
 """Spark's spellings; nothing depends on the session's zone or on its ANSI, escape and substitution settings."""
 
+import datetime
+
 from errorfloor.engines.dialects.base import LARGEST, Dialect, check_quotient
 
 PARTS = {"week": "weekofyear({})", "isodow": "(weekday({}) + 1)"}
@@ -51,6 +53,10 @@ class SparkDialect(Dialect):
         if type == "date":
             return self.as_date(start)
         return f"({start} + make_dt_interval(0, hour({sql})))" if unit == "hour" else start
+
+    def day_after(self, day: datetime.date, sql: str) -> str:
+        """Ask date_add."""
+        return f"date_add({self.literal(day)}, CAST({sql} AS INT))"
 
     def _text_literal(self, value: str) -> str:
         return f"CAST(X'{value.encode().hex()}' AS STRING)"

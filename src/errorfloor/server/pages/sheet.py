@@ -33,6 +33,7 @@ class PromisedTable:
     public: tuple[str, ...]
     private: tuple[PromisedColumn, ...]
     histories: str
+    hidden: str
     owner_times: str
     account_by: tuple[str, ...]
 
@@ -55,7 +56,7 @@ def guarantee(catalogue: Catalogue) -> Sheet:
     >>> column.name, column.floor, column.distance
     ('kwh', 2.0, 5.0)
     """
-    private = {name: table for name, table in catalogue.tables.items() if table.private}
+    private = {name: table for name, table in catalogue.tables.items() if not table.is_public}
     return Sheet(
         tables=tuple(_table(name, table) for name, table in private.items()),
         open_tables=tuple(name for name in catalogue.tables if name not in private),
@@ -70,7 +71,8 @@ def _table(name: str, table: Table) -> PromisedTable:
         row_key=table.row_key,
         public=tuple(table.public),
         private=tuple(_column(table, column) for column in table.private),
-        histories="" if table.owner is None else histories(table),
+        histories="" if table.owner is None or table.hides_records else histories(table),
+        hidden=table.owner.noun if table.owner is not None and table.hides_records else "",
         owner_times="" if table.owner is None else promise(table, "").times,
         account_by=table.account_by,
     )

@@ -177,7 +177,7 @@ def parameter_kinds(text: str, count: int, catalogue: Catalogue, *, in_functions
     declared: dict[str, Kind] = {}
     for table in catalogue.tables.values():
         declared |= {name.lower(): FLOAT8 for name in table.private}
-        declared |= {name.lower(): DECLARED[one.type] for name, one in table.public.items()}
+        declared |= {name.lower(): DECLARED[one.type] for name, one in table.compared.items()}
     try:
         tree = read_foreign(text, "postgres")
     except RefusedError:  # what is asked is refused later, in better words

@@ -137,4 +137,4 @@ def is_lookup(statement: Statement, catalogue: Catalogue) -> bool:
 
 def _declared(catalogue: Catalogue) -> Iterable[str]:
     for name, table in catalogue.tables.items():
-        yield from (one.upper() for one in (name, *table.public, *table.private))
+        yield from (one.upper() for one in (name, *table.compared, *table.private))

@@ -189,7 +189,7 @@ def _kind(name: str, of: Any) -> Kind:
 
 def _rows(number: int, name: str, table: Table) -> Iterator[tuple[str, Row]]:
     """Give the rows about a table; its index, which stands for the row key, has the next number."""
-    kinds = {column: DECLARED[one.type] for column, one in table.public.items()}
+    kinds = {column: DECLARED[one.type] for column, one in table.compared.items()}
     kinds |= dict.fromkeys(table.private, FLOAT8)
     key = list(table.row_key)
     classes: Row = {"reltype": 0, "reloftype": 0, "relowner": 10, "relfilenode": 0, "reltablespace": 0, "relpages": 0}
@@ -279,6 +279,8 @@ def _attribute(number: int, place: int, column: str, kind: Kind, needed: bool) -
 
 
 def _about(table: Table) -> str:
+    if table.hides_records:
+        return "protects records: nothing about its rows is public"
     private: Sequence[str] = sorted(table.private)
     return f"private: {', '.join(private)}" if private else "a public table"
 
@@ -286,6 +288,8 @@ def _about(table: Table) -> str:
 def _said(table: Table, column: str) -> str:
     """Say of a column what is declared of it."""
     one = table.private.get(column)
+    if table.hides_records:
+        return "private, in its declared domain"
     if one is None:
         return "public"
     unit = f" {one.unit}" if one.unit else ""

@@ -11,8 +11,10 @@ export async function loadTables() {
 
 /** A table's declaration as a card that opens; a click on a name hands it to `insert`. */
 export function tableShown(table, open, insert) {
-  const rows = table.rows === null || table.rows === undefined ? "" : ` · ${whole(table.rows)} rows`;
-  const key = table.row_key.join(", ");
+  const hidden = table.protects === "records";
+  const count = `${hidden ? "at most " : ""}${whole(table.rows ?? 0)} rows`;
+  const rows = table.rows === null || table.rows === undefined ? "" : ` · ${count}`;
+  const what = hidden ? "who is there is protected" : `one row for each ${table.row_key.join(", ")}`;
   return element(
     "details",
     { open },
@@ -20,7 +22,7 @@ export function tableShown(table, open, insert) {
       "summary",
       {},
       element("code", {}, table.name),
-      element("span", { class: "soft small" }, ` version ${table.version}${rows} · one row for each ${key}`),
+      element("span", { class: "soft small" }, ` version ${table.version}${rows} · ${what}`),
     ),
     element(
       "div",
@@ -42,6 +44,7 @@ export function tableShown(table, open, insert) {
           {},
           table.private.map((column) => privateRow(column, insert)),
           table.public.map((column) => publicRow(column, insert)),
+          (table.columns ?? []).map((column) => recordRow(column, insert)),
         ),
       ),
     ),
@@ -65,6 +68,17 @@ function privateRow(column, insert) {
       {},
       `${withUnit(`${low} … ${high}`, column.unit)}, floor ${withUnit(digits(column.floor, 4), column.unit)}`,
     ),
+  );
+}
+
+function recordRow(column, insert) {
+  const domain = column.values ? column.values.join(", ") : withUnit(column.range.join(" … "), column.unit);
+  return element(
+    "tr",
+    {},
+    element("td", {}, nameOf(column, insert)),
+    element("td", {}, element("span", { class: "tag" }, "private"), ` ${column.type}`),
+    element("td", {}, domain),
   );
 }
 

@@ -53,6 +53,9 @@ export function vocabulary(tables) {
     ...table.public.map((column) =>
       ({ word: column.name, hint: `public ${column.type}`, kind: "column", table: table.name }),
     ),
+    ...(table.columns ?? []).map((column) =>
+      ({ word: column.name, hint: `private ${column.type}`, kind: "column", table: table.name }),
+    ),
   ]);
   const seen = new Set();
   return [...names, ...fixedWords()].filter((entry) => {

@@ -1,0 +1,69 @@
+"""Whose numbers they are, and for which periods an owner has an allowance."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from errorfloor.accounts import PERIODS
+from errorfloor.catalogue.columns import Declaration
+from errorfloor.catalogue.numbers import Double, Exact
+
+SPANS = ", ".join(PERIODS)
+
+
+class Period(Declaration):
+    """What an owner's allowance is for: each day, week, month, quarter or year of a public date.
+
+    Of other public columns, such as the number of a batch, each value has one. Weeks are those of ISO 8601.
+
+    >>> import datetime
+    >>> Period(column="day", period="week").text(datetime.date(2024, 12, 31)), Period(column="batch").name
+    ('2025-W01', 'batch')
+    """
+
+    column: str
+    period: Literal["day", "week", "month", "quarter", "year"] | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in sentences."""
+        return self.period or self.column
+
+    def text(self, value: Any) -> Any:
+        """Name the period that a date lies in; any other value names itself."""
+        return value if value is None or self.period is None else PERIODS[self.period](value)
+
+
+class Owner(Declaration):
+    """Whose numbers they are, when one owner has several.
+
+    ``floor`` is the share of guesses, at even odds, in which anybody who tries to tell two histories of an owner apart
+    must be wrong: 0.5 is a coin, 0.2 means right at most 80 times in 100. ``apart`` is by how much the two histories
+    differ at most in each number of a private column; without it, by as much as its range is wide. With ``per`` they
+    differ within one period only, and each period has an allowance. ``rows`` is for tables that protect records: how
+    many rows of an owner count at most. There ``column`` may be left out, and each row is somebody else's.
+
+    >>> Owner(column="household", floor=0.2, apart={"kwh": 5}).apart
+    {'kwh': Fraction(5, 1)}
+    """
+
+    column: str
+    floor: Double = Field(gt=0, lt=0.5)
+    apart: dict[str, Annotated[Exact, Field(gt=0)]] = Field(default_factory=dict)
+    per: Period | None = None
+    rows: int | None = Field(default=None, ge=1, le=10**6)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it is a secret that an owner is there at all."""
+        return self.rows is not None
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows of an owner count at most, in a table that protects records."""
+        return self.rows or 1
+
+    @property
+    def noun(self) -> str:
+        """What one owner is called in sentences."""
+        return self.column or "row"

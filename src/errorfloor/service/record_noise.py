@@ -1,0 +1,76 @@
+"""Which noise a sum over records is given: whole numbers for a whole number, and the same noise for every group."""
+
+import math
+from functools import lru_cache
+
+from errorfloor.catalogue import Table
+from errorfloor.errors import InputError
+from errorfloor.noise import RaisedCosine
+from errorfloor.noise.lattice import Lattice
+from errorfloor.pricing.records import possible, row_range
+from errorfloor.service.noises import Added, QuestionWish, bound_for, within
+from errorfloor.service.rounding import grain
+from errorfloor.sql.question import QuestionOutput
+
+MOST_WHOLE = 10**12  # grains of it are integers of 63 bits
+MOST_GRAINS = 2.0**62
+
+
+def record_noise(
+    output: QuestionOutput, table: Table, wish: QuestionWish, error: float, afforded: float | None
+) -> Added:
+    """Give the noise of an output: as wished, or the narrowest whose information is at most what is ``afforded``."""
+    if wish.support is not None:
+        raise InputError("of a table that protects records, give max_error or spend, not a support")
+    whole = row_range(output.formula, table).whole
+    if afforded is None and whole:
+        added = within_whole(min(math.floor(wish.bound_of(output.asked_as)), MOST_WHOLE + 1))
+    elif afforded is None:
+        added = wish.added(output, error)
+    elif whole:
+        added = within_whole(whole_bound_for(afforded))
+    else:
+        bound = bound_for(afforded, error)
+        added = within(-bound, bound, evaluation_error=error)
+    reach = max(map(abs, possible(output.formula, table))) + added.high
+    if reach >= MOST_GRAINS * added.grain:
+        raise InputError(
+            f"{output.asked_as} may reach {reach:.3g}, too much for steps of {added.lattice.step}: ask for a larger "
+            f"max_error, or declare a smaller most_rows"
+        )
+    return added
+
+
+@lru_cache(maxsize=4096)
+def within_whole(bound: int) -> Added:
+    """Give the least informative noise for a whole number, released as a whole number within ±``bound`` of it.
+
+    The truth lies on the lattice, so that half a step is gained on either side: noise within ±(bound + ½), less two
+    grains, is rounded to at most ``bound``.
+
+    >>> added = within_whole(3)
+    >>> added.low, added.high, round(added.noise.support.width, 5)
+    (-3.0, 3.0, 7.0)
+    """
+    if not 1 <= bound <= MOST_WHOLE:
+        raise InputError(
+            f"a whole number is answered within ±1 to ±{MOST_WHOLE:.0e}, got a bound of {bound:g}: ask for such a "
+            f"max_error"
+        )
+    lattice = Lattice("1")
+    half = bound + 0.5 - 2 * grain(lattice)
+    return Added(RaisedCosine(-half, half), lattice, -float(bound), float(bound))
+
+
+def whole_bound_for(information: float) -> int:
+    """Give the smallest whole bound whose noise has at most this information.
+
+    >>> whole_bound_for(within_whole(3).information)
+    3
+    """
+    if not information > 0:
+        raise InputError("nothing is left to spend")
+    bound = max(1, math.floor(math.pi / math.sqrt(information) - 1))
+    while within_whole(bound).information > information:
+        bound += 1
+    return bound

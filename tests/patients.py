@@ -1,0 +1,87 @@
+"""A table that protects who is there: patients with several visits each, with or without one of them."""
+
+import datetime
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import errorfloor as ef
+from errorfloor.catalogue import load
+from errorfloor.engines import open_engine
+from errorfloor.identity import KeyRing
+from errorfloor.service.database import Database
+from errorfloor.service.registering import register_all
+
+MOST = 2  # visits of a patient that count
+REGIONS = ("north", "south", "west")
+FIRST = datetime.date(2024, 1, 1)
+CATALOGUE = """
+[limit]
+question = 1.0
+
+[tables.patients]
+source = "patients.parquet"
+version = "1"
+protects = "records"
+owner = { column = "patient", rows = 2, floor = 0.05 }
+most_rows = 10000
+
+[tables.patients.columns]
+sex = { values = ["f", "m"], rest = "other" }
+age = { range = [0, 110], rest = 0, unit = "years" }
+region = { values = ["north", "south", "west"], rest = "elsewhere" }
+day = { range = [2024-01-01, 2024-12-31] }
+cost = { range = [-100, 2000], resolution = 0.5, rest = 0, unit = "EUR" }
+"""
+
+
+def visits(people=200, seed=1):
+    """Rows as a source has them: outside of their domains here and there, missing ones too."""
+    chance = random.Random(seed)
+    return [
+        {
+            "patient": f"P{person}",
+            "sex": chance.choice(("f", "m", "m", "F", None)),
+            "age": chance.choice((None, -3.0, 130.0, *map(float, range(20, 90)))),
+            "region": chance.choice((*REGIONS, "north", "abroad")),
+            "day": FIRST + datetime.timedelta(days=chance.randrange(-20, 400)),
+            "cost": chance.choice((None, float("nan"), 1e9, round(chance.uniform(-200, 2500), 2))),
+        }
+        for person in range(people)
+        for _ in range(chance.choice((1, 1, 2, 4)))
+    ]
+
+
+def write_patients(folder: Path, rows, catalogue=CATALOGUE) -> Path:
+    """Declare and register patients; give their catalogue."""
+    folder.mkdir(parents=True, exist_ok=True)
+    types = {"patient": pa.string(), "sex": pa.string(), "region": pa.string(), "day": pa.date32()}
+    columns = ("patient", "sex", "age", "region", "day", "cost")
+    schema = pa.schema([(name, types.get(name, pa.float64())) for name in columns])
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "patients.parquet")
+    path = folder / "errorfloor.toml"
+    path.write_text(catalogue)
+    if not (folder / "keys.json").exists():
+        KeyRing.create(folder / "keys.json")
+    register_all(load(path))
+    return path
+
+
+def open_patients(folder: Path, rows=None, ledger=None):
+    """Open a database of patients."""
+    path = write_patients(folder, visits() if rows is None else rows)
+    if ledger is None:
+        return ef.open(path)
+    catalogue = load(path)
+    engine = open_engine(catalogue.place, catalogue.folder)
+    return Database(catalogue, engine=engine, ledger=ledger, keys=KeyRing(folder / "keys.json"))
+
+
+def stored(db):
+    """The rows that count, as they are stored."""
+    found = db._known.snapshot(db.catalogue, "patients", db._engine)
+    names = {physical: name for name, physical in found.columns.items() if name}
+    rows = db._engine.query(f"SELECT {', '.join(names)} FROM {found.relation}").to_pylist()
+    return [{names[one]: value for one, value in row.items()} for row in rows]

@@ -1,0 +1,95 @@
+"""Priced shifts of records are never exceeded, whatever two contents of an owner are."""
+
+import datetime
+import random
+from fractions import Fraction
+
+import pytest
+
+from errorfloor.catalogue import Catalogue
+from errorfloor.pricing.records import possible, row_range
+from errorfloor.sql import parse
+from errorfloor.sql.records import HERE
+from patients import CATALOGUE, REGIONS
+from plan_values import number, scalar, truth
+from repeated import rounds
+
+OUTPUTS = (
+    "count(*)",
+    "count(*) FILTER (WHERE cost > 100 AND sex <> 'f')",
+    "sum(cost)",
+    "sum(age * (cost - 5))",
+    "sum((age - 50) * (age - 50))",
+    "sum(CASE WHEN cost < 0 THEN 1 WHEN age > 60 THEN cost ELSE -2 END)",
+    "sum(floor(cost / 7) - month(day))",
+    "sum(year(day) - 2024)",
+)
+GROUPS = ("sex", "floor(age / 10)", "region", "CASE WHEN cost < 100 THEN 'low' ELSE 'high' END")
+
+
+@pytest.fixture(scope="module")
+def catalogue():
+    import tomllib
+
+    return Catalogue.model_validate({"tables": tomllib.loads(CATALOGUE)["tables"]})
+
+
+def content(chance, most):
+    """The rows of one owner: none, or up to as many as count, often at the ends of their ranges."""
+    return [
+        {
+            (0, "sex"): chance.choice(("f", "m", "other")),
+            (0, "age"): Fraction(chance.choice((0, 110, chance.randrange(111)))),
+            (0, "region"): chance.choice((*REGIONS, "elsewhere")),
+            (0, "day"): datetime.date(2024, 1, 1) + datetime.timedelta(days=chance.randrange(366)),
+            (0, "cost"): Fraction(chance.choice((-200, 4000, chance.randrange(-200, 4001))), 2),
+            (0, HERE.name): Fraction(1),
+        }
+        for _ in range(chance.randrange(most + 1))
+    ]
+
+
+def answers(question, rows):
+    """What some rows add to each output in each group."""
+    found = {}
+    for row in rows:
+        group = tuple(str(scalar(key.value, row)) for key in question.keys)
+        for place, output in enumerate(question.outputs):
+            if truth(question.where, row) is True and truth(output.formula.where, row) is True:
+                cell = place, group
+                found[cell] = found.get(cell, Fraction(0)) + number(output.formula.of, row)
+    return found
+
+
+@pytest.mark.soak
+def test_no_two_contents_of_an_owner_move_answers_farther_than_is_charged(catalogue):
+    chance, table = random.Random(7), catalogue.tables["patients"]
+    most = table.owner.most_rows
+    for _ in range(rounds(40)):
+        outputs = chance.sample(OUTPUTS, chance.choice((1, 1, 2, 3)))
+        key = chance.choice((None, *GROUPS))
+        shown = "".join(f", {one} AS x{place}" for place, one in enumerate(outputs))
+        sql = f"SELECT {key} AS k{shown}" if key else f"SELECT {shown[2:]}"
+        question = parse(f"{sql} FROM patients{' GROUP BY k' if key else ''}", catalogue)
+        ranges = [row_range(one.formula, table) for one in question.outputs]
+        weights = [Fraction(chance.randrange(1, 100)) for _ in ranges]
+        allowed = sum(
+            weight * (most * Fraction(one.moved(groups=2 if key else 1))) ** 2
+            for weight, one in zip(weights, ranges, strict=True)
+        )
+        for _ in range(50):
+            one, two = (answers(question, content(chance, most)) for _ in range(2))
+            moved = sum(weights[cell[0]] * (one.get(cell, 0) - two.get(cell, 0)) ** 2 for cell in {*one, *two})
+            assert moved <= allowed, sql
+
+
+def test_the_bound_of_a_row_is_reached_where_columns_occur_once(catalogue):
+    table = catalogue.tables["patients"]
+    question = parse(
+        "SELECT sum(CASE WHEN sex = 'f' THEN 3 * cost ELSE -age END) AS s, count(*) AS n FROM patients", catalogue
+    )
+    total, count = (row_range(one.formula, table) for one in question.outputs)
+    assert (total.below, total.above, total.whole) == (300, 6000, False)
+    assert (count.below, count.above, count.whole) == (0, 1, True)
+    assert possible(question.outputs[1].formula, table) == (0.0, 10_000.0)
+    assert count.moved(groups=1) == 1 and Fraction(count.moved(groups=2)) ** 2 >= 2

@@ -1,0 +1,228 @@
+"""A table that protects records: answers are certain, and nothing else depends on who is there."""
+
+import json
+import random
+import re
+from itertools import product
+
+import pytest
+
+from errorfloor.catalogue import load
+from errorfloor.errors import CatalogueError, ErrorFloorError, InputError, RefusedError
+from errorfloor.ledger import MemoryLedger
+from errorfloor.service.registering import register_all
+from patients import CATALOGUE, open_patients, stored, visits, write_patients
+from repeated import rounds
+
+QUESTIONS = (
+    "SELECT count(*) AS n FROM patients",
+    "SELECT sex, region, count(*) AS n, sum(cost) AS total FROM patients WHERE age >= 18 GROUP BY sex, region",
+    "SELECT floor(age / 10) AS decade, count(*) FILTER (WHERE cost > 500) AS n FROM patients GROUP BY 1",
+    "SELECT month(day) AS m, sum(CASE WHEN sex = 'f' THEN age ELSE 0 END) AS s FROM patients GROUP BY 1",
+    "SELECT CASE WHEN cost < 100 THEN 'low' ELSE 'high' END AS c, count(*) AS n FROM patients GROUP BY 1",
+    "SELECT sex, count(*) AS n FROM patients WHERE region = 'abroad' GROUP BY sex",
+    "SELECT avg(cost) FROM patients",
+    "SELECT sex, count(*) FROM patients GROUP BY sex HAVING count(*) > 3",
+    "SELECT region, count(*) FROM patients WHERE sex = 'F' GROUP BY region",
+    "SELECT patient, count(*) FROM patients GROUP BY patient",
+    "SELECT day, cost, age, count(*) FROM patients GROUP BY day, cost, age",
+    "SELECT median(cost) FROM patients",
+    "SELECT cost FROM patients",
+)
+
+
+@pytest.fixture
+def db(tmp_path):
+    with open_patients(tmp_path / "patients") as opened:
+        yield opened
+
+
+def test_all_declared_groups_are_answered_and_empty_ones_too(db):
+    found = db.ask("SELECT sex, region, count(*) AS n FROM patients GROUP BY sex, region", max_error=60).to_arrow()
+    shown = list(zip(found.column("sex").to_pylist(), found.column("region").to_pylist(), strict=True))
+    assert shown == sorted(product(("f", "m", "other"), ("elsewhere", "north", "south", "west")))
+    assert (
+        db.ask("SELECT sex, count(*) FROM patients WHERE sex LIKE 'f' GROUP BY sex", max_error=60).table.num_rows == 1
+    )
+    nothing = db.ask("SELECT sex, count(*) AS n FROM patients WHERE sex = 'x' GROUP BY sex", max_error=60)
+    assert nothing.table.num_rows == 0
+
+
+def random_question(chance):
+    """A question, the group of a row, and what the row adds to it."""
+    keys = {
+        "sex": lambda row: row["sex"],
+        "region": lambda row: row["region"],
+        "floor(age / 20)": lambda row: row["age"] // 20,
+        "month(day)": lambda row: row["day"].month,
+        "CASE WHEN cost < 300 THEN 'low' ELSE 'high' END": lambda row: "low" if row["cost"] < 600 else "high",
+    }
+    numbers = {
+        "count(*)": lambda row: 1,
+        "sum(cost)": lambda row: row["cost"] / 2,
+        "sum(age - 40)": lambda row: row["age"] - 40,
+        "sum(CASE WHEN sex = 'm' THEN cost ELSE 2 * age END)": lambda row: (
+            row["cost"] / 2 if row["sex"] == "m" else 2 * row["age"]
+        ),
+        "sum(floor(cost / 100) * age)": lambda row: row["cost"] // 200 * row["age"],
+        "count(*) FILTER (WHERE cost >= 250.5 AND age < 60)": lambda row: row["cost"] >= 501 and row["age"] < 60,
+    }
+    where = {
+        "": lambda row: True,
+        " WHERE age BETWEEN 30 AND 50": lambda row: 30 <= row["age"] <= 50,
+        " WHERE cost > 100 OR sex = 'f'": lambda row: row["cost"] > 200 or row["sex"] == "f",
+        " WHERE day >= DATE '2024-07-01'": lambda row: row["day"].month >= 7,
+    }
+    chosen = chance.sample(sorted(keys), chance.randrange(3))
+    what, where_text = chance.choice(sorted(numbers)), chance.choice(sorted(where))
+    names = [f"k{j}" for j in range(len(chosen))]
+    shown = "".join(f"{key} AS {name}, " for key, name in zip(chosen, names, strict=True))
+    grouped = f" GROUP BY {', '.join(names)}" if names else ""
+    sql = f"SELECT {shown}{what} AS x FROM patients{where_text}{grouped}"
+    return sql, names, [keys[key] for key in chosen], numbers[what], where[where_text]
+
+
+@pytest.mark.soak
+def test_every_certain_interval_holds_the_truth(db):
+    rows, chance = stored(db), random.Random(20)
+    for _ in range(rounds(20)):
+        sql, names, keys, number, where = random_question(chance)
+        bound = chance.choice((3000, 200_000)) if "sum" in sql else chance.choice((40, 300))
+        answer = db.ask(sql, max_error=bound * 10)
+        truth = {}
+        for row in filter(where, rows):
+            group = tuple(key(row) for key in keys)
+            truth[group] = truth.get(group, 0) + number(row)
+        seen = set()
+        for cell in answer.to_arrow().to_pylist():
+            group = tuple(cell[name] for name in names)
+            true = truth.get(group, 0)
+            assert cell["x_low"] - 1e-6 <= true <= cell["x_high"] + 1e-6, sql
+            assert abs(cell["x"] - true) <= answer.max_error["x"] + 1e-6, sql
+            if "count" in sql:
+                assert cell["x"] == int(cell["x"]) and 0 <= cell["x_low"] <= cell["x"] <= cell["x_high"]
+            seen.add(group)
+        assert set(truth) <= seen, sql
+
+
+def outside_view(db, ledger):
+    """Everything that somebody who may ask can see, but for released numbers."""
+    seen = [db.tables()]
+    for sql in QUESTIONS:
+        for wish in ({"max_error": 5000}, {"spend": 0.001}, {"max_error": 1.0}, {"max_error": 1e-9}):
+            try:
+                price = db.price(sql, **wish)
+                seen.append([sql, price.to_dict(), price.explain(), price.prepared.cost, price.prepared.statement])
+                seen.append([db.simulate(sql, **wish).to_dict(), [str(one.label) for one in price.prepared.outputs]])
+                answer = db.ask(sql, **wish)
+                keys = [key.name for key in answer.prepared.question.keys]
+                seen.append([answer.explain(), answer.fresh, answer.table.schema.names, answer.table.num_rows])
+                seen.append(
+                    answer.table.select([name for name in keys if name in answer.table.column_names]).to_pylist()
+                )
+            except ErrorFloorError as problem:
+                seen.append([sql, problem.code, str(problem), repr(problem.fields)])
+    seen.append([one.to_dict() for one in db.left()])
+    seen.extend(record.to_json() | dict.fromkeys(("time", "previous", "hash")) for record in ledger.entries())
+    return json.dumps(seen, default=str)
+
+
+def test_tables_with_and_without_one_owner_look_alike(tmp_path, monkeypatch):
+    monkeypatch.setattr("secrets.token_hex", lambda size=16: "5eed" * (size // 2))
+    everybody, views = visits(), []
+    for place, rows in enumerate(
+        (
+            everybody,
+            [row for row in everybody if row["patient"] != "P7"],
+            [row for row in everybody if row["patient"] == "P7"],
+            [],
+        )
+    ):
+        ledger = MemoryLedger()
+        with open_patients(tmp_path / str(place), rows, ledger=ledger) as db:
+            identity = db._known.snapshot(db.catalogue, "patients", db._engine).identity
+            views.append(outside_view(db, ledger).replace(identity, "").replace(db.keys[0].id, ""))
+    assert len(views[0]) > 10_000
+    assert all(view == views[0] for view in views[1:])
+
+
+def test_asking_again_is_free_and_gives_the_same_answer(db):
+    sql = "SELECT sex, count(*) AS n, sum(cost) AS total FROM patients GROUP BY sex"
+    first = db.ask(sql, max_error={"n": 50, "total": 1e5})
+    again = db.ask(sql.lower(), max_error={"n": 50, "total": 1e5})
+    assert first.fresh == (True, True) and again.fresh == (False, False)
+    assert first.table.equals(again.table) and again.cells() == first.cells()
+    assert first.explain().startswith("n is certainly within ±50 of the truth")
+    said = (
+        "nobody can tell whether a patient is in the table, or which of two contents it has there, better than 95 times"
+    )
+    assert said in first.explain()
+
+
+def test_a_count_costs_what_one_owner_can_do_to_it(db):
+    alone = db.price("SELECT count(*) FROM patients", max_error=50).charge
+    grouped = db.price("SELECT sex, count(*) FROM patients GROUP BY sex", max_error=50).charge
+    (one,), (several,) = alone.values(), grouped.values()
+    information = (3.141592653589793 / 50.5) ** 2
+    assert one.raised_cosine == pytest.approx(information * 2**2, rel=1e-5)
+    assert several.raised_cosine == pytest.approx(2 * information * 2**2, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT avg(cost) FROM patients", "answers count"),
+        ("SELECT sex, count(*) FROM patients GROUP BY sex HAVING count(*) >= 5", "HAVING would tell how many rows"),
+        ("SELECT sum(exp(age)) FROM patients", "exp is not computed for the rows"),
+        ("SELECT sex, count(*) FROM patients GROUP BY ROLLUP (sex)", "totals of groups are not answered"),
+        (
+            "SELECT cost, day, age, count(*) FROM patients GROUP BY 1, 2, 3",
+            "can have 170,669,826 combinations of values",
+        ),
+        ("SELECT patient, count(*) FROM patients GROUP BY patient", "is not a column here"),
+        ("SELECT median(cost) FROM patients", "median"),
+    ],
+)
+def test_what_is_not_answered_is_refused_with_advice(db, sql, said):
+    with pytest.raises(RefusedError, match=re.escape(said)):
+        db.price(sql, max_error=50)
+
+
+def test_bounds_and_noises_that_make_no_sense_are_refused(db):
+    from errorfloor.support import Interval
+
+    with pytest.raises(InputError, match="within ±1 to"):
+        db.price("SELECT count(*) FROM patients", max_error=0.5)
+    with pytest.raises(InputError, match="give max_error or spend, not a support"):
+        db.price("SELECT count(*) FROM patients", support=Interval(-5, 5))
+    with pytest.raises(InputError, match="a release has one row for each"):
+        db.release("patients", "out.parquet", columns={}, batch="1")
+
+
+def test_a_dry_run_answers_from_the_declaration_alone(tmp_path):
+    with open_patients(tmp_path / "patients") as db:
+        dry = db.dry().ask("SELECT sex, count(*) AS n FROM patients GROUP BY sex", max_error=50)
+    assert dry.table.num_rows == 3
+
+
+def test_a_table_never_changes_what_it_protects(tmp_path):
+    path = write_patients(tmp_path / "first", visits(20))
+    plain = """
+[tables.patients]
+source = "patients.parquet"
+version = "2"
+row_key = ["patient"]
+public = { patient = "text" }
+[tables.patients.private.cost]
+range = [-100, 2000]
+resolution = 1
+floor = 20
+nulls = "public"
+"""
+    path.write_text(plain)
+    with pytest.raises(CatalogueError, match="was registered with protects = 'records', and now declares 'values'"):
+        write_patients(path.parent, visits(20, seed=3)[:1], plain)
+    other = write_patients(tmp_path / "second", visits(20)[:1], plain)
+    other.write_text(CATALOGUE.replace('version = "1"', 'version = "3"'))
+    with pytest.raises(CatalogueError, match="was registered with protects = 'values', and now declares 'records'"):
+        register_all(load(other))
