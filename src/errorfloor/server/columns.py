@@ -88,15 +88,15 @@ def _cell(facts: CellFacts, table: pa.Table, places: Any) -> Any:
         return _joined('{"answer": ', json_texts(values), f', "exact": true, "unit": {unit}}}')
     parts: list[Part] = ['{"answer": ', json_texts(values), f', "exact": false, "unit": {unit}, "certain_interval": [']
     parts += [json_texts(table.column(f"{name}_low")), ", ", json_texts(table.column(f"{name}_high")), "], "]
-    bias = None if facts.is_cut else added.widest.bias  # those that differ are all 0
+    bias = added.widest.bias  # those that differ are all 0
     off = json_texts(pa.array(added.of_kind("standard_error")[facts.kind[places]]))
-    parts += ['"standard_error": ', off, f', "bias": {_quoted(bias)}, "centred": ']
+    parts += ['"standard_error": ', off, f', "bias": {_quoted(None if facts.is_cut else bias)}, "centred": ']
     middle = (
         values
         if bias == 0
         else arrow.column(centred(arrow.values_of(arrow.without_nulls(values)), bias, added.widest.lattice))
     )
-    parts += [json_texts(middle), ', "entries": {']
+    parts += ["null" if facts.is_cut else json_texts(middle), ', "entries": {']
     for column, entries in facts.entries.items():
         stated = pa.array([json.dumps(one) for one in entries.stated])
         parts += [f"{_quoted(column)}: ", stated.take(pa.array(entries.index[facts.kind[places]])), ", "]

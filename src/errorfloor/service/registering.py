@@ -105,7 +105,7 @@ def enter(ledger: Ledger, note: Mapping[str, Any]) -> None:
     Raises CatalogueError if the ledger knows the source under another table's name, also where the vault has lost it.
     """
     known = deposit(note)
-    hidden = "records" in note["declaration"]
+    hidden = "records" in note.get("declaration", {})
 
     def check(pinned: Pinned) -> None:
         if ((known.table, RECORDS) in pinned) != hidden and any(path[:2] == (known.table, SOURCE) for path in pinned):
