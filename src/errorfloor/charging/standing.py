@@ -138,6 +138,11 @@ class Standing(Balance):
     def headline(self) -> str:
         """Say in one short sentence what nobody can learn, whatever is asked."""
         column = self.column
+        if self.table.owner is not None and self.table.owner.is_hidden:
+            return (
+                f"Whatever is asked, nobody can tell whether a {self.table.owner.noun} is in the table better than "
+                f"{self.promised.times} times in 100."
+            )
         if column is None:
             which, others = histories(self.table, self.account.cell), "row"
         else:

@@ -161,10 +161,15 @@ def _read(outputs: Iterable[QuestionOutput], table: Table) -> dict[str, PrivateC
         for node in walk(output.formula, stop=Missing)
         if isinstance(node, TableColumn) and node.private
     }
-    return {name: table.private[name] for name in sorted(found)}
+    return {name: table.private[name] for name in sorted(found) if name in table.private}
 
 
 def _ranges(price: "Price", outputs: Iterable[QuestionOutput]) -> str:
+    owner = price.prepared.table.owner
+    if owner is not None and owner.is_hidden:
+        rows = f"{owner.rows} row{'s' if owner.rows != 1 else ''}"
+        capped = f"at most {rows} of each {owner.column} and " if owner.column else ""
+        return f"{capped}values in their declared domains"
     columns = _read(outputs, price.prepared.table)
     if len(columns) > MOST_NAMED:
         return "private columns clamped to their declared ranges"
