@@ -156,6 +156,33 @@ def with_asyncpg(server):
     return asyncio.run(ask())
 
 
+def with_adbc(server):
+    """ADBC's driver, which copies rows in binary into Arrow."""
+    from urllib.parse import quote
+
+    from adbc_driver_manager import Error
+    from adbc_driver_postgresql import dbapi
+
+    told = []
+    password = quote(server.tokens["analyst"], safe="")
+    with dbapi.connect(f"postgresql://{USER}:{password}@{HOST}:{server.postgres}/errorfloor", autocommit=True) as line:
+        for one in STATEMENTS:
+            with line.cursor() as cursor:
+                try:
+                    cursor.execute(one)
+                    found = cursor.fetch_arrow_table()
+                except Error as problem:
+                    told.append(refusal(_after_error(str(problem))))
+                    continue
+                rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+                told.append(table(found.column_names, rows))
+    return told[1:]
+
+
+def _after_error(text):
+    return text.partition("ERROR: ")[2].partition("\n")[0].strip()
+
+
 def with_sqlalchemy_and_pandas(server):
     import pandas
     import sqlalchemy
@@ -204,6 +231,14 @@ def with_jdbc(server):
     place = f"jdbc:postgresql://{HOST}:{server.postgres}/errorfloor"
     command = ["java", "-cp", JDBC, str(CLIENTS / "Ask.java"), place, USER, server.tokens["analyst"]]
     return _from_lines(_run(command, "\0".join(STATEMENTS), server))[1:]
+
+
+def looked_up_with_jdbc(server):
+    """What tools on JDBC look up, by name."""
+    place = f"jdbc:postgresql://{HOST}:{server.postgres}/errorfloor"
+    command = ["java", "-cp", JDBC, str(CLIENTS / "Look.java"), place, USER, server.tokens["analyst"]]
+    lines = [line.split("\t") for line in _run(command, "", server).splitlines()]
+    return {what: values for what, *values in lines}
 
 
 def odbc_line(server):

@@ -152,3 +152,31 @@ def test_dialect_reflects_tables_and_compiles_questions(server):
 def test_address_that_says_something_else_is_refused(server, query):
     with pytest.raises(ValueError, match=r"mean nothing here|is on or off|must be a number above 0"):
         sqlalchemy.create_engine(address(server, **query)).connect()
+
+
+def test_superset_finds_and_asks_through_the_dialect(server):
+    """What Superset calls when a database is added, a dataset made, and SQL Lab used."""
+    engine = sqlalchemy.create_engine(address(server, "reader"))
+    with engine.raw_connection() as line:
+        assert engine.dialect.do_ping(line.dbapi_connection)
+    found = sqlalchemy.inspect(engine)
+    assert found.default_schema_name == "public" and found.get_schema_names() == ["public"]
+    assert found.get_table_names("public") == ["pay"] and found.get_table_names("other") == []
+    assert found.has_table("pay", schema="public") and not found.has_table("pay", schema="other")
+    for none in (found.get_view_names, found.get_materialized_view_names, found.get_sequence_names):
+        assert none("public") == []
+    for none in (found.get_indexes, found.get_unique_constraints, found.get_check_constraints, found.get_foreign_keys):
+        assert none("pay", schema="public") == []
+    assert found.get_table_comment("pay", schema="public") == {"text": "private: wage"}
+    comments = {column["name"]: column["comment"] for column in found.get_columns("pay", schema="public")}
+    assert comments["team"] == "public" and comments["wage"] == "private, within 0 … 1e+09 EUR"
+    table = sqlalchemy.Table("pay", sqlalchemy.MetaData(), schema="public", autoload_with=engine)
+    asked = sqlalchemy.select(table.c.team, sqlalchemy.func.count().label("n")).group_by(table.c.team)
+    text = str(asked.compile(engine, compile_kwargs={"literal_binds": True}))
+    assert "FROM public.pay" in text
+    with engine.raw_connection() as line:
+        cursor = line.cursor()
+        cursor.execute(f"SELECT * FROM ({text}) AS inner_qry LIMIT 1001")
+        assert [column[0] for column in cursor.description] == ["team", "n"] and len(cursor.fetchall()) == 3
+    assert len(pandas.read_sql(f"-- a chart\n{text}\nLIMIT 2;", engine)) == 2
+    engine.dispose()

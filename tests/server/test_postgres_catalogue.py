@@ -72,6 +72,69 @@ BY_HAND = {  # what tools that cannot be installed here ask, written after their
         SELECT NULL, n.nspname, c.relname FROM pg_catalog.pg_class c, pg_catalog.pg_namespace n WHERE n.oid =
         c.relnamespace AND c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname NOT IN ('pg_catalog',
         'information_schema', 'pg_toast') ORDER BY nspname, relname""",
+    "Tableau: columns": """
+        SELECT n.nspname, c.relname, a.attname, a.atttypid, t.typname, a.attnum, a.attlen, a.atttypmod, a.attnotnull,
+        c.relhasrules, c.relkind, c.oid, pg_get_expr(d.adbin, d.adrelid), CASE t.typtype WHEN 'd' THEN t.typbasetype
+        ELSE 0 END, t.typtypmod FROM (((pg_catalog.pg_class c INNER JOIN pg_catalog.pg_namespace n ON n.oid =
+        c.relnamespace AND c.relname = 'pay' AND n.nspname = 'public') INNER JOIN pg_catalog.pg_attribute a ON (NOT
+        a.attisdropped) AND a.attnum > 0 AND a.attrelid = c.oid) INNER JOIN pg_catalog.pg_type t ON t.oid =
+        a.atttypid) LEFT OUTER JOIN pg_attrdef d ON a.atthasdef AND d.adrelid = a.attrelid AND d.adnum = a.attnum
+        ORDER BY n.nspname, c.relname, attnum""",
+    "Tableau: keys": """
+        SELECT ta.attname, ia.attnum, ic.relname, n.nspname, tc.relname FROM pg_catalog.pg_attribute ta,
+        pg_catalog.pg_attribute ia, pg_catalog.pg_class tc, pg_catalog.pg_index i, pg_catalog.pg_namespace n,
+        pg_catalog.pg_class ic WHERE tc.relname = 'pay' AND n.nspname = 'public' AND tc.oid = i.indrelid AND n.oid =
+        tc.relnamespace AND i.indisprimary = 't' AND ia.attrelid = i.indexrelid AND ta.attrelid = i.indrelid AND
+        ta.attnum = i.indkey[ia.attnum-1] AND (NOT ta.attisdropped) AND (NOT ia.attisdropped) AND ic.oid =
+        i.indexrelid ORDER BY ia.attnum""",
+    "Tableau: a temporary table": """
+        SELECT COUNT(*) FROM information_schema.tables WHERE table_type = 'LOCAL TEMPORARY'""",
+    "DBeaver: settings": """
+        SELECT version(), current_database(), pg_catalog.pg_is_in_recovery()""",
+    "DBeaver: types": """
+        SELECT t.oid, t.*, c.relkind, format_type(nullif(t.typbasetype, 0), t.typtypmod) AS base_type_name FROM
+        pg_catalog.pg_type t LEFT OUTER JOIN pg_catalog.pg_class c ON c.oid = t.typrelid WHERE t.typname = 'float8'
+        ORDER BY t.oid""",
+    "DBeaver: indexes": """
+        SELECT i.*, i.indkey AS keys, c.relname, c.relnamespace, c.relam, tc.relname AS tabrelname,
+        pg_catalog.pg_get_expr(i.indpred, i.indrelid, true) AS pred_expr FROM pg_catalog.pg_index i INNER JOIN
+        pg_catalog.pg_class c ON c.oid = i.indexrelid INNER JOIN pg_catalog.pg_class tc ON tc.oid = i.indrelid WHERE
+        i.indrelid = 16384 ORDER BY tabrelname, c.relname""",
+    "Metabase: keys to others": """
+        SELECT fk_ns.nspname AS "fk-table-schema", fk_table.relname AS "fk-table-name", fk_column.attname AS
+        "fk-column-name", pk_table.relname AS "pk-table-name" FROM pg_constraint AS c JOIN pg_class AS fk_table ON
+        c.conrelid = fk_table.oid JOIN pg_namespace AS fk_ns ON c.connamespace = fk_ns.oid JOIN pg_attribute AS
+        fk_column ON c.conrelid = fk_column.attrelid JOIN pg_class AS pk_table ON c.confrelid = pk_table.oid WHERE
+        fk_ns.nspname !~ '^information_schema|catalog_history|pg_' AND c.contype = 'f' AND fk_column.attnum =
+        ANY(c.conkey)""",
+    "Metabase: the zone": "SHOW TimeZone",
+    "Superset: schemas": """
+        SELECT nspname FROM pg_catalog.pg_namespace WHERE nspname NOT LIKE 'pg\\_%' ORDER BY nspname""",
+    "Superset: databases": """
+        SELECT datname FROM pg_database WHERE datistemplate = false""",
+    "dbt: dependencies": """
+        select distinct a.nspname as schema, b.relname as name from pg_class as b join pg_namespace as a on a.oid =
+        b.relnamespace join pg_depend as d on d.refobjid = b.oid and d.classid = 'pg_rewrite'::regclass and
+        d.refclassid = 'pg_class'::regclass and d.deptype = 'i' where a.nspname not like 'pg\\_%' order by schema""",
+    "dbt: relations": """
+        select 'errorfloor' as database, tablename as name, schemaname as schema, 'table' as type from pg_tables where
+        schemaname ilike 'public' union all select 'errorfloor' as database, viewname as name, schemaname as schema,
+        'view' as type from pg_views where schemaname ilike 'public' union all select 'errorfloor' as database,
+        matviewname as name, schemaname as schema, 'materialized_view' as type from pg_matviews where schemaname ilike
+        'public'""",
+    "dbt: catalogue": """
+        select 'errorfloor' as table_database, s.nspname as table_schema, t.relname as table_name, case t.relkind when
+        'v' then 'VIEW' when 'm' then 'MATERIALIZED VIEW' else 'BASE TABLE' end as table_type, c.attname as
+        column_name, c.attnum as column_index, pg_catalog.format_type(c.atttypid, c.atttypmod) as column_type,
+        pg_get_userbyid(t.relowner) as table_owner from pg_catalog.pg_namespace s join pg_catalog.pg_class t on
+        t.relnamespace = s.oid join pg_catalog.pg_attribute c on c.attrelid = t.oid where ((upper(s.nspname) =
+        upper('public') and upper(t.relname) = upper('pay'))) and not pg_is_other_temp_schema(s.oid) and
+        t.relpersistence in ('p', 'u') and t.relkind in ('r', 'v', 'f', 'p', 'm') and c.attnum > 0 and not
+        c.attisdropped order by s.nspname, t.relname, c.attnum""",
+    "dbt: columns": """
+        select column_name, data_type, character_maximum_length, numeric_precision, numeric_scale from
+        "errorfloor".INFORMATION_SCHEMA.columns where table_name = 'pay' and table_schema = 'public' order by
+        ordinal_position""",
     "Power BI: types": """
         SELECT ns.nspname, t.oid, t.typname, t.typtype, t.typnotnull, t.elemtypoid FROM ( SELECT typ.oid,
         typ.typnamespace, typ.typname, typ.typtype, typ.typrelid, typ.typnotnull, typ.relkind, elemtyp.oid AS
@@ -103,6 +166,12 @@ ROWS = {
     "Metabase: enumerations": 0,
     "Metabase: fields": 5,
     "DBeaver: columns": 5,
+    "Tableau: columns": 5,
+    "Metabase: keys to others": 0,
+    "Superset: schemas": 2,
+    "dbt: dependencies": 0,
+    "dbt: catalogue": 5,
+    "dbt: columns": 5,
     "DBeaver: schemas": 3,
 }
 

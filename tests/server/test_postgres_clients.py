@@ -12,6 +12,7 @@ CLIENTS = {
     "psycopg": (doors.with_psycopg, None),
     "psycopg-binary": (doors.with_psycopg_in_binary, None),
     "sqlalchemy-pandas": (doors.with_sqlalchemy_and_pandas, None),
+    "adbc": (doors.with_adbc, None),
     "asyncpg": (doors.with_asyncpg, doors.no_asyncpg),
     "psql": (doors.with_psql, doors.no_psql),
     "jdbc": (doors.with_jdbc, doors.no_jdbc),
@@ -35,6 +36,21 @@ def through(door, home, folder):
         charged = [(one.name, one.spent) for one in database.left()]
         labels = [(one["label"], one["analyst"]) for one in database.history()]
     return told, charged, labels
+
+
+def test_jdbc_finds_what_is_declared_and_prepares_what_it_asks_often(home, tmp_path):
+    problem = doors.no_jdbc()
+    if problem is not None:
+        pytest.skip(f"NOT TESTED: the PostgreSQL door with jdbc: {problem}")
+    found, _, _ = through(doors.looked_up_with_jdbc, home, tmp_path)
+    assert found["tables"] == ["pay"] and found["schemas"] == ["information_schema", "pg_catalog", "public"]
+    assert found["columns"] == ["person", "team", "hired", "age", "wage"]
+    assert found["types"] == ["int8", "text", "date", "int8", "float8"]
+    assert found["comments"] == ["private, within 0 … 1e+09 EUR, with a floor of 10 EUR"]
+    assert (found["keys"], found["best"], found["indexes"]) == (["person"], ["person"], ["pay_pkey"])
+    assert all(found[none] == [""] for none in ("imported", "exported", "functions", "procedures"))
+    assert found["described"] == ["n", "int8"] and found["asked"] == ["19", "19", "19"]
+    assert sum(map(int, found["fetched"])) == 120
 
 
 def test_odbc_finds_what_is_declared(home, tmp_path):

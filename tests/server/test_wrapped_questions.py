@@ -8,7 +8,7 @@ import sqlalchemy
 from sqlalchemy.dialects import registry
 
 from errorfloor.client import dbapi
-from serving import served
+from serving import CANARY, PEOPLE, served
 
 registry.register("errorfloor", "errorfloor.client.dialect", "ErrorFloorDialect")
 EXACT = 2e6
@@ -139,6 +139,31 @@ def test_what_tools_put_around_a_released_answer_is_free(name, door, database):
     assert [one.spent for one in database.left()] == before
 
 
+DBT = "select count(*) as failures, count(*) != 0 as should_warn, count(*) > 10 as should_error from ({}) dbt_test"
+
+
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [
+        ("select team from pay where team is null", (0, False, False)),
+        ("select team from public.pay where age > 63", (2, True, False)),
+        (
+            "select person as field, count(*) as n from pay where age > 0 group by person having count(*) > 1",
+            (0, False, False),
+        ),
+        (
+            "with all_values as (select team as field, count(*) as n from pay group by team) select * from all_values "
+            "where field not in ('north', 'a''b')",
+            (1, True, False),
+        ),
+        ("select age, n from (select age, count(*) as n from pay group by age) as t where n < 3", (15, True, True)),
+    ],
+    ids=["not null", "a condition", "unique", "accepted values", "of an answer"],
+)
+def test_dbt_counts_failures(door, test, told):
+    assert door.ask(DBT.format(test)) == (["failures", "should_warn", "should_error"], [told])
+
+
 def test_rows_are_those_of_the_answer_in_the_order_that_is_wanted(door):
     team = sorted(row[0] for row in door.ask(MEANS)[1])
     assert door.ask(f"SELECT team FROM ({MEANS}) t ORDER BY team DESC")[1] == [(one,) for one in team[::-1]]
@@ -162,7 +187,8 @@ def test_totals_have_intervals_that_are_certain(door):
     assert given["s_low"] <= math.fsum(row[3] for row in rows) and given["s_high"] >= math.fsum(row[4] for row in rows)
     assert given["s_low"] == pytest.approx(math.fsum(row[3] for row in rows), rel=1e-12)
     assert (given["least_low"], given["least_high"]) == (min(row[3] for row in rows), min(row[4] for row in rows))
-    assert given["m_low"] <= given["m"] <= given["m_high"]
+    wages = [float(CANARY) if i == 17 else 30000.0 + 137.25 * i for i in range(PEOPLE)]
+    assert given["m_low"] <= sum(wages) / PEOPLE <= given["m_high"]  # the mean of means of equally large teams
     assert door.ask(f"SELECT sum(n) AS n FROM ({MEANS}) t WHERE 1 = 0")[1] == [(None,)]
 
 

@@ -16,7 +16,7 @@ from errorfloor.errors import InputError
 from errorfloor.sql_text import wished
 
 FLAGS = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
-PORT = 8470
+PORT, SCHEMA = 8470, "public"
 TYPES: dict[str, types.TypeEngine[Any]] = {
     **{"whole": types.BigInteger(), "number": types.Double(), "text": types.Text(), "date": types.Date()},
     **{"moment": types.DateTime(), "flag": types.Boolean()},
@@ -28,7 +28,8 @@ class ErrorFloorDialect(default.DefaultDialect):
 
     name, driver, default_paramstyle = "errorfloor", "http", "qmark"
     supports_statement_cache = True
-    supports_alter = supports_sequences = supports_schemas = False
+    supports_alter = supports_sequences = False
+    default_schema_name = SCHEMA
     supports_native_boolean = True
     supports_sane_rowcount = supports_sane_multi_rowcount = False
 
@@ -55,13 +56,19 @@ class ErrorFloorDialect(default.DefaultDialect):
         plain = is_loopback(host) or found.get("insecure", False)
         return [f"{'http' if plain else 'https'}://{host}:{url.port or PORT}"], found
 
+    def get_schema_names(self, connection: Any, **_: Any) -> list[str]:
+        """Name the one schema, which may stand before the names of tables."""
+        return [SCHEMA]
+
     def get_table_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:
         """Name the declared tables."""
-        return [] if schema else [one["name"] for one in _tables(connection)]
+        return [one["name"] for one in _tables(connection)] if schema in (None, SCHEMA) else []
 
     def get_view_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:
         """There are none."""
         return []
+
+    get_materialized_view_names = get_temp_table_names = get_temp_view_names = get_sequence_names = get_view_names
 
     def has_table(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> bool:
         """Say whether a table is declared."""
@@ -95,9 +102,12 @@ class ErrorFloorDialect(default.DefaultDialect):
         """There are none."""
         return []
 
-    def get_indexes(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        """There are none."""
-        return []
+    get_indexes = get_unique_constraints = get_check_constraints = get_foreign_keys
+
+    def get_table_comment(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
+        """Say what is private."""
+        private = [one["name"] for one in _table(connection, table_name)["private"]]
+        return {"text": f"private: {', '.join(private)}" if private else "a public table"}
 
     def do_ping(self, dbapi_connection: Any) -> bool:
         """Say whether the server can be reached."""

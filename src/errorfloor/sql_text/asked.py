@@ -6,12 +6,14 @@ released answer. A nested table that only filters and renames is no question: th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
+from errorfloor.errors import RefusedError
 from errorfloor.sql_text.around import INSIDE, AroundReader, plain
+from errorfloor.sql_text.conditions import Name
 from errorfloor.sql_text.released_rows import RowsWanted
 from errorfloor.sql_text.statements import SILENT, Piece, Statement
 
@@ -84,10 +86,26 @@ def _unwrapped(whole: Sequence[Piece], most: int) -> tuple[Sequence[Piece], list
     start, end = inside
     within = whole[places[start] : places[end - 1] + 1]
     deeper = _unwrapped(within, most - 1)
+    around = AroundReader([*pieces[: start - 1], INSIDE, *pieces[end + 1 :]])
     if deeper is None and not _is_aggregated(pieces[start:end]):
-        return None
-    wanted = AroundReader([*pieces[: start - 1], INSIDE, *pieces[end + 1 :]]).query()
+        return _counted(within, around) if pieces[0][1].upper() == "SELECT" else None
+    wanted = around.query()
     return (within, [wanted]) if deeper is None else (deeper[0], [*deeper[1], wanted])
+
+
+def _counted(within: Sequence[Piece], around: AroundReader) -> tuple[Sequence[Piece], list[RowsWanted]] | None:
+    """Read how many rows there are, compared with numbers, as dbt's tests ask; the language only counts."""
+    try:
+        wanted = around.query()
+    except RefusedError:
+        return None
+    items = wanted.items or ()
+    is_count = all(one.total == "count" and one.column is None for one in items)
+    if not is_count or all(one.than is None for one in items) or wanted != RowsWanted(wanted.items):
+        return None
+    counted: list[Piece] = [("sign", "SELECT count(*) AS counted FROM ("), *within, ("sign", ") AS counted_rows")]
+    shown = (replace(one, column=Name("counted"), total="", name=one.name or "count") for one in items)
+    return counted, [RowsWanted(tuple(shown))]
 
 
 def _shallow(pieces: Sequence[Piece]) -> dict[int, str]:

@@ -40,7 +40,8 @@ class Item:
     def value(self, source: str, group: Sequence[Row], towards: float | None = None) -> Any:
         """Give what it is of a group of rows; ``towards`` says where to an end of an interval is rounded."""
         if not self.total:
-            return group[0][source] if source else self.constant
+            value = group[0][source] if source else self.constant
+            return value if self.than is None else SIGNS[self.than[0]](value, self.than[1])
         found = [row[source] if source else self.constant for row in group]
         found = [one for one in found if one is not None]
         if self.total == "count":
@@ -143,7 +144,7 @@ class RowsWanted:
         added = [
             ShownColumn(one.item, f"{one.source}{end}", f"{one.name}{end}", ends[f"{one.source}{end}"])
             for one in shown
-            if bounds and one.source in private and one.item.total != "count"
+            if bounds and one.source in private and one.item.total != "count" and one.item.than is None
             for end in ENDS
             if not chosen & {f"{one.source}{either}" for either in ENDS}
         ]

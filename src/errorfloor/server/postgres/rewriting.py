@@ -4,6 +4,7 @@
 that are named here; anything else is refused.
 """
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +27,7 @@ KNOWN = (  # functions that sqlglot or DuckDB has names of its own for
     *("Split", "SplitPart", "StrPosition", "StringToArray", "Substring", "Sum", "ToChar", "Trim", "TryCast"),
     *("Unnest", "Upper", "Xor"),
 )
+MOST_GROWTH = 1.0  # of a text, by all replacements of a query together
 TYPES = {  # of casts, by PostgreSQL's name
     **dict.fromkeys(("oid", "xid", "cid", "regproc", "regtype", "regnamespace", "regrole", "regclass"), "BIGINT"),
     **dict.fromkeys(("name", "char", "aclitem", "sql_identifier", "character_data", "yes_or_no", "bpchar"), "VARCHAR"),
@@ -109,20 +111,26 @@ def _check(tree: Any, tables: frozenset[str], functions: frozenset[str]) -> None
         name = f"{table.db}.{table.name}"
         if not (name in tables or (not table.db and table.name in own)) or table.catalog:
             raise _refusal(name.removeprefix("."))
+    growing = 0.0
     for function in tree.find_all(exp.Func):
         named = function.name.lower() if isinstance(function, exp.Anonymous) else type(function).__name__
         if named not in functions and named not in KNOWN:
             raise _refusal(f"{named}()")
-        if isinstance(function, (exp.Replace, exp.RegexpReplace)) and _may_grow(function):
-            raise _refusal(f"{named}() with a longer text")
+        if isinstance(function, (exp.Replace, exp.RegexpReplace)):
+            growing += _growth(function)
+            if growing > MOST_GROWTH:
+                raise _refusal(f"{named}() with a longer text")
 
 
-def _may_grow(function: exp.Expression) -> bool:
-    """Whether a replacement may lengthen a text: DuckDB bounds neither the memory nor the time that this takes."""
+def _growth(function: exp.Expression) -> float:
+    """Give the part by which a replacement may lengthen a text: DuckDB bounds neither its memory nor its time."""
     old, new = function.args.get("expression"), function.args.get("replacement")
     if not (isinstance(old, exp.Literal) and isinstance(new, exp.Literal)):
-        return True
-    return len(new.name) > (0 if isinstance(function, exp.RegexpReplace) else len(old.name))
+        return math.inf
+    most = 0 if isinstance(function, exp.RegexpReplace) else len(old.name)
+    if len(new.name) <= most:
+        return 0.0
+    return (len(new.name) - most) / most if most else math.inf
 
 
 def _node(node: Any) -> Any:
@@ -134,6 +142,8 @@ def _node(node: Any) -> Any:
             return _node(node.expression)
         case exp.Column() if node.args.get("db") is not None and node.args["db"].name in SCHEMAS:
             return exp.column(node.this.copy(), node.args["table"].copy())
+        case exp.Like() | exp.ILike() if "\\" in node.expression.name and not isinstance(node.parent, exp.Escape):
+            return exp.Escape(this=node.copy(), expression=exp.Literal.string("\\"))
         case exp.Collate():
             return _node(node.this)
         case exp.Operator():
@@ -162,6 +172,11 @@ def _node(node: Any) -> Any:
 
 
 def _table(node: exp.Table) -> exp.Expression:
+    for part in (node.this, node.args.get("db"), node.args.get("catalog")):
+        if isinstance(part, exp.Identifier) and not part.args.get("quoted"):
+            part.set("this", part.name.lower())
+    if node.catalog == "errorfloor":
+        node.set("catalog", None)
     inner, schema = node.this, node.db
     if isinstance(inner, exp.Func):
         if schema in SCHEMAS:

@@ -25,7 +25,7 @@ from errorfloor.server.postgres.session_questions import (
     read_question,
 )
 from errorfloor.server.postgres.settings import REPORTED, SessionSettings
-from errorfloor.server.postgres.values import FLOAT8, SAMPLES, TEXT, UNKNOWN, Kind, ResultColumn, parameter
+from errorfloor.server.postgres.values import FLOAT8, KINDS, SAMPLES, TEXT, UNKNOWN, Kind, ResultColumn, parameter
 from errorfloor.server.replies import body_of
 from errorfloor.sql_text import Statement, statements
 
@@ -215,14 +215,16 @@ class Session(SessionQuestions):
         """Say of which types parameters are; what a client does not say follows from what they are compared with."""
         if prepared.kinds is None:
             statement, catalogue = prepared.statement, self.catalogue
-            prepared.kinds = [TEXT] * statement.parameters
+            prepared.kinds = [KINDS.get(one, TEXT) for one in prepared.types[: statement.parameters]]
             if any(one in UNKNOWN for one in prepared.types):
                 given = TEXT if self.is_looked_up(statement) else FLOAT8
                 question, _ = Statement(statement.pieces).wish()
-                prepared.kinds = await self.door.looked_up(
+                found = await self.door.looked_up(
                     self.token,
                     lambda: parameter_kinds(question, statement.parameters, catalogue, in_functions=given),
                 )
+                said = zip(prepared.types, prepared.kinds, found, strict=False)
+                prepared.kinds = [new if one in UNKNOWN else old for one, old, new in said]
         return prepared.kinds
 
     async def _columns(self, portal: Portal, counted: Counted) -> tuple[ResultColumn, ...] | None:

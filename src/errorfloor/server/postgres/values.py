@@ -128,8 +128,10 @@ KINDS = {
 }
 DECLARED = {"whole": INT8, "number": FLOAT8, "text": TEXT, "date": DATE, "moment": TIMESTAMP, "flag": BOOL}
 SAMPLES = {  # of parameters, where only the types of columns are wanted
-    **{INT8: "1", FLOAT8: "1.0", TEXT: "'a'", BOOL: "TRUE"},
-    **{DATE: "DATE '2000-01-01'", TIMESTAMP: "TIMESTAMP '2000-01-01 00:00:00'"},
+    **dict.fromkeys((INT2, INT4, INT8, OID), "1"),
+    **dict.fromkeys((FLOAT4, FLOAT8, NUMERIC), "1.0"),
+    **dict.fromkeys((TEXT, NAME, VARCHAR), "'a'"),
+    **{BOOL: "TRUE", DATE: "DATE '2000-01-01'", TIMESTAMP: "TIMESTAMP '2000-01-01 00:00:00'"},
 }
 UNKNOWN = (0, 705)
 ZONED = 1184  # a moment with a zone: read as universal time
