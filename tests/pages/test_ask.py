@@ -349,3 +349,21 @@ def test_shown_intervals_are_rounded_outwards(visit):
         assert Decimal(high) + size > two >= Decimal(high) - size / 10**8
         assert one % size == two % size == 0
     assert page.evaluate(shown, [[2.5, None], "0.1"]) == ["2.5", "∞"]
+
+
+def test_a_question_is_saved_opened_and_removed(visit):
+    page = visit("analyst", "/ask")
+    write(page, "SELECT avg(kwh) AS mean FROM meters", 3)
+    page.click("#saved-card summary")
+    page.fill("#save-name", "the mean of everything, under a long name that has to be broken on a phone")
+    page.click("#to-save")
+    expect(page.locator("#saved li")).to_have_count(1)
+    write(page, "SELECT count(*) AS n FROM meters", 1)
+    page.click("#saved li button.link")
+    expect(page.locator("#price .figure")).to_be_visible()
+    assert page.input_value("#sql") == "SELECT avg(kwh) AS mean FROM meters"
+    assert page.input_value("#max_error") == "3"
+    page.set_viewport_size({"width": 360, "height": 780})
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
+    page.click("#saved li button[aria-label^=Remove]")
+    expect(page.locator("#saved li")).to_have_count(0)

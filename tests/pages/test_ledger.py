@@ -81,3 +81,17 @@ def test_simulated_refusal_is_in_words(visit):
     page.press("#sql", "Escape")
     page.click("#to-simulate")
     expect(page.locator("#simulation .refusal h3")).to_have_text("This cannot be asked")
+
+
+def test_owner_sees_spending_over_time_and_filters_by_analyst(visit, site):
+    site.database.ask("SELECT avg(kwh) AS mean FROM meters WHERE tariff = 'Std'", max_error=5, analyst="zoe")
+    page = visit("owner", "/ledger")
+    expect(page.locator("#spending svg[role=img]")).to_be_visible()
+    assert page.locator("#spending .legend li").count() >= 1
+    page.select_option("#by", "zoe")
+    expect(page.locator("#history tbody tr")).to_have_count(1)
+    expect(page.locator("#history td[data-title=by]")).to_have_text("zoe")
+    expect(page.locator("#history td[data-title=question]")).to_contain_text("tariff = 'Std'")
+    reader = visit("reader", "/ledger")
+    expect(reader.locator("#history tbody tr").first).to_be_visible()
+    assert not reader.locator("#spending-card").is_visible() and not reader.locator("#history-filter").is_visible()

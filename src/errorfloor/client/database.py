@@ -105,9 +105,13 @@ class RemoteDatabase(Closing):
         found: list[dict[str, Any]] = self._connection.get("/v1/tables", dry=self.is_dry)["tables"]
         return found
 
-    def history(self, after: int = 0, limit: int = 100) -> list[dict[str, Any]]:
-        """Give what was charged, in order; labels, charges and names of analysts with an owner's token only."""
-        page = self._connection.get("/v1/ledger/entries", after=after, limit=limit, dry=self.is_dry)
+    def history(self, after: int = 0, limit: int = 100, by: str | None = None) -> list[dict[str, Any]]:
+        """Give what was charged, in order; labels, charges and names of analysts with an owner's token only.
+
+        ``by`` leaves those of one analyst, which only an owner may ask of others.
+        """
+        whose = {} if by is None else {"analyst": by}
+        page = self._connection.get("/v1/ledger/entries", after=after, limit=limit, dry=self.is_dry, **whose)
         found: list[dict[str, Any]] = page["entries"]
         return found
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Response
 
 from errorfloor.server.door import Dry, ServerDoor, analyst_of, failures
+from errorfloor.server.failures import DoorError
 from errorfloor.server.models import EntriesReply, KnownReply, LedgerReply
 from errorfloor.server.replies import as_json
 from errorfloor.server.tokens import Role, Token
@@ -47,12 +48,24 @@ def accounts(door: ServerDoor) -> APIRouter:
 
         return await door.looked_up(token, work)
 
-    @routes.get("/entries", responses={200: {"model": EntriesReply}, **failures(422)}, summary="The history")
-    async def entries(token: Reader, after: After = 0, limit: Most = 100, dry: Dry = False) -> Response:
+    @routes.get("/entries", responses={200: {"model": EntriesReply}, **failures(403, 422)}, summary="The history")
+    async def entries(
+        token: Reader,
+        after: After = 0,
+        limit: Most = 100,
+        dry: Dry = False,
+        analyst: Annotated[
+            str | None, Query(max_length=200, description="Only those of this analyst; of others for owners only.")
+        ] = None,
+    ) -> Response:
         """A page of the history, oldest first, with the questions that are yours or shared; the owner sees all."""
+        if analyst not in (None, analyst_of(token)) and token.role is not Role.OWNER:
+            raise DoorError(
+                403, "role", "only an owner may ask for the history of others: leave analyst out, or give your own name"
+            )
 
         def work() -> Response:
-            found = door.tables(dry, token).history(after, limit, analyst_of(token))
+            found = door.tables(dry, token).history(after, limit, analyst_of(token), analyst)
             hidden = () if token.role is Role.OWNER else OWNERS_ONLY
             shown = [{name: value for name, value in entry.items() if name not in hidden} for entry in found]
             return _page("entries", shown, "sequence", limit)

@@ -30,6 +30,7 @@ from errorfloor.server.postgres.listener import PostgresListener
 from errorfloor.server.probe import SharedProbe
 from errorfloor.server.questions import questions
 from errorfloor.server.rates import Rates
+from errorfloor.server.saved import SavedQuestions, saved_questions
 from errorfloor.server.settings import Settings
 from errorfloor.server.signin.origins import Origins
 from errorfloor.server.signin.provider import Provider
@@ -94,6 +95,7 @@ def create_app(
     rates = Rates(settings.rate, settings.burst, counts)
     beside = None if tokens.path is None else tokens.path.with_name("sessions.sqlite")
     store = Store(settings.sessions or beside)
+    saved = SavedQuestions(None if tokens.path is None else tokens.path.with_name("questions.sqlite"))
     authentication = Authentication(
         tokens,
         rates,
@@ -141,6 +143,7 @@ def create_app(
         door.workshop.close()
         audit.close()
         authentication.close()
+        saved.close()
         rates.close()
         if close_database:
             database.close()
@@ -156,6 +159,7 @@ def create_app(
     )
     for routes in (questions, planning, health, accounts, designs, streams):  # looked through in this order
         app.include_router(routes(door))
+    app.include_router(saved_questions(door, saved))
     app.include_router(signing_in(authentication, login_page))
     app.state.sign_in = declared = database.catalogue.sign_in
     if declared is not None:

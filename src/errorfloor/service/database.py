@@ -261,12 +261,15 @@ class Database(Closing):
         """Give what is declared of each table and how many rows it has (None: not registered), as plain JSON types."""
         return [table_facts(name, table, self._rows(name)) for name, table in self.catalogue.tables.items()]
 
-    def history(self, after: int = 0, limit: int = 100, analyst: str | None = None) -> list[dict[str, Any]]:
+    def history(
+        self, after: int = 0, limit: int = 100, analyst: str | None = None, by: str | None = None
+    ) -> list[dict[str, Any]]:
         """Give what was charged, in order: at most ``limit`` records after the one with number ``after``.
 
-        An analyst sees the questions that were theirs, or shared; the custodian, None, sees all.
+        An analyst sees the questions that were theirs, or shared; the custodian, None, sees all. ``by`` leaves those
+        of one analyst.
         """
-        return history(self._keeper, self._grant, after, limit, analyst)
+        return history(self._keeper, self._grant, after, limit, analyst, by)
 
     def known(self, after: int = 0, limit: int = 100, analyst: str | None = None) -> list[dict[str, Any]]:
         """Give what was released and is kept, in order, with its bounds: asked again, it is free.

@@ -22,13 +22,19 @@ from errorfloor.service.keeping import Keeper, KeptAnswer
 MOST = 1000  # lines of one page
 
 
-def history(keeper: Keeper, grant: Grant, after: int, limit: int, analyst: str | None) -> list[dict[str, Any]]:
-    """Give records of charges that a grant covers, each with the question that was kept for it."""
+def history(
+    keeper: Keeper, grant: Grant, after: int, limit: int, analyst: str | None, by: str | None = None
+) -> list[dict[str, Any]]:
+    """Give records of charges that a grant covers, each with the question that was kept for it; ``by`` one analyst."""
     check_page(after, limit)
     found: list[dict[str, Any]] = []
     while True:
         read = page(keeper.ledger.entries(after, limit))
-        found += [one for one in read if grant.covers(about(one)) and "event" not in one]
+        found += [
+            one
+            for one in read
+            if grant.covers(about(one)) and "event" not in one and (by is None or one["analyst"] == by)
+        ]
         if len(read) < limit or len(found) >= limit:
             break
         after = read[-1]["sequence"]

@@ -14,6 +14,7 @@ from typing import Any
 from errorfloor.errors import KeyFileError
 from errorfloor.server.failures import DoorError
 
+SESSIONS = "the file of sessions"
 PATIENCE = 2.0  # seconds to wait for another process that writes
 TABLES = """
 CREATE TABLE IF NOT EXISTS sessions (
@@ -46,22 +47,20 @@ class Store:
     [(7.0,)]
     """
 
-    def __init__(self, path: str | Path | None) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, path: str | Path | None, *, tables: str = TABLES, what: str = SESSIONS) -> None:
+        self._lock, self._what = threading.Lock(), what
         if path is not None:
-            _keep_to_the_owner(Path(path))
+            _keep_to_the_owner(Path(path), what)
         try:
             self._database = sqlite3.connect(
                 ":memory:" if path is None else path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = NORMAL")
-            self._database.executescript(TABLES)
+            self._database.executescript(tables)
         except sqlite3.Error as problem:
-            raise KeyFileError(
-                f"cannot use the file of sessions {path}: {problem}; name another with --sessions, or remove it, which "
-                f"signs everybody out"
-            ) from None
+            out = "; name another with --sessions, or remove it, which signs everybody out" if what == SESSIONS else ""
+            raise KeyFileError(f"cannot use {what} {path}: {problem}{out}") from None
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Read."""
@@ -69,7 +68,7 @@ class Store:
             try:
                 return self._database.execute(statement, values).fetchall()
             except sqlite3.Error:
-                raise _away() from None
+                raise _away(self._what) from None
 
     def change(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Write, and give how many rows that changed."""
@@ -77,7 +76,7 @@ class Store:
             try:
                 return self._database.execute(statement, values).rowcount
             except sqlite3.Error:
-                raise _away() from None
+                raise _away(self._what) from None
 
     def close(self) -> None:
         """Let go of the file."""
@@ -85,19 +84,16 @@ class Store:
             self._database.close()
 
 
-def _away() -> DoorError:
-    return DoorError(
-        503, "sessions", "the file of sessions cannot be used now: try again", headers={"Retry-After": "5"}
-    )
+def _away(what: str) -> DoorError:
+    return DoorError(503, "sessions", f"{what} cannot be used now: try again", headers={"Retry-After": "5"})
 
 
-def _keep_to_the_owner(path: Path) -> None:
+def _keep_to_the_owner(path: Path, what: str) -> None:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         mode = path.stat().st_mode
     except OSError as problem:
-        raise KeyFileError(
-            f"cannot use the file of sessions {path}: {problem.strerror}; name another with --sessions"
-        ) from None
+        other = "; name another with --sessions" if what == SESSIONS else ""
+        raise KeyFileError(f"cannot use {what} {path}: {problem.strerror}{other}") from None
     if stat.S_IMODE(mode) & 0o077:
-        raise KeyFileError(f"others can read the file of sessions {path}: allow its owner only (chmod 600 {path})")
+        raise KeyFileError(f"others can read {what} {path}: allow its owner only (chmod 600 {path})")

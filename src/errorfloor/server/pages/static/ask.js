@@ -8,6 +8,7 @@ import { byId, element, refusal, show } from "./elements.js";
 import { linked } from "./link.js";
 import { percent, roundBelow } from "./numbers.js";
 import { affordableBound, largestShare, priceShown, refusalShown, titleOf } from "./price.js";
+import { savedQuestions } from "./saved.js";
 import { loadTables, tableShown } from "./tables.js";
 import { Trade } from "./trade.js";
 import { firstQuestion, vocabulary } from "./vocabulary.js";
@@ -202,4 +203,5 @@ async function begin() {
 }
 
 for (const id of ["to-price", "to-try"]) byId(id).disabled = false;
+savedQuestions((one) => openLink(one).catch((problem) => show(byId("price"), refusal(titleOf(problem), problem.message))), body);
 begin();

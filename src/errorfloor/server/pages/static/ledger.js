@@ -6,12 +6,12 @@ import { get, post } from "./door.js";
 import { byId, element, refusal, show, table } from "./elements.js";
 import { percent, roundBelow, whole } from "./numbers.js";
 import { titleOf } from "./price.js";
+import { allEntries, sharesOf, spendingChart } from "./spending.js";
 import { loadTables } from "./tables.js";
 import { firstQuestion, vocabulary } from "./vocabulary.js";
 
 const PAGE = 20;
 const ACCOUNTS = 200; // shown at once
-const NAMED_BY = ["table", "column", "cell"]; // what an account is known by
 let words = vocabulary([]);
 let accounts = [];
 let cursors = [0]; // where each page up to the present one begins
@@ -48,7 +48,9 @@ async function standings(after = 0, before = []) {
 
 async function history() {
   const after = cursors.at(-1);
-  const said = await get(`/v1/ledger/entries?after=${after}&limit=${PAGE}`);
+  const by = byId("by").value;
+  const whose = by ? `&analyst=${encodeURIComponent(by)}` : "";
+  const said = await get(`/v1/ledger/entries?after=${after}&limit=${PAGE}${whose}`);
   byId("earlier").disabled = cursors.length < 2;
   byId("later").disabled = said.next === null;
   byId("later").onclick = () => {
@@ -82,18 +84,25 @@ async function history() {
 
 /** The largest share of an allowance that an entry took. */
 function charged(entry) {
-  const shares = (entry.charges ?? []).filter((one) => !one.holder).map((one) => {
-    const account = accounts.find((each) => NAMED_BY.every((part) => (each[part] ?? "") === (one[part] ?? "")));
-    return account
-      ? Math.max(
-        one.information / account.allowance[0],
-        account.allowance[1] ? one.evaluation / account.allowance[1] : 0,
-        account.allowance[2] ? one.raised_cosine / account.allowance[2] : 0,
-      )
-      : 0;
-  });
+  const shares = sharesOf(entry, accounts).map(([, share]) => share);
   return shares.length ? percent(Math.max(...shares)) : "–";
 }
+
+/** What an owner sees of all charges: who made them, and how spending went. */
+async function overview() {
+  const entries = await allEntries();
+  const names = [...new Set(entries.map((entry) => entry.analyst).filter(Boolean))].sort();
+  byId("history-filter").hidden = names.length === 0;
+  byId("by").append(...names.map((name) => element("option", { value: name }, name)));
+  const drawn = spendingChart(entries, accounts);
+  byId("spending-card").hidden = drawn === null;
+  if (drawn) show(byId("spending"), drawn);
+}
+
+byId("by").addEventListener("change", () => {
+  cursors = [0];
+  fill(byId("history"), history);
+});
 
 function moment(time) {
   const when = new Date(typeof time === "number" ? time * 1000 : time);
@@ -159,6 +168,7 @@ function simulationShown(found) {
 async function begin() {
   await fill(byId("accounts"), standings);
   fill(byId("history"), history);
+  overview().catch(() => {}); // the history says already why there is nothing
   try {
     const tables = await loadTables();
     words = vocabulary(tables);

@@ -1,0 +1,159 @@
+"""Questions saved by name, for the pages and for everybody who may see them: the same rule as for kept questions."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from errorfloor.catalogue import Catalogue
+from errorfloor.errors import InputError
+from errorfloor.server.auth import visitor_of
+from errorfloor.server.door import ServerDoor, analyst_of, failures
+from errorfloor.server.models import SQL, Bound
+from errorfloor.server.replies import as_json
+from errorfloor.server.signin.store import Store
+from errorfloor.server.tokens import Role, Token
+
+MOST = 200  # of one analyst
+TABLES = """
+CREATE TABLE IF NOT EXISTS saved (
+    analyst TEXT NOT NULL, name TEXT NOT NULL, kept TEXT NOT NULL, PRIMARY KEY (analyst, name)
+) WITHOUT ROWID;
+"""
+Name = Annotated[str, Field(min_length=1, max_length=80, description="What it is called; yours are told by name.")]
+
+
+class SavedQuestion(BaseModel):
+    """A question to be saved: one of the same name that was yours is replaced."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"name": "by tariff", "sql": SQL, "max_error": 0.5}]}
+    )
+
+    name: Name
+    sql: Annotated[str, Field(min_length=1, description="SELECT … FROM … [WHERE …] [GROUP BY …]")]
+    max_error: Annotated[Bound | dict[str, Bound] | None, Field(description="How far off an answer may be.")] = None
+    spend: Annotated[float | None, Field(gt=0, le=1, description="Instead: the share of the allowance to spend.")] = (
+        None
+    )
+
+
+class RemovedQuestion(BaseModel):
+    """A saved question to be removed."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "by tariff"}]})
+
+    name: Name
+    analyst: Annotated[str | None, Field(max_length=200, description="For an owner: whose it is.")] = None
+
+
+class SavedReply(BaseModel):
+    """Saved questions that the caller may see; ``mine`` are the caller's, ``analyst`` is for owners only."""
+
+    questions: list[dict[str, Any]]
+
+
+class SavedQuestions:
+    """The saved questions, in a file that only its owner can read; ``path`` None keeps them in memory.
+
+    >>> saved = SavedQuestions(None)
+    >>> saved.keep("ada", {"name": "all", "sql": "SELECT avg(kwh) FROM meters", "tables": ["meters"]})
+    >>> [one["name"] for _, one in saved.every()], saved.remove("ada", "all"), saved.remove("ada", "all")
+    (['all'], True, False)
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._store = Store(path, tables=TABLES, what="the file of saved questions")
+
+    def keep(self, analyst: str, question: dict[str, Any]) -> None:
+        """Save a question of an analyst; raises InputError if there are too many."""
+        mine = self._store.rows("SELECT name FROM saved WHERE analyst = ?", (analyst,))
+        if len(mine) >= MOST and (question["name"],) not in mine:
+            raise InputError(f"you have saved {MOST} questions, which is the most: remove one first")
+        values = (analyst, question["name"], json.dumps(question))
+        self._store.change("INSERT OR REPLACE INTO saved VALUES (?, ?, ?)", values)
+
+    def remove(self, analyst: str, name: str) -> bool:
+        """Forget a question; say whether there was one."""
+        return self._store.change("DELETE FROM saved WHERE analyst = ? AND name = ?", (analyst, name)) > 0
+
+    def every(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Give all questions with whose they are, by name."""
+        for analyst, kept in self._store.rows("SELECT analyst, kept FROM saved ORDER BY name, analyst"):
+            yield analyst, json.loads(kept)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._store.close()
+
+
+def seen(saved: SavedQuestions, catalogue: Catalogue, analyst: str | None) -> list[dict[str, Any]]:
+    """Give the questions that one may see: one's own, those of tables that share theirs; an owner, None, sees all."""
+    found = []
+    for whose, one in saved.every():
+        tables = [catalogue.tables.get(name) for name in one["tables"]]  # those that the token's terms reach
+        first = tables[0]
+        if first is not None and None not in tables and (analyst is None or whose == analyst or first.shared):
+            mine = whose == (analyst or "")
+            found.append({**one, "mine": mine, **({"analyst": whose or None} if analyst is None else {})})
+    return found
+
+
+def saved_questions(door: ServerDoor, saved: SavedQuestions) -> APIRouter:
+    """Give the routes."""
+    routes = APIRouter(prefix="/v1/questions", tags=["questions"])
+    Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
+    Poster = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
+
+    @routes.get("", responses={200: {"model": SavedReply}, **failures()}, summary="Saved questions")
+    async def listed(token: Reader) -> Response:
+        """Questions saved by name: yours, and those about tables that declare `questions = "shared"`."""
+        return await door.looked_up(
+            token,
+            lambda: as_json({"questions": seen(saved, door.tables(False, token).catalogue, analyst_of(token))}),
+        )
+
+    @routes.post(
+        "",
+        responses={200: {"model": SavedReply}, **failures(400, 403, 413, 415, 422)},
+        summary="Save a question",
+    )
+    async def save(request: Request, token: Poster, question: SavedQuestion) -> Response:
+        """Save a question under a name. One that cannot be asked is refused; nothing is charged."""
+        door.check_length(question.sql)
+        if not question.name.isprintable():
+            raise InputError("the name of a question must not contain line breaks or other unprintable characters")
+        analyst = analyst_of(token)
+
+        def work() -> Response:
+            tables = door.tables(False, token)
+            priced = tables.price(question.sql, max_error=question.max_error, spend=question.spend, analyst=analyst)
+            read = priced.prepared.question
+            named = [read.table, *(join.table for join in read.joins)]
+            saved.keep(analyst or "", {**question.model_dump(exclude_none=True), "tables": named})
+            return as_json({"questions": seen(saved, tables.catalogue, analyst)})
+
+        return await door.attended(visitor_of(request), token, work)
+
+    @routes.post(
+        "/remove",
+        responses={200: {"model": SavedReply}, **failures(400, 403, 413, 415, 422)},
+        summary="Remove a saved question",
+    )
+    async def remove(token: Poster, removed: RemovedQuestion) -> Response:
+        """Remove a question that you saved; an owner may remove anybody's."""
+        analyst = analyst_of(token)
+        if removed.analyst is not None and analyst is not None:
+            raise InputError("analyst is for an owner: leave it out to remove a question of your own")
+
+        def work() -> Response:
+            if not saved.remove(removed.analyst or analyst or "", removed.name):
+                raise InputError(f"there is no saved question {removed.name!r} of yours")
+            return as_json({"questions": seen(saved, door.tables(False, token).catalogue, analyst)})
+
+        return await door.looked_up(token, work)
+
+    return routes
