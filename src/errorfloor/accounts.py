@@ -4,7 +4,7 @@ import datetime
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,7 @@ PERIODS: dict[str, Callable[[datetime.date], str]] = {
     "quarter": lambda time: f"{time.isoformat()[:4]}-Q{(time.month + 2) // 3}",
     "year": lambda time: time.isoformat()[:4],
 }
+PLACES = 64  # equal parts of an entry's range; a total is kept for each where answers tell them apart
 
 
 @dataclass(frozen=True, order=True)
@@ -38,15 +39,38 @@ class Account:
 
 
 @dataclass(frozen=True)
+class Profile:
+    """Information, of either kind, by where in its range an entry is: a number for each of its ``PLACES`` equal parts.
+
+    It is about the entry's value in one ``version`` of the table: in another it may be in another place.
+
+    >>> Profile("2013", (1.0,) * 64, (0.0,) * 63)
+    Traceback (most recent call last):
+    errorfloor.errors.InputError: a profile has 64 numbers of each kind, none negative
+    """
+
+    version: str
+    information: tuple[float, ...]
+    raised_cosine: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        for numbers in (self.information, self.raised_cosine):
+            if len(numbers) != PLACES or not all(number >= 0 for number in numbers):
+                raise InputError(f"a profile has {PLACES} numbers of each kind, none negative")
+
+
+@dataclass(frozen=True)
 class Charge:
     """Information and evaluation error that an answer costs an account: A = I·L² and E = I·η².
 
     ``raised_cosine`` is the information of answers with raised-cosine or Gaussian noise, where an account counts them
-    apart; ``information`` that of all others.
+    apart; ``information`` that of all others. With a ``profile`` they are the largest of its numbers; without one they
+    hold wherever an entry is in its range.
 
-    *Guarantee*: a sum of charges is never less than the sum of their numbers; each addition is rounded up.
+    *Guarantee*: a sum of charges is never less than the sum of their numbers, at any place; each addition is rounded
+    up. Profiles of two versions are not added place by place, only their largest numbers are.
 
-    Raises ``InputError`` for a number that is negative or not a number.
+    Raises ``InputError`` for a number that is negative or not a number, or is not the largest of the profile.
 
     >>> Charge(1.0, 0.25) + Charge(2.0, 0.0)
     Charge(information=3.0, evaluation=0.25, raised_cosine=0.0)
@@ -57,18 +81,71 @@ class Charge:
     information: float
     evaluation: float
     raised_cosine: float = 0.0
+    profile: Profile | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name, value in self.amounts().items():
             if not value >= 0:
                 raise InputError(f"a charge's {name} must be at least 0, got {value}")
+            if self.profile is not None and max(self.places(name)) != value:
+                raise InputError(f"a charge's {name} is the largest number of its profile, got {value}")
+
+    @classmethod
+    def of(cls, amounts: Mapping[str, float], profile: Profile | None = None) -> "Charge":
+        """Read what ``amounts`` gave."""
+        return cls(amounts["information"], amounts["evaluation"], amounts["raised_cosine"], profile)
 
     def __add__(self, other: "Charge") -> "Charge":
-        return Charge(
-            _sum_up(self.information, other.information),
-            _sum_up(self.evaluation, other.evaluation),
-            _sum_up(self.raised_cosine, other.raised_cosine),
+        more = other.amounts()
+        sums = {name: _sum_up(amount, more[name]) for name, amount in self.amounts().items()}
+        version = self.version or other.version
+        if version is None or (self.version and other.version and self.version != other.version):
+            return Charge.of(sums)
+        return self._of_places(version, sums, lambda kind: map(_sum_up, self.places(kind), other.places(kind)))
+
+    @property
+    def version(self) -> str | None:
+        """Which version its profile is about; None if it has none."""
+        return None if self.profile is None else self.profile.version
+
+    def places(self, name: str) -> tuple[float, ...]:
+        """Give one of the numbers for each place of an entry's range."""
+        if self.profile is None or name not in KINDS:
+            return (self.amounts()[name],) * PLACES
+        return self.profile.information if name == "information" else self.profile.raised_cosine
+
+    def without(self, other: "Charge") -> "Charge":
+        """Give a sum without one of its charges, at each place; to be shown, since nothing is rounded up."""
+        less = other.amounts()
+        amounts = {name: max(0.0, amount - less[name]) for name, amount in self.amounts().items()}
+        version = self.version or other.version
+        if version is None:
+            return Charge.of(amounts)
+        return self._of_places(
+            version,
+            amounts,
+            lambda kind: (max(0.0, one - two) for one, two in zip(self.places(kind), other.places(kind), strict=True)),
         )
+
+    def at_least(self, name: str, least: float) -> "Charge":
+        """Give the same charge, with one of the numbers raised to ``least`` wherever it is below.
+
+        >>> Charge(2.0, 0.0).at_least("information", 3.0).information
+        3.0
+        """
+        amounts = {**self.amounts(), name: max(self.amounts()[name], least)}
+        if self.version is None:
+            return Charge.of(amounts)
+        raised = {name: least}
+        return self._of_places(
+            self.version, amounts, lambda kind: (max(number, raised.get(kind, 0.0)) for number in self.places(kind))
+        )
+
+    @staticmethod
+    def _of_places(version: str, amounts: Mapping[str, float], numbers: Callable[[str], Iterable[float]]) -> "Charge":
+        places = {kind: tuple(numbers(kind)) for kind in KINDS}
+        profile = Profile(version, places["information"], places["raised_cosine"])
+        return Charge.of({**amounts, **{kind: max(places[kind]) for kind in KINDS}}, profile)
 
     def amounts(self) -> dict[str, float]:
         """Give the numbers by name."""
@@ -87,6 +164,7 @@ class Charge:
         return Charge(0.0, self.evaluation, _sum_up(self.information, self.raised_cosine))
 
 
+KINDS = ("information", "raised_cosine")  # of information, which may depend on where an entry is
 NOTHING = Charge(0.0, 0.0)
 NAMED = 3  # accounts and quotas that a short line names
 
@@ -114,6 +192,25 @@ class Balance:
     def used_by_this(self) -> float:
         """The share of the allowance that this charge takes."""
         return share(self.charge, self.allowance)
+
+    @property
+    def used_before(self) -> float:
+        """The share of the allowance that was used before this charge, at the place where most was."""
+        if self.charge.profile is None:
+            return self.used - self.used_by_this
+        return share(self.spent.without(self.charge), self.allowance)
+
+    @property
+    def left(self) -> float:
+        """The share of the allowance that was left for this charge: where it is scarcest for such a one."""
+        return 1 - self.used_before if self.charge.profile is None else self.fitting * self.used_by_this
+
+    @property
+    def fitting(self) -> float:
+        """Which part of this charge what was left before it would have covered."""
+        if self.charge.profile is None:
+            return self.left / self.used_by_this if self.used_by_this > 0 else math.inf
+        return fitting(self.charge, self.spent.without(self.charge), self.allowance)
 
     def amounts(self) -> dict[str, Any]:
         """Give the numbers as plain JSON types."""
@@ -162,6 +259,23 @@ def share(part: Charge, whole: Charge) -> float:
     elif part.raised_cosine > 0:
         return math.inf
     return max(part.information / whole.information, evaluation)
+
+
+def fitting(charge: Charge, spent: Charge, allowance: Charge) -> float:
+    """Give the largest multiple of a charge that still fits beside what is spent, at every place.
+
+    >>> fitting(Charge(0.5, 0.0), Charge(1.5, 0.0), Charge(2.5, 1e-6))
+    2.0
+    """
+    return min(
+        (
+            (limit - before) / more
+            for name, limit in allowance.amounts().items()
+            for before, more in zip(spent.places(name), charge.places(name), strict=True)
+            if more > 0
+        ),
+        default=math.inf,
+    )
 
 
 def percent(fraction: float) -> str:

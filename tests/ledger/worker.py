@@ -1,6 +1,7 @@
 """Processes that charge one ledger, and are killed: run by the tests of crashes and of processes.
 
 race PLACE ANCHOR NAME ATTEMPTS LIMIT     charge one unit ATTEMPTS times; print what was written and what was refused
+profiles PLACE ANCHOR SEED COUNT LIMIT    charge COUNT random profiles; print the numbers of those that were written
 crash PLACE ANCHOR SEED ROUNDS            kill a charging process ROUNDS times, anywhere; print what each round left
 crash-at PLACE ANCHOR POINT               kill a charging process at one point of its second charge
 """
@@ -14,6 +15,7 @@ import signal
 import sys
 import time
 
+from errorfloor.accounts import PLACES, Profile
 from errorfloor.errors import AllowanceError
 from errorfloor.ledger import Account, Charge, Entry, FileAnchor, SqlLedger
 from errorfloor.ledger.sql_book import SqlBook
@@ -22,8 +24,38 @@ KWH = Account("meters", "kwh", "")
 TERMS = {"meters": {"account_by": []}}
 
 
-def entry(name):
-    return Entry(hashlib.sha256(name.encode()).hexdigest(), {KWH: Charge(1.0, 0.0)}, {"output": name})
+STEP = Profile("1", (1.0,) * 10 + (0.25,) * (PLACES - 10), (0.0,) * PLACES)
+
+
+def entry(name, charge=None):
+    """One unit; of the second of a pair, at some places only."""
+    one = charge or Charge(1.0, 0.0, 0.0, STEP if name.endswith("b") else None)
+    return Entry(hashlib.sha256(name.encode()).hexdigest(), {KWH: one}, {"output": name})
+
+
+def drawn(seed, count):
+    """Charges of two versions, most of them with a profile: numbers of all sizes, zero at many places."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        sizes = [10.0 ** chance.uniform(-9, 0) if chance.random() < 0.5 else 0.0 for _ in range(2 * PLACES)]
+        kinds = tuple(sizes[:PLACES]), tuple(sizes[PLACES:])
+        profile = Profile(chance.choice("12"), *kinds) if chance.random() < 0.8 else None
+        yield Charge(max(kinds[0]), chance.random() * 1e-3, max(kinds[1]), profile)
+
+
+def profiles(place, anchor, seed, count, limit):
+    written = []
+    with SqlLedger(place, FileAnchor(anchor), create=True) as ledger:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for number, charge in enumerate(drawn(int(seed), int(count))):
+            try:
+                room = {KWH: Charge(float(limit), 1.0, float(limit))}
+                ledger.charge([entry(f"{seed}-{number}", charge)], room, TERMS)
+                written.append(number)
+            except AllowanceError:
+                pass
+    print(json.dumps(written))
 
 
 def race(place, anchor, name, attempts, limit):
@@ -127,6 +159,8 @@ if __name__ == "__main__":
     command, place, anchor, *rest = sys.argv[1:]
     if command == "race":
         race(place, anchor, *rest)
+    elif command == "profiles":
+        profiles(place, anchor, *rest)
     elif command == "crash":
         seed, rounds = map(int, rest)
         moments = random.Random(seed)

@@ -36,9 +36,9 @@ def refusal(
     else:
         text, of_what = exceeded(max(quotas, key=lambda quota: quota.used), what), "quota"
     charged: list[Balance] = [one for one in (*standings, *quotas) if one.used_by_this > 0]
-    if max((one.used - one.used_by_this for one in charged), default=1.0) >= 1 - USED_UP:
+    if min((one.left for one in charged), default=0.0) <= USED_UP:
         return f"{text}: the {of_what} is used up; {again} free of charge"
-    return f"{text}: {instead(min((1 - (one.used - one.used_by_this)) / one.used_by_this for one in charged))}"
+    return f"{text}: {instead(min(one.fitting for one in charged))}"
 
 
 def consequence(broken: Standing, what: str) -> str:
@@ -65,7 +65,7 @@ def consequence(broken: Standing, what: str) -> str:
 
 def exceeded(broken: QuotaStanding, what: str) -> str:
     """Say which quota ``what`` would exceed, what it asks for and what is left."""
-    remaining = max(0.0, 1 - (broken.used - broken.used_by_this))
+    remaining = max(0.0, broken.left)
     return (
         f"this {what} would exceed {broken.name}: requested {rounded_up(100 * broken.used_by_this)} % of it, "
         f"remaining {rounded_down(100 * remaining)} %; the floor is not in danger"
@@ -94,7 +94,7 @@ def charged_before(ledger: Ledger, standings: Sequence[Standing]) -> str:
     At most the last ``MOST_READ`` records are looked at, so that a refusal costs the same however long the history is.
     """
     scarcest = max(standings, key=lambda standing: standing.used)
-    used = scarcest.used - scarcest.used_by_this
+    used = scarcest.used_before
     if scarcest.spent == scarcest.charge:
         return f"nothing of the allowance of {scarcest.name} was used before"
     last = ledger.head().sequence

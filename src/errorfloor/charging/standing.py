@@ -50,7 +50,7 @@ class Standing(Balance):
     def capped(self) -> Charge:
         """What may be spent in all: the allowance, or more where a floor was raised after more had been spent."""
         spent = self.spent.amounts()
-        return Charge(**{name: max(amount, spent[name]) for name, amount in self.allowance.amounts().items()})
+        return Charge.of({name: max(amount, spent[name]) for name, amount in self.allowance.amounts().items()})
 
     @cached_property
     def promised(self) -> Promise:

@@ -47,7 +47,7 @@ class Replay:
             for account, charge in record.charges.items():
                 if term_name(account.table) not in self.terms:
                     raise _wrong(f"record {record.sequence} has no terms")
-                if charge.amounts:
+                if charge:
                     self.totals[account] = self.totals.get(account, Total()).plus(charge)
             yield record
 

@@ -2,7 +2,7 @@
 
 import datetime
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -15,6 +15,7 @@ from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.total import BOOKED, Total, round_down, round_up
 
 Path = str | tuple[str, ...]
+Versions = Mapping[Account, str | None]  # of tables, where a charge has a profile
 FAR = datetime.timedelta(days=366)  # between two records; a server that rests for longer has its clock confirmed
 SHOWN = 3  # accounts that a refusal names; its fields have all of them
 FROM_THE_START = {"noises", "apart", "per"}  # terms that change what was promised of answers already given
@@ -259,7 +260,7 @@ def decide(
         new = {name: json.loads(fixed.pop(name)) for name in sorted(fixed) if table_of(name) in tables}
         records.append(Record.after(head, entry, time=time, terms=new))
         head = records[-1].head
-    sums = {account: totals.get(account, Total()).plus(more) for account, more in asked.items() if more.amounts}
+    sums = {account: totals.get(account, Total()).plus(more) for account, more in asked.items() if more}
     settled = Settlement(written, time, _rounded(accounts, {**totals, **sums}), taken)
     new_terms = {table: canonical("terms", value) for record in records for table, value in record.terms.items()}
     return Decision(settled, before, records, sums, new_terms)
@@ -281,16 +282,15 @@ def check_clock(time: str, latest: str) -> None:
         )
 
 
-def _totals(
-    book: Book, entries: Sequence[Entry], time: str, quotas: Quotas
-) -> tuple[Collection[Account], dict[Account, Total]]:
-    """Give the accounts and quotas of entries, and the totals of those that were ever charged."""
-    accounts = {account for entry in entries for account in quotas.extend(entry.charges, time)}
+def _totals(book: Book, entries: Sequence[Entry], time: str, quotas: Quotas) -> tuple[Versions, dict[Account, Total]]:
+    """Give the accounts and quotas of entries, the versions asked about, and the totals of those ever charged."""
+    charges = [quotas.extend(entry.charges, time) for entry in entries]
+    accounts = {account: charge.version for one in charges for account, charge in one.items()}
     return accounts, book.totals(accounts)
 
 
-def _rounded(accounts: Collection[Account], totals: Mapping[Account, Total]) -> dict[Account, Charge]:
-    return {account: totals.get(account, Total()).rounded_up() for account in sorted(accounts)}
+def _rounded(accounts: Versions, totals: Mapping[Account, Total]) -> dict[Account, Charge]:
+    return {account: totals.get(account, Total()).rounded_up(accounts[account]) for account in sorted(accounts)}
 
 
 def _tables(entries: Iterable[Entry]) -> set[str]:
@@ -351,12 +351,13 @@ def _shortfalls(
             column=account.column,
         )
     check_charge(f"the allowance of {account_name(account)}", allowances[account])
-    together = allowances[account].raised_cosine > 0 and bool(asked.amounts)  # one sum too large, and none may grow
+    together = allowances[account].raised_cosine > 0 and bool(asked)  # one sum too large, and none may grow
+    after = spent.plus(asked)
     for kind in BOOKED:
-        before, more = spent.face(kind), asked.face(kind)
-        limit = Fraction(getattr(allowances[account], kind))
-        if (more > 0 or together) and before + more > limit:
-            left = max(Fraction(0), limit - before)
+        total, limit = after.face(kind), Fraction(getattr(allowances[account], kind))
+        if (asked.face(kind) > 0 or together) and total > limit:
+            more = after.taken_by(asked, kind)
+            left = max(Fraction(0), limit - (total - more))
             amounts = (round_up(more), round_down(left), round_up(more - left), float(limit))
             yield _Shortfall(account.table, account.column, account.cell, account.holder, kind, *amounts)
 

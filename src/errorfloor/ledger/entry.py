@@ -54,7 +54,9 @@ class Entry:
         for account, charge in self.charges.items():
             check_account(account)
             check_charge(f"the charge to {account_name(account)}", charge)
-            charges[account] = Charge(**{name: float(amount) for name, amount in charge.amounts().items()})
+            charges[account] = Charge.of(
+                {name: float(amount) for name, amount in charge.amounts().items()}, charge.profile
+            )
         object.__setattr__(self, "charges", charges)
         object.__setattr__(self, "note", json.loads(canonical("note", self.note)))
 

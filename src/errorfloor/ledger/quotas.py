@@ -87,7 +87,7 @@ def part(whole: Charge, share: float) -> Charge:
     Charge(information=0.15, evaluation=5e-07, raised_cosine=0.0)
     """
     exact = Fraction(share)
-    return Charge(**{name: round_down(exact * Fraction(amount)) for name, amount in whole.amounts().items()})
+    return Charge.of({name: round_down(exact * Fraction(amount)) for name, amount in whole.amounts().items()})
 
 
 def check_analyst(name: object) -> str:

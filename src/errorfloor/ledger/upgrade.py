@@ -136,7 +136,7 @@ def _read(connection: LedgerConnection, version: int) -> OldLedger:
         for *account, information, evaluation in record["charges"]:
             charged = Account(*account)
             totals[charged] = totals.get(charged, Total()).plus(Charge(information, evaluation))
-    return OldLedger(version, head, time, records, {a: t for a, t in totals.items() if t.amounts}, terms)
+    return OldLedger(version, head, time, records, {a: t for a, t in totals.items() if t}, terms)
 
 
 def _record(row: dict[str, Any]) -> dict[str, Any]:

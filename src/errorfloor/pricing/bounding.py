@@ -111,6 +111,7 @@ class Bounds:
     Groups that public facts do not tell apart have equal bounds: they are of one kind, and there is one bound for each
     kind. Group j is of the kind ``kind[j]``; part i of the rows, those of one kind in one cell of accounts, is kind
     ``group[i]`` and cell ``cell[i]``. Groups of kind k have ``rows[k]`` rows each; ``left_out`` groups were too small.
+    All of it is about one ``version`` of the table.
 
     >>> example().outputs[0].error > 0
     array([ True])
@@ -127,6 +128,7 @@ class Bounds:
     outputs: tuple[OutputBounds, ...]
     owners: OwnerCounts | None = field(default=None)
     left_out: int = 0
+    version: str = ""
 
     @cached_property
     def pairs(self) -> tuple[Array, Array, Array]:
@@ -223,6 +225,7 @@ def bounds_from_facts(
     scene.layout = scene.storage.layout(stored, int(rows.max()))
     return Bounds(
         table=question.table,
+        version=question.version,
         groups=facts.groups,
         cells=facts.cells,
         group=facts.group,

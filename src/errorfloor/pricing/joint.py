@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from errorfloor.accounts import Account, Charge, cell_text
+from errorfloor.accounts import PLACES, Account, Charge, Profile, cell_text
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
 from errorfloor.pricing.bounding import Bounds, OutputBounds, RowCurve, largest_at
@@ -16,6 +16,10 @@ from errorfloor.pricing.interval import quiet, up
 SLACK = 1 + 2.0**-48  # more than the roundings of a product of a few factors
 MOST_EXACT = 2**22  # products of groups, outputs and places up to which each group has a supremum of its own
 MOST_PLACES = 2**19  # numbers of pairs of pieces of a range, over all outputs
+MOST_PROFILES = 128  # accounts of a column that a question has profiles for; a ledger keeps each of them
+LEAST_PART = 2.0**-30  # of the largest number of a profile: what is charged everywhere, and more than underflows lose
+FLAT = 0.5  # a profile that is nowhere below this part of its largest number is not worth keeping
+DIGITS = 8  # binary digits of the numbers of a profile, which are rounded up to them
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +48,10 @@ def charges(bounds: Bounds, noised: Sequence[Noised]) -> dict[Account, Charge]:
     group. For owners, A = max over owners of Σ over groups of (n·M + 2√(Σ I·η²))², n the owner's rows in the group and
     M the largest √(Σ over outputs of I·Δ²), Δ how far one row moves each of them; E = 0, since A holds the error. Where
     they have an allowance for each period, there is one A for each, n being the rows in it.
-    Information of either kind is summed apart.
+    Information of either kind is summed apart. Where outputs are known along the range of an entry, its charge has a
+    profile: for each place, the most over parts and over where in the place it is.
 
-    *Guarantee*: each number is rounded up; ``joint.proof.md``.
+    *Guarantee*: each number is rounded up, and is what it would be without profiles; ``joint.proof.md``.
 
     Raises ``InputError`` for an information that is not a number above 0 anywhere, or below it somewhere.
 
@@ -62,10 +67,13 @@ def charges(bounds: Bounds, noised: Sequence[Noised]) -> dict[Account, Charge]:
         spent = [_by_entry(bounds, kind, column) for kind in kinds]
         spent.insert(1, _errors(bounds, [(bound, each) for _, bound, each in moved]))
         worst = [largest_at(bounds.cell, values, len(bounds.cells)) for values in spent]
+        along = [_along(bounds, kind, column, most) for kind, most in zip(kinds, worst[::2], strict=True)]
         reached = np.logical_or.reduce([bound.defined for _, bound, _ in moved])[bounds.group]
         for place in np.flatnonzero(np.bincount(bounds.cell[reached])).tolist():
             account = Account(bounds.table, column, cell_text(bounds.cells[place]))
-            result[account] = Charge(*(float(values[place]) for values in worst))
+            information, evaluation, apart = (float(values[place]) for values in worst)
+            profile = _profile(bounds.version, [(information, along[0]), (apart, along[1])], place)
+            result[account] = Charge(information, evaluation, apart, profile)
     if bounds.owners is not None:
         others, aparts = (
             _by_owner(bounds, [(bound, each) for is_apart, bound, each in live if is_apart is kind and bound.is_moved])
@@ -136,6 +144,58 @@ def _by_entry(bounds: Bounds, outputs: Sequence[Informed], column: str) -> Array
     for i in sorted(set(range(len(outputs))) - {i for i, _ in curved}):
         together = together + squares[i]
     return np.minimum(apart, together * SLACK * _roundings(len(outputs)))
+
+
+def _along(bounds: Bounds, outputs: Sequence[Informed], column: str, worst: Array) -> Array | None:
+    """Bound Σ I·L² at each place of the range of a column, for each cell of accounts; None if it is not known.
+
+    ``worst`` are the largest numbers of each cell, which the profile has where it is largest and never exceeds.
+    """
+    curved = _curved(outputs, column)
+    if not curved or len(bounds.cells) > MOST_PROFILES or not all(_is_divided(curve) for _, curve in curved):
+        return None
+    weights = np.stack([outputs[i][1][bounds.group] * curve.scale**2 for i, curve in curved])
+    steep = np.stack([curve.slope**2 for _, curve in curved])
+    flat = np.zeros(len(bounds.group))
+    for i in sorted(set(range(len(outputs))) - {i for i, _ in curved}):
+        flat = flat + outputs[i][1][bounds.group] * outputs[i][0].slopes[column].values ** 2
+    found = np.empty((len(bounds.cells), PLACES))
+    for cell in range(len(bounds.cells)):
+        here = bounds.cell == cell
+        by_piece = _pieces(weights[:, here], steep, flat[here])
+        found[cell] = by_piece.reshape(PLACES, -1).max(axis=1)
+    if not np.isfinite(found).all():
+        return None
+    top = found.argmax(axis=1)
+    mantissa, exponent = np.frexp(found * SLACK**2 * _roundings(2 * len(outputs) + 16))
+    found = np.asarray(np.ldexp(np.ceil(mantissa * 2**DIGITS), exponent - DIGITS))
+    found = np.minimum(np.maximum(found, worst[:, None] * LEAST_PART), worst[:, None])
+    found[np.arange(len(found)), top] = worst
+    return found
+
+
+def _pieces(weights: Array, steep: Array, flat: Array) -> Array:
+    """Bound, on each piece of a range, the most over parts of Σ_o weights[o]·steep[o] + flat."""
+    if not flat.size:
+        return np.zeros(steep.shape[1])
+    if len(weights) > 1 and weights.size * steep.shape[1] <= MOST_EXACT:
+        return np.asarray((weights.T @ steep + flat[:, None]).max(axis=0))
+    return np.asarray(weights.max(axis=1) @ steep + flat.max())
+
+
+def _is_divided(curve: RowCurve) -> bool:
+    """Whether the pieces of a curve make up places exactly, and its slopes have squares."""
+    pieces = len(curve.slope)
+    halved = pieces % PLACES == 0 and (pieces // PLACES).bit_count() == 1  # doubles halve a range without rounding
+    return halved and 2.0**-450 < float(curve.slope.max()) < 2.0**450
+
+
+def _profile(version: str, kinds: Sequence[tuple[float, Array | None]], cell: int) -> Profile | None:
+    """Give the profile of a charge, if it is worth keeping: somewhere less than half of where it is largest."""
+    found = [(most,) * PLACES if along is None else tuple(along[cell].tolist()) for most, along in kinds]
+    if not any(min(numbers) < FLAT * max(numbers) < math.inf for numbers in found):
+        return None
+    return Profile(version, found[0], found[1])
 
 
 def _by_owner(bounds: Bounds, outputs: Sequence[Informed]) -> Array:

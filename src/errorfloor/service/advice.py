@@ -38,7 +38,7 @@ def advice(
         bounds |= {one.output.asked_as: needed[one.output.name] * prepared.scale(one) for one in wider}
         scale = max(needed[one.output.name] / _half_width(one) for one in wider)
         if any(needed[one.output.name] > useful(prepared, one) for one in wider):
-            return _larger_groups(prepared, 1 - max(one.used - one.used_by_this for one in standings))
+            return _larger_groups(prepared, 1 - max(one.used_before for one in standings))
         part = max(_information(needed[one.output.name], one) for one in wider)
         taken = part * max(one.used_by_this for one in standings)
         return (

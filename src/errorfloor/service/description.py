@@ -86,7 +86,7 @@ def page(records: Iterable[Record]) -> list[dict[str, Any]]:
             **dict.fromkeys(("table", "version", "output", "analyst", "key")),
             **record.note,
             "charges": [
-                {**asdict(account), **asdict(record.charges[account].rounded_up())}
+                {**asdict(account), **record.charges[account].rounded_up().amounts()}
                 for account in sorted(record.charges)
             ],
             "hash": record.hash,

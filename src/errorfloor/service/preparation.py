@@ -295,10 +295,8 @@ def _prepared_output(
 
 
 def _at_least(charge: Charge, allowance: Charge, outputs: int) -> Charge:
-    least = outputs * LEAST_SHARE
-    if charge.raised_cosine:
-        return replace(charge, raised_cosine=max(charge.raised_cosine, least * allowance.raised_cosine))
-    return replace(charge, information=max(charge.information, least * allowance.information))
+    kind = "raised_cosine" if charge.raised_cosine else "information"
+    return charge.at_least(kind, outputs * LEAST_SHARE * allowance.amounts()[kind])
 
 
 def _sums(outputs: Iterable[QuestionOutput]) -> tuple[tuple[Monomial, Condition], ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from errorfloor.accounts import NOTHING, Account, Charge, percent, share
+from errorfloor.accounts import NOTHING, Account, Charge, fitting, percent, share
 from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.floors.words import rounded_up
 from errorfloor.service.advice import useful
@@ -42,9 +42,8 @@ class Room:
         """How many fit, exactly."""
         parts = [
             max(0, (Fraction(allowed) - Fraction(spent)) // Fraction(charge))
-            for charge, spent, allowed in zip(
-                *(one.amounts().values() for one in (self.charge, self.spent, self.allowance)), strict=True
-            )
+            for name, allowed in self.allowance.amounts().items()
+            for charge, spent in {*zip(self.charge.places(name), self.spent.places(name), strict=True)}
             if charge > 0
         ]
         fitting = min(parts, default=None)
@@ -63,6 +62,8 @@ class Room:
     @property
     def part(self) -> float:
         """Which part of the charge of one answer is left."""
+        if self.charge.profile is not None:
+            return max(0.0, fitting(self.charge, self.spent, self.allowance))
         return max(0.0, (1 - self.used) / self.used_by_each) if self.used_by_each > 0 else math.inf
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +74,7 @@ class Room:
             "answers": self.answers,
             "used": self.used,
             "used_by_each": self.used_by_each,
-            "used_after_next": self.used + self.used_by_each,
+            "used_after_next": share(self.spent + self.charge, self.allowance),
         }
 
 
