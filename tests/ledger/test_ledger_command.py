@@ -7,6 +7,7 @@ import pytest
 
 import errorfloor.cli.ledger
 from errorfloor import catalogue
+from errorfloor.accounts import Profile
 from errorfloor.cli.app import run
 from errorfloor.ledger import Account, Charge, Entry, open_ledger
 
@@ -150,3 +151,23 @@ def test_looking_at_a_ledger_that_does_not_exist_makes_none(tmp_path, ledger):
     assert done.returncode == 1
     assert done.stderr.startswith("errorfloor: there is no ledger")
     assert [path.name for path in tmp_path.iterdir()] == ["errorfloor.toml"]
+
+
+def test_show_says_on_request_where_in_its_range_an_entry_is_exposed(folder, shown):
+    declared = catalogue.load(folder / "errorfloor.toml")
+    amount, _ = catalogue.allowance(declared.tables["meters"].private["kwh"])
+    places = (*(0.0,) * 16, *(amount / 2,) * 8, *(amount / 4,) * 40)
+    charge = Charge(amount / 2, 0.0, 0.0, Profile("2026-q1", places, (0.0,) * 64))
+    with open_ledger(declared.place, declared.folder) as book:
+        book.charge([Entry("cc" * 32, {KWH: charge}, {})], {KWH: Charge(9.0, 1.0)}, TERMS)
+    lines = shown(folder, "show", "--places").splitlines()
+    assert lines[2].startswith('meters.kwh for ["standard"]: information')
+    assert lines[3:6] == [
+        "  0 … 12.5: 25 % in version 2026-q1",
+        "  12.5 … 18.75: 75 % in version 2026-q1",
+        "  18.75 … 50: 50 % in version 2026-q1",
+    ]
+    assert [line for line in lines if not line.startswith(" ")] == shown(folder, "show").splitlines()
+    owners, kwh, gone = json.loads(shown(folder, "show", "--places", "--json"))["accounts"]
+    assert owners["places"] == gone["places"] == {}
+    assert kwh["places"]["2026-q1"] == pytest.approx([0.25] * 16 + [0.75] * 8 + [0.5] * 40)

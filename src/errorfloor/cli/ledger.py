@@ -1,14 +1,15 @@
 """``errorfloor ledger``: what has been spent; check, export and restore the record of it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from errorfloor.accounts import percent
+from errorfloor.accounts import percent, share
 from errorfloor.catalogue import allowance, allowed, load
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.errors import LedgerError
@@ -21,7 +22,7 @@ from errorfloor.service.loss_so_far import losses_so_far
 from errorfloor.service.registering import accept_ledger, create_ledger
 
 if TYPE_CHECKING:
-    from errorfloor.catalogue import Catalogue
+    from errorfloor.catalogue import Catalogue, PrivateColumn
     from errorfloor.ledger import Account, Charge, Record, SqlLedger
 
 ledger = typer.Typer(help="Show, check, export and restore the ledger of what has been spent.", no_args_is_help=True)
@@ -32,22 +33,34 @@ FILE = Path("errorfloor.toml")
 
 
 @ledger.command()
-def show(catalogue: CatalogueFile = FILE, as_json: AsJson = False) -> None:
+def show(
+    catalogue: CatalogueFile = FILE,
+    places: Annotated[
+        bool, typer.Option("--places", help="Also where in its range an entry is exposed how much, version by version.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Show what each account has spent, and which share of its allowance that is; then the quotas that apply now."""
     declared, book = opened(catalogue, read_only=True)
     with book:
         head, time, spent = book.head(), book.time(), book.accounts(holder=None)
+        profiles = book.profiles() if places else {}
     rows = [(account, spent[account], _allowance(declared, account)) for account in sorted(spent)]
     accounts = [row for row in rows if not row[0].holder]
     quotas = [row for row in rows if row[0].holder and _applies(declared, row[0], time)]
     if as_json:
-        plain = [_row(*row) for row in accounts]
+        plain = [
+            _row(*row) | ({"places": _shares(profiles.get(row[0], {}), row[2])} if places else {}) for row in accounts
+        ]
         of_quotas = [_row(*row) | {"holder": json.loads(row[0].holder)} for row in quotas]
         print_json({"records": head.sequence, "hash": head.hash, "accounts": plain, "quotas": of_quotas})
         return
     print(f"{counted(head.sequence, 'record')}, {counted(len(accounts), 'account')}")
     for account, charge, limit in (*accounts, *quotas):
         print(f"{account_name(account)}: {_words(charge, limit)}")
+        for version, shares in _shares(profiles.get(account, {}), limit).items():
+            for line in _by_place(declared.tables[account.table].private[account.column], shares):
+                print(f"  {line} in version {version}")
 
 
 @ledger.command()
@@ -269,6 +282,30 @@ def _row(account: "Account", charge: "Charge", limit: "Charge | None") -> dict[s
         "allowed_evaluation": None if limit is None else limit.evaluation,
         **(_raised_cosine(charge, limit) if limit is not None and limit.raised_cosine else {}),
     }
+
+
+def _shares(profiles: Mapping[str, "Charge"], limit: "Charge | None") -> dict[str, list[float]]:
+    """Give the used share of an allowance at each place, by version; nothing for an account that is not declared."""
+    if limit is None:
+        return {}
+    return {
+        version: [share(Charge.of(dict(zip(charge.amounts(), here, strict=True))), limit) for here in _numbers(charge)]
+        for version, charge in profiles.items()
+    }
+
+
+def _numbers(charge: "Charge") -> Iterable[tuple[float, ...]]:
+    return zip(*(charge.places(name) for name in charge.amounts()), strict=True)
+
+
+def _by_place(column: "PrivateColumn", shares: Sequence[float]) -> Iterator[str]:
+    """Say which part of the range is used how much, neighbours that are used alike together."""
+    low, step = float(column.low), float(column.high - column.low) / len(shares)
+    first = 0
+    for said, alike in groupby(map(percent, shares)):
+        last = first + len(list(alike))
+        yield f"{low + first * step:.6g} … {low + last * step:.6g}: {said}"
+        first = last
 
 
 def _raised_cosine(charge: "Charge", limit: "Charge") -> dict[str, float]:

@@ -173,6 +173,12 @@ class Ledger(Keeping, Closing):
         totals = self._read(lambda book: book.totals(of=table, holder=holder))
         return {account: totals[account].rounded_up() for account in sorted(totals)}
 
+    def profiles(self) -> dict[Account, dict[str, Charge]]:
+        """Give what accounts have spent at each place of the range, by version of the table; flat ones are left out."""
+        totals = self._read(lambda book: book.totals(holder=""))
+        versions = {account: sorted({version for _, version in totals[account].places}) for account in sorted(totals)}
+        return {a: {one: totals[a].rounded_up(one) for one in found} for a, found in versions.items() if found}
+
     def accept_clock(self) -> str:
         """Write down what time it is, however long after the last record: charges go on from there."""
         time = _now()
