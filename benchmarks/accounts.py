@@ -6,6 +6,8 @@ value of the best adversary's game. The promise is the same: the declared floor,
 the ratio of the two allowances.
 
 The second table has what one question with many outputs takes, beside the sum of what its outputs take one by one.
+The third asks them one by one, each in a question of its own: what is used of an entry's allowance in the end, place by
+place of its range, beside the sum of the charges, which was used before places were told apart.
 """
 
 import tempfile
@@ -98,6 +100,13 @@ def together(outputs: list[str]) -> list[float]:
         return [whole / sum(parts) for whole, parts in zip(taken(outputs), zip(*apart, strict=True), strict=True)]
 
 
+def one_by_one(outputs: list[str]) -> tuple[float, float]:
+    """Give the sum of what outputs take of an entry's allowance, each asked alone, and what is used once all are."""
+    with opened("raised cosine", 2.0, None) as database:
+        found = [database.ask(f"SELECT {one} FROM meters", spend=0.02).standings[0] for one in outputs]
+        return sum(one.used_by_this for one in found), found[-1].used
+
+
 BARS = [f"avg(between(kwh, {50 * i / 32}, {50 * (i + 1) / 32}, 0.5)) AS bar{i}" for i in range(32)]
 POINTS = [f"avg(above(kwh, {50 * i / 31:.3f}, 2)) AS point{i}" for i in range(1, 31)]
 
@@ -117,3 +126,12 @@ def main(report: Report) -> None:
     named = {"a histogram of 32 bars": BARS, "a curve of 30 points": POINTS}
     parts = [[name, *together(outputs)] for name, outputs in named.items()]
     report.rows("One question, over its outputs one by one", ["", "entries", "owners"], parts)
+    curves = {name: one_by_one(outputs) for name, outputs in (("32 bars", BARS), ("30 points", POINTS))}
+    report.rows(
+        "Asked one by one, 2 % each: used of an entry's allowance",
+        ["", "sum of charges", "place by place", "ratio"],
+        [
+            [name, f"{100 * before:.1f}%", f"{100 * after:.1f}%", before / after]
+            for name, (before, after) in curves.items()
+        ],
+    )

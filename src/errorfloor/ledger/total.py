@@ -47,7 +47,8 @@ class Total:
         amounts, places = {}, {}
         for face, amount in charge.amounts().items():
             if charge.version is not None and min(here := charge.places(face)) < amount:
-                places[BOOKED[face], charge.version] = tuple(map(Fraction, here))
+                exact = {number: Fraction(number) for number in set(here)}
+                places[BOOKED[face], charge.version] = tuple(exact[number] for number in here)
             elif amount:
                 amounts[BOOKED[face]] = Fraction(amount)
         return cls(amounts, places)
@@ -100,7 +101,8 @@ class Total:
     def _rounded_places(self, kind: str, version: str) -> tuple[float, ...]:
         here, whole = self.places.get((BOOKED[kind], version), (Fraction(0),) * PLACES), self.face(kind)
         rest = whole - max(here)
-        return tuple(round_up(rest + amount) for amount in here)
+        rounded = {amount: round_up(rest + amount) for amount in set(here)}
+        return tuple(rounded[amount] for amount in here)
 
     def to_json(self) -> dict[str, str]:
         """Give the amounts as texts, which keep every digit; those of places under the coordinate and the version."""
