@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +27,7 @@ from pricing_reference import (
     y,
 )
 
-from errorfloor.accounts import Account, cell_text
+from errorfloor.accounts import PLACES, Account, Charge, cell_text
 from errorfloor.pricing import Bounds, Noised, charges
 from errorfloor.sql.plan import Apply, Compare, Covariance, Formula, Plus, Power, Quotient, Sum, Times, WeightedMean
 from errorfloor.sql.polynomial import Polynomial
@@ -43,6 +43,7 @@ def violations(world: World, formula: Formula, seed: int = 0, tries: int = 40, e
     """
     found: list[str] = []
     bounds = world.bounds(formula)
+    priced = charges(bounds, [Noised(0, 1.0)]) if bounds.outputs[0].defined.any() else {}
     chance = random.Random(seed)
     for number, (place,) in enumerate(bounds.groups):
         rows = [row for row in world.rows if row.place == place]
@@ -54,6 +55,7 @@ def violations(world: World, formula: Formula, seed: int = 0, tries: int = 40, e
         moved = [(index, column) for index in range(len(rows)) for column in world.ranges]
         for index, column in chance.sample(moved, min(entries, len(moved))):
             search.check_slope(index, column, tries, found)
+            search.check_places(index, column, priced, found)
         search.check_owners(found)
     return found
 
@@ -142,6 +144,18 @@ class _Search:
         bound = 0.0 if slopes is None else float(slopes.dense[self.group, cell])
         if not steep <= mpmath.mpf(bound):
             found.append(f"∂/∂{column} of row {index} is {mpmath.nstr(steep, 12)}, more than {bound}")
+
+    def check_places(self, index: int, column: str, priced: Mapping[Account, Charge], found: list[str]) -> None:
+        """Compare the profile of the charge with derivatives at points of the range, each in its place."""
+        charge = priced.get(Account("t", column, cell_text((self.rows[index].region,))))
+        if charge is None or charge.profile is None:
+            return
+        low, high = self.world.ranges[column]
+        for point in (self._point(self._inside) for _ in range(12)):
+            place = min(PLACES - 1, int((point[index][column] - low) * PLACES / (high - low)))
+            steep = self.slope(point, index, column)
+            if not steep**2 <= charge.profile.information[place] * (1 + 1e-9):
+                found.append(f"place {place} of {column} is charged only {charge.profile.information[place]}")
 
     def steepest(self, index: int, column: str, tries: int) -> Any:
         """Climb to a steep place, then take the secant of the precise function there, less what it may be off by."""
