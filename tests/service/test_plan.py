@@ -48,6 +48,20 @@ def test_what_each_question_takes_is_what_asking_it_takes():
         assert plan.course.used["meters.kwh"] == pytest.approx(database.left()[0].used, rel=1e-12)
 
 
+def test_questions_about_different_places_of_a_range_are_added_place_by_place():
+    questions = [
+        {"sql": f"SELECT avg(above(kwh, {threshold}, 2)) AS share FROM meters", "max_error": 0.015}
+        for threshold in (10, 20, "20.5", 30, 40)
+    ]
+    with example_database() as database:
+        plan = database.plan(questions)
+        assert plan.course.used["meters.kwh"] < 2.1 * plan.course.takes[0]["meters.kwh"]
+        ask_all(database, questions[:2])
+        assert database.plan(questions[2:]).so_far.used == pytest.approx(plan.course.used, rel=1e-9)
+        ask_all(database, questions[2:])
+        assert plan.course.used["meters.kwh"] == pytest.approx(database.left()[0].used, rel=1e-9)
+
+
 @pytest.mark.parametrize("bound", [0.013, 0.009, 0.005])
 def test_the_first_that_no_longer_fits_is_the_first_that_is_refused(bound):
     questions = [{"sql": AVERAGE, "max_error": bound * (1 + place / 100)} for place in range(8)]

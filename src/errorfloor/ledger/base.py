@@ -34,6 +34,7 @@ from errorfloor.ledger.total import Total
 Result = TypeVar("Result")
 PAGE = 1000
 NO_QUOTAS = Quotas()
+NO_VERSIONS: Mapping[str, str] = {}
 
 
 class Ledger(Keeping, Closing):
@@ -165,13 +166,16 @@ class Ledger(Keeping, Closing):
         totals = self._read(lambda book: book.totals(wanted))
         return {account: totals.get(account, Total()).rounded_up() for account in wanted}
 
-    def accounts(self, table: str | None = None, *, holder: str | None = "") -> dict[Account, Charge]:
+    def accounts(
+        self, table: str | None = None, *, holder: str | None = "", versions: Mapping[str, str] = NO_VERSIONS
+    ) -> dict[Account, Charge]:
         """Give every account that was ever charged, of one table or of all, and what it has spent, rounded up.
 
-        Quotas are left out; ``holder`` asks for those of one holder instead, or with None for all there is.
+        Quotas are left out; ``holder`` asks for those of one holder instead, or with None for all there is. Where one
+        of the ``versions`` of tables is named, accounts of the table have the profile of it.
         """
         totals = self._read(lambda book: book.totals(of=table, holder=holder))
-        return {account: totals[account].rounded_up() for account in sorted(totals)}
+        return {account: totals[account].rounded_up(versions.get(account.table)) for account in sorted(totals)}
 
     def profiles(self) -> dict[Account, dict[str, Charge]]:
         """Give what accounts have spent at each place of the range, by version of the table; flat ones are left out."""

@@ -139,7 +139,8 @@ class Planner:
 
     def _so_far(self, questions: Sequence[ListedQuestion]) -> Spending | None:
         """Say the same with what was spent; what was released is free. None if nothing was spent."""
-        spent = {account: charge for account, charge in self.ledger.accounts().items() if charge.amounts()}
+        versions = {name: table.version for name, table in self.catalogue.tables.items()}
+        spent = self.ledger.accounts(versions=versions)
         if not spent:
             return None
         paid: set[str] = set()
