@@ -17,18 +17,22 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "attacks"))
 
 from custodian import NewVersions, RestoredLedger
 from custodians_world import CustodiansWorld
+from numpy.random import default_rng
 
 from benchmarks.report import KEPT, Report
 from errorfloor.attacks import Finding, audit, judge, owner_attacks
 from errorfloor.attacks.audit import names
+from errorfloor.attacks.best_play import best_policy, games_won
 from errorfloor.attacks.judgement import FALSE_ALARM, threshold
 from errorfloor.catalogue import Catalogue
+from errorfloor.floors.adversary import best_success
 from errorfloor.plots import save
 from errorfloor.plots.attacks import findings
 from errorfloor.service.example import CATALOGUE
 
 RUNS, PIECE = 200, 100  # what a piece finds is kept, so that a run that was stopped is taken up again
 WEAK_RUNS = 70
+GAMES = 10**6
 PRIOR = "\n[tables.meters.private.kwh.prior]\nmean = 10\ndeviation = 8\n"
 OWNER = 'row_key = ["household", "day"]\nowner = { column = "household", floor = 0.2 }'
 PLAYED = KEPT / "attacks.jsonl"
@@ -48,6 +52,7 @@ def main(report: Report) -> None:
     report.rows(f"Adversaries, {RUNS} runs each", ["attack", "error over floor", "interval", "right", "allowed"], rows)
     report.note(f"Floors beaten: {sum(one.beaten for one in found.values())} of {len(rows)}.")
     weakened(report)
+    best_play(report)
     save(findings(list(found.values())), PICTURE)
     report.picture(PICTURE.name, "Error over floor of every attack")
     PLAYED.unlink()
@@ -64,6 +69,18 @@ def weakened(report: Report) -> None:
     report.rows(
         f"Set-ups that are weak on purpose, {WEAK_RUNS} runs each", ["attack", "right", "allowed", "beaten"], rows
     )
+
+
+def best_play(report: Report) -> None:
+    """Play the adversary's own programme a million times with real draws, beside what is stated and what it attains."""
+    rows = []
+    for whole in (0.25, 1.0, 2.0, 4.0, 8.0):
+        stated, values = float(best_success(whole)), [best_policy(whole, n).success for n in (128, 512, 2048)]
+        won = sum(games_won(best_policy(whole, 512), GAMES // 10, default_rng([7, part])) for part in range(10))
+        limit = 2 * values[2] - values[1]  # quanta four times as small lose half as much
+        rows.append([whole, f"{stated:.4f}", *(f"{one:.4f}" for one in (won / GAMES, *values, limit))])
+    columns = ["allowance", "stated", "played, 512 quanta", "128 quanta", "512", "2,048", "without limit"]
+    report.rows(f"Best play, {GAMES:,} games each: how often the right one of two is named", columns, rows)
 
 
 def declared(name: str) -> Catalogue:

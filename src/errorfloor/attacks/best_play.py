@@ -1,7 +1,9 @@
-"""The best play there is: the table of the adversary's own value chooses each charge, in the light of the answers."""
+"""The best play there is: each charge is the one after which fewest mistakes are left, in the light of the answers."""
 
+import math
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -9,52 +11,104 @@ import numpy as np
 from errorfloor.attacks.attack import Attack, Door, Shadows
 from errorfloor.attacks.likelihood import answered, log_odds
 from errorfloor.attacks.secret import Secret
+from errorfloor.checks import Array
 from errorfloor.floors.adversary.answers import multiplier
 from errorfloor.floors.adversary.table import value_table
+from errorfloor.noise import RaisedCosine
 
-PARTS = 0.5 ** np.arange(4)  # of what is left: those that the next answer may take
-MOST_ANSWERS = 40
-SURE = 12.0  # logarithm of odds from which on nothing more is asked
-LEAST = 1e-3  # of the allowance: less is not worth a question
+QUANTA = 64  # that the allowance is bought in, by the one who asks a server
+FAR, POINTS = 28.0, 2048  # logarithms of odds that are told apart, and how many
+SURE = 100.0  # that an answer is certain: more odds change nothing
 
 
-def next_charge(left: float, odds: float) -> float:
-    """Give the charge of the next answer after which fewest mistakes are left, of several parts of what is left.
+@dataclass(frozen=True, eq=False)
+class BestPolicy:
+    """How much to buy next, in quanta, for what is left (a row) and the logarithm of the odds (a column).
 
-    By the table r(A, x) of the adversary's mistakes: the one with the least (μ_a ∗ r(A − a, ·))(x), x the logarithm of
-    the odds.
+    It is found by r_i = min_k μ_{kq} ∗ r_{i−k}, r_0(x) = e^{−|x|/2}: the adversary's mistakes over √(π(1−π)) with i
+    quanta q left. ``success`` is how often it names the right one at even odds; n quanta lose about 0.07/√n against
+    answers of all sizes, since small ones pay while the odds are even.
 
-    >>> next_charge(2.0, 0.0) < next_charge(2.0, 3.0) <= 2.0  # at long odds only a large answer can change one's mind
+    >>> policy = best_policy(2.0, 64)
+    >>> [int(policy.next(np.array([64]), np.array([odds]))[0]) for odds in (0.0, 3.0, 8.0)]
+    [1, 64, 64]
+    """
+
+    whole: float
+    quanta: Array
+    success: float
+
+    def next(self, left: Array, odds: Array) -> Array:
+        """Give the quanta that the next answer takes; 0 to stop."""
+        column = np.rint(odds * (POINTS / (2 * FAR))).astype(int) + POINTS // 2
+        return np.asarray(self.quanta[left, column.clip(0, POINTS - 1)])
+
+
+@lru_cache(maxsize=8)
+def best_policy(whole: float, quanta: int) -> BestPolicy:
+    """Find the best play for an allowance that is bought in so many quanta, or in some multiples of them."""
+    x = (np.arange(POINTS) - POINTS // 2) * (2 * FAR / POINTS)
+    frequency = 2 * math.pi * np.fft.rfftfreq(POINTS, 2 * FAR / POINTS)
+    sizes = np.unique(np.rint(2 ** np.arange(0, math.log2(quanta) + 0.25, 0.5)).astype(int).clip(max=quanta))
+    changes = multiplier(sizes * (whole / quanta), frequency)
+    stop = np.exp(-np.abs(x) / 2)
+    chosen, mistakes = np.zeros((quanta + 1, POINTS), dtype=np.int32), stop
+    waves = np.zeros((quanta + 1, len(frequency)), dtype=complex)
+    waves[0] = np.fft.rfft(np.fft.ifftshift(stop))
+    for left in range(1, quanta + 1):
+        bought = sizes[sizes <= left]
+        after = np.fft.fftshift(np.fft.irfft(waves[left - bought] * changes[: len(bought)], POINTS, axis=1), axes=1)
+        best = after.argmin(axis=0)
+        mistakes = np.minimum(after.min(axis=0), stop)
+        chosen[left] = np.where(mistakes < stop, bought[best], 0)
+        waves[left] = np.fft.rfft(np.fft.ifftshift(mistakes))
+    return BestPolicy(whole, chosen, 1 - 0.5 * float(mistakes[POINTS // 2]))
+
+
+def games_won(policy: BestPolicy, games: int, rng: np.random.Generator) -> int:
+    """Play many games at once with real draws of the noise; give how often the right one of two was named.
+
+    >>> 250 < games_won(best_policy(2.0, 16), 400, np.random.default_rng(1)) < 350
     True
     """
-    table = value_table()
-    charges = PARTS * left
-    kept = np.stack([table.curve(max(left - charge, 0.0)) for charge in charges.tolist()])
-    mistakes = (kept * multiplier(charges, table.frequencies)) @ np.cos(table.frequencies * odds)
-    return float(charges[int(np.argmin(mistakes))])
+    noise, quanta = RaisedCosine(-1.0, 1.0), len(policy.quanta) - 1
+    odds, left, truth = np.zeros(games), np.full(games, quanta), rng.integers(2, size=games)
+    playing = np.arange(games)
+    while True:
+        taken = policy.next(left[playing], odds[playing])
+        playing, taken = playing[taken > 0], taken[taken > 0]
+        if not len(playing):
+            return int(((odds > 0) == truth).sum())
+        moved = np.sqrt(taken * (policy.whole / quanta)) / math.pi  # of half a width, so that I·d² is the charge
+        answer = np.asarray(noise.sample(len(playing), rng=rng)) + moved * truth[playing]
+        with np.errstate(divide="ignore"):
+            learnt = noise.logpdf(answer - moved) - noise.logpdf(answer)
+        odds[playing] = np.clip(odds[playing] + learnt, -SURE, SURE)
+        left[playing] -= taken
 
 
 @final
 class BestPlay(Attack):
-    """Chooses how much to buy next by the value table, from the odds after all answers and from what is left.
+    """Chooses how much to buy next by the best policy, from the odds after all answers and from what is left.
 
-    Played to the end against raised-cosine noise it comes within two hundredths of what is promised, and not above it.
+    Played to the end against raised-cosine noise it comes within 0.013 of what is promised, and not above it.
     """
 
     name = "best play"
-    tries: ClassVar[str] = "buys as much at a time as the table of the best adversary's value says, from odds and rest"
+    tries: ClassVar[str] = "buys as much at a time as the best adversary's own programme says, from odds and rest"
 
     def guess(self, door: Door, secret: Secret, shadows: Shadows) -> float:
         """Give the odds at the end; each answer is about another multiple, so that none is free."""
-        left, odds = [min(secret.whole, float(value_table().levels[-1]))], [0.0]
+        policy = best_policy(min(secret.whole, float(value_table().levels[-1])), QUANTA)
+        left, odds = [QUANTA], [0.0]
 
         def asks() -> Iterator[tuple[tuple[float, float], Callable[[], Any]]]:
-            for times in range(1, MOST_ANSWERS + 1):
-                if left[0] < LEAST * secret.whole or abs(odds[0]) > SURE:
+            for times in range(1, QUANTA + 1):
+                taken = int(policy.next(np.array(left), np.array(odds))[0])
+                if not taken:
                     return
-                charge = next_charge(left[0], odds[0])
-                left[0] -= charge
-                share = min(1.0, charge / secret.whole)
+                left[0] -= taken
+                share = min(1.0, taken / QUANTA * policy.whole / secret.whole)
                 yield secret.truths(times), partial(door.ask, secret.question(times=times), spend=share)
 
         for truths, answer in answered(asks()):
