@@ -20,7 +20,7 @@ from benchmarks.report import Report
 SECTIONS = (
     *("draws", "peers", "library", "slopes", "attacks", "release", "questions", "cells"),
     *("peers_questions", "server", "ledger"),
-    *("policies", "counts", "trajectories", "designs", "elements", "searched", "twins", "accounts"),
+    *("policies", "counts", "trajectories", "designs", "elements", "searched", "twins", "accounts", "cell_bounds"),
 )
 
 

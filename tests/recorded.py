@@ -91,8 +91,8 @@ def _bounds(bounds, one, order: list[int]) -> list[object]:
 
 
 def _without_answer(cell: dict) -> str:
-    noisy = ("answer", "certain_interval", "centred")
-    kept = {name: {k: v for k, v in o.items() if k not in noisy} for name, o in cell["outputs"].items()}
+    left = ("answer", "certain_interval", "centred", "max_error")  # noise, and what was asked for
+    kept = {name: {k: v for k, v in o.items() if k not in left} for name, o in cell["outputs"].items()}
     return repr([cell["keys"], kept])
 
 

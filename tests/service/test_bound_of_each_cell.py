@@ -139,7 +139,9 @@ def test_released_numbers_have_the_law_that_is_stated(meters):
     table, added = answer.to_arrow(), answer.prepared.outputs[0].added
     assert len(added.each) > 100
     off = table.column("mean").to_numpy() - truth["small"][table.column("small").to_numpy()]
-    assert (np.abs(off) <= bounds_of(table) * (1 + 1e-12)).all()
+    bounds = added.of_kind("high")[answer.prepared.bounds.kind]
+    assert (np.abs(off) <= bounds * (1 + 1e-12)).all()
+    assert [one["outputs"]["mean"]["max_error"] for one in answer.cells()] == bounds.tolist()
     half = np.array([one.noise.support.width / 2 for one in added.each])[added.level[answer.prepared.bounds.kind]]
     unit = RaisedCosine(-1.0, 1.0)
     assert stats.kstest(np.clip(off / half, -1, 1), unit.cdf).pvalue > 1e-9

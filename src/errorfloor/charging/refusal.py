@@ -106,15 +106,14 @@ def charged_before(ledger: Ledger, standings: Sequence[Standing]) -> str:
     )
 
 
-def check_share(standings: Sequence[Standing], limit: float) -> None:
+def check_share(standings: Sequence[Standing], limit: float, instead: Callable[[], str]) -> None:
     """Refuse a question that takes more than this share of an allowance, though the allowance would cover it."""
     worst = max(standings, key=lambda one: one.used_by_this, default=None)
     if worst is not None and worst.used_by_this > limit:
         raise AllowanceError(
             f"this question takes {percent(worst.used_by_this)} of the allowance of {worst.name}, but one question "
-            f"may take {percent(limit)} ([limit] question); nothing was charged: ask with a larger max_error or with "
-            f"spend "
-            f"{limit:g}, or, as an owner, allow it to exceed the limit",
+            f"may take {percent(limit)} ([limit] question); nothing was charged: {instead()}; or, as an "
+            f"owner, allow it to exceed the limit (--over-limit)",
             reason="question",
             limit=limit,
             share=worst.used_by_this,

@@ -169,6 +169,9 @@ class Stand(NamedTuple):
         return all(one.used <= 1 for one in (*self.accounts, *self.quotas))
 
 
+Advice = Callable[[Stand, Sequence[bool]], str]
+
+
 @dataclass(frozen=True)
 class Charging:
     """A charge to be made: its entries in the ledger, under which terms, within which allowances, quotas and grant.
@@ -191,7 +194,7 @@ class Charging:
     entries: Sequence[Entry]
     allowances: Mapping[Account, Charge]
     terms: Terms
-    words: Callable[[Stand, Sequence[bool]], str] = field(repr=False)
+    words: Advice = field(repr=False)
     quotas: Quotas = field(default_factory=Quotas)
     grant: Grant = NO_LIMITS
 
@@ -205,8 +208,11 @@ class Charging:
         of_quotas = quota_standings(self.quotas, self.allowances, settled, charged=charged)
         return Stand(found, (*of_quotas, *self.grant.of_question(settled.asked, self.allowances)))
 
-    def check_question(self, limit: float | None = None) -> None:
-        """Refuse a question that takes more than is granted for one, or than ``limit``, before it is charged."""
+    def check_question(self, limit: float | None = None, instead: Advice | None = None) -> None:
+        """Refuse a question that takes more than is granted for one, or than ``limit``, before it is charged.
+
+        ``instead`` says what to ask that takes no more than the limit.
+        """
         most = asked_of(self.entries, self.entries)
         is_large = limit is not None and any(
             share(one, self.allowances[account]) > limit for account, one in most.items()
@@ -218,8 +224,10 @@ class Charging:
         found = self.stand(now, charged=False)
         if broken:
             raise AllowanceError(self._refused(found, now), accounts=[one.to_dict() for one in broken])
-        if limit is not None and is_large and found.affordable:  # what cannot be afforded has other advice
-            check_share(found.accounts, limit)
+        if (
+            limit is not None and instead is not None and is_large and found.affordable
+        ):  # what cannot be afforded has other advice
+            check_share(found.accounts, limit, lambda: instead(found, now.fresh))
 
     @contextmanager
     def settling(self, *, spend: bool = True) -> Iterator[Settlement]:

@@ -89,8 +89,16 @@ def _cell(facts: CellFacts, table: pa.Table, places: Any) -> Any:
     parts: list[Part] = ['{"answer": ', json_texts(values), f', "exact": false, "unit": {unit}, "certain_interval": [']
     parts += [json_texts(table.column(f"{name}_low")), ", ", json_texts(table.column(f"{name}_high")), "], "]
     bias = added.widest.bias  # those that differ are all 0
-    off = json_texts(pa.array(added.of_kind("standard_error")[facts.kind[places]]))
-    parts += ['"standard_error": ', off, f', "bias": {_quoted(None if facts.is_cut else bias)}, "centred": ']
+    wide, off = (
+        json_texts(pa.array(each[facts.kind[places]])) for each in (facts.bounds, added.of_kind("standard_error"))
+    )
+    parts += [
+        '"max_error": ',
+        wide,
+        ', "standard_error": ',
+        off,
+        f', "bias": {_quoted(None if facts.is_cut else bias)}, "centred": ',
+    ]
     middle = (
         values
         if bias == 0

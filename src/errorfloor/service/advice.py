@@ -19,34 +19,50 @@ def advice(
     standings: Sequence[Standing],
     quotas: Sequence[QuotaStanding] = (),
     fresh: Sequence[bool] | None = None,
+    limit: float | None = None,
 ) -> str:
     """Say which floor or quota this answer would break and what to ask; all of it follows from public facts.
 
-    ``fresh`` says which of the outputs would be charged; the others are free as they are, and stay so.
+    ``fresh`` says which of the outputs would be charged; the others are free as they are, and stay so. What is advised
+    takes no more than ``limit``, the share of an allowance that one question may take.
     """
+
+    def instead(factor: float) -> str:
+        return affordable(prepared, standings, fresh, factor, limit)
+
+    return refusal("answer", standings, quotas, again=AGAIN, instead=instead)
+
+
+def affordable(
+    prepared: Prepared,
+    standings: Sequence[Standing],
+    fresh: Sequence[bool] | None,
+    factor: float,
+    limit: float | None = None,
+) -> str:
+    """Say what to ask that takes this part of the charge, and no more than ``limit`` of an allowance."""
     noisy = [one for one in prepared.outputs if one.added is not None]
     charged = prepared.charged
     wider = [one for one, is_new in zip(charged, fresh or [True] * len(charged), strict=True) if is_new]
-
-    def instead(factor: float) -> str:
-        if any(math.isinf(_half_width(one)) for one in wider):
-            return f"what is left would cover {100 * factor:.2g} % of it"
-        if prepared.spend is not None and any(one.added is not None and one.added.varies for one in wider):
-            return f"ask with a spend of at most {rounded_down(prepared.spend * factor)}"
-        needed = {one.output.name: _wide_enough(one, factor) for one in wider}
-        bounds = {one.output.asked_as: _half_width(one) * prepared.scale(one) for one in noisy}
-        bounds |= {one.output.asked_as: needed[one.output.name] * prepared.scale(one) for one in wider}
-        scale = max(needed[one.output.name] / _half_width(one) for one in wider)
-        if any(needed[one.output.name] > useful(prepared, one) for one in wider):
-            return _larger_groups(prepared, 1 - max(one.used_before for one in standings))
-        part = max(_information(needed[one.output.name], one) for one in wider)
-        taken = part * max(one.used_by_this for one in standings)
-        return (
-            f"ask with bounds at least {rounded_up(scale)} times as wide (max_error {_typed(bounds)} here), which "
-            f"takes {percent(taken)} of the allowance"
-        )
-
-    return refusal("answer", standings, quotas, again=AGAIN, instead=instead)
+    most = max(one.used_by_this for one in standings)
+    left = 1 - max(one.used_before for one in standings)
+    if limit is not None:
+        factor, left = min(factor, limit / most), min(left, limit)
+    if any(math.isinf(_half_width(one)) for one in wider):
+        return f"what is left would cover {100 * factor:.2g} % of it"
+    if prepared.spend is not None and any(one.added is not None and one.added.varies for one in wider):
+        return f"ask with a spend of at most {rounded_down(prepared.spend * factor)}"
+    needed = {one.output.name: _wide_enough(one, factor) for one in wider}
+    bounds = {one.output.asked_as: _half_width(one) * prepared.scale(one) for one in noisy}
+    bounds |= {one.output.asked_as: needed[one.output.name] * prepared.scale(one) for one in wider}
+    scale = max(needed[one.output.name] / _half_width(one) for one in wider)
+    if any(needed[one.output.name] > useful(prepared, one) for one in wider):
+        return _larger_groups(prepared, left)
+    part = max(_information(needed[one.output.name], one) for one in wider)
+    return (
+        f"ask with bounds at least {rounded_up(scale)} times as wide (max_error {_typed(bounds)} here), which takes "
+        f"{percent(part * most)} of the allowance"
+    )
 
 
 def useful(prepared: Prepared, one: PreparedOutput) -> float:

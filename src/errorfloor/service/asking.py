@@ -12,7 +12,7 @@ from errorfloor.engines.allotment import UNLIMITED, Allotment, allotted
 from errorfloor.identity import Key
 from errorfloor.ledger import Entry, Ledger, Quotas, Settlement
 from errorfloor.ledger.decision import asked_of
-from errorfloor.service.advice import advice
+from errorfloor.service.advice import advice, affordable
 from errorfloor.service.answer import Answer, Price
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.releasing import look_and_release
@@ -121,7 +121,7 @@ class Asking:
             entries,
             prepared.plan.allowances,
             prepared.terms,
-            lambda stand, fresh: advice(prepared, stand.accounts, stand.quotas, fresh),
+            lambda stand, fresh: advice(prepared, stand.accounts, stand.quotas, fresh, attendant().question),
             quotas,
             grant,
         )
@@ -146,7 +146,10 @@ class Asking:
         if self.is_dry or not self.charging.entries:
             return self._answer(self.charging.preview(), engine, lambda prepared: keep(prepared, None))
         attending = attendant()
-        self.charging.check_question(attending.question if spend else None)
+        self.charging.check_question(
+            attending.question if spend else None,
+            lambda stand, fresh: affordable(self.prepared, stand.accounts, fresh, 1.0, attending.question),
+        )
         attending.charging()
         with self.charging.settling(spend=spend and not self.prepared.is_kept) as settled:
             stated = self._stated(settled, charged=True)

@@ -78,6 +78,13 @@ class CellFacts:
         told = added.information[self.kind] * moved**2
         return in_hundred(np.asarray(best_success(told) if self._apart else success(np.sqrt(told) / 2)))
 
+    @cached_property
+    def bounds(self) -> Array:
+        """How far off the cell of each kind of group is at most."""
+        added = self.one.added
+        assert added is not None
+        return np.maximum(-added.of_kind("low"), added.of_kind("high"))
+
     def of(self, row: Mapping[str, Any], group: int) -> dict[str, Any]:
         """Give the facts of the cell in a released row, which is that of a group."""
         added, name, unit = self.one.added, self.one.output.name, self.one.output.unit
@@ -88,8 +95,10 @@ class CellFacts:
         if group < 0:  # a total tells no more than its parts
             return cell
         kind = self.kind[group]
+        own = added.each[added.level[kind]]
         cell |= {
-            "standard_error": (own := added.each[added.level[kind]]).standard_error,
+            "max_error": None if math.isinf(bound := float(self.bounds[kind])) else bound,
+            "standard_error": own.standard_error,
             "bias": None if self.is_cut else own.bias,
             "centred": None if self.is_cut else float(centred(np.array([row[name]]), own.bias, own.lattice)[0]),
             "entries": {column: dict(facts.stated[facts.index[kind]]) for column, facts in self.entries.items()},

@@ -1,11 +1,12 @@
 """A plan: what listed questions would take of each account, in order, and which floors would allow them."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from errorfloor.accounts import percent
+from errorfloor.display import in_columns
 from errorfloor.floors.words import rounded_up
 from errorfloor.service.noises import QuestionWish
 
@@ -232,7 +233,7 @@ class FloorPlan:
             for wish, instead in line.others:
                 bound = f"or ±{wish.max_error:g}" if isinstance(wish.max_error, float) else "or otherwise"
                 rows.append(["", bound, *(percent(instead.get(name, 0.0)) for name in names), ""])
-        return aligned(["question", "bound", *names, "together"], rows)
+        return in_columns(["question", "bound", *names, "together"], rows)
 
     def _sentences(self) -> list[str]:
         lines = [self._said(self.course, "From an empty ledger")]
@@ -271,7 +272,7 @@ class FloorPlan:
             ]
             for one in account.candidates
         ]
-        lines = [aligned([f"floor of {account.name}", "together", ""], rows), *account.advice]
+        lines = [in_columns([f"floor of {account.name}", "together", ""], rows), *account.advice]
         for one in account.candidates:
             over = (
                 "" if one.possible else " It cannot be declared any more: answers were given under a stronger promise."
@@ -286,20 +287,4 @@ class FloorPlan:
 def _bounds(bounds: Mapping[str, float], units: Mapping[str, str]) -> str:
     return ", ".join(
         f"±{rounded_up(bound, 4)}{f' {units[name]}' if units.get(name) else ''}" for name, bound in bounds.items()
-    )
-
-
-def aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write rows of text under a head, in columns.
-
-    >>> print(aligned(["a", "b"], [["1", "22"]]))
-    a  b
-    ─  ──
-    1  22
-    """
-    lines = [list(head), *map(list, rows)]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
-    lines.insert(1, ["─" * min(width, 40) for width in widths])
-    return "\n".join(
-        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
