@@ -156,6 +156,8 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "encoding": "of text files; any that Python knows",
             "skip": "lines above the line of names",
             "header": "the names of the columns, in a file that has no line of names",
+            "number": "a column that numbers the rows from 1, which the files do not have: the row key of a table that "
+            "has none. Everybody may know a row's place then, and in a new version rows keep theirs",
             "sheet": "the sheet of a workbook; the first unless named",
             "names": 'what a column is called in the source: `{ pay = "Gehalt in €" }`',
         },

@@ -16,6 +16,7 @@ from errorfloor.catalogue import load
 from errorfloor.cli.app import app, loaded, messages
 from errorfloor.errors import CatalogueError, EngineError, InputError
 from errorfloor.identity import KeyRing
+from errorfloor.service import open_database
 
 SECRET = 48151.623
 
@@ -337,3 +338,57 @@ def test_keys_and_codes_are_proposed_as_public(here):
     assert "private.nr]" not in text and "private.pay]" in text
     assert 'row_key = "choose"  # such as ["nr"]' in text
     assert "[0, 50]" not in text.split("[tables.pay]")[1]
+
+
+KEYLESS = "city;amount\nBonn;3,5\nBonn;3,5\nKoeln;4\n"
+RULE = "amount=0..10,resolution=0.5,floor=1"
+
+
+def test_rows_without_a_key_are_numbered(here):
+    (here / "spent.csv").write_text(KEYLESS)
+    shown = init("spent.csv", "--private", RULE, "--public", "city", "--number-rows")
+    assert shown.exit_code == 0, shown.output
+    assert "no column of spent.csv differs in every row" in shown.stderr and "shuffle a file" in shown.stderr
+    declared = load(here / "errorfloor.toml").tables["spent"]
+    assert declared.row_key == ("row_no",) and declared.read.number == "row_no" and "row_no" in declared.public
+    done = CliRunner().invoke(app, ["register"])
+    assert done.exit_code == 0, done.output
+    with open_database(here / "errorfloor.toml") as database:
+        answer = database.ask("SELECT row_no, city, count(*) AS n FROM spent GROUP BY row_no, city")
+        assert [row["city"] for row in answer.to_arrow().to_pylist()] == ["Bonn", "Bonn", "Koeln"]
+        assert database.ask("SELECT avg(amount) AS mean FROM spent", max_error=9.0).max_error == {"mean": 9.0}
+
+
+def test_rows_of_several_files_are_numbered_through(here):
+    for number in (1, 2):
+        (here / f"part{number}.csv").write_text(KEYLESS)
+    init("part*.csv", "--private", RULE, "--public", "city", "--number-rows")
+    assert CliRunner().invoke(app, ["register"]).exit_code == 0
+    with open_database(here / "errorfloor.toml") as database:
+        (name,) = database.catalogue.tables
+        counted = database.ask(f"SELECT count(*) AS n FROM {name} WHERE row_no > 2 AND row_no < 6")
+        assert counted.to_arrow().to_pylist() == [{"n": 3}]
+
+
+def test_numbering_is_offered_where_there_is_no_key(here):
+    (here / "spent.csv").write_text(KEYLESS)
+    said = "u\np\n0..10\n0.5\n1\nnone\nno\n\n"
+    shown = CliRunner().invoke(app, ["init", "spent.csv", "--ask"], input=said)
+    assert shown.exit_code == 0, shown.output
+    assert "# numbers the rows, if none do" in shown.output
+    assert load(here / "errorfloor.toml").tables["spent"].row_key == ("row_no",)
+
+
+def test_numbering_is_refused_where_it_cannot_be(here):
+    refused = problem("meters.parquet", "--number-rows", "--private", "kwh=0..50,resolution=0.1,floor=2")
+    assert isinstance(refused, InputError)
+    assert "is for text files and sheets, and meters.parquet is none" in str(refused)
+    (here / "spent.csv").write_text(KEYLESS)
+    both = problem("spent.csv", "--number-rows", "--row-key", "city", "--private", RULE)
+    assert "or, if there are none, number the rows of a text file or sheet with --number-rows" in str(both)
+    init("spent.csv", "--private", RULE, "--public", "city", "--number-rows")
+    file = here / "errorfloor.toml"
+    file.write_text(file.read_text().replace("row_no", "amount2"))
+    (here / "spent.csv").write_text("city;amount;amount2\nBonn;1;2\n")
+    done = CliRunner().invoke(app, ["register"])
+    assert "has a column 'amount2' itself: give the column that numbers its rows another name" in str(done.exception)

@@ -122,6 +122,8 @@ READ = """
 {options}
 """
 
+NUMBERED = "its place in the file, which everybody may know; in a new version rows keep theirs, and new ones come last"
+
 NO_TABLE = """
 
 # No table yet. Name its file or table, and errorfloor init drafts this part from its columns:
@@ -137,6 +139,7 @@ class Chosen:
     row_key: tuple[str, ...]
     public: tuple[str, ...]
     private: Mapping[str, Mapping[str, Any]]
+    number: str = ""  # the column that numbers the rows, if they have no key of their own
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,13 @@ class Schema:
         return (sorted(single, key=lambda name: not is_identifier(name)) or others[:2] or list(self.names))[
             : 1 if single else 2
         ]
+
+    @property
+    def number(self) -> str:
+        """A name for a column that numbers the rows."""
+        taken = {name.lower() for name in (*self.names, *self.columns)}
+        spelt = ("row_no", *(f"row_no_{number}" for number in range(2, len(taken) + 3)))
+        return next(name for name in spelt if name not in taken)
 
     def is_private(self, name: str) -> bool:
         """Say whether a column is proposed as private: a number that neither names a row nor is called like a code."""
@@ -269,9 +279,10 @@ def _filled(schema: Schema, chosen: Chosen) -> str:
     """Write a table in which nothing is left to choose."""
     lines = [f"\n\n[tables.{schema.name}]", f"source = {_quoted(schema.source)}", 'version = "1"']
     lines += [f"row_key = {_quoted(list(chosen.row_key))}", "", f"[tables.{schema.name}.public]"]
+    lines += [f'{chosen.number} = "whole"  # {NUMBERED}'] if chosen.number else []
     lines += [f"{name} = {_public(schema.columns[schema.names[name]])}" for name in chosen.public]
     text = "\n".join(lines) + "\n"
-    if options := list(_options(schema)):
+    if options := [*([f"number = {_quoted(chosen.number)}"] if chosen.number else []), *_options(schema)]:
         text += READ.format(name=schema.name, options="\n".join(options))
     for name, words in chosen.private.items():
         declared = "\n".join(f"{word} = {_quoted(value)}" for word, value in words.items())

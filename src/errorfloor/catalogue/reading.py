@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from errorfloor.catalogue.columns import Declaration, MistakesError
+from errorfloor.catalogue.columns import NAME, Declaration, MistakesError
 
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", "'", " ", "_")
@@ -29,7 +29,8 @@ class Reading(Declaration):
     ``nulls`` are spellings of a missing number, date or flag, beside nothing at all; a text is what it is. ``dates``
     and ``moments`` are formats such as ``%d.%m.%Y``; without one, dates and moments are written as ISO 8601 has them.
     ``skip`` counts the lines before the one with the names; ``header`` has the names of a file that has no such line.
-    ``names`` leads from a declared name to the one in the file, and applies to every kind of source.
+    ``names`` leads from a declared name to the one in the file, and applies to every kind of source. ``number`` names a
+    column that is not in the files: it numbers their rows from 1, for a table that has no row key of its own.
 
     >>> Reading(delimiter=";", decimal=",", names={"pay": "Gehalt in €"}).called("pay")
     'Gehalt in €'
@@ -47,6 +48,7 @@ class Reading(Declaration):
     skip: int = Field(default=0, ge=0)
     header: tuple[str, ...] = ()
     sheet: str = ""
+    number: str = ""
     names: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -64,6 +66,8 @@ class Reading(Declaration):
             for word, given in (("dates", self.dates), ("moments", self.moments))
             if given and "%" not in given
         ]
+        if self.number and (not NAME.fullmatch(self.number) or self.number in self.names):
+            found.append(("number", f"must be a new name such as row_no, got {self.number!r}"))
         try:
             codecs.lookup(self.encoding)
         except LookupError:

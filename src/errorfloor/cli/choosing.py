@@ -8,23 +8,27 @@ import typer
 from pydantic import ValidationError
 
 from errorfloor.catalogue import PrivateColumn, Schema, entry_promise
-from errorfloor.catalogue.draft import Chosen
+from errorfloor.catalogue.draft import NUMBERED, Chosen
 from errorfloor.catalogue.mistakes import explain
 from errorfloor.catalogue.near import near
 from errorfloor.catalogue.proposals import unit_of
 from errorfloor.cli.app import messages
+from errorfloor.engines.sources import format_of
 from errorfloor.errors import InputError
 from errorfloor.floors.words import rounded_down
 
 WORDS = ("resolution", "floor", "unit", "nulls", "impute", "distance")
 PROPOSED_FLOOR = Fraction(1, 20)  # of the range
+NUMBER = "#"  # what is said to number the rows
 ROLES = {"p": "private", "u": "public", "l": "left out"}
 
 
-def chosen_by_flags(schema: Schema, private: Sequence[str], public: Sequence[str], row_key: Sequence[str]) -> Chosen:
+def chosen_by_flags(
+    schema: Schema, private: Sequence[str], public: Sequence[str], row_key: Sequence[str], *, number: bool = False
+) -> Chosen:
     """Read ``pay=0..10000,resolution=0.01,floor=500,unit=EUR`` for each private column, and names for the others.
 
-    The row key is public, whether or not it is named among the public columns.
+    The row key is public, whether or not it is named among the public columns; with ``number`` it numbers the rows.
     """
     rules = dict(_rule(one) for one in private)
     public = tuple(dict.fromkeys((*row_key, *public)))
@@ -33,11 +37,15 @@ def chosen_by_flags(schema: Schema, private: Sequence[str], public: Sequence[str
             raise InputError(
                 f"{schema.source} has no column {name!r}{near(name, schema.names)}; it has {', '.join(schema.names)}"
             )
-    if not row_key:
-        raise InputError("name the public columns that together identify a row: --row-key person")
+    if bool(row_key) == number:
+        raise InputError(
+            "name the public columns that together identify a row, --row-key person; or, if there are none, number the "
+            "rows of a text file or sheet with --number-rows"
+        )
     for name, words in rules.items():
         _checked(name, words)
-    return Chosen(tuple(row_key), public, rules)
+    named = schema.number if number else ""
+    return Chosen((named,) if number else tuple(row_key), public, rules, named)
 
 
 def chosen_by_questions(schema: Schema) -> Chosen:
@@ -60,10 +68,15 @@ def chosen_by_questions(schema: Schema) -> Chosen:
             public.append(name)
         elif role == "private":
             private[name] = _private(name, whole=kind == "whole")
-    if not public:
+    can_number = format_of(schema.source) in ("text", "sheet")
+    if not public and not can_number:
         raise InputError("a table needs a public column that identifies its rows: say u for at least one")
     proposed_key = [name for name in schema.proposed_key if name in public] or public[:1]
-    key = _asked("row key, the public columns that together identify a row", ",".join(proposed_key), _key(public))
+    proposal = NUMBER if can_number and not schema.unique else ",".join(proposed_key)
+    other = f"; {NUMBER} numbers the rows, if none do: {NUMBERED}" if can_number else ""
+    key = _asked(f"row key, the public columns that together identify a row{other}", proposal, _key(public, can_number))
+    if key == [NUMBER]:
+        return Chosen((schema.number,), tuple(public), private, schema.number)
     return Chosen(tuple(key), tuple(public), private)
 
 
@@ -114,9 +127,11 @@ def _role_of_text(text: str) -> str:
     return _role(text)
 
 
-def _key(public: Sequence[str]) -> Callable[[str], list[str]]:
+def _key(public: Sequence[str], can_number: bool) -> Callable[[str], list[str]]:
     def read(text: str) -> list[str]:
         names = [name.strip() for name in text.split(",") if name.strip()]
+        if names == [NUMBER] and can_number:
+            return names
         wrong = next((name for name in names if name not in public), None)
         if wrong is not None or not names:
             raise InputError(f"{wrong!r} is not among the public columns{near(wrong or '', public)}")

@@ -32,6 +32,7 @@ ENGINES = {"duckdb": "vault.duckdb", "postgresql": "", "spark": "vault"}  # and 
 
 @app.command()
 def init(
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="The same as --source.")] = None,
     source: Annotated[
         list[str] | None,
         typer.Option(
@@ -58,6 +59,9 @@ def init(
     row_key: Annotated[
         list[str] | None, typer.Option("--row-key", help="A public column of the row key; repeat for others.")
     ] = None,
+    number_rows: Annotated[
+        bool, typer.Option("--number-rows", help="Instead: number the rows of a text file or sheet that has no key.")
+    ] = False,
     output: Annotated[Path, typer.Option("--output", "-o", help="The catalogue to write.")] = Path("errorfloor.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing catalogue.")] = False,
     keys: Annotated[bool, typer.Option(help="Make a key file next to the catalogue if there is none.")] = True,
@@ -73,6 +77,7 @@ def init(
     Example: errorfloor init --source meters.parquet --source households.parquet
     """
     place = _place(engine, snapshots)
+    source = [*(files or []), *(source or [])]
     replace = force or (bool(source) and _is_bare(output))
     if output.exists() and not replace:
         raise InputError(
@@ -82,12 +87,19 @@ def init(
     folder = output.resolve().parent
     folder.mkdir(parents=True, exist_ok=True)
     options = _options(read or [])
-    schemas = [_schema(given, folder, place, options) for given in source or []]
-    given = bool(private or public or row_key)
+    schemas = [_schema(given, folder, place, options) for given in source]
+    given = bool(private or public or row_key or number_rows)
     if given and (ask or len(schemas) != 1):
-        raise InputError("--private, --public and --row-key are for one --source, and not with --ask")
+        raise InputError("--private, --public, --row-key and --number-rows are for one --source, and not with --ask")
+    if number_rows and format_of(schemas[0].source) not in ("text", "sheet"):
+        raise InputError(
+            f"--number-rows is for text files and sheets, and {schemas[0].source} is none: add a column that numbers "
+            f"the rows to the table itself"
+        )
     if given:
-        chosen = [chosen_by_flags(one, private or [], public or [], row_key or []) for one in schemas]
+        chosen = [
+            chosen_by_flags(one, private or [], public or [], row_key or [], number=number_rows) for one in schemas
+        ]
         schemas = [one.filled(by) for one, by in zip(schemas, chosen, strict=True)]
     elif ask:
         schemas = [one.filled(chosen_by_questions(one)) for one in schemas]
@@ -183,8 +195,9 @@ def _tell(source: str, found: Detected, folder: Path) -> None:
         messages.say(f"reading {source} with {said}")
     if not found.unique:
         messages.say(
-            f"no column of {source} differs in every row: the row key takes several columns, or a column that numbers "
-            f"the rows, which you can add to the file"
+            f"no column of {source} differs in every row: choose several that together do, or number the rows with "
+            f"--number-rows. Everybody may know a row's place in the file then: shuffle a file that is sorted by "
+            f"something private"
         )
     for column, why in found.nearly.items():
         messages.say(f"{column!r} is taken for text, though most of it is numbers: {why}")

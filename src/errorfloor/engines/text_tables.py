@@ -76,18 +76,31 @@ class TextTable:
     columns: Mapping[str, PublicType]
 
     @property
+    def number(self) -> str:
+        """The column that numbers the rows, which the files do not have; empty if there is none."""
+        return self.files[0].how.number
+
+    @property
     def relation(self) -> str:
-        """The rows of all files, each declared column as what it is."""
+        """The rows of all files, each declared column as what it is; rows are numbered in the order of the files."""
         parts = []
         for file in self.files:
-            read = [f"{readingsql_of(file.field(n), t, file.how)} AS {_name(n)}" for n, t in self.columns.items()]
-            parts.append(f"SELECT {', '.join(read)} FROM {file.rows()}")
-        return f"({' UNION ALL '.join(parts)})"
+            read = [f"{readingsql_of(file.field(n), t, file.how)} AS {_name(n)}" for n, t in self._in_files.items()]
+            parts.append(f"SELECT {', '.join(read) or '1'} FROM {file.rows()}")
+        whole = " UNION ALL ".join(parts)
+        if not self.number:
+            return f"({whole})"
+        return f"(SELECT *, CAST(row_number() OVER () AS DOUBLE) AS {_name(self.number)} FROM ({whole}))"
 
     @property
     def kinds(self) -> dict[str, Kind]:
         """What each column of the first file holds; one that is not declared is text."""
-        return {name: _kind(self.columns.get(name, "text")) for name in self.files[0].names}
+        numbered: dict[str, Kind] = {self.number: "number"} if self.number else {}
+        return {name: _kind(self.columns.get(name, "text")) for name in self.files[0].names} | numbered
+
+    @property
+    def _in_files(self) -> dict[str, PublicType]:
+        return {name: kind for name, kind in self.columns.items() if name != self.number}
 
     def misfit(self) -> CatalogueError | None:
         """Find the first field that is not what its column is declared to be.
@@ -96,7 +109,7 @@ class TextTable:
         """
         with reader() as ask:
             for file in self.files:
-                wanted = {n: t for n, t in self.columns.items() if t != "text"}
+                wanted = {n: t for n, t in self._in_files.items() if t != "text"}
                 if not wanted:
                     continue
                 found = [
@@ -204,7 +217,13 @@ def as_utf8(path: Path, files: Files, how: Reading, copy: Path) -> Path:
 
 
 def _check_names(file: TextFile, wanted: Mapping[str, PublicType]) -> None:
-    missing = next((name for name in wanted if name not in file.names), None)
+    if file.how.number and file.how.number in file.names:
+        raise CatalogueError(
+            f"{file.path} has a column {file.how.number!r} itself: give the column that numbers its rows another name, "
+            f"as number in the section read, and in the row key",
+            path=str(file.path),
+        )
+    missing = next((name for name in wanted if name not in (*file.names, file.how.number)), None)
     if missing is not None:  # what stands in the place of names may be values: only one that is near is repeated
         meant = near(missing, file.names)
         raise CatalogueError(
