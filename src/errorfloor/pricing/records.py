@@ -6,13 +6,10 @@ each of two groups, if there are two. So an owner moves all groups together by a
 m = max{(c₁ + c₂)², 2·max(c₁, c₂)²}, or (c₁ + c₂)² where there is one group; ``records.proof.md``.
 """
 
-import datetime
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,51 +21,15 @@ from errorfloor.pricing.fetch import FactsCache, fetch
 from errorfloor.pricing.interval import Enclosure, quiet, up
 from errorfloor.pricing.owners import OwnerCounts
 from errorfloor.sql.double_words import ROUNDING, UNDERFLOW
-from errorfloor.sql.layout import LARGEST_PART, Layout, largest, scaled, stored_layout
-from errorfloor.sql.plan import DatePart, Formula, Indicator, RoundedDown, Sum, TableColumn
-from errorfloor.sql.polynomial import Node, Polynomial
+from errorfloor.sql.layout import Layout, largest, scaled, stored_layout
+from errorfloor.sql.plan import Formula, Sum
 from errorfloor.sql.question import Question
-from errorfloor.sql.records import HERE, columns_grouped, domain_of, shown_where
+from errorfloor.sql.record_ranges import row_range
+from errorfloor.sql.records import columns_grouped, domain_of, shown_where
 from errorfloor.vault import Snapshot
 
 MOST_COMBINATIONS = 2_000_000
-MOST_INDICATORS = 8  # whose values are gone through one by one
 APART = math.nextafter(math.sqrt(2), 2)  # errors of two groups, beside those of one
-
-
-class RowRange(NamedTuple):
-    """What one row can add to a sum: from −``below`` to ``above``, both at least 0; ``whole`` if always a whole number.
-
-    >>> count = RowRange(Fraction(0), Fraction(1), True)
-    >>> count.moved(groups=1), count.moved(groups=2)
-    (1.0, 1.41421356...)
-    """
-
-    below: Fraction
-    above: Fraction
-    whole: bool
-
-    def moved(self, *, groups: int) -> float:
-        """Bound how far a row of an owner moves all groups together, rounded up."""
-        wide, far = self.below + self.above, max(self.below, self.above)
-        square = wide**2 if groups < 2 else max(wide**2, 2 * far**2)
-        root = math.sqrt(float(Enclosure.exact(square).high))
-        return root if Fraction(root) ** 2 >= square else math.nextafter(root, math.inf)
-
-
-def row_range(formula: Formula, table: Table) -> RowRange:
-    """Bound what a row can add to a sum, from the domains that are declared.
-
-    >>> owned = {"owner": {"floor": 0.4}, "columns": {"age": {"range": [0, 110]}}}
-    >>> table = Table.model_validate({"source": "p", "version": "1", "protects": "records", **owned})
-    >>> age = Polynomial.atom(TableColumn(0, "age", "number", step=Fraction(1)))
-    >>> row_range(Sum((age - 10) * Polynomial.atom(HERE), HERE), table)
-    RowRange(below=Fraction(10, 1), above=Fraction(100, 1), whole=True)
-    """
-    assert isinstance(formula, Sum)
-    terms = [(tuple(factor for factor in monomial if factor[0] != HERE), by) for monomial, by in formula.of.terms]
-    low, high = _range(Polynomial.of(terms), table)
-    return RowRange(max(-low, Fraction(0)), max(high, Fraction(0)), _is_whole(formula.of))
 
 
 def possible(formula: Formula, table: Table) -> tuple[float, float]:
@@ -142,71 +103,4 @@ def _output(formula: Formula, table: Table, layout: Layout, groups: int) -> Outp
         low=np.array([low]),
         high=np.array([high]),
         defined=np.array([groups > 0]),
-    )
-
-
-def _range(polynomial: Polynomial, table: Table) -> tuple[Fraction, Fraction]:
-    """Enclose a polynomial of a row: each of a few indicators is gone through, terms are enclosed one by one."""
-    flags = sorted((atom for atom in polynomial.atoms if isinstance(atom, Indicator)), key=lambda one: one.encoded)
-    if len(flags) > MOST_INDICATORS:
-        return _by_terms(polynomial, table, {})
-    found = [
-        _by_terms(polynomial, table, {flag: (Fraction(value),) * 2 for flag, value in zip(flags, values, strict=True)})
-        for values in product((0, 1), repeat=len(flags))
-    ]
-    return min(low for low, _ in found), max(high for _, high in found)
-
-
-def _by_terms(
-    polynomial: Polynomial, table: Table, known: Mapping[Node, tuple[Fraction, Fraction]]
-) -> tuple[Fraction, Fraction]:
-    collected: dict[tuple[tuple[Node, int], ...], Fraction] = {}
-    for monomial, coefficient in polynomial.terms:  # what a known indicator makes alike is added first
-        factor = math.prod((known[atom][0] for atom, _ in monomial if atom in known), start=coefficient)
-        rest = tuple(item for item in monomial if item[0] not in known)
-        collected[rest] = collected.get(rest, Fraction(0)) + factor
-    low = high = Fraction(0)
-    for monomial, coefficient in collected.items():
-        ends = [coefficient]
-        for atom, power in monomial:
-            ends = [one * other for one in ends for other in _powers(*_of_atom(atom, table), power)]
-            ends = [min(ends), max(ends)]
-        low, high = low + min(ends), high + max(ends)
-    return low, high
-
-
-def _powers(low: Fraction, high: Fraction, exponent: int) -> Iterator[Fraction]:
-    yield from (low**exponent, high**exponent)
-    if low < 0 < high and exponent % 2 == 0:
-        yield Fraction(0)
-
-
-def _of_atom(atom: Node, table: Table) -> tuple[Fraction, Fraction]:
-    match atom:
-        case TableColumn(name=name, step=step) if step is not None:
-            first, last = table.columns[name].steps
-            return first * step, last * step
-        case Indicator():
-            return Fraction(0), Fraction(1)
-        case RoundedDown(of=of):
-            low, high = _range(of, table)
-            return Fraction(math.floor(low)), Fraction(math.floor(high))
-        case DatePart(part="year"):
-            days = [day for one in table.columns.values() if one.public.type == "date" for day in one.days]
-            near = datetime.timedelta(days=7)  # the beginning of a week may be in the year before
-            return Fraction((min(days) - near).year), Fraction(max(days).year)
-        case DatePart(part=part):
-            return Fraction(0), Fraction(LARGEST_PART[part])
-    raise TypeError(f"{type(atom).__name__} is no atom of a record")
-
-
-def _is_whole(polynomial: Polynomial) -> bool:
-    """Tell whether it is a whole number on every row, by its coefficients and the steps of its columns."""
-    return all(
-        math.prod(
-            ((atom.step or Fraction(1)) ** power for atom, power in monomial if isinstance(atom, TableColumn)),
-            start=coefficient,
-        ).denominator
-        == 1
-        for monomial, coefficient in polynomial.terms
     )

@@ -26,7 +26,7 @@ from errorfloor.pricing.records import signs
 from errorfloor.service.ends import centred
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.sql.double_words import two_product
-from errorfloor.sql.question import Quantile
+from errorfloor.sql.question import Derived, Quantile
 
 MOST_STATED = 1000  # kinds of cells that each have facts of their own
 EVERYWHERE = (-math.inf, math.inf)
@@ -48,7 +48,11 @@ class CellFacts:
         self.one, self.kind = one, prepared.bounds.kind
         self._private, self._owners = prepared.table.private, prepared.bounds.owners
         self._bounds = prepared.bounds.outputs[prepared.outputs.index(one)]
-        cut = prepared.table.hides_records and signs(one.output.formula, prepared.table) != EVERYWHERE
+        cut = (
+            prepared.table.hides_records
+            and not prepared.question.sets
+            and signs(one.output.formula, prepared.table) != EVERYWHERE
+        )
         self.is_cut = cut  # at 0, so that what is added has no mean of its own
         self._apart = prepared.table.exact and one.added is not None and counted_apart(one.added.widest.noise)
 
@@ -129,7 +133,7 @@ class CellFacts:
 class QuantileFacts:
     """States the facts of the cells of a quantile; what is learnt of an entry is stated of the whole answer."""
 
-    quantile: Quantile
+    quantile: Quantile | Derived
 
     def of(self, row: Mapping[str, Any], group: int) -> dict[str, Any]:
         """Give the facts of the cell in a released row."""

@@ -280,7 +280,7 @@ def _prepared_output(
         return PreparedOutput(output, None, constant=empty(bounded.outputs[index]))
     if plan.table.hides_records:
         afforded = None if shares is None else float(shares[index].min())
-        one = record_noise(output, plan.table, wish, _evaluation_error(bounded, index), afforded)
+        one = record_noise(output, plan.table, wish, _evaluation_error(bounded, index), afforded, plan.scale(output))
         added = CellNoise.same(one, len(bounded.rows))
     elif shares is None:
         one = wish.added(output, _evaluation_error(bounded, index), plan.scale(output))

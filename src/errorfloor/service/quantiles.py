@@ -15,16 +15,19 @@ from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_up
 from errorfloor.noise.lattice import Lattice
 from errorfloor.pricing.words import number
+from errorfloor.service.derived import derived_columns, derived_facts, derived_where
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.rounding import multiples
 from errorfloor.sql import arrow
-from errorfloor.sql.question import Quantile
+from errorfloor.sql.question import Derived, Quantile
 
 SLACK = 1e-9  # of the range: more than the roundings of a few operations
 
 
-def located(quantile: Quantile, prepared: Prepared) -> dict[str, Any]:
+def located(quantile: Quantile | Derived, prepared: Prepared) -> dict[str, Any]:
     """Give the columns of a quantile: a number in the middle, and the ends of where it certainly lies."""
+    if isinstance(quantile, Derived):
+        return derived_columns(quantile, prepared)
     parts = [one for one in prepared.outputs if one.output.part_of == quantile]
     off = [[each[prepared.bounds.kind] for each in off_by(one, len(prepared.bounds.rows))] for one in parts]
     there = ~arrow.nulls(parts[0].kept)
@@ -101,8 +104,10 @@ def lattice_of(quantile: Quantile) -> Lattice:
     return Lattice(str(Decimal(step.numerator) / Decimal(step.denominator)))
 
 
-def located_where(quantile: Quantile, one: PreparedOutput) -> str:
+def located_where(quantile: Quantile | Derived, one: PreparedOutput) -> str:
     """Say what is certain of a quantile, from one of its shares."""
+    if isinstance(quantile, Derived):
+        return derived_where(quantile, one)
     unit = f" {quantile.unit}" if quantile.unit else ""
     if one.constant is not None and one.constant.is_empty:
         return f"{quantile.name} has no value: there are no rows to compute it from."
@@ -119,8 +124,10 @@ def located_where(quantile: Quantile, one: PreparedOutput) -> str:
     )
 
 
-def described(quantile: Quantile, one: PreparedOutput) -> dict[str, Any]:
+def described(quantile: Quantile | Derived, one: PreparedOutput) -> dict[str, Any]:
     """Give what is stated of a quantile beforehand, as plain JSON types."""
+    if isinstance(quantile, Derived):
+        return derived_facts(quantile, one)
     start, end = quantile.ramps[0]
     shares = {"count": len(quantile.ramps), "softness": float(end - start), "max_error": bounds_of_shares(one)[1]}
     return {

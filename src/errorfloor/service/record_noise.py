@@ -7,26 +7,30 @@ from errorfloor.catalogue import Table
 from errorfloor.errors import InputError
 from errorfloor.noise import RaisedCosine
 from errorfloor.noise.lattice import Lattice
-from errorfloor.pricing.records import possible, row_range
+from errorfloor.pricing.records import possible
 from errorfloor.service.noises import Added, QuestionWish, bound_for, within
 from errorfloor.service.rounding import grain
 from errorfloor.sql.question import QuestionOutput
+from errorfloor.sql.record_ranges import row_range
 
 MOST_WHOLE = 10**12  # grains of it are integers of 63 bits
 MOST_GRAINS = 2.0**62
 
 
 def record_noise(
-    output: QuestionOutput, table: Table, wish: QuestionWish, error: float, afforded: float | None
+    output: QuestionOutput, table: Table, wish: QuestionWish, error: float, afforded: float | None, scale: float
 ) -> Added:
-    """Give the noise of an output: as wished, or the narrowest whose information is at most what is ``afforded``."""
+    """Give the noise of an output: as wished, or the narrowest whose information is at most what is ``afforded``.
+
+    What is wished for is ``scale`` times wider than the output's own bound.
+    """
     if wish.support is not None:
         raise InputError("of a table that protects records, give max_error or spend, not a support")
     whole = row_range(output.formula, table).whole
     if afforded is None and whole:
-        added = within_whole(min(math.floor(wish.bound_of(output.asked_as)), MOST_WHOLE + 1))
+        added = within_whole(min(math.floor(wish.bound_of(output.asked_as) / scale), MOST_WHOLE + 1))
     elif afforded is None:
-        added = wish.added(output, error)
+        added = wish.added(output, error, scale)
     elif whole:
         added = within_whole(whole_bound_for(afforded))
     else:

@@ -113,7 +113,7 @@ def _numbers(one: PreparedOutput, value: DoubleWord, noise: Array | None, prepar
         return _public_numbers(value, defined)
     safe = DoubleWord(np.where(defined, value.high, 0.0), np.where(defined, value.low, 0.0))
     found = one.added.released(safe, noise, prepared.bounds.kind)
-    if prepared.table.hides_records:
+    if prepared.table.hides_records and not prepared.question.sets:  # else totals would not add up
         found = np.clip(found, *signs(one.output.formula, prepared.table))
     return arrow.column(found, defined)
 

@@ -175,7 +175,7 @@ class _Asked:
             max(self._least(), table.min_group if any(is_private(one.formula) for one in outputs) else 1),
             tuple(tuple(key.name for key in keys if key.value in kept) for kept in sets),
         )
-        return about_records(question) if table.hides_records else question
+        return about_records(question, table) if table.hides_records else question
 
     def _items(self) -> list[_Item]:
         given: list[tuple[exp.Expression, str | None]] = []

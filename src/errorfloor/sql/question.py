@@ -64,17 +64,28 @@ class Quantile(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class Derived(Node):
+    """A column of the answer that follows from released sums over records: an average, a ratio, a variance."""
+
+    name: str
+    unit: str
+    formula: Formula
+
+
+@dataclass(frozen=True, eq=False)
 class QuestionOutput(Node):
     """A named cell of each group. ``unit`` is for display only, and no part of what is computed.
 
-    What is ``part_of`` a quantile is charged and released as any other, and not shown.
+    What is ``part_of`` a quantile, or of what is derived, is charged and released as any other, and not shown. A bound
+    that is asked for what is derived is in rows, and ``weight`` times that for this part.
     """
 
     label: ClassVar[str] = "Output"
     name: str
     formula: Formula
     unit: str
-    part_of: Quantile | None = None
+    part_of: Quantile | Derived | None = None
+    weight: Fraction = Fraction(1)
 
     @property
     def asked_as(self) -> str:
@@ -84,6 +95,8 @@ class QuestionOutput(Node):
     @property
     def span(self) -> float:
         """What a bound that is asked for is divided by: shares are bounded in parts of the column's range."""
+        if isinstance(self.part_of, Derived):
+            return float(1 / self.weight)
         return 1.0 if self.part_of is None else float(self.part_of.high - self.part_of.low)
 
 
@@ -116,8 +129,8 @@ class Question(Node):
     sets: tuple[tuple[str, ...], ...] = ()
 
     @property
-    def quantiles(self) -> tuple[Quantile, ...]:
-        """The columns that are computed from released shares."""
+    def quantiles(self) -> tuple[Quantile | Derived, ...]:
+        """The columns that are computed from released shares or sums."""
         return tuple(dict.fromkeys(one.part_of for one in self.outputs if one.part_of is not None))
 
     def function_of(self, output: QuestionOutput) -> tuple[Part, ...]:
@@ -135,7 +148,7 @@ class Question(Node):
         )
 
 
-def walk(node: Node, stop: type[Node] | None = None) -> Iterator[Node]:
+def walk(node: Node, stop: type[Node] | tuple[type[Node], ...] | None = None) -> Iterator[Node]:
     """Give a node and all nodes below it, but nothing from below nodes of the kind ``stop``."""
     yield node
     if stop is None or not isinstance(node, stop):
@@ -143,7 +156,7 @@ def walk(node: Node, stop: type[Node] | None = None) -> Iterator[Node]:
             yield from _inside(getattr(node, field.name), stop)
 
 
-def _inside(value: object, stop: type[Node] | None) -> Iterator[Node]:
+def _inside(value: object, stop: type[Node] | tuple[type[Node], ...] | None) -> Iterator[Node]:
     if isinstance(value, Node):
         yield from walk(value, stop)
     elif isinstance(value, tuple):

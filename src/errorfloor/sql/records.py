@@ -8,28 +8,40 @@ changes no sum, and makes the groups of an answer those that are declared, whoev
 sums, so that every row is read whatever its values are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from errorfloor.catalogue.model import Table
 from errorfloor.engines.dialects import Dialect
 from errorfloor.errors import RefusedError
-from errorfloor.sql.plan import And, Call, Compare, Condition, Count, Formula, Sum, TableColumn
+from errorfloor.sql.plan import (
+    And,
+    Call,
+    Compare,
+    Condition,
+    Count,
+    Covariance,
+    Formula,
+    Sum,
+    TableColumn,
+    WeightedMean,
+)
 from errorfloor.sql.polynomial import Monomial, Node, Polynomial
-from errorfloor.sql.question import Question, walk
+from errorfloor.sql.question import Derived, Question, QuestionOutput, walk
+from errorfloor.sql.record_ranges import HERE, row_range
 from errorfloor.sql.truth import ALWAYS, both
 from errorfloor.vault import Snapshot
 from errorfloor.vault.domains import domain_sql
-from errorfloor.vault.records import PRESENCE
 
 Wanted = tuple[Monomial, Condition]
-HERE = TableColumn(0, PRESENCE, "number", private=True, step=Fraction(1))
+AGGREGATES = (Count, Sum, Covariance, WeightedMean)
 PRESENT = Polynomial.atom(HERE)
 ABSENT: Condition = Compare("=", PRESENT, Polynomial.constant(0))
 
 
-def about_records(question: Question) -> Question:
-    """Put presence into every sum of a question.
+def about_records(question: Question, table: Table) -> Question:
+    """Put presence into every sum of a question; whatever is no sum is derived from sums that are released.
 
     Raises RefusedError for what is not answered of a table that protects records.
     """
@@ -40,10 +52,10 @@ def about_records(question: Question) -> Question:
         )
     if question.joins:
         raise RefusedError("a table that protects records is asked by itself: leave the join out", reason="records")
-    if question.sets:
+    if question.sets and not all(isinstance(one.formula, Count | Sum) for one in question.outputs):
         raise RefusedError(
-            "totals of groups are not answered of a table that protects records: ask for the groups, and add up the "
-            "answers",
+            "of a table that protects records, counts and sums add up to totals, and nothing else: ask for these, or "
+            "by one grouping at a time",
             reason="records",
         )
     call = next((node for node in walk(question) if isinstance(node, Call)), None)
@@ -53,21 +65,42 @@ def about_records(question: Question) -> Question:
             f"comparisons and CASE",
             reason="records",
         )
-    outputs = (replace(one, formula=_with_presence(one.formula)) for one in question.outputs)
-    return replace(question, outputs=tuple(outputs))
+    return replace(question, outputs=tuple(part for one in question.outputs for part in _parts(one, table)))
 
 
-def _with_presence(formula: Formula) -> Formula:
+def with_presence(formula: Formula) -> Formula:
+    """Give a count or a sum as a sum over those who are there."""
     match formula:
         case Count(where=where):
             return Sum(PRESENT, where)
         case Sum(of=of, where=where):
             return Sum(of * PRESENT, where)
-    raise RefusedError(
-        "a table that protects records answers count(*), count(*) FILTER (WHERE …) and sum(x), one in each column: ask "
-        "for these, and compute the rest from the answers",
-        reason="records",
-    )
+    raise TypeError(f"{type(formula).__name__} is no sum")
+
+
+def _parts(output: QuestionOutput, table: Table) -> Iterator[QuestionOutput]:
+    """Give an output as the sums that it is, or is derived from; their bounds go by what one row can add."""
+    if isinstance(output.formula, Count | Sum):
+        yield replace(output, formula=with_presence(output.formula))
+        return
+    whole = Derived(output.name, output.unit, output.formula)
+    sums = dict.fromkeys(with_presence(one) for one in _sums(output.formula))
+    for place, formula in enumerate(sums):
+        found = row_range(formula, table)
+        weight = max(found.below, found.above) or Fraction(1)
+        yield QuestionOutput(f"{output.name}/{place}", formula, "", whole, weight)
+
+
+def _sums(formula: Node) -> Iterator[Formula]:
+    for node in walk(formula, stop=AGGREGATES):
+        match node:
+            case Count() | Sum():
+                yield node
+            case Covariance(first=first, second=second, where=where):
+                yield Count(where)
+                yield from (Sum(of, where) for of in (first, second, first * second))
+            case WeightedMean(value=value, weight=weight, where=where):
+                yield from (Sum(of, where) for of in (value * weight, weight))
 
 
 def columns_grouped(question: Question) -> tuple[str, ...]:

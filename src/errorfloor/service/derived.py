@@ -1,0 +1,162 @@
+"""Averages, ratios, variances and what else follows from released sums and counts of records, with certain intervals.
+
+Arithmetic on what anybody may know, so it costs nothing beyond the sums. *Guarantee* (``derived.proof.md``): if it has
+a value for the rows that count, that lies between the two ends.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from errorfloor.catalogue import Table
+from errorfloor.checks import Array
+from errorfloor.floors.words import rounded_up
+from errorfloor.pricing.functions import FUNCTIONS
+from errorfloor.pricing.interval import Enclosure, quiet
+from errorfloor.service.ends import interval
+from errorfloor.sql import arrow
+from errorfloor.sql.plan import (
+    Apply,
+    Condition,
+    Constant,
+    Count,
+    Covariance,
+    Formula,
+    Plus,
+    Power,
+    Quotient,
+    Sum,
+    Times,
+)
+from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.question import Derived
+from errorfloor.sql.record_ranges import value_range
+from errorfloor.sql.records import with_presence
+
+if TYPE_CHECKING:
+    from errorfloor.service.preparation import Prepared, PreparedOutput
+
+NOT_NEGATIVE = Enclosure.of(0.0, np.inf)
+
+
+class Known(NamedTuple):
+    """A number for each group, and where the truth certainly is."""
+
+    number: Array
+    around: Enclosure
+
+
+@quiet
+def derived_columns(derived: Derived, prepared: "Prepared") -> dict[str, Any]:
+    """Give the columns of what is derived; NULL where nothing bounds it."""
+    parts = {one.output.formula: _released(one, prepared) for one in prepared.outputs if one.output.part_of == derived}
+    found = _Walk(parts, prepared.table).of(derived.formula)
+    shape = (len(prepared.bounds.groups),)
+    low, high = (np.broadcast_to(end, shape) for end in (found.around.low, found.around.high))
+    there = np.isfinite(low) & np.isfinite(high) & (low <= high)
+    low, high = np.where(there, low, 0.0), np.where(there, high, 0.0)
+    number = np.broadcast_to(found.number, shape)
+    middle = np.clip(np.where(np.isfinite(number), number, (low + high) / 2), low, high)
+    ends = {"": middle, "_low": low, "_high": high}
+    return {f"{derived.name}{end}": arrow.column(values, there) for end, values in ends.items()}
+
+
+def _released(one: "PreparedOutput", prepared: "Prepared") -> Known:
+    numbers = arrow.values_of(arrow.without_nulls(one.kept)).astype(float)
+    if one.added is None:
+        off = 0.0 if one.constant is None else one.constant.error
+        return Known(numbers, Enclosure(numbers - off, numbers + off).widened(0.0))
+    return Known(numbers, Enclosure(*interval(numbers, one.added, prepared.bounds_of(one), prepared.bounds.kind)))
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """A walk over a formula, from what was released."""
+
+    parts: Mapping[Formula, Known]
+    table: Table
+
+    def of(self, formula: Formula) -> Known:
+        match formula:
+            case Constant(value=value):
+                return Known(np.array(float(value)), Enclosure.exact(value))
+            case Count() | Sum():
+                return self.parts[with_presence(formula)]
+            case Covariance(first=first, second=second, where=where, sample=sample):
+                return self._covariance(first, second, where, sample=sample)
+            case Quotient(numerator=Sum(of=of, where=where), denominator=Count(where=counted)) if where == counted:
+                return self._mean(of, where)
+            case Quotient(numerator=Covariance() as one, denominator=Apply(function="sqrt", argument=Times())):
+                return _within(self._quotient(one, formula.denominator), Enclosure.of(-1.0, 1.0))  # a correlation
+            case Quotient(numerator=numerator, denominator=denominator):
+                return self._quotient(numerator, denominator)
+            case Plus(parts=parts):
+                return reduce(
+                    lambda one, two: Known(one.number + two.number, one.around + two.around), map(self.of, parts)
+                )
+            case Times(parts=parts):
+                return reduce(
+                    lambda one, two: Known(one.number * two.number, one.around * two.around), map(self.of, parts)
+                )
+            case Power(base=base, exponent=exponent):
+                found = self.of(base)
+                return Known(found.number**exponent, found.around**exponent)
+            case Apply(function=name, parameters=parameters, argument=argument):
+                return self._applied(name, parameters, self.of(argument))
+        raise TypeError(f"{type(formula).__name__} is not derived from sums")
+
+    def _quotient(self, numerator: Formula, denominator: Formula) -> Known:
+        one, two = self.of(numerator), self.of(denominator)
+        return Known(one.number / two.number, one.around / two.around)
+
+    def _mean(self, of: Polynomial, where: Condition) -> Known:
+        """A mean lies in the range of what is averaged, if there are rows at all."""
+        return _within(self._quotient(Sum(of, where), Count(where)), _range(of, self.table))
+
+    def _covariance(self, first: Polynomial, second: Polynomial, where: Condition, *, sample: bool) -> Known:
+        one, two, both = (self._mean(of, where) for of in (first, second, first * second))
+        product = one.around**2 if first == second else one.around * two.around
+        found = Known(both.number - one.number * two.number, both.around - product)
+        halves = [(high - low) / 2 for low, high in (value_range(of, self.table) for of in (first, second))]
+        most = Enclosure.exact(halves[0] * halves[1])  # both ends are reached by half of the rows each
+        found = _within(found, Enclosure(np.zeros(()) if first == second else -most.high, most.high))
+        if not sample:
+            return found
+        count = self.of(Count(where))
+        fewer = Known(count.number - 1, count.around - Enclosure.exact(1))
+        return Known(found.number * count.number / fewer.number, found.around * (count.around / fewer.around))
+
+    def _applied(self, name: str, parameters: tuple[Fraction, ...], inner: Known) -> Known:
+        function = FUNCTIONS[name]
+        argument = inner.around.meet(NOT_NEGATIVE) if name == "sqrt" else inner.around
+        value = function.value(argument, parameters)
+        point = function.value(Enclosure(inner.number, inner.number), parameters)
+        return Known((point.low + point.high) / 2, value)
+
+
+def _within(found: Known, most: Enclosure) -> Known:
+    return Known(found.number, found.around.meet(most))
+
+
+def _range(of: Polynomial, table: Table) -> Enclosure:
+    ends = Enclosure.around(value_range(of, table))
+    return Enclosure(ends.low[0], ends.high[1])
+
+
+def derived_where(derived: Derived, one: "PreparedOutput") -> str:
+    """Say what is certain of what is derived, from one of its sums."""
+    rows = rounded_up((0.0 if one.added is None else one.added.widest.high) * one.output.span, 6)
+    return (
+        f"{derived.name} is certainly between {derived.name}_low and {derived.name}_high, if there are rows at all: it "
+        f"follows from released counts within ±{rows} rows, and from sums within ±{rows} times what one row can add."
+    )
+
+
+def derived_facts(derived: Derived, one: "PreparedOutput") -> dict[str, Any]:
+    """Give what is stated of what is derived beforehand, as plain JSON types."""
+    rows = (0.0 if one.added is None else one.added.widest.high) * one.output.span
+    return {"name": derived.name, "unit": derived.unit, "exact": False, "rows": rows, "low": None, "high": None}
