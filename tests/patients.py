@@ -11,6 +11,7 @@ import errorfloor as ef
 from errorfloor.catalogue import load
 from errorfloor.engines import open_engine
 from errorfloor.identity import KeyRing
+from errorfloor.ledger import MemoryLedger
 from errorfloor.service.database import Database
 from errorfloor.service.registering import register_all
 
@@ -69,14 +70,15 @@ def write_patients(folder: Path, rows, catalogue=CATALOGUE) -> Path:
     return path
 
 
-def open_patients(folder: Path, rows=None, ledger=None):
-    """Open a database of patients."""
+def open_patients(folder: Path, rows=None, ledger=None, *, free=False):
+    """Open a database of patients; a free one charges nothing."""
     path = write_patients(folder, visits() if rows is None else rows)
-    if ledger is None:
+    if ledger is None and not free:
         return ef.open(path)
     catalogue = load(path)
     engine = open_engine(catalogue.place, catalogue.folder)
-    return Database(catalogue, engine=engine, ledger=ledger, keys=KeyRing(folder / "keys.json"))
+    keys = KeyRing(folder / "keys.json")
+    return Database(catalogue, engine=engine, ledger=ledger or MemoryLedger(), keys=keys, is_dry=free)
 
 
 def stored(db):

@@ -1,0 +1,52 @@
+"""Records on three engines: the same rows count, the same groups are answered, the same sums are exact."""
+
+import json
+
+import pytest
+
+from errorfloor.catalogue import load
+from errorfloor.engines import open_engine
+from errorfloor.identity import KeyRing
+from errorfloor.ledger import MemoryLedger
+from errorfloor.service import Database
+from errorfloor.service.releasing import values_before_noise
+from errorfloor.vault import register
+from patients import stored, visits, write_patients
+
+ASKED = (
+    "SELECT count(*) AS n, sum(cost) AS s FROM patients",
+    "SELECT sex, region, count(*) AS n, avg(cost) AS m FROM patients WHERE age >= 18 GROUP BY sex, region",
+    "SELECT floor(age / 10) AS decade, count(*) FILTER (WHERE cost > 500) AS n FROM patients GROUP BY 1",
+    "SELECT date_trunc('month', day) AS m, sum(age * cost) AS s FROM patients WHERE sex <> 'f' GROUP BY 1",
+)
+
+
+def seen_on(place, folder):
+    """Rows that count, and of each question groups, labels, exact values and answers."""
+    catalogue = load(folder / "errorfloor.toml")
+    if place is not None:
+        catalogue = catalogue.model_copy(update={"place": place})
+        with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
+            register(catalogue, "patients", engine=engine)
+    engine = open_engine(catalogue.place, catalogue.folder)
+    with Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=KeyRing(folder / "keys.json")) as db:
+        rows = sorted(json.dumps(row, default=str, sort_keys=True) for row in stored(db))
+        found = []
+        for sql in ASKED:
+            prepared = db.price(sql, max_error=4_000_000).prepared
+            values = [one.high.tolist() for one in values_before_noise(prepared, db._engine)]
+            labels = [one.label.encoded for one in prepared.outputs]
+            found.append(
+                [list(prepared.bounds.groups), labels, values, db.ask(sql, max_error=4_000_000).table.to_pylist()]
+            )
+        return rows, found
+
+
+@pytest.fixture(autouse=True)
+def same_identities(monkeypatch):
+    monkeypatch.setattr("secrets.token_hex", lambda size=16: "5eed" * (size // 2))
+
+
+def test_rows_groups_sums_and_answers_are_those_of_duckdb(engine_place, tmp_path):
+    folder = write_patients(tmp_path / "patients", visits()).parent
+    assert seen_on(engine_place.place, folder) == seen_on(None, folder)
