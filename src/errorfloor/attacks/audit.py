@@ -167,7 +167,7 @@ def audit(
     seed = secrets.randbelow(2**32) if seed is None else whole("seed", seed, least=0)
     if unknown := sorted(set(only) - set(names())):
         raise InputError(f"there is no attack {unknown[0]!r}; there are: {', '.join(names())}")
-    if not any(table.private for table in catalogue.tables.values()) and not catalogue.streams:
+    if all(table.is_public for table in catalogue.tables.values()) and not catalogue.streams:
         raise InputError("the catalogue declares no private column: there is nothing to attack")
     chosen, found = set(only or names()), dict[str, list[Finding]]()
     long = too_long(catalogue) if Smoothing.name in chosen else list(catalogue.streams)

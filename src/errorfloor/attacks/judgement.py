@@ -145,7 +145,7 @@ def judge(attack: Attack, world: World, *, runs: int, seed: int, attacks: int = 
         right=right,
         promised=secret.promised,
         distance=secret.distance,
-        unit=secret.private.unit,
+        unit=secret.unit,
         threshold=threshold(runs, secret.promised, FALSE_ALARM / attacks),
         doubt=FALSE_ALARM / attacks,
     )

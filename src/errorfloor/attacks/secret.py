@@ -36,6 +36,11 @@ class Secret:
         return self.declared.private[self.column]
 
     @property
+    def unit(self) -> str:
+        """What the two values are in."""
+        return self.private.unit
+
+    @property
     def distance(self) -> float:
         """How far apart the two values are."""
         return self.values[1] - self.values[0]

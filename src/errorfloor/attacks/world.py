@@ -13,6 +13,7 @@ from errorfloor.attacks.attack import Attack, Door, Shadows, Stage
 from errorfloor.attacks.generated import registered
 from errorfloor.attacks.keys import SeededKeys
 from errorfloor.attacks.owner_secret import owner_at_stake
+from errorfloor.attacks.presence_secret import presence_at_stake
 from errorfloor.attacks.secret import Secret, entry_at_stake
 from errorfloor.catalogue import Catalogue
 from errorfloor.engines import Engine, open_engine
@@ -30,7 +31,8 @@ class World:
     makes the promise worth testing. Use it as a context manager.
 
     ``rows`` of each table are dummy ones unless they are given. Keys follow from a ``seed``, if there is one. Without a
-    ``column`` the copies differ in all that belongs to one owner.
+    ``column`` the copies differ in all that belongs to one owner; of a table that protects records, in whether an
+    owner is there.
 
     >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
     >>> meters = {"source": "-", "version": "1", "row_key": ["id"], "public": {"id": "whole"}, "private": {"kwh": kwh}}
@@ -58,9 +60,13 @@ class World:
         made = self._rows[table]
         if made.num_rows < 3:
             raise InputError(f"attacks need a table of three rows or more, and {table} has {made.num_rows}")
-        self.secret: Secret = (
-            owner_at_stake(table, declared, made) if column is None else entry_at_stake(table, declared, column, made)
-        )
+        self.secret: Secret
+        if declared.hides_records:
+            self.secret = presence_at_stake(table, declared, made)
+        elif column is None:
+            self.secret = owner_at_stake(table, declared, made)
+        else:
+            self.secret = entry_at_stake(table, declared, column, made)
         self._seed, self._keys = seed, SeededKeys(seed, "")
         self._stack = ExitStack()
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))

@@ -25,7 +25,7 @@ from errorfloor.sql.layout import Layout, largest, scaled, stored_layout
 from errorfloor.sql.plan import Formula, Sum
 from errorfloor.sql.question import Question
 from errorfloor.sql.record_ranges import row_range
-from errorfloor.sql.records import columns_grouped, domain_of, shown_where
+from errorfloor.sql.records import columns_grouped, combinations, domain_of, shown_where
 from errorfloor.vault import Snapshot
 
 MOST_COMBINATIONS = 2_000_000
@@ -40,8 +40,11 @@ def possible(formula: Formula, table: Table) -> tuple[float, float]:
 
 
 def signs(formula: Formula, table: Table) -> tuple[float, float]:
-    """Give where a released sum is cut off: at 0, where no row can bring it there."""
+    """Give where a released sum is cut off: at what is possible if it is whole, and else at 0 if rows stop there."""
     found = row_range(formula, table)
+    if found.whole:
+        ends = -found.below * table.most_rows, found.above * table.most_rows
+        return float(math.ceil(ends[0])), float(math.floor(ends[1]))
     return (-math.inf if found.below else 0.0), (math.inf if found.above else 0.0)
 
 
@@ -60,11 +63,10 @@ def record_bounds(
     """
     table = catalogue.tables[question.table]
     assert table.owner is not None
-    used = columns_grouped(question)
-    combinations = math.prod(table.columns[name].size for name in used)
-    if combinations > MOST_COMBINATIONS:
+    if (many := combinations(question, table)) > MOST_COMBINATIONS:
+        named = " and ".join(columns_grouped(question))
         raise RefusedError(
-            f"{' and '.join(used)} can have {combinations:,} combinations of values, and groups come from at most "
+            f"{named} can have {many:,} combinations of values, and groups come from at most "
             f"{MOST_COMBINATIONS:,}: group by fewer columns, or put conditions into count(*) FILTER (WHERE …)",
             reason="cells",
         )

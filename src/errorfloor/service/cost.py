@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from errorfloor.sql.plan import Apply, Call
 from errorfloor.sql.question import walk
+from errorfloor.sql.records import combinations
 
 if TYPE_CHECKING:
     from errorfloor.service.preparation import Prepared
@@ -34,6 +35,8 @@ def public_cost(prepared: "Prepared") -> float:
     True
     """
     rows = sum(snapshot.rows for snapshot in prepared.plan.snapshots) if prepared.looked_up else 0
+    if rows and prepared.table.hides_records:
+        rows += combinations(prepared.question, prepared.table)
     cells = len(prepared.bounds.groups)
     nodes = {node for one in prepared.looked_up for node in walk(one.output.formula)}  # each is computed once
     calls = sum(isinstance(node, Call) for node in nodes)

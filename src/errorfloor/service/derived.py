@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 NOT_NEGATIVE = Enclosure.of(0.0, np.inf)
 
 
-class Known(NamedTuple):
+class Bounded(NamedTuple):
     """A number for each group, and where the truth certainly is."""
 
     number: Array
@@ -65,25 +65,25 @@ def derived_columns(derived: Derived, prepared: "Prepared") -> dict[str, Any]:
     return {f"{derived.name}{end}": arrow.column(values, there) for end, values in ends.items()}
 
 
-def _released(one: "PreparedOutput", prepared: "Prepared") -> Known:
+def _released(one: "PreparedOutput", prepared: "Prepared") -> Bounded:
     numbers = arrow.values_of(arrow.without_nulls(one.kept)).astype(float)
     if one.added is None:
         off = 0.0 if one.constant is None else one.constant.error
-        return Known(numbers, Enclosure(numbers - off, numbers + off).widened(0.0))
-    return Known(numbers, Enclosure(*interval(numbers, one.added, prepared.bounds_of(one), prepared.bounds.kind)))
+        return Bounded(numbers, Enclosure(numbers - off, numbers + off).widened(0.0))
+    return Bounded(numbers, Enclosure(*interval(numbers, one.added, prepared.bounds_of(one), prepared.bounds.kind)))
 
 
 @dataclass(frozen=True)
 class _Walk:
     """A walk over a formula, from what was released."""
 
-    parts: Mapping[Formula, Known]
+    parts: Mapping[Formula, Bounded]
     table: Table
 
-    def of(self, formula: Formula) -> Known:
+    def of(self, formula: Formula) -> Bounded:
         match formula:
             case Constant(value=value):
-                return Known(np.array(float(value)), Enclosure.exact(value))
+                return Bounded(np.array(float(value)), Enclosure.exact(value))
             case Count() | Sum():
                 return self.parts[with_presence(formula)]
             case Covariance(first=first, second=second, where=where, sample=sample):
@@ -96,50 +96,50 @@ class _Walk:
                 return self._quotient(numerator, denominator)
             case Plus(parts=parts):
                 return reduce(
-                    lambda one, two: Known(one.number + two.number, one.around + two.around), map(self.of, parts)
+                    lambda one, two: Bounded(one.number + two.number, one.around + two.around), map(self.of, parts)
                 )
             case Times(parts=parts):
                 return reduce(
-                    lambda one, two: Known(one.number * two.number, one.around * two.around), map(self.of, parts)
+                    lambda one, two: Bounded(one.number * two.number, one.around * two.around), map(self.of, parts)
                 )
             case Power(base=base, exponent=exponent):
                 found = self.of(base)
-                return Known(found.number**exponent, found.around**exponent)
+                return Bounded(found.number**exponent, found.around**exponent)
             case Apply(function=name, parameters=parameters, argument=argument):
                 return self._applied(name, parameters, self.of(argument))
         raise TypeError(f"{type(formula).__name__} is not derived from sums")
 
-    def _quotient(self, numerator: Formula, denominator: Formula) -> Known:
+    def _quotient(self, numerator: Formula, denominator: Formula) -> Bounded:
         one, two = self.of(numerator), self.of(denominator)
-        return Known(one.number / two.number, one.around / two.around)
+        return Bounded(one.number / two.number, one.around / two.around)
 
-    def _mean(self, of: Polynomial, where: Condition) -> Known:
+    def _mean(self, of: Polynomial, where: Condition) -> Bounded:
         """A mean lies in the range of what is averaged, if there are rows at all."""
         return _within(self._quotient(Sum(of, where), Count(where)), _range(of, self.table))
 
-    def _covariance(self, first: Polynomial, second: Polynomial, where: Condition, *, sample: bool) -> Known:
+    def _covariance(self, first: Polynomial, second: Polynomial, where: Condition, *, sample: bool) -> Bounded:
         one, two, both = (self._mean(of, where) for of in (first, second, first * second))
         product = one.around**2 if first == second else one.around * two.around
-        found = Known(both.number - one.number * two.number, both.around - product)
+        found = Bounded(both.number - one.number * two.number, both.around - product)
         halves = [(high - low) / 2 for low, high in (value_range(of, self.table) for of in (first, second))]
         most = Enclosure.exact(halves[0] * halves[1])  # both ends are reached by half of the rows each
         found = _within(found, Enclosure(np.zeros(()) if first == second else -most.high, most.high))
         if not sample:
             return found
         count = self.of(Count(where))
-        fewer = Known(count.number - 1, count.around - Enclosure.exact(1))
-        return Known(found.number * count.number / fewer.number, found.around * (count.around / fewer.around))
+        fewer = Bounded(count.number - 1, count.around - Enclosure.exact(1))
+        return Bounded(found.number * count.number / fewer.number, found.around * (count.around / fewer.around))
 
-    def _applied(self, name: str, parameters: tuple[Fraction, ...], inner: Known) -> Known:
+    def _applied(self, name: str, parameters: tuple[Fraction, ...], inner: Bounded) -> Bounded:
         function = FUNCTIONS[name]
         argument = inner.around.meet(NOT_NEGATIVE) if name == "sqrt" else inner.around
         value = function.value(argument, parameters)
         point = function.value(Enclosure(inner.number, inner.number), parameters)
-        return Known((point.low + point.high) / 2, value)
+        return Bounded((point.low + point.high) / 2, value)
 
 
-def _within(found: Known, most: Enclosure) -> Known:
-    return Known(found.number, found.around.meet(most))
+def _within(found: Bounded, most: Enclosure) -> Bounded:
+    return Bounded(found.number, found.around.meet(most))
 
 
 def _range(of: Polynomial, table: Table) -> Enclosure:

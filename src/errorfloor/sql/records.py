@@ -8,6 +8,7 @@ changes no sum, and makes the groups of an answer those that are declared, whoev
 sums, so that every row is read whatever its values are.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -106,6 +107,11 @@ def _sums(formula: Node) -> Iterator[Formula]:
 def columns_grouped(question: Question) -> tuple[str, ...]:
     """Give the columns that decide which group a row is in."""
     return tuple(sorted({name for key in question.keys for name in _columns(key.value)}))
+
+
+def combinations(question: Question, table: Table) -> int:
+    """Count the combinations of values that the groups of a question can come from."""
+    return math.prod(table.columns[name].size for name in columns_grouped(question))
 
 
 def shown_where(question: Question) -> Condition:
