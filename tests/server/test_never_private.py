@@ -50,6 +50,11 @@ def test_requests_at_random_give_no_500_no_traceback_and_no_private_value(fuzzed
 
     with caplog.at_level(logging.DEBUG, logger="errorfloor"):
         fuzz(server.client, rounds(500), 20260724, seen)
+        unpaid = (
+            b'{"sql": "SELECT avg(wage) AS mean FROM pay WHERE age <> 31", "max_error": 1e6}'  # chance may ask none
+        )
+        reply = server.client("reader").post("/v1/ask", content=unpaid, headers={"Content-Type": "application/json"})
+        seen(("POST", "/v1/ask", unpaid), reply)
     assert {200, 303, 400, 401, 403, 404, 405, 415, 422} <= set(statuses)
     metrics = server.client("owner").get("/metrics").text
     logged = server.audit.read_text() + metrics + caplog.text + "".join(capfd.readouterr())
