@@ -161,6 +161,17 @@ def test_no_bound_beyond_the_range_is_advised():
         assert with_floor(database, 13).plan([{"sql": one, "max_error": 1}]).wider is None
 
 
+def test_bounds_that_tell_nothing_are_named():
+    sql = "SELECT tariff, avg(kwh) AS mean FROM meters WHERE household < 10 GROUP BY tariff"
+    with example_database() as database:
+        plan = database.plan([{"sql": sql, "spend": 0.001, "name": "few"}, {"sql": AVERAGE, "max_error": 0.5}])
+        (line, other), said = plan.questions, plan.explain()
+    assert line.least["mean"] < line.max_error["mean"]
+    assert (line.is_wide, other.is_wide, other.least) == (True, False, {})
+    assert line.bound == "±31.15 to ±72.61 kWh"
+    assert "few: its widest bound tells no more than the middle of what is possible" in said
+
+
 def test_history_counts_only_where_it_is_said():
     with example_database() as database:
         before = database.plan(QUESTIONS, {"meters": {"kwh": [1, 3]}})

@@ -50,19 +50,20 @@ class QuestionLine:
     groups: int
     max_error: Mapping[str, float]
     units: Mapping[str, str]
-    varies: bool
+    least: Mapping[str, float]  # the smallest bound of each output, where groups differ
+    is_wide: bool
     set_by: str | None
     others: tuple[tuple[QuestionWish, Mapping[str, float]], ...]
 
     @property
     def bound(self) -> str:
-        """Its bounds in words; the largest of each output where groups differ."""
+        """Its bounds in words."""
         said = [
-            f"±{rounded_up(bound, 4)}{f' {self.units[name]}' if self.units.get(name) else ''}"
+            f"{f'±{rounded_up(self.least[name], 4)} to ' if name in self.least else ''}±{rounded_up(bound, 4)}"
+            f"{f' {self.units[name]}' if self.units.get(name) else ''}"
             for name, bound in self.max_error.items()
         ]
-        upper = "up to " if self.varies else ""
-        return upper + ", ".join(dict.fromkeys(said)) if said else "exact"
+        return ", ".join(dict.fromkeys(said)) if said else "exact"
 
 
 @dataclass(frozen=True)
@@ -207,6 +208,8 @@ class FloorPlan:
             "groups": line.groups,
             "wish": line.wish.to_dict(),
             "max_error": dict(line.max_error),
+            "least": dict(line.least),
+            "is_wide": line.is_wide,
             "units": {name: line.units[name] for name in line.max_error},
             "bound": line.bound,
             "set_by": line.set_by,
@@ -251,6 +254,12 @@ class FloorPlan:
             f"{line.name}: {line.set_by}"
             for line, takes in zip(self.questions, self.course.takes, strict=True)
             if line.set_by is not None and max(takes.values(), default=0.0) > DEAR
+        ]
+        lines += [
+            f"{line.name}: its widest bound tells no more than the middle of what is possible; spend more on it, or "
+            f"leave small groups out (HAVING count(*) >= n)."
+            for line in self.questions
+            if line.is_wide
         ]
         if self.dry:
             lines.append("The rows are dummies: prices of your own table will differ.")

@@ -271,7 +271,12 @@ def _line(
         prepared.rows,
         _bounds(prepared),
         prepared.units,
-        any(one.added is not None and one.added.varies for one in prepared.outputs),
+        {
+            one.output.asked_as: one.added.narrowest.high * prepared.scale(one)
+            for one in prepared.outputs
+            if one.added is not None and one.added.varies and one.output.asked_as in prepared.question.selected
+        },
+        any(one.added is not None and one.added.widest.high > useful(prepared, one) for one in prepared.outputs),
         None if setting is None else setting.explain(),
         others,
     )
