@@ -13,10 +13,10 @@ from errorfloor.floors.adversary import best_success
 from errorfloor.floors.adversary.answers import multiplier, one_answer
 from errorfloor.floors.adversary.candidate import candidate
 from errorfloor.floors.adversary.certificate import certify
-from errorfloor.floors.adversary.noises import counted_apart, excess
+from errorfloor.floors.adversary.noises import counted_apart, counted_as, excess
 from errorfloor.floors.adversary.table import ValueTable, value_table
 from errorfloor.floors.adversary.value import mistaken
-from errorfloor.noise import Airy, Gaussian, Laplace, Maxwell, Product, RaisedCosine, Translation
+from errorfloor.noise import Airy, Gaussian, Laplace, LinearImage, Maxwell, Product, RaisedCosine, Translation
 from repeated import SOAK, rounds
 from value_game import FILE, Table, play
 
@@ -221,6 +221,45 @@ def test_only_noises_with_a_proof_are_counted_apart():
         Translation(Maxwell(1.0), [1.0]),
     ):
         assert not counted_apart(noise)
+
+
+def quantile_density(noise, w):
+    """Give u, φ(u) and φ′(u) at points of the noise."""
+    return noise.cdf(w), noise.pdf(w), noise.score(w)
+
+
+@pytest.mark.parametrize(("noise", "low", "high"), [(Maxwell(1.0), 0.09, 4.5), (Airy(1.0), -5.0, 5.0)])
+def test_maxwell_and_airy_noise_are_dominated_by_raised_cosines(noise, low, high):
+    """Between nodes φ is below its tangent and the raised cosine's above its chord."""
+    cosine, factor = RaisedCosine(-1.0, 1.0), counted_as(noise)
+    stretch = math.sqrt(factor * float(noise.information[0, 0]) / float(cosine.information[0, 0]))
+    u, height, slope = quantile_density(noise, np.linspace(low, high, 20_001))
+    most = stretch * cosine.pdf(cosine.icdf(u))
+    assert 0 < u[0] < 2.1e-4  # the proof has the ends
+    assert u[-1] > 1 - 2.1e-4
+    assert (height <= most).all()
+    assert (height[:-1] + slope[:-1] * np.diff(u) <= most[1:]).all()
+    assert (height / most).max() > 0.99  # the factor is no larger than it has to be
+
+
+def test_noises_that_are_dominated_are_counted_at_more_than_their_charge():
+    assert counted_as(Translation(Maxwell(2.0), [1.0])) == counted_as(Maxwell(1.0)) == 1.56
+    assert counted_as(LinearImage(Maxwell(1.0), [[-1.0]])) == 1.56
+    assert counted_as(Product((RaisedCosine(0.0, 1.0), Airy(1.0)))) == 1.76
+    assert counted_as(Product((Maxwell(1.0), Laplace(1.0)))) is None
+
+
+@pytest.mark.parametrize("noise", [Maxwell(2.0), Airy(0.5)])
+def test_no_test_of_maxwell_or_airy_noise_beats_the_raised_cosine(noise):
+    t = noise.icdf(np.geomspace(1e-9, 0.5, 400))
+    t = np.concatenate([t, noise.icdf(1 - np.geomspace(1e-9, 0.5, 400))])
+    for moved in (0.01, 0.1, 0.5, 1.0, 2.0):
+        charge = counted_as(noise) * float(noise.information[0, 0]) * moved**2
+        for x in np.linspace(-8, 8, 65):
+            right = math.exp(x / 2) * noise.cdf(t - moved) + math.exp(-x / 2) * (1 - noise.cdf(t))
+            left = math.exp(x / 2) * (1 - noise.cdf(t + moved)) + math.exp(-x / 2) * noise.cdf(t)
+            least = float(one_answer(charge, np.array([x]))[0])
+            assert min(right.min(), left.min()) >= least - 1e-12
 
 
 def test_mistakes_at_many_odds_agree_with_the_bound_at_each():

@@ -82,17 +82,20 @@ def test_a_share_is_that_of_the_sum_for_raised_cosine_noise(town):
     assert whole.information == pytest.approx(whole.raised_cosine / 500)
 
 
-def test_other_noise_is_booked_in_what_is_left_for_it(town):
-    ledger = MemoryLedger()
+def test_one_sided_answers_are_booked_as_raised_cosines_that_tell_more(town):
+    ledger, total, support = MemoryLedger(), "SELECT sum(kwh) AS total FROM meters", HalfLine(0.0)
     database = town(ledger=ledger)
-    answer = database.ask("SELECT sum(kwh) AS total FROM meters", support=HalfLine(0.0), max_loss=1e8)
+    answer = database.ask(total, support=support, max_loss=1e6)
     spent = ledger.spent([KWH])[KWH]
-    assert spent.information > 0 == spent.raised_cosine
+    plain = town(exact=False).price(total, support=support, max_loss=1e6).charge[KWH]
+    assert spent.information == 0
+    assert spent.raised_cosine == pytest.approx(1.56 * plain.information)
+    assert spent.evaluation == pytest.approx(1.56 * plain.evaluation)
     limit = allowed(database.catalogue.tables["meters"], "kwh")
-    assert answer.standings[0].used >= spent.information / limit.information
+    assert answer.standings[0].used == pytest.approx(spent.raised_cosine / limit.raised_cosine)
     with pytest.raises(AllowanceError):
-        database.ask("SELECT sum(kwh) AS total FROM meters", support=HalfLine(0.0), max_loss=1e2)
-    database.ask(AVERAGE, spend=0.5)  # which has a sum of its own
+        database.ask(total, support=support, max_loss=1e-2)
+    assert 0.499 < database.ask(AVERAGE, spend=0.5).standings[0].used_by_this <= 0.5
 
 
 def test_what_is_promised_is_the_declared_floor_at_all_three_limits(town):

@@ -13,7 +13,7 @@ from errorfloor.catalogue import Catalogue, PrivateColumn
 from errorfloor.catalogue.promise import owner_distance
 from errorfloor.engines import Engine
 from errorfloor.errors import InputError
-from errorfloor.floors.adversary import counted_apart
+from errorfloor.floors.adversary import counted_as
 from errorfloor.identity import Part
 from errorfloor.noise.lattice import MOST
 from errorfloor.pricing import Account, Charge, bounds, cell_text
@@ -75,12 +75,12 @@ def charges(
     >>> [(account.column, round(charge.information)) for account, charge in cost.items()]
     [('kwh', 10), ('', 747678)]
     """
-    information = column.information
+    factor = counted_as(column.noise) if exact and isinstance(column, ReleasedColumn) else None
+    information = column.information * (factor or 1.0)
     error = evaluation_error(column)
-    apart = exact and isinstance(column, ReleasedColumn) and counted_apart(column.noise)
 
     def booked(charge: Charge) -> Charge:
-        return charge.as_raised_cosine() if apart else charge
+        return charge if factor is None else charge.as_raised_cosine()
 
     entry = booked(Charge(information * SLACK, information * error**2 * SLACK))
     cost = {Account(table, column.name, cell_text(cell)): entry for cell in shown.cells}

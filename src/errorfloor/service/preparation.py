@@ -14,7 +14,7 @@ from errorfloor.charging.standing import allowances_of
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.errors import InputError, RefusedError
-from errorfloor.floors.adversary import counted_apart
+from errorfloor.floors.adversary import counted_as
 from errorfloor.identity import Label
 from errorfloor.identity.labels import Encoded
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, Noised, OutputBounds, bounds, charges
@@ -196,16 +196,17 @@ class Prepared:
         return [
             Noised(
                 self.outputs.index(one),
-                one.added.information * kept,
+                one.added.information * kept * (self._counted_as(one.added) or 1.0),
                 one.added.grain * (ROUNDED_APART if self.table.hides_records else 0.5),
-                self._is_apart(one.added),
+                self._counted_as(one.added) is not None,
             )
             for one in chosen
             if one.added is not None and (kept & self.bounds_of(one).defined).any()
         ]
 
-    def _is_apart(self, added: CellNoise) -> bool:
-        return self.table.exact and counted_apart(added.widest.noise)
+    def _counted_as(self, added: CellNoise) -> float | None:
+        """What information is multiplied by, to be booked as that of raised-cosine noise; None if it is not."""
+        return counted_as(added.widest.noise) if self.table.exact else None
 
     @cached_property
     def cost(self) -> float:

@@ -6,7 +6,7 @@
 ``certificate``   proves W for all real charges, rounding included
 """
 
-from errorfloor.floors.adversary.noises import counted_apart
+from errorfloor.floors.adversary.noises import counted_apart, counted_as
 from errorfloor.floors.adversary.value import best_success
 
-__all__ = ["best_success", "counted_apart"]
+__all__ = ["best_success", "counted_apart", "counted_as"]
