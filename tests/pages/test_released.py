@@ -158,3 +158,34 @@ def test_scarcest_allowance_comes_first_and_the_rest_is_folded(visit):
     assert [":" in head.split("\n")[0] for head in heads] == [False, False, True, True]  # allowances before quotas
     assert shares[0] >= shares[1]
     assert shares[2] >= shares[3]
+
+
+LONG = (
+    "SELECT tariff AS a_key_with_a_name_that_is_much_too_long_for_a_phone, avg(kwh) AS "
+    "the_mean_of_all_readings_of_all_households_of_a_tariff, count(*) AS n FROM meters GROUP BY 1"
+)
+
+
+def test_long_names_push_no_number_off_a_phone(visit):
+    page = visit("owner", "/ask", width=360)
+    page.fill("#sql", LONG)
+    page.press("#sql", "Escape")
+    page.fill("#max_error", "6")
+    page.click("#to-try")
+    expect(page.locator("#answer table")).to_be_visible()
+    ends = "cells => cells.map(cell => [cell.innerText.length, cell.getBoundingClientRect().right])"
+    shown = page.locator("#answer tbody td > span").evaluate_all(ends)
+    assert len(shown) >= 8 and all(letters > 0 and right <= 360 for letters, right in shown)
+
+
+def test_paper_has_every_row_and_no_form(visit):
+    page = visit("owner", "/ask")
+    page.fill("#sql", "SELECT day, avg(kwh) AS mean FROM meters GROUP BY day")
+    page.press("#sql", "Escape")
+    page.fill("#max_error", "6")
+    page.click("#to-try")
+    expect(page.locator("#answer tbody tr").nth(20)).to_be_attached()
+    page.emulate_media(media="print")
+    cut = "place => place.scrollHeight - place.clientHeight"
+    assert page.locator("#answer .high").evaluate(cut) <= 1
+    assert not page.locator("#question").is_visible() and not page.locator(".top").is_visible()

@@ -1,6 +1,7 @@
 // Building what is shown. Text only ever enters as text: nothing from a table or a user can become markup.
 
 const SVG = "http://www.w3.org/2000/svg";
+export const SHORT = 24; // letters that stay on one line
 
 /** Make an HTML element; `on…` attributes are listeners, null and false ones are left out. */
 export function element(tag, attributes = {}, ...children) {
@@ -60,13 +61,18 @@ export function table(columns, rows, caption, stacked = false) {
             "tr",
             {},
             columns.map((c) =>
-              element("td", { class: kind(c), "data-title": c.name ?? c.title }, element("span", {}, c.cell(row))),
+              element("td", { class: kind(c), "data-title": c.name ?? c.title }, wrapped(c.cell(row))),
             ),
           ),
         ),
       ),
     ),
   );
+}
+
+/** A short text stays on one line; a long name may be broken anywhere, and pushes nothing off the screen. */
+export function wrapped(content) {
+  return element("span", { class: typeof content === "string" && content.length <= SHORT ? "short" : null }, content);
 }
 
 /** A problem, in place and in words, with what can be done about it. */

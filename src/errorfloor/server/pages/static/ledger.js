@@ -68,7 +68,7 @@ async function history() {
   }
   const columns = [
     { title: "no.", number: true, cell: (entry) => whole(entry.sequence) },
-    { title: "time, UTC", cell: (entry) => moment(entry.time) },
+    { title: "time, UTC", cell: (entry) => element("span", { class: "short" }, moment(entry.time)) },
     { title: "table", cell: (entry) => entry.table ?? entry.stream ?? "" },
     { title: "output", cell: (entry) => entry.output ?? "" },
   ];

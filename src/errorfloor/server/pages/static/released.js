@@ -1,7 +1,7 @@
 // The table of an answer: how many rows there are, sorted as you like, and as a file.
 
 import { download } from "./door.js";
-import { element, refusal, show, table } from "./elements.js";
+import { element, refusal, SHORT, show, table } from "./elements.js";
 import { digits, onLattice, outward, whole } from "./numbers.js";
 
 const AT_ONCE = 200; // rows shown, and added at a time
@@ -51,7 +51,8 @@ function said(all, shown) {
 /** The heading of a column, which sorts by it. */
 function head(column, order, sortBy) {
   const mark = column.value === order.column ? (order.down ? " ▾" : " ▴") : "";
-  return element("button", { type: "button", class: "head", onclick: () => sortBy(column.value) }, column.title, mark);
+  const kind = column.title.length > SHORT ? "head" : "head short";
+  return element("button", { type: "button", class: kind, onclick: () => sortBy(column.value) }, column.title, mark);
 }
 
 /** The rows in the order of a column; nulls last. */
@@ -102,7 +103,7 @@ function outputColumns(output) {
 /** A short key stays on one line; a long one may not push the numbers off the screen. */
 function keyShown(value) {
   const text = keyText(value);
-  return text.length > 24 ? text : element("span", { class: "short" }, text);
+  return text.length > SHORT ? text : element("span", { class: "short" }, text);
 }
 
 /** A public value as text. */
