@@ -116,8 +116,8 @@ def init(
         print(f"check it; then {command()} register --catalogue {output}{_then_plan()}")
     elif schemas:
         print(
-            f'choose what is left open ("choose", {to_choose} times); then {command()} register --catalogue {output}'
-            f"{_then_plan()}"
+            f'choose what is left open ("choose", {to_choose} times), or be asked for it: {command()} init --ask '
+            f"--force; then {command()} register --catalogue {output}{_then_plan()}"
         )
     else:
         print(f"name a table next: {command()} init --source FILE --output {output}")
