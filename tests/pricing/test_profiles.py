@@ -14,6 +14,7 @@ from errorfloor.pricing import Account, Noised, charges, joint
 from errorfloor.sql.plan import Apply, Covariance, Plus, Power, Sum, Times
 
 ENTRY, OTHER = Account("t", "x", '["n"]'), Account("t", "x", '["s"]')
+OWNERS = Account("t", "", "")
 LOW, HIGH = 0.0, 5.0
 WORLD = World((Row("a", "n", 0, 1, 1), Row("a", "n", 1, 1, 1), Row("a", "n", 2, 1, 1)))
 
@@ -206,3 +207,20 @@ def test_many_groups_are_bounded_together(monkeypatch):
     assert coarse.places("raised_cosine") == pytest.approx(exact.places("raised_cosine"), rel=0.01)
     found = zip(coarse.places("raised_cosine"), exact.places("raised_cosine"), strict=True)
     assert all(one >= other * (1 - 1e-12) for one, other in found)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("thresholds", [(2,), (2, 3)])
+def test_the_unit_of_rows_and_of_answers_changes_no_charge(thresholds, apart):
+    """A formula that multiplies each row by 2²⁰⁰ and the sum by 2⁻⁶⁰⁰ is the same question in another unit."""
+    plain = [Sum(above(threshold, 1), ALWAYS) for threshold in thresholds]
+    units = [
+        Times((constant(Fraction(1, 2**600)), Sum(above(threshold, 1) * 2**200, ALWAYS))) for threshold in thresholds
+    ]
+    one, other = (
+        charges(WORLD.bounds(*asked), [Noised(i, 2.0 * unit**2, apart=apart) for i in range(len(asked))])
+        for asked, unit in ((plain, 1.0), (units, 2.0**400))
+    )
+    for kind in ("information", "raised_cosine"):
+        assert other[ENTRY].places(kind) == pytest.approx(one[ENTRY].places(kind), rel=0.01)
+        assert other[OWNERS].amounts()[kind] >= one[OWNERS].amounts()[kind] * (1 - 1e-6)

@@ -29,6 +29,8 @@ from errorfloor.sql.plan import Call, DatePart, RoundedDown, TableColumn, Trunca
 from errorfloor.sql.question import Question, QuestionOutput
 from errorfloor.vault import Snapshot
 
+LEAST, MOST = 2.0**-450, 2.0**450  # of scales: their squares are normal numbers, and so are products with information
+
 
 @dataclass(frozen=True, eq=False)
 class RowSlopes:
@@ -65,8 +67,9 @@ class RowSlopes:
 class RowCurve:
     """An output that moves by at most ``scale`` · |Δg| when a row changes, g a function of one entry of the row.
 
-    On each piece of the range of ``column``, g is between ``low`` and ``high`` and at most as steep as ``slope``. There
-    is a ``scale`` for each part. In two histories of an owner the entry differs by at most ``reach`` of its range.
+    On each piece of the range of ``column``, g is between ``low`` and ``high`` and at most as steep as ``slope``, which
+    is about 1 where it is largest, so that squares do not underflow. There is a ``scale`` for each part. In two
+    histories of an owner the entry differs by at most ``reach`` of its range.
     """
 
     column: str
@@ -275,12 +278,18 @@ def _output(output: QuestionOutput, scene: Scene) -> OutputBounds:
 
 def _curve(bound: FormulaBound, scene: Scene) -> RowCurve | None:
     found = None if bound.rise is None else bound.rise[0].curve()
-    if found is None or bound.rise is None or not np.isfinite(bound.rise[1]).all():
+    if found is None or bound.rise is None:
         return None
     column, value, slope = found
+    exponent = int(np.frexp(slope.max())[1])  # of two, by which g is divided without rounding: its slopes are about 1
+    scale, small = (np.ldexp(one, by) for one, by in ((bound.rise[1], exponent), (slope, -exponent)))
+    usual = (bound.rise[1] == 0) | ((scale > LEAST) & (scale < MOST))
+    if not (np.isfinite(small).all() and usual.all()):
+        return None
     low, high = scene.ranges[column]
     reach = scene.reach(column) / float(high - low) * (1 + 2.0**-40)
-    return RowCurve(column, value.low, value.high, slope, bound.rise[1], reach)
+    ends = np.ldexp(value.low, -exponent), np.ldexp(value.high, -exponent)
+    return RowCurve(column, *ends, small, scale, reach)
 
 
 def _moved_by_row(slopes: Mapping[str, RowSlopes], scene: Scene) -> Array:
