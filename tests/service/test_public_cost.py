@@ -10,7 +10,7 @@ from errorfloor.errors import ErrorFloorError
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service import releasing
 from errorfloor.service.cell_noise import CellNoise
-from errorfloor.service.preparation import LEAST_SHARE
+from errorfloor.service.spending import LEAST_SHARE
 from errorfloor.support import HalfLine
 from questions import ANSWERED
 from town import open_town, write_town

@@ -28,6 +28,7 @@ class Noised:
 
     ``rounding`` is what the value is rounded by before noise is added. That and the information may be one number for
     all groups, or an array with one for each kind of group; information 0 is a group whose value is not looked up.
+    ``across`` groups noises are dependent: what an owner moves in all of them is added up before it is squared.
 
     >>> Noised(0, 4.0).rounding
     0.0
@@ -37,6 +38,7 @@ class Noised:
     information: float | Array
     rounding: float | Array = 0.0
     apart: bool = False
+    across: bool = False
 
 
 @quiet
@@ -75,8 +77,13 @@ def charges(bounds: Bounds, noised: Sequence[Noised]) -> dict[Account, Charge]:
             profile = _profile(bounds.version, [(information, along[0]), (apart, along[1])], place)
             result[account] = Charge(information, evaluation, apart, profile)
     if bounds.owners is not None:
+        moving = [(one.apart, one.across, bound, each) for one, (_, bound, each) in zip(noised, live, strict=True)]
+
+        def informed(apart: bool, across: bool) -> list[Informed]:
+            return [(bound, each) for *how, bound, each in moving if how == [apart, across] and bound.is_moved]
+
         others, aparts = (
-            _by_owner(bounds, [(bound, each) for is_apart, bound, each in live if is_apart is kind and bound.is_moved])
+            _by_owner(bounds, informed(kind, False)) + _by_owner_across(bounds, informed(kind, True))
             for kind in (False, True)
         )
         for cell, other, apart in zip(bounds.owners.cells, others.tolist(), aparts.tolist(), strict=True):
@@ -228,6 +235,18 @@ def _by_owner(bounds: Bounds, outputs: Sequence[Informed]) -> Array:
     joint += sum(squares)
     roundings = 1 + (len(bounds.groups) + len(outputs) + 15) * 2.0**-52  # of a sum over groups, and of its terms
     return np.asarray(counts.largest(joint[alike]) * most * SLACK * roundings)
+
+
+def _by_owner_across(bounds: Bounds, outputs: Sequence[Informed]) -> Array:
+    """Give the sum over outputs of the most over owners of how far an owner moves an output in all groups, squared."""
+    counts = bounds.owners
+    assert counts is not None
+    total = np.zeros(len(counts.cells))
+    kind, count, alike = bounds.pairs
+    for bound, each in outputs:
+        roots = np.sqrt(each[kind]) * _moved_by_owner(count, bound.owner[kind], bound.error[kind])
+        total += counts.largest(roots[alike]) ** 2
+    return total * SLACK * (1 + (2 * len(bounds.groups) + len(outputs) + 15) * 2.0**-52)
 
 
 def _moved_by_owner(count: Array, moved: Array, error: Array) -> Array:

@@ -7,7 +7,7 @@ from errorfloor.accounts import percent
 from errorfloor.charging.refusal import refusal
 from errorfloor.charging.standing import QuotaStanding, Standing
 from errorfloor.floors.words import rounded_down, rounded_up
-from errorfloor.service.noises import MOST_ERROR, bound_for, within
+from errorfloor.service.noises import MOST_ERROR
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.setting import least_that_fits
 
@@ -92,14 +92,14 @@ def _information(bound: float, one: PreparedOutput) -> float:
     """Give the information of noise with a bound, as a part of that of the one that was wished."""
     assert one.added is not None
     error = 2 * MOST_ERROR * _half_width(one)
-    return within(-bound, bound, evaluation_error=error).information / one.added.widest.information
+    return one.added.widest.information_at(bound, error) / one.added.widest.information
 
 
 def _wide_enough(one: PreparedOutput, factor: float) -> float:
     """Give the least round bound whose noise has at most this share of the information of the one that was wished."""
     assert one.added is not None
     error = 2 * MOST_ERROR * _half_width(one)  # more than this is refused, so that it is an upper bound
-    return bound_for(one.added.widest.information * factor * (1 - 1e-9), error)
+    return one.added.widest.bound_at(factor * (1 - 1e-9), error)
 
 
 def _typed(bounds: Mapping[str, float]) -> str:

@@ -90,11 +90,11 @@ class CellNoise:
 
         Where noises differ they are raised cosines around zero, and a draw is one of the unit's times the half-width.
         """
-        bits = RowBits(key.derive(label), tags)
+        derived = key.derive(label)
         if not self.varies:
-            return self.widest.noise.sample(len(tags), rng=bits)
+            return self.widest.draws(derived, tags)
         half = np.array([one.noise.support.bounding_box[1][0] for one in self.each])
-        draws: Array = UNIT.sample(len(tags), rng=bits) * half[self.level[kind]]
+        draws: Array = UNIT.sample(len(tags), rng=RowBits(derived, tags)) * half[self.level[kind]]
         return draws
 
     def released(self, values: DoubleWord, noise: Array, kind: Array) -> Array:

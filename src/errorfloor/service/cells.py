@@ -78,9 +78,11 @@ class CellFacts:
         added = self.one.added
         assert added is not None
         error = (self._bounds.error + added.grain / 2)[self.kind]
-        moved = most_rows(self._owners, len(self.kind)) * self._bounds.owner[self.kind] + 2 * error
-        told = added.information[self.kind] * moved**2
-        return in_hundred(np.asarray(best_success(told) if self._apart else success(np.sqrt(told) / 2)))
+        rows = most_rows(self._owners, len(self.kind)) * self._bounds.owner[self.kind]
+        told = added.information[self.kind] * (rows + 2 * error) ** 2
+        information, off = added.widest.beside or (0.0, 0.0)
+        other = information * (rows + 2 * (error + off)) ** 2
+        return in_hundred(np.asarray(best_success(told, other) if self._apart else success(np.sqrt(told + other) / 2)))
 
     @cached_property
     def bounds(self) -> Array:
@@ -120,13 +122,16 @@ class CellFacts:
                 kinds = kinds_of([slopes.view(np.int64)])
         index, first = (np.arange(len(slopes)),) * 2 if kinds is None else kinds
         stated = [
-            _entry_facts(self._private[column], self._booked(Charge(information * slope**2, information * error**2)))
+            _entry_facts(self._private[column], self._booked(slope, error, information))
             for slope, error in zip(slopes[first].tolist(), errors[first].tolist(), strict=True)
         ]
         return EntryFacts(stated, index)
 
-    def _booked(self, charge: Charge) -> Charge:
-        return charge.as_raised_cosine() if self._apart else charge
+    def _booked(self, slope: float, error: float, information: float) -> Charge:
+        charge = Charge(information * slope**2, information * error**2)
+        charge = charge.as_raised_cosine() if self._apart else charge
+        beside = None if self.one.added is None else self.one.added.widest.beside
+        return charge if beside is None else charge + Charge(beside[0] * slope**2, beside[0] * (error + beside[1]) ** 2)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from errorfloor.ledger.entry import canonical
 from errorfloor.ledger.shelf import KeptOutput, damaged
 from errorfloor.pricing import Bounds
 from errorfloor.service.cell_noise import CellNoise
+from errorfloor.service.joint_noise import added_of
 from errorfloor.service.noises import Added, PublicNumbers, QuestionWish
 from errorfloor.service.packing import PackedCells, bounds_of, pack, unpack
 from errorfloor.service.preparation import PlannedQuestion, Prepared, PreparedOutput
@@ -79,7 +80,7 @@ class KeptColumn:
     def added(self) -> Added | None:
         """What was added to all its cells; None for a public one, and where cells have noises of their own."""
         is_one = self.facts["added"] is not None and self.answer.cells.levels[self.place] is None
-        return Added.from_dict(self.facts["added"]) if is_one else None
+        return added_of(self.facts["added"]) if is_one else None
 
     @property
     def numbers(self) -> Any:
@@ -101,7 +102,7 @@ class KeptColumn:
         kind, kinds, levels = bounds.kind, len(bounds.rows), self.answer.cells.levels[self.place]
         if levels is None:
             return None if self.added is None else CellNoise.same(self.added, kinds)
-        each = [Added.from_dict(json.loads(one)) for one in levels.dictionary.to_pylist()]
+        each = [added_of(json.loads(one)) for one in levels.dictionary.to_pylist()]
         of_group = arrow.values_of(levels.indices)
         level = np.zeros(kinds, dtype=np.int64)
         level[kind] = of_group

@@ -18,6 +18,7 @@ from errorfloor.noise.affine_image import Translation
 from errorfloor.noise.lattice import MARGIN, Lattice
 from errorfloor.pricing import OutputBounds
 from errorfloor.pricing.interval import quiet, up
+from errorfloor.random import RowBits
 from errorfloor.service.rounding import grain, multiples
 from errorfloor.sql import arrow
 from errorfloor.sql.double_words import DoubleWord, two_sum
@@ -53,6 +54,11 @@ class Added:
         return grain(self.lattice)
 
     @property
+    def keeps_sums(self) -> bool:
+        """Whether sums that are shown keep the bound of a cell; cells of independent noise do not."""
+        return False
+
+    @property
     def spare(self) -> float:
         """What the bound has to spare beyond every rounding: released numbers are at least so much nearer."""
         return LEFT * self.lattice.size
@@ -61,6 +67,23 @@ class Added:
     def information(self) -> float:
         """The noise's own information about a shift."""
         return float(self.noise.information[0, 0])
+
+    @property
+    def beside(self) -> tuple[float, float] | None:
+        """An information and an evaluation error that are booked beside the noise, as of any other noise; None here."""
+        return None
+
+    def draws(self, derived: bytes, tags: Array) -> Array:
+        """Draw the noise of all groups from a derived key, each from the group's own tag."""
+        return self.noise.sample(len(tags), rng=RowBits(derived, tags))
+
+    def bound_at(self, share: float, evaluation_error: float) -> float:
+        """Give the least round bound of which noise of this kind has at most a share of this information."""
+        return bound_for(self.information * share, evaluation_error)
+
+    def information_at(self, bound: float, evaluation_error: float) -> float:
+        """Give the information of noise of this kind with another bound."""
+        return within(-bound, bound, evaluation_error=evaluation_error).information
 
     @cached_property
     def bias(self) -> float:

@@ -19,8 +19,9 @@ from errorfloor.service.floor_plan import AccountLine, CandidateLine, FloorPlan,
 from errorfloor.service.known import Known
 from errorfloor.service.listed import ListedQuestion
 from errorfloor.service.noises import QuestionWish
-from errorfloor.service.preparation import LEAST_SHARE, Prepared, plan, prepare
+from errorfloor.service.preparation import Prepared, plan, prepare
 from errorfloor.service.reading import ReadQuestion
+from errorfloor.service.spending import LEAST_SHARE
 
 Charges = Mapping[Account, Charge]
 MOST_TRIES = 25  # of wider bounds

@@ -1,6 +1,6 @@
 """Everything about a question that follows from public facts: bounds, noises, labels and charges."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,13 +13,11 @@ from errorfloor.charging.settling import Terms, terms_of
 from errorfloor.charging.standing import allowances_of
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
-from errorfloor.errors import InputError, RefusedError
+from errorfloor.errors import InputError
 from errorfloor.floors.adversary import counted_as
 from errorfloor.identity import Label
 from errorfloor.identity.labels import Encoded
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, Noised, OutputBounds, bounds, charges
-from errorfloor.pricing.bounding import largest_at
-from errorfloor.pricing.interval import quiet
 from errorfloor.pricing.records import record_bounds
 from errorfloor.service.cell_noise import CellNoise, affording
 from errorfloor.service.cost import public_cost
@@ -28,6 +26,7 @@ from errorfloor.service.reading import VERSIONS, ReadQuestion
 from errorfloor.service.record_noise import record_noise
 from errorfloor.service.setting import Setting, setting
 from errorfloor.service.spelling import check_spelling
+from errorfloor.service.spending import affordable, at_least, evaluation_error, joint_for
 from errorfloor.service.totals import Totals, totals_of
 from errorfloor.sql import needed, scan
 from errorfloor.sql.evaluate import ROWS
@@ -36,7 +35,6 @@ from errorfloor.sql.polynomial import Monomial
 from errorfloor.sql.question import Question, QuestionOutput, walk
 from errorfloor.vault import Snapshot
 
-LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs
 ROUNDED_APART = 0.7072  # of a grain, half of which values are off by: an owner may be in two groups, more than √½
 MARGINS = tuple(1e-6 * 8.0**k for k in range(6))  # of a share, at each attempt to find bounds that take no more
 
@@ -137,7 +135,8 @@ class Prepared:
 
     def scale(self, one: PreparedOutput) -> float:
         """Give how many times wider the bound of what is shown is than that of the output."""
-        return self.plan.scale(one.output)
+        alike = one.added is not None and one.added.widest.keeps_sums
+        return one.output.span if alike else self.plan.scale(one.output)
 
     @property
     def units(self) -> dict[str, str]:
@@ -186,7 +185,7 @@ class Prepared:
         """
         noised = self.noised(chosen, least)
         return {
-            account: _at_least(charge, self.plan.allowances[account], len(noised))
+            account: at_least(charge, self.plan.allowances[account], len(noised))
             for account, charge in charges(self.bounds, noised).items()
         }
 
@@ -194,19 +193,20 @@ class Prepared:
         """Give the noise of some of the outputs as it is priced; none where every group is left out."""
         kept = self.bounds.rows >= least if least > 1 else np.ones(len(self.bounds.rows), dtype=bool)
         return [
-            Noised(
-                self.outputs.index(one),
-                one.added.information * kept * (self._counted_as(one.added) or 1.0),
-                one.added.grain * (ROUNDED_APART if self.table.hides_records else 0.5),
-                self._counted_as(one.added) is not None,
-            )
+            noised
             for one in chosen
             if one.added is not None and (kept & self.bounds_of(one).defined).any()
+            for noised in self._booked(self.outputs.index(one), one.added, kept)
         ]
 
-    def _counted_as(self, added: CellNoise) -> float | None:
-        """What information is multiplied by, to be booked as that of raised-cosine noise; None if it is not."""
-        return counted_as(added.widest.noise) if self.table.exact else None
+    def _booked(self, place: int, added: CellNoise, kept: Array) -> Iterator[Noised]:
+        """Give a noise as it is booked; ``counted`` is what its information is multiplied by, as raised-cosine noise."""
+        counted, beside = counted_as(added.widest.noise) if self.table.exact else None, added.widest.beside
+        rounding = added.grain * (ROUNDED_APART if self.table.hides_records else 0.5)
+        information = added.information * kept * (counted or 1.0)
+        yield Noised(place, information, rounding, counted is not None, beside is not None)
+        if beside is not None:
+            yield Noised(place, beside[0] * kept, rounding + beside[1], False, True)
 
     @cached_property
     def cost(self) -> float:
@@ -243,21 +243,34 @@ def prepare(plan: PlannedQuestion, wish: QuestionWish, engine: Engine) -> Prepar
     if plan.question.sets and wish.support is not None:
         raise InputError("totals are made of several numbers: give max_error or spend, not a support")
     if wish.spend is None:
-        return _with_noise(plan, wish, engine, None)
-    shares = _affordable(plan, wish.spend)
+        plain = _with_noise(plan, wish, engine, None)
+        joint = _with_noise(plan, wish, engine, None, jointly=True) if plan.question.sets else plain
+        return min(plain, joint, key=_taken)
+    shares = affordable(plan, wish.spend)
     for margin in MARGINS:  # grains may add a little to what was worked out without them
         found = _with_noise(plan, wish, engine, shares)
-        taken = max((part_of(charge, plan.allowances[a]) for a, charge in found.charges.items()), default=0.0)
+        taken = _taken(found)
         if taken <= wish.spend:
             break
         shares = {index: information * (wish.spend / taken * (1 - margin)) for index, information in shares.items()}
     return found
 
 
+def _taken(prepared: Prepared) -> float:
+    shares = (part_of(charge, prepared.plan.allowances[a]) for a, charge in prepared.charges.items())
+    return max(shares, default=0.0)
+
+
 def _with_noise(
-    plan: PlannedQuestion, wish: QuestionWish, engine: Engine, shares: Mapping[int, Array] | None
+    plan: PlannedQuestion,
+    wish: QuestionWish,
+    engine: Engine,
+    shares: Mapping[int, Array] | None,
+    *,
+    jointly: bool = False,
 ) -> Prepared:
-    outputs = tuple(_prepared_output(index, wish, plan, shares) for index in range(len(plan.question.outputs)))
+    count = len(plan.question.outputs)
+    outputs = tuple(_prepared_output(index, wish, plan, shares, jointly=jointly) for index in range(count))
     return replace(prepared_for(plan, outputs, engine), spend=wish.spend)
 
 
@@ -272,7 +285,7 @@ def prepared_for(plan: PlannedQuestion, outputs: tuple[PreparedOutput, ...], eng
 
 
 def _prepared_output(
-    index: int, wish: QuestionWish, plan: PlannedQuestion, shares: Mapping[int, Array] | None
+    index: int, wish: QuestionWish, plan: PlannedQuestion, shares: Mapping[int, Array] | None, *, jointly: bool
 ) -> PreparedOutput:
     output, bounded = plan.question.outputs[index], plan.bounds
     if index not in plan.private:
@@ -281,11 +294,12 @@ def _prepared_output(
         return PreparedOutput(output, None, constant=empty(bounded.outputs[index]))
     if plan.table.hides_records:
         afforded = None if shares is None else float(shares[index].min())
-        one = record_noise(output, plan.table, wish, _evaluation_error(bounded, index), afforded, plan.scale(output))
+        one = record_noise(output, plan.table, wish, evaluation_error(bounded, index), afforded, plan.scale(output))
         added = CellNoise.same(one, len(bounded.rows))
     elif shares is None:
-        one = wish.added(output, _evaluation_error(bounded, index), plan.scale(output))
-        added = CellNoise.same(one, len(bounded.rows))
+        one = wish.added(output, evaluation_error(bounded, index), plan.scale(output))
+        joint = joint_for(plan, index, wish) if jointly else None
+        added = CellNoise.same(joint or one, len(bounded.rows))
     else:
         defined = bounded.outputs[index].defined
         added = affording(shares[index], np.where(defined, bounded.outputs[index].error, 0.0), bounded.kind)
@@ -293,11 +307,6 @@ def _prepared_output(
     if constant is not None:
         return PreparedOutput(output, None, constant=constant)
     return PreparedOutput(output, added, label_of(plan.functions[index], added))
-
-
-def _at_least(charge: Charge, allowance: Charge, outputs: int) -> Charge:
-    kind = "raised_cosine" if charge.raised_cosine else "information"
-    return charge.at_least(kind, outputs * LEAST_SHARE * allowance.amounts()[kind])
 
 
 def _sums(outputs: Iterable[QuestionOutput]) -> tuple[tuple[Monomial, Condition], ...]:
@@ -309,58 +318,6 @@ def _sums(outputs: Iterable[QuestionOutput]) -> tuple[tuple[Monomial, Condition]
 def _unit_charges(bounded: Bounds, index: int) -> dict[Account, Charge]:
     """Give what an output would cost with noise of information 1; nothing if it has no value anywhere."""
     return charges(bounded, [Noised(index, 1.0)]) if bounded.outputs[index].defined.any() else {}
-
-
-def _affordable(plan: PlannedQuestion, share: float) -> dict[int, Array]:
-    """Give the information of noise on each output, by kind of group, with which they all take this share together.
-
-    Alone, each cell would take the same part of what is scarcest for it: a cell has the bound that its size affords,
-    and none sets the price of another. All bounds are then scaled alike.
-    """
-    bounded, limits = plan.bounds, plan.allowances
-    alone = {index: _alone(plan, index) for index in plan.private if bounded.outputs[index].defined.any()}
-    if not alone:
-        return {}
-    if share < (least := LEAST_SHARE * len(alone)):
-        raise InputError(
-            f"spend {share:g} is too little: every output takes at least {LEAST_SHARE:g} of the allowance: ask with a "
-            f"spend of at least {least:g}"
-        )
-    together = charges(bounded, [Noised(index, most, apart=plan.table.exact) for index, most in alone.items()])
-    taken = max(part_of(charge, limits[account]) for account, charge in together.items())
-    return {index: share * most / taken for index, most in alone.items()}
-
-
-@quiet
-def _alone(plan: PlannedQuestion, index: int) -> Array:
-    """Give, for each kind of group, the information of noise with which its cell would take a whole allowance."""
-    bounded, output = plan.bounds, plan.bounds.outputs[index]
-    limits = {account.column: limit for account, limit in plan.allowances.items()}
-    taken = np.zeros(len(bounded.rows))
-    for column, slopes in output.slopes.items():
-        if column in limits:
-            taken = np.maximum(taken, slopes.by_group(len(taken)) ** 2 / _most(limits[column]))
-            taken = np.maximum(taken, output.error**2 / limits[column].evaluation)
-    if bounded.owners is not None and output.is_moved:
-        kind, count, _ = bounded.pairs
-        moved = (count * output.owner[kind] + 2 * output.error[kind]) ** 2
-        taken = np.maximum(taken, largest_at(kind, moved, len(taken)) / _most(limits[""]))
-    live = output.defined & (taken > 0)
-    if not live.any():
-        raise RefusedError(
-            "no private value moves this answer, so nothing would be spent: ask with max_error", reason="constant"
-        )
-    return np.where(live, 1 / taken, 1 / taken[live].min())
-
-
-def _most(limit: Charge) -> float:
-    """Give what answers with raised-cosine noise may spend, which is the noise that a share is turned into."""
-    return limit.raised_cosine or limit.information
-
-
-def _evaluation_error(bounded: Bounds, index: int) -> float:
-    output = bounded.outputs[index]
-    return float(output.error[output.defined].max())
 
 
 def function_of(question: Question, output: QuestionOutput, bounded: Bounds, snapshots: Sequence[Snapshot]) -> Encoded:

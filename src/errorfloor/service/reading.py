@@ -84,7 +84,8 @@ class ReadQuestion:
             return "nothing"
         bound = wish.bound_of(output.asked_as) / output.span
         if self.question.sets and isinstance(output.formula, Sum):  # the bound of a cell follows from the totals
-            return "within all", self.question.sets, bound
+            values = {key.name: key.value.canonical for key in self.question.keys}  # names are layout
+            return "within all", tuple(tuple(values[name] for name in kept) for kept in self.question.sets), bound
         return "within", -bound, bound
 
 

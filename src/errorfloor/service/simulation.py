@@ -13,7 +13,6 @@ from errorfloor.accounts import NOTHING, Account, Charge, fitting, percent, shar
 from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.floors.words import rounded_up
 from errorfloor.service.advice import useful
-from errorfloor.service.noises import bound_for
 from errorfloor.service.preparation import Prepared, PreparedOutput
 
 MARGIN = 1e-9  # relative: what is called affordable is so after every rounding
@@ -133,9 +132,7 @@ class Simulation:
         if math.isinf(factor):  # no private value moves it: any bound will do, and this one did
             return one.added.widest.high
         bounded = self.prepared.bounds.outputs[self.prepared.outputs.index(one)]
-        return bound_for(
-            one.added.widest.information * factor * (1 - MARGIN), float(bounded.error[bounded.defined].max())
-        )
+        return one.added.widest.bound_at(factor * (1 - MARGIN), float(bounded.error[bounded.defined].max()))
 
     def explain(self) -> str:
         """Say it in sentences."""

@@ -1,8 +1,9 @@
 """Totals of groups, for ROLLUP, CUBE and GROUPING SETS: put together from the released cells, so that they add up.
 
 Noise is on the finest groups alone, which are charged; every other row is arithmetic on released numbers and public
-counts. A total of k cells is within k times their bound, so sums are released within the bound that was asked for,
-divided by the most cells of a total; averages keep theirs.
+counts. Of cells with noise of their own, a total is within k times their bound, so that sums are released within the
+bound that was asked for, divided by the most cells of a total; of cells with joint noise it is as near as each of them
+(``joint_noise.py``). Whichever costs less is given. Averages keep their bound.
 
 *Guarantee* (``totals.proof.md``): a total is the sum of its released parts, to the last digit; every number that is
 shown is within the bound that was asked for.
@@ -158,6 +159,7 @@ def _total(one: "PreparedOutput", weights: Array | None, place: Array, size: int
 
     parts = total(np.ones(len(cells)))
     bound = np.zeros(len(cells)) if one.added is None else one.added.of_kind("high")[kind]
+    alike = one.added is not None and one.added.widest.keeps_sums
     if weights is None:
         found = np.zeros(size, dtype=cells.dtype if one.added is None else np.int64)
         if one.added is None:
@@ -165,7 +167,8 @@ def _total(one: "PreparedOutput", weights: Array | None, place: Array, size: int
             return arrow.column(found, parts > 0), np.zeros(size)
         lattice = one.added.narrowest.lattice  # steps are powers of ten: the smallest divides all
         np.add.at(found, place, np.rint(cells / lattice.size).astype(np.int64))
-        return arrow.column(multiples(found, lattice), parts > 0), total(bound)
+        half = np.full(size, one.added.widest.high) if alike else total(bound)
+        return arrow.column(multiples(found, lattice), parts > 0), half
     whole = np.bincount(place, weights, size)  # rows of cells without a value count, too
     whole = np.where(whole > 0, whole, 1.0)
     off = (parts + 8) * UNIT * total(weights * np.abs(cells)) / whole

@@ -41,6 +41,7 @@ class FromParts(Added):
     parts: int = 0
     answer: int = 0
     time: str = ""
+    booked: tuple[float, float] | None = None
 
     @property
     def spare(self) -> float:
@@ -51,6 +52,11 @@ class FromParts(Added):
     def standard_error(self) -> float:
         """The largest standard deviation of a number."""
         return self.deviation
+
+    @property
+    def beside(self) -> tuple[float, float] | None:
+        """What was booked beside the noise of the parts."""
+        return self.booked
 
     @property
     def source(self) -> dict[str, Any]:
@@ -119,12 +125,13 @@ def _joined(
     there = prepared.bounds_of(one).defined[coarse.kind]
     if (there != (parts > 0)).any() or (most[there] > asked.high).any():
         return None
-    deviation = added.standard_error * np.sqrt(total(weights**2)) / divisor
+    spread = np.sqrt(total(weights**2)) if added.beside is None else total(weights)  # noises of parts may be dependent
+    deviation = added.standard_error * spread / divisor
     said = column.answer
     lattice = asked.lattice if is_mean else added.lattice  # a sum of parts is a multiple of their step
     together = FromParts(
         added.noise, lattice, asked.low, asked.high, 0.0,
-        float(deviation.max()), int(parts.max()), said.kept.number, said.facts["time"],
+        float(deviation.max()), int(parts.max()), said.kept.number, said.facts["time"], added.beside,
     )  # fmt: skip
     output = replace(
         one,

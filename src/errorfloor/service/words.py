@@ -101,7 +101,7 @@ def _bound(price: "Price", one: PreparedOutput) -> str:
         return f"between {quantile.name}_low and {quantile.name}_high"
     unit = f" {one.output.unit}" if one.output.unit else ""
     if one.added is None:
-        return f"within ±{rounded_up(one.constant.error, 6)}{unit} of the truth" if one.constant else ""
+        return f"within ±{rounded_up(one.constant.error * scale, 6)}{unit} of the truth" if one.constant else ""
     widest = one.added.widest
     if math.isinf(widest.high):
         return "not below the truth"
@@ -118,7 +118,7 @@ def _of_output(price: "Price", one: PreparedOutput) -> str:
     if one.constant is not None:
         if one.constant.is_empty:
             return f"{name} has no value: there are no rows, or too few, to compute it from."
-        error = one.constant.error
+        error = one.constant.error * price.prepared.scale(one)  # a total of several is off by all of them
         off = f", and it is within ±{rounded_up(error, 6)}{unit} of the truth" if error else ""
         return f"{name} follows from public facts: no private value moves it{off}."
     if one.added is None:

@@ -1,0 +1,181 @@
+"""Normal noise on cells whose sums add up, cut off so far out that the exact account may count it as normal.
+
+What it costs an entry is δᵀΣ⁻¹δ, counted with raised cosines; and beside it, for the bounds, a five-hundredth of that
+and a constant, counted with all other noises. Where the cut has to be follows from both: `normal.proof.md`.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy import sparse
+from scipy.special import ndtr
+
+from errorfloor.checks import Array
+from errorfloor.floors.adversary.table import value_table
+from errorfloor.joint.one_block import OneBlock
+from errorfloor.joint.rows import Rows
+
+START = 127 / 128  # of a bound: where its taper begins
+BESIDE = 1 / 500  # of the information: what is counted beside it, for the bounds
+CONSTANT = 1e-9  # and this, however small the move
+DIGITS = 16  # a cut is a multiple of 1/16 of a deviation
+FINE = 2.0**20  # the widest deviation is rounded up to so many parts of 1: the same on every machine
+ROUNDING = 1 + 1e-9
+BLOCKS = 32  # of neighbouring cells, whose moves are bounded together
+STEPS = np.append(0.0, 0.001 * 1.05 ** np.arange(175))  # moves that are looked at, in deviations: up to 4.85
+
+
+@dataclass(frozen=True, eq=False)
+class NormalSums:
+    """Noise for sums of cells, each within ±1: ``form`` draws it, and ``information`` bounds δᵀΣ⁻¹δ of one cell's move.
+
+    ``cut`` is where the widest sum is cut off, in deviations, and ``deviations`` are those of all sums, cells first.
+
+    Guarantee: a move by δ of the cells, of which each has |δ_i| ≤ d_i, tells no more than a normal answer of charge a =
+    information·(Σd_i)² and another one, of any noise, of charge (√(a·BESIDE) + √CONSTANT)².
+
+    >>> noise = totals(2, (bytes(16),))  # two cells, and one sum of both
+    >>> round(noise.cut, 1), round(noise.information / math.pi**2, 1)
+    (8.2, 9.2)
+    """
+
+    form: OneBlock
+    information: float
+    cut: float
+
+    @property
+    def deviations(self) -> Array:
+        """The deviation of each sum."""
+        return self.form.deviations
+
+
+@lru_cache(maxsize=64)
+def totals(cells: int, groupings: tuple[bytes, ...], together: float = 0.0) -> NormalSums:
+    """Give noise for cells and for their sums by groupings, each the number of every cell's sum as 64-bit integers.
+
+    ``together`` is the largest deviation by which somebody moves several cells at once, 0 if nobody does. Every cell is
+    in one sum of each grouping, so that all weigh alike: Σ⁻¹ = (1/k) Σ_g B_gᵀB_g, k of them with the cells.
+    """
+    summed = [_sums(np.frombuffer(one, dtype=np.int64), cells) for one in groupings]
+    rows = [sparse.identity(cells, format="csr"), *summed]
+    precision = sum((one.T @ one).toarray() for one in rows) / len(rows)
+    shown = sparse.vstack(rows).tocsr()
+    moves = (shown @ sparse.diags(1 / np.sqrt(np.diag(precision)))).tocsc()
+    return _noise(shown, _factor(precision), np.diag(precision), moves, together)
+
+
+@lru_cache(maxsize=64)
+def running(lengths: tuple[int, ...], together: float = 0.0) -> NormalSums:
+    """Give noise for cells in rows one after another, of so many each, and for the running totals of every row.
+
+    Σ⁻¹ = CᵀC, with C·C the running totals: C has the coefficients of (1 − x)^−½, its inverse those of (1 − x)^½.
+
+    >>> noise = running((100,))
+    >>> round(noise.information / math.pi**2)  # a hundred running totals with noise of their own: 100
+    32
+    """
+    longest, cells = max(lengths), sum(lengths)
+    lag = np.arange(1.0, longest)
+    root, inverse = (np.cumprod(np.append(1.0, (lag - part) / lag)) for part in (0.5, 1.5))
+    ends = np.cumsum(lengths)
+    place = np.arange(cells)
+    first = np.repeat(ends - lengths, lengths)
+    factor, shown = np.zeros((cells, cells)), sparse.lil_matrix((cells, cells))
+    for row, begin in zip(place.tolist(), first.tolist(), strict=True):
+        factor[row, begin : row + 1] = inverse[: row - begin + 1][::-1]
+        shown[row, begin : row + 1] = 1.0
+    squares = np.cumsum(root**2)
+    precise = squares[np.repeat(ends, lengths) - place - 1]
+    rows = sparse.vstack([sparse.identity(cells, format="csr"), shown.tocsr()]).tocsr()
+    blocks = _neighbours(rows, np.sqrt(precise), first)
+    return _noise(rows, factor, precise, blocks, together)
+
+
+def _neighbours(rows: sparse.csr_matrix, root: Array, first: Array) -> sparse.csc_matrix:
+    """Bound the moves of neighbouring cells together: what any of them changes, by the last one's, the largest."""
+    size = max(1, len(root) // BLOCKS)
+    block = np.cumsum((np.arange(len(root)) == first) | ((np.arange(len(root)) - first) % size == 0)) - 1
+    least = np.full(block[-1] + 1, math.inf)
+    np.minimum.at(least, block, root)
+    changed = rows @ sparse.csr_matrix((np.ones(len(root)), (np.arange(len(root)), block)))
+    changed.data[:] = 1.0
+    return (changed @ sparse.diags(1 / least)).tocsc()
+
+
+def _sums(place: Array, cells: int) -> sparse.csr_matrix:
+    return sparse.csr_matrix((np.ones(cells), (place, np.arange(cells))), (int(place.max()) + 1, cells))
+
+
+def _factor(precision: Array) -> Array:
+    """Give the lower triangular L with LLᵀ the inverse of a matrix, in operations whose order no library decides."""
+    n = len(precision)
+    rest = precision[::-1, ::-1].copy()  # from the last cell on, so that the inverse is lower triangular
+    inverse = np.zeros((n, n))
+    for k in range(n):
+        pivot = np.sqrt(rest[k, k])
+        column = rest[k + 1 :, k] / pivot
+        rest[k + 1 :, k + 1 :] -= column[:, None] * column[None, :]
+        inverse[k, k] += 1.0
+        inverse[k, : k + 1] /= pivot
+        inverse[k + 1 :, : k + 1] -= column[:, None] * inverse[k, : k + 1][None, :]
+    return np.ascontiguousarray(inverse.T[::-1, ::-1])
+
+
+def _noise(
+    rows: sparse.csr_matrix, factor: Array, precise: Array, moves: sparse.csc_matrix, together: float
+) -> NormalSums:
+    deviations = np.sqrt(np.asarray(((rows @ factor) ** 2).sum(axis=1)).ravel())
+    widest = math.ceil(float(deviations.max()) * FINE) / FINE
+    cut = least_cut(deviations / widest, (sparse.diags(1 / deviations) @ moves).tocsc(), together)
+    scale = START / (cut * widest)
+    form = OneBlock(Rows.of(rows), np.ones(rows.shape[0]), np.full(rows.shape[0], START), factor * scale)
+    return NormalSums(form, float(precise.max()) / scale**2 * ROUNDING, cut)
+
+
+def least_cut(deviations: Array, moves: sparse.csc_matrix, together: float = 0.0) -> float:
+    """Give the least cut, in deviations of the widest sum, at which bounds cost no more than is counted for them.
+
+    ``deviations`` are parts of the widest one. Each column of ``moves`` bounds |T_jδ| as a part of σ_j√(δᵀΣ⁻¹δ) for
+    some moves of one cell; up to ``together``, all of them are taken for 1.
+    """
+    low, high = DIGITS, 64 * DIGITS
+    while low < high:
+        middle = (low + high) // 2
+        fits = _fits(middle / DIGITS, deviations, moves, together)
+        low, high = (low, middle) if fits else (middle + 1, high)
+    return low / DIGITS
+
+
+def _fits(cut: float, deviations: Array, moves: sparse.csc_matrix, together: float) -> bool:
+    most = math.sqrt(float(value_table().levels[-1]))
+    all_rows = sparse.csc_matrix(np.ones((len(deviations), 1)))
+    for part, reach in ((moves, most), (all_rows, together)):
+        last = int(np.searchsorted(STEPS, reach)) + 1
+        if last > 1:
+            told = revealed(cut, deviations, part, STEPS[1:last])
+            counted = 2 * np.sin((math.sqrt(BESIDE) * STEPS[: last - 1] + math.sqrt(CONSTANT)) / 4) ** 2
+            if not (told * ROUNDING <= counted).all():
+                return False
+    return True
+
+
+def revealed(cut: float, deviations: Array, moves: sparse.csc_matrix, sizes: Array) -> Array:
+    """Give τ: how often one who knew the normal answer would have to be told the truth beside it, by size of a move.
+
+    >>> one = sparse.csc_matrix([[1.0]])
+    >>> revealed(6.0, np.ones(1), one, np.array([1e-9, 1.0])).round(12).tolist()
+    [3.946e-09, 4.67733e-07]
+    """
+    away = cut / deviations
+    still = ndtr(-away)
+    moved = moves.data[:, None] * sizes[None, :]
+    far = away[moves.indices][:, None]
+    more = ndtr(moved - far) + ndtr(-moved - far) - 2 * still[moves.indices][:, None]
+    column = np.repeat(np.arange(moves.shape[1]), np.diff(moves.indptr))
+    worst = np.zeros((moves.shape[1], sizes.size))
+    np.add.at(worst, column, more)
+    outside = 4 * still.sum() + worst.max(axis=0)
+    common = 2 * ndtr(-sizes / 2) - outside
+    return np.asarray(np.where(common > 0, outside / np.where(common > 0, common, 1.0), math.inf))

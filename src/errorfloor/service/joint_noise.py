@@ -1,0 +1,146 @@
+"""Noise on all cells of an output at once, so that sums of them keep the bound of a single cell.
+
+Totals of independent cells are as far off as all their cells together; here they are as near as each cell. The law is
+normal, cut off where that is hardly ever noticed, and the exact account counts it with raised cosines.
+"""
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from errorfloor.checks import Array
+from errorfloor.floors.words import rounded_up
+from errorfloor.noise import Gaussian
+from errorfloor.noise.lattice import MARGIN, Lattice
+from errorfloor.random import StickyBits
+from errorfloor.service.noises import Added
+from errorfloor.service.rounding import grain
+from errorfloor.service.totals import Totals
+
+if TYPE_CHECKING:
+    from errorfloor.joint.normal import NormalSums
+    from errorfloor.joint.one_block import OneBlock
+
+MOST_CELLS = 500  # cells of a joint noise, which takes the square of them
+INSIDE = 1 - 1e-9  # of a bound: sums of doubles are rounded
+STEPS_DIFFER = 1.01  # the steps of two bounds may take parts of them that differ by less than this
+NAME = "JointNormal"
+
+
+@dataclass(frozen=True)
+class JointAdded(Added):
+    """Joint noise: released − true lies in [low, high] for every cell, and for every sum of cells that is shown.
+
+    ``noise`` is normal with the information that all cells together give about an entry. ``deviation`` is the largest
+    standard deviation of a number, ``bound`` that of the noise of every sum. ``form`` draws, on the groups ``cells``;
+    it is None for what was released before.
+
+    >>> pair = Totals((np.zeros(2, dtype=np.int64),), ((),), (1,))
+    >>> added = for_totals(pair, np.ones(2, dtype=bool), 10.0, evaluation_error=0.0)
+    >>> added.high, added.lattice.step, round(added.deviation, 1)
+    (10.0, '0.01', 1.2)
+    """
+
+    deviation: float = 0.0
+    bound: float = 0.0
+    sums: str = ""
+    form: "OneBlock | None" = field(default=None, compare=False, repr=False)
+    cells: Any = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def standard_error(self) -> float:
+        """The largest standard deviation of a number."""
+        return self.deviation
+
+    @cached_property
+    def described(self) -> dict[str, Any]:
+        """The noise's law, as plain JSON types."""
+        return {"type": NAME, "sums": self.sums, "bound": self.bound, "deviation": self.deviation}
+
+    @property
+    def keeps_sums(self) -> bool:
+        """All of them."""
+        return True
+
+    @property
+    def beside(self) -> tuple[float, float]:
+        """What is booked beside the normal noise for its bounds: an information, and an evaluation error."""
+        return beside(self.information)
+
+    def bound_at(self, share: float, evaluation_error: float) -> float:
+        """Give a round bound of which joint noise has at most a share of this information."""
+        return float(rounded_up(self.high / math.sqrt(share) * STEPS_DIFFER))
+
+    def information_at(self, bound: float, evaluation_error: float) -> float:
+        """Give about the information of joint noise with another bound."""
+        return self.information * (self.high / bound) ** 2
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types, but how it is drawn."""
+        return {**super().to_dict(), "information": self.information}
+
+    def draws(self, derived: bytes, tags: Array) -> Array:
+        """Draw the noise of all groups from a derived key."""
+        assert self.form is not None
+        noise = np.zeros(len(tags))
+        noise[self.cells] = self.form.sample(1, StickyBits(derived))[0] * self.bound
+        return noise
+
+
+def beside(information: float) -> tuple[float, float]:
+    """Give the information and the evaluation error that bounds are booked with, of joint noise of an information.
+
+    >>> other, error = beside(4.0)
+    >>> other, round(4e9 * other * error**2, 6)
+    (0.008, 1.0)
+    """
+    from errorfloor.joint.normal import BESIDE, CONSTANT  # loaded where it is needed: most questions do without
+
+    other = information * BESIDE
+    return other, math.sqrt(CONSTANT / (4 * other)) * (1 + 2.0**-40)
+
+
+def added_of(plain: Mapping[str, Any]) -> Added:
+    """Read what ``to_dict`` of either kind gave."""
+    noise = plain["noise"]
+    if noise["type"] != NAME:
+        return Added.from_dict(plain)
+    lattice, own = Lattice(plain["step"]), Gaussian([[1 / plain["information"]]])
+    return JointAdded(own, lattice, plain["low"], plain["high"], 0.0, noise["deviation"], noise["bound"], noise["sums"])
+
+
+def for_totals(
+    sums: Totals, defined: Array, bound: float, *, evaluation_error: float, together: float = 0.0
+) -> JointAdded | None:
+    """Give joint noise for cells and their totals, all within a bound; None where there are too many cells, or no sums.
+
+    ``defined`` says which groups have a value; ``together`` is by how many deviations somebody moves several of them.
+    """
+    from errorfloor.joint.normal import totals
+
+    cells = np.flatnonzero(defined)
+    if not 2 <= len(cells) <= MOST_CELLS:
+        return None
+    places = [np.unique(place[cells], return_inverse=True)[1].astype("<i8") for place in sums.places]
+    parts = max(int(np.bincount(place).max()) for place in places)
+    keys = tuple(sorted({place.tobytes() for place in places}))
+    law = totals(len(cells), keys, math.ceil(together * 8) / 8)
+    digest = hashlib.sha256(b"".join(keys)).hexdigest()[:32]
+    return _added(law, cells, parts, bound, evaluation_error, f"totals {digest}")
+
+
+def _added(law: "NormalSums", cells: Array, parts: int, bound: float, error: float, sums: str) -> JointAdded | None:
+    """Give the noise for a bound, of which every cell of a sum takes a little for rounding."""
+    lattice = Lattice.for_width(2 * bound / parts)
+    inner = (bound - parts * (lattice.size / 2 * (1 + MARGIN) + grain(lattice) + error)) * INSIDE
+    if not inner > bound / 2:
+        return None
+    own = Gaussian([[inner**2 / law.information]])
+    deviation = float(law.deviations.max()) * inner
+    text = f"{sums} cut {law.cut:g} of {len(cells)}"
+    return JointAdded(own, lattice, -bound, bound, 0.0, deviation, inner, text, law.form, cells)

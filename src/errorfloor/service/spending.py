@@ -1,0 +1,94 @@
+"""How exact each cell may be for a share of the allowance, or what is left of it; from public facts alone."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from errorfloor.accounts import share as part_of
+from errorfloor.checks import Array
+from errorfloor.errors import InputError, RefusedError
+from errorfloor.pricing import Bounds, Charge, Noised, charges
+from errorfloor.pricing.bounding import largest_at
+from errorfloor.pricing.interval import quiet
+from errorfloor.service.joint_noise import JointAdded, for_totals
+from errorfloor.service.noises import QuestionWish
+from errorfloor.sql.plan import Sum
+
+if TYPE_CHECKING:
+    from errorfloor.service.preparation import PlannedQuestion
+
+LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs
+
+
+def affordable(plan: "PlannedQuestion", share: float) -> dict[int, Array]:
+    """Give the information of noise on each output, by kind of group, with which they all take this share together.
+
+    Alone, each cell would take the same part of what is scarcest for it: a cell has the bound that its size affords,
+    and none sets the price of another. All bounds are then scaled alike.
+    """
+    bounded, limits = plan.bounds, plan.allowances
+    alone = {index: _alone(plan, index) for index in plan.private if bounded.outputs[index].defined.any()}
+    if not alone:
+        return {}
+    if share < (least := LEAST_SHARE * len(alone)):
+        raise InputError(
+            f"spend {share:g} is too little: every output takes at least {LEAST_SHARE:g} of the allowance: ask with a "
+            f"spend of at least {least:g}"
+        )
+    together = charges(bounded, [Noised(index, most, apart=plan.table.exact) for index, most in alone.items()])
+    taken = max(part_of(charge, limits[account]) for account, charge in together.items())
+    return {index: share * most / taken for index, most in alone.items()}
+
+
+@quiet
+def _alone(plan: "PlannedQuestion", index: int) -> Array:
+    """Give, for each kind of group, the information of noise with which its cell would take a whole allowance."""
+    bounded, output = plan.bounds, plan.bounds.outputs[index]
+    limits = {account.column: limit for account, limit in plan.allowances.items()}
+    taken = np.zeros(len(bounded.rows))
+    for column, slopes in output.slopes.items():
+        if column in limits:
+            taken = np.maximum(taken, slopes.by_group(len(taken)) ** 2 / most_of(limits[column]))
+            taken = np.maximum(taken, output.error**2 / limits[column].evaluation)
+    if bounded.owners is not None and output.is_moved:
+        kind, count, _ = bounded.pairs
+        moved = (count * output.owner[kind] + 2 * output.error[kind]) ** 2
+        taken = np.maximum(taken, largest_at(kind, moved, len(taken)) / most_of(limits[""]))
+    live = output.defined & (taken > 0)
+    if not live.any():
+        raise RefusedError(
+            "no private value moves this answer, so nothing would be spent: ask with max_error", reason="constant"
+        )
+    return np.where(live, 1 / taken, 1 / taken[live].min())
+
+
+def most_of(limit: Charge) -> float:
+    """Give what answers with raised-cosine noise may spend, which is the noise that a share is turned into."""
+    return limit.raised_cosine or limit.information
+
+
+def at_least(charge: Charge, allowance: Charge, outputs: int) -> Charge:
+    """Raise a charge to what so many outputs cost at least."""
+    kind = "raised_cosine" if charge.raised_cosine else "information"
+    return charge.at_least(kind, outputs * LEAST_SHARE * allowance.amounts()[kind])
+
+
+def evaluation_error(bounded: Bounds, index: int) -> float:
+    """Give the largest evaluation error of an output over the groups."""
+    output = bounded.outputs[index]
+    return float(output.error[output.defined].max())
+
+
+def joint_for(plan: "PlannedQuestion", index: int, wish: QuestionWish) -> JointAdded | None:
+    """Give the joint noise of a sum of which totals are shown; None where there is none."""
+    output, bounded = plan.question.outputs[index], plan.bounds
+    if not isinstance(output.formula, Sum):
+        return None
+    owners = [most_of(limit) for account, limit in plan.allowances.items() if not account.column]
+    return for_totals(
+        plan.totals,
+        bounded.outputs[index].defined[bounded.kind],
+        wish.bound_of(output.asked_as),
+        evaluation_error=evaluation_error(bounded, index),
+        together=max(owners, default=0.0) ** 0.5,
+    )

@@ -1,0 +1,157 @@
+"""Totals as near as their parts: one joint noise for all cells of a sum."""
+
+import itertools
+import math
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from errorfloor.accounts import Account
+from errorfloor.errors import AllowanceError
+from errorfloor.service.joint_noise import MOST_CELLS, JointAdded, added_of
+from town import open_town, write_town
+
+ASKED = "SELECT household, sum(kwh) AS total FROM meters GROUP BY ROLLUP (household)"
+CUBE = "SELECT tariff, rooms, sum(kwh) AS total, count(*) AS n FROM meters GROUP BY CUBE (tariff, rooms)"
+KWH = Account("meters", "kwh", "")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_town(tmp_path / "town")
+    return tmp_path / "town"
+
+
+def truth(folder):
+    rows = pq.read_table(folder / "meters.parquet").to_pylist()
+    return [row | {"kwh": min(max(round(row["kwh"] or 0, 3), 0), 50)} for row in rows]
+
+
+def steps(value, step):
+    return round(value / float(step))
+
+
+@pytest.mark.parametrize("kind", ["plain", "low", "high"])
+@pytest.mark.parametrize("sql", [ASKED, CUBE])
+def test_every_row_keeps_the_bound_of_a_cell_and_totals_add_up(kind, sql, tmp_path):
+    write_town(tmp_path / "town", kind)
+    with open_town(tmp_path / "town") as database:
+        answer = database.ask(sql, max_error=300)
+    stated = answer.outputs()[0]
+    assert stated["noise"]["type"] == "JointNormal" and (stated["low"], stated["high"]) == (-300.0, 300.0)
+    rows, exact = answer.to_arrow().to_pylist(), truth(tmp_path / "town")
+    keys = [name for name in ("household", "tariff", "rooms") if name in rows[0]]
+    fine = [row for row in rows if all(row[key] is not None for key in keys)]
+    for row in rows:
+        assert row["total_high"] - row["total_low"] <= 600.000001  # less where the range says more
+        here = sum(one["kwh"] for one in exact if all(row[key] in (None, one[key]) for key in keys))
+        assert row["total_low"] - 1e-9 <= here <= row["total_high"] + 1e-9
+        parts = [one for one in fine if all(row[key] in (None, one[key]) for key in keys)]
+        assert steps(row["total"], stated["step"]) == sum(steps(one["total"], stated["step"]) for one in parts)
+
+
+def test_the_same_totals_on_every_engine(engine_place, folder):
+    with open_town(folder) as database:
+        reference = database.ask(CUBE, max_error=300)
+    with open_town(folder, engine_place.place) as database:
+        assert database.ask(CUBE, max_error=300).to_arrow().equals(reference.to_arrow())
+
+
+def test_joint_totals_cost_a_fraction_of_cells_that_add_up(folder):
+    """24 cells with noise of their own take 24² of one; here it is the sum of two costs, cut off at 7.5 deviations."""
+    with open_town(folder) as database:
+        joint = database.price(ASKED, max_error=300)
+        apart = database.price("SELECT household, sum(kwh) FROM meters GROUP BY household", max_error=300 / 24)
+        one = database.price("SELECT household, sum(kwh) FROM meters GROUP BY household", max_error=300)
+    unit = one.charge[KWH].raised_cosine
+    assert joint.charge[KWH].raised_cosine / unit == pytest.approx(11.1, abs=0.2)
+    assert apart.charge[KWH].raised_cosine / unit == pytest.approx(576, rel=0.02)
+    assert joint.charge[KWH].information == pytest.approx(joint.charge[KWH].raised_cosine / 500, rel=1e-6)
+    assert joint.charge[KWH].evaluation == pytest.approx(2.5e-10, rel=1e-3)
+
+
+def test_what_costs_next_to_nothing_keeps_noise_of_its_own(folder):
+    with open_town(folder) as database:
+        assert database.price(ASKED, max_error=2e5).outputs()[0]["noise"]["type"] == "RaisedCosine"
+
+
+def test_joint_totals_are_kept_and_drawn_again_as_they_were(folder):
+    with open_town(folder) as database:
+        first = database.ask(ASKED, max_error=300)
+        again = database.ask(f"{ASKED} ORDER BY total DESC", max_error=300)
+        assert again.standings[0].used_by_this == 0 and again.outputs() == first.outputs()
+        assert sorted(again.to_arrow().to_pylist(), key=str) == sorted(first.to_arrow().to_pylist(), key=str)
+        whole = database.ask("SELECT sum(kwh) AS total FROM meters", max_error=300 * 24)
+        assert whole.standings[0].used_by_this == 0
+        assert whole.to_arrow().column("total")[0].as_py() == pytest.approx(first.to_arrow().column("total")[0].as_py())
+        parts = whole.outputs()[0]
+        assert parts["standard_error"] == pytest.approx(24 * first.outputs()[0]["standard_error"])
+    with open_town(folder) as database:
+        assert database.ask(ASKED, max_error=300).to_arrow().equals(first.to_arrow())
+    added = first.prepared.outputs[0].added.widest
+    read = added_of(added.to_dict())
+    assert isinstance(read, JointAdded) and read.law == added.law and read.information == added.information
+
+
+def test_totals_by_another_key_are_another_question_whatever_they_are_named(folder):
+    sql = "SELECT {} AS a, {} AS b, sum(kwh) AS total FROM meters GROUP BY GROUPING SETS ((a, b), (a))"
+    with open_town(folder) as database:
+        database.ask(sql.format("tariff", "rooms"), max_error=300)
+        other = database.price(sql.format("rooms", "tariff"), max_error=300)
+    assert not other.prepared.is_kept and other.standings[0].used_by_this > 0
+
+
+def test_another_bound_and_other_totals_are_other_draws(folder):
+    with open_town(folder) as database:
+        found = [
+            database.price(sql, max_error=bound).prepared.charged[0].label.encoded
+            for sql, bound in itertools.product(
+                (CUBE.replace(", count(*) AS n", ""), CUBE.replace("CUBE", "ROLLUP")), (300, 301)
+            )
+        ]
+    assert len(set(found)) == 4
+
+
+def test_an_owner_is_charged_what_all_rows_move_together(tmp_path):
+    write_town(tmp_path / "town", owner=True)
+    sql = "SELECT day, sum(peak) AS s FROM meters GROUP BY ROLLUP (day)"
+    with open_town(tmp_path / "town") as database:
+        price = database.price(sql, max_error=4000)
+    added = price.prepared.outputs[0].added.widest
+    assert isinstance(added, JointAdded) and added.form is not None
+    factor = added.form.factor * added.bound
+    precision = np.linalg.inv(factor @ factor.T)
+    moved = np.full(len(precision), 9.5)  # a household has one row a day, of any value between 0.5 and 10
+    signs = np.random.default_rng(2).choice([-1.0, 1.0], size=(500, len(precision)))
+    worst = max(moved @ precision @ moved, *(one @ precision @ one for one in moved * signs))
+    charge = price.charge[Account("meters", "", "")]
+    assert worst <= charge.raised_cosine <= added.information * moved.sum() ** 2 * 1.001
+    assert charge.information >= charge.raised_cosine / 500
+
+
+def test_advice_for_joint_totals_is_affordable(folder):
+    with open_town(folder) as database:
+        with pytest.raises(AllowanceError) as refused:
+            database.ask(ASKED, max_error=0.5)
+        said = str(refused.value)
+        bound = float(said.split("max_error ")[1].split(" ")[0].rstrip(")"))
+        assert database.price(ASKED, max_error=bound).affordable
+        assert not database.price(ASKED, max_error=bound / 1.1).affordable
+
+
+def test_too_many_cells_keep_noise_of_their_own(folder):
+    with open_town(folder) as database:
+        sql = "SELECT household, day, sum(kwh) AS s FROM meters GROUP BY ROLLUP (household, day)"
+        price = database.price(sql, max_error=2e4)
+    assert len(price.prepared.bounds.groups) > MOST_CELLS
+    assert price.outputs()[0]["noise"]["type"] == "RaisedCosine"
+
+
+def test_what_is_stated_of_a_cell_includes_what_bounds_tell(folder):
+    with open_town(folder) as database:
+        answer = database.ask(ASKED, max_error=300)
+    cell = answer.cells()[1]["outputs"]["total"]
+    information = answer.outputs()[0]["information"]
+    normal = 50 + 100 * (math.erf(5 * math.sqrt(information) / 2 / math.sqrt(2))) / 2
+    assert cell["entries"]["kwh"]["told_apart_in_100"] >= normal
