@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from errorfloor.floors.adversary import best_success
 from errorfloor.joint import normal
-from errorfloor.joint.normal import BESIDE, CONSTANT, START, least_cut, revealed, running, totals
+from errorfloor.joint.normal import BESIDE, CONSTANT, START, least_cut, nested, revealed, running, totals
 from errorfloor.joint.taper import accepted_share
 from errorfloor.random import bits_from
 
@@ -115,6 +115,22 @@ def test_factor_is_a_root_of_the_inverse():
     chain = running((30,))
     precision = np.linalg.inv(chain.form.factor @ chain.form.factor.T)
     assert np.diag(precision).max() == pytest.approx(chain.information, rel=1e-8)
+
+
+def test_a_tree_has_the_law_of_its_sums():
+    place = np.repeat(np.arange(5), 4).astype("<i8").tobytes()
+    tree, block = nested(20, (place, bytes(160))), totals(20, (place, bytes(160)))
+    assert tree.cut == block.cut and tree.information == pytest.approx(block.information)
+    drawn = tree.form.sample(40_000, bits_from(3))
+    covariance = block.form.factor @ block.form.factor.T
+    assert np.abs(np.cov(drawn.T) - covariance).max() < 0.05 * covariance[0, 0]
+    many = np.repeat(np.arange(100), 1000).astype("<i8")
+    noise = nested(100_000, (many.tobytes(), bytes(800_000)))
+    assert noise.information / math.pi**2 == pytest.approx(20.3, abs=0.3)
+    drawn = noise.form.sample(1, bits_from(4))[0]
+    assert max(np.abs(drawn).max(), np.abs(np.bincount(many, drawn)).max(), abs(drawn.sum())) <= 1
+    across = np.tile(np.arange(4), 5).astype("<i8").tobytes()
+    assert nested(20, (place, across)) is None
 
 
 def test_figures_of_joint_sums():

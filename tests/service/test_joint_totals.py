@@ -94,6 +94,16 @@ def test_joint_totals_are_kept_and_drawn_again_as_they_were(folder):
     assert isinstance(read, JointAdded) and read.law == added.law and read.information == added.information
 
 
+def test_totals_of_parts_that_were_released_before_keep_the_bound(folder):
+    with open_town(folder) as database:
+        fine = "SELECT household, day, sum(kwh) AS total FROM meters GROUP BY household, day"
+        database.ask(fine, max_error=5)
+        joint = database.ask(ASKED, max_error=400)  # 30 readings within ±5 each are within ±150, 24 such are not
+        assert joint.standings[0].used_by_this > 0 and joint.max_error["total"] == 400
+        made = database.ask(ASKED, max_error=4000)
+        assert made.standings[0].used_by_this == 0 and made.max_error["total"] == pytest.approx(4000)
+
+
 def test_totals_by_another_key_are_another_question_whatever_they_are_named(folder):
     sql = "SELECT {} AS a, {} AS b, sum(kwh) AS total FROM meters GROUP BY GROUPING SETS ((a, b), (a))"
     with open_town(folder) as database:
@@ -140,12 +150,18 @@ def test_advice_for_joint_totals_is_affordable(folder):
         assert not database.price(ASKED, max_error=bound / 1.1).affordable
 
 
-def test_too_many_cells_keep_noise_of_their_own(folder):
+def test_too_many_cells_are_joint_only_if_their_totals_lie_in_each_other(folder):
     with open_town(folder) as database:
-        sql = "SELECT household, day, sum(kwh) AS s FROM meters GROUP BY ROLLUP (household, day)"
+        sql = "SELECT household, day, sum(kwh) AS s FROM meters GROUP BY CUBE (household, day)"
         price = database.price(sql, max_error=2e4)
+        nested = database.ask(sql.replace("CUBE", "ROLLUP"), max_error=500)
     assert len(price.prepared.bounds.groups) > MOST_CELLS
     assert price.outputs()[0]["noise"]["type"] == "RaisedCosine"
+    rows, exact = nested.to_arrow().to_pylist(), truth(folder)
+    assert len(rows) == 720 + 24 + 1 and nested.outputs()[0]["noise"]["type"] == "JointNormal"
+    for row in [row for row in rows[:50] if row["s"] is not None]:
+        here = sum(one["kwh"] for one in exact if all(row[key] in (None, one[key]) for key in ("household", "day")))
+        assert row["s_low"] - 1e-9 <= here <= row["s_high"] + 1e-9 and abs(row["s"] - here) <= 500
 
 
 def test_what_is_stated_of_a_cell_includes_what_bounds_tell(folder):

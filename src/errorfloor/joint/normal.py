@@ -16,6 +16,7 @@ from errorfloor.checks import Array
 from errorfloor.floors.adversary.table import value_table
 from errorfloor.joint.one_block import OneBlock
 from errorfloor.joint.rows import Rows
+from errorfloor.joint.tree import TreeNoise
 
 START = 127 / 128  # of a bound: where its taper begins
 BESIDE = 1 / 500  # of the information: what is counted beside it, for the bounds
@@ -41,14 +42,10 @@ class NormalSums:
     (8.2, 9.2)
     """
 
-    form: OneBlock
+    form: OneBlock | TreeNoise
     information: float
     cut: float
-
-    @property
-    def deviations(self) -> Array:
-        """The deviation of each sum."""
-        return self.form.deviations
+    deviations: Array
 
 
 @lru_cache(maxsize=64)
@@ -64,6 +61,52 @@ def totals(cells: int, groupings: tuple[bytes, ...], together: float = 0.0) -> N
     shown = sparse.vstack(rows).tocsr()
     moves = (shown @ sparse.diags(1 / np.sqrt(np.diag(precision)))).tocsc()
     return _noise(shown, _factor(precision), np.diag(precision), moves, together)
+
+
+@lru_cache(maxsize=8)
+def nested(cells: int, groupings: tuple[bytes, ...], together: float = 0.0) -> NormalSums | None:
+    """Give the noise of ``totals`` where every sum lies in one of the next grouping, for very many cells; else None.
+
+    The law is that of ``totals``, accepted family by family. Of a node, given nothing but what is below it, the
+    variance is k for a cell and 1/(1/k + 1/Σu) above parts of variances u; given their sum, parts are independent of
+    all else.
+
+    >>> noise, same = nested(6, (bytes(48),)), totals(6, (bytes(48),))
+    >>> noise.cut == same.cut, bool(np.allclose(np.sort(noise.deviations), np.sort(same.deviations)))
+    (True, True)
+    """
+    places = sorted((np.frombuffer(one, dtype=np.int64) for one in groupings), key=lambda one: int(one.max()))
+    places.append(np.arange(cells))
+    sizes = [int(place.max()) + 1 for place in places]
+    starts = np.cumsum([0, *sizes])
+    parents, weight = np.full(int(starts[-1]), -1), len(places)
+    for level in range(1, len(places)):
+        above = np.full(sizes[level], -1)
+        above[places[level]] = places[level - 1]
+        if (above[places[level]] != places[level - 1]).any():
+            return None
+        parents[starts[level] : starts[level + 1]] = above + starts[level - 1]
+    up = np.full(len(parents), 1.0 * weight)
+    for level in range(len(places) - 2, -1, -1):
+        here, below = slice(starts[level], starts[level + 1]), slice(starts[level + 1], starts[level + 2])
+        up[here] = 1 / (1 / weight + 1 / np.bincount(parents[below] - starts[level], up[below], sizes[level]))
+    square = up.copy()
+    for level in range(1, len(places)):
+        own, over = slice(starts[level], starts[level + 1]), parents[starts[level] : starts[level + 1]]
+        share = up[own] / np.bincount(over, up[own], len(parents))[over]
+        square[own] = share**2 * square[over] + up[own] * (1 - share)
+    deviations = np.sqrt(square)
+    widest = math.ceil(float(deviations.max()) * FINE) / FINE
+    largest = [
+        int(starts[level] + np.argmax(square[starts[level] : starts[level + 1]])) for level in range(len(places))
+    ]
+    moves = np.zeros((len(parents), 1))
+    moves[largest, 0] = 1 / deviations[largest]  # a cell moves one sum a level, at most as far as the widest one
+    cut = least_cut(deviations / widest, sparse.csc_matrix(moves), together)
+    scale = START / (cut * widest)
+    ones = np.ones(len(parents))
+    form = TreeNoise(parents, ones, START * ones, up * scale**2, places[-1] + starts[-2])
+    return NormalSums(form, ROUNDING / scale**2, cut, deviations * scale)
 
 
 @lru_cache(maxsize=64)
@@ -131,7 +174,7 @@ def _noise(
     cut = least_cut(deviations / widest, (sparse.diags(1 / deviations) @ moves).tocsc(), together)
     scale = START / (cut * widest)
     form = OneBlock(Rows.of(rows), np.ones(rows.shape[0]), np.full(rows.shape[0], START), factor * scale)
-    return NormalSums(form, float(precise.max()) / scale**2 * ROUNDING, cut)
+    return NormalSums(form, float(precise.max()) / scale**2 * ROUNDING, cut, deviations * scale)
 
 
 def least_cut(deviations: Array, moves: sparse.csc_matrix, together: float = 0.0) -> float:

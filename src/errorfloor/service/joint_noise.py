@@ -20,13 +20,16 @@ from errorfloor.noise.lattice import MARGIN, Lattice
 from errorfloor.random import StickyBits
 from errorfloor.service.noises import Added
 from errorfloor.service.rounding import grain
+from errorfloor.service.running import Chains
 from errorfloor.service.totals import Totals
 
 if TYPE_CHECKING:
     from errorfloor.joint.normal import NormalSums
     from errorfloor.joint.one_block import OneBlock
+    from errorfloor.joint.tree import TreeNoise
 
 MOST_CELLS = 500  # cells of a joint noise, which takes the square of them
+MOST_NESTED = 100_000  # cells whose totals lie in each other
 INSIDE = 1 - 1e-9  # of a bound: sums of doubles are rounded
 STEPS_DIFFER = 1.01  # the steps of two bounds may take parts of them that differ by less than this
 NAME = "JointNormal"
@@ -41,7 +44,7 @@ class JointAdded(Added):
     it is None for what was released before.
 
     >>> pair = Totals((np.zeros(2, dtype=np.int64),), ((),), (1,))
-    >>> added = for_totals(pair, np.ones(2, dtype=bool), 10.0, evaluation_error=0.0)
+    >>> added = joint_noise(pair, np.ones(2, dtype=bool), 10.0, evaluation_error=0.0)
     >>> added.high, added.lattice.step, round(added.deviation, 1)
     (10.0, '0.01', 1.2)
     """
@@ -49,7 +52,7 @@ class JointAdded(Added):
     deviation: float = 0.0
     bound: float = 0.0
     sums: str = ""
-    form: "OneBlock | None" = field(default=None, compare=False, repr=False)
+    form: "OneBlock | TreeNoise | None" = field(default=None, compare=False, repr=False)
     cells: Any = field(default=None, compare=False, repr=False)
 
     @cached_property
@@ -114,24 +117,31 @@ def added_of(plain: Mapping[str, Any]) -> Added:
     return JointAdded(own, lattice, plain["low"], plain["high"], 0.0, noise["deviation"], noise["bound"], noise["sums"])
 
 
-def for_totals(
-    sums: Totals, defined: Array, bound: float, *, evaluation_error: float, together: float = 0.0
+def joint_noise(
+    sums: Totals | Chains, defined: Array, bound: float, *, evaluation_error: float, together: float = 0.0
 ) -> JointAdded | None:
-    """Give joint noise for cells and their totals, all within a bound; None where there are too many cells, or no sums.
+    """Give joint noise for cells and totals of them, all within a bound; None where there are too many cells, or one.
 
     ``defined`` says which groups have a value; ``together`` is by how many deviations somebody moves several of them.
     """
-    from errorfloor.joint.normal import totals
+    from errorfloor.joint.normal import nested, running, totals
 
-    cells = np.flatnonzero(defined)
-    if not 2 <= len(cells) <= MOST_CELLS:
+    cells, reach = np.flatnonzero(defined), math.ceil(together * 8) / 8
+    if not 2 <= len(cells) <= (MOST_CELLS if isinstance(sums, Chains) else MOST_NESTED):
         return None
+    if isinstance(sums, Chains):
+        chains = sums.only(defined)
+        digest = hashlib.sha256(repr(chains.lengths).encode() + chains.order.astype("<i8").tobytes()).hexdigest()[:32]
+        law = running(chains.lengths, reach)
+        return _added(law, chains.order, chains.parts, bound, evaluation_error, f"running totals {digest}")
     places = [np.unique(place[cells], return_inverse=True)[1].astype("<i8") for place in sums.places]
     parts = max(int(np.bincount(place).max()) for place in places)
     keys = tuple(sorted({place.tobytes() for place in places}))
-    law = totals(len(cells), keys, math.ceil(together * 8) / 8)
+    found = totals(len(cells), keys, reach) if len(cells) <= MOST_CELLS else nested(len(cells), keys, reach)
+    if found is None:
+        return None
     digest = hashlib.sha256(b"".join(keys)).hexdigest()[:32]
-    return _added(law, cells, parts, bound, evaluation_error, f"totals {digest}")
+    return _added(found, cells, parts, bound, evaluation_error, f"totals {digest}")
 
 
 def _added(law: "NormalSums", cells: Array, parts: int, bound: float, error: float, sums: str) -> JointAdded | None:

@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
@@ -220,6 +220,12 @@ class QuestionWish:
         support = None if self.support is None else self.support.to_dict()
         given = {"max_error": self.max_error, "spend": self.spend, "support": support, "max_loss": self.max_loss}
         return {name: value for name, value in given.items() if value is not None}
+
+    def shared(self, names: Sequence[str]) -> "QuestionWish":
+        """Give outputs that share their cells the smallest of their bounds."""
+        if not names or not isinstance(self.max_error, Mapping):
+            return self
+        return replace(self, max_error={**self.max_error, **dict.fromkeys(names, min(map(self.bound_of, names)))})
 
     def bound_of(self, output: str) -> float:
         """Give the bound wanted for one output."""

@@ -24,6 +24,7 @@ from errorfloor.service.cost import public_cost
 from errorfloor.service.noises import PublicNumbers, QuestionWish, constant_of, empty
 from errorfloor.service.reading import VERSIONS, ReadQuestion
 from errorfloor.service.record_noise import record_noise
+from errorfloor.service.running import Chains, chains_of
 from errorfloor.service.setting import Setting, setting
 from errorfloor.service.spelling import check_spelling
 from errorfloor.service.spending import affordable, at_least, evaluation_error, joint_for
@@ -78,8 +79,16 @@ class PlannedQuestion:
 
     def scale(self, output: QuestionOutput) -> float:
         """Give by what a bound that is asked for is divided: shares of a range, cells of a total."""
-        summed = isinstance(output.formula, Sum) and bool(self.question.sets)
-        return output.span * (self.totals.parts if summed else 1)
+        if not isinstance(output.formula, Sum):
+            return output.span
+        if self.question.sharing(output):
+            return float(self.chains.parts)
+        return output.span * (self.totals.parts if self.question.sets else 1)
+
+    @cached_property
+    def chains(self) -> Chains:
+        """The order of running totals."""
+        return chains_of(self.question, self.bounds)
 
     @property
     def size(self) -> int:
@@ -200,7 +209,7 @@ class Prepared:
         ]
 
     def _booked(self, place: int, added: CellNoise, kept: Array) -> Iterator[Noised]:
-        """Give a noise as it is booked; ``counted`` is what its information is multiplied by, as raised-cosine noise."""
+        """Give a noise as it is booked, its information ``counted`` so many times as that of raised-cosine noise."""
         counted, beside = counted_as(added.widest.noise) if self.table.exact else None, added.widest.beside
         rounding = added.grain * (ROUNDED_APART if self.table.hides_records else 0.5)
         information = added.information * kept * (counted or 1.0)
@@ -235,17 +244,19 @@ def plan(read: ReadQuestion, catalogue: Catalogue, engine: Engine, known: FactsC
     limits = allowances_of(table, charged + bounded.owner_accounts)
     if question.sets:
         totals_of(question, bounded)  # or it is refused
+    if question.running:
+        chains_of(question, bounded)
     return PlannedQuestion(question, table, snapshots, bounded, sums, statement, functions, private, limits)
 
 
 def prepare(plan: PlannedQuestion, wish: QuestionWish, engine: Engine) -> Prepared:
     """Choose noises, and price."""
-    if plan.question.sets and wish.support is not None:
+    summed = bool(plan.question.sets or plan.question.running)
+    if summed and wish.support is not None:
         raise InputError("totals are made of several numbers: give max_error or spend, not a support")
     if wish.spend is None:
-        plain = _with_noise(plan, wish, engine, None)
-        joint = _with_noise(plan, wish, engine, None, jointly=True) if plan.question.sets else plain
-        return min(plain, joint, key=_taken)
+        kinds = (False, True) if summed else (False,)
+        return min((_with_noise(plan, wish, engine, None, jointly=each) for each in kinds), key=_taken)
     shares = affordable(plan, wish.spend)
     for margin in MARGINS:  # grains may add a little to what was worked out without them
         found = _with_noise(plan, wish, engine, shares)
@@ -297,6 +308,7 @@ def _prepared_output(
         one = record_noise(output, plan.table, wish, evaluation_error(bounded, index), afforded, plan.scale(output))
         added = CellNoise.same(one, len(bounded.rows))
     elif shares is None:
+        wish = wish.shared(plan.question.sharing(output))
         one = wish.added(output, evaluation_error(bounded, index), plan.scale(output))
         joint = joint_for(plan, index, wish) if jointly else None
         added = CellNoise.same(joint or one, len(bounded.rows))

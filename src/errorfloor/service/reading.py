@@ -66,9 +66,11 @@ class ReadQuestion:
     @cached_property
     def _rows(self) -> tuple[Part, ...]:
         read = tuple(one.whose for one in self.snapshots)
-        rows = replace(self.question, keys=(), outputs=(), selected=(), order=(), limit=None, sets=()).canonical
+        rows = replace(
+            self.question, keys=(), outputs=(), selected=(), order=(), limit=None, sets=(), running=()
+        ).canonical
         assert isinstance(rows, tuple)
-        return KEPT, VERSIONS, read, rows[:-1]  # without the coarser groupings, which are layout
+        return KEPT, VERSIONS, read, rows[:-2]  # without the coarser groupings and running totals, which are layout
 
     def _wished(self, output: QuestionOutput, wish: QuestionWish) -> Part:
         if not is_private(output.formula):
@@ -82,6 +84,11 @@ class ReadQuestion:
             return "within", wish.support.low, wish.support.high
         if wish.max_error is None or (isinstance(wish.max_error, Mapping) and output.asked_as not in wish.max_error):
             return "nothing"
+        if shared := self.question.sharing(output):
+            values = {key.name: key.value.canonical for key in self.question.keys}
+            window = self.question.running[0]
+            chains = tuple(values[name] for name in window.partition), tuple((values[n], f) for n, f in window.order)
+            return "within running", chains, min(wish.bound_of(name) for name in shared)
         bound = wish.bound_of(output.asked_as) / output.span
         if self.question.sets and isinstance(output.formula, Sum):  # the bound of a cell follows from the totals
             values = {key.name: key.value.canonical for key in self.question.keys}  # names are layout

@@ -19,6 +19,7 @@ from errorfloor.service.ends import interval
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quantiles import located
 from errorfloor.service.reading import TAGS
+from errorfloor.service.running import running_columns
 from errorfloor.service.totals import NO_GROUP, columns_of
 from errorfloor.sql import arrow, evaluate
 from errorfloor.sql.double_words import DoubleWord
@@ -78,7 +79,7 @@ def laid_out(prepared: Prepared) -> Released:
     """Give the released table of a question that has all numbers, and which group each of its rows is."""
     question, groups = prepared.question, prepared.bounds.groups
     outputs = {one.output.name: one for one in prepared.outputs}
-    every = np.arange(len(groups))
+    every, running = np.arange(len(groups)), {one.name for one in question.running}
     found = {one.name: located(one, prepared) for one in question.quantiles}
     keys = {one.name: column.shown for one, column in zip(question.keys, groups.columns, strict=True)}
     if question.sets:
@@ -86,6 +87,9 @@ def laid_out(prepared: Prepared) -> Released:
     for name in question.selected:
         if name in outputs:
             one = outputs[name]
+            if name in running:
+                found[name] = running_columns(one, prepared)
+                continue
             found[name] = _shown(one, one.kept, prepared)
             if question.sets:
                 found[name] = columns_of(one, found[name], prepared)

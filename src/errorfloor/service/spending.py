@@ -10,7 +10,7 @@ from errorfloor.errors import InputError, RefusedError
 from errorfloor.pricing import Bounds, Charge, Noised, charges
 from errorfloor.pricing.bounding import largest_at
 from errorfloor.pricing.interval import quiet
-from errorfloor.service.joint_noise import JointAdded, for_totals
+from errorfloor.service.joint_noise import JointAdded, joint_noise
 from errorfloor.service.noises import QuestionWish
 from errorfloor.sql.plan import Sum
 
@@ -85,8 +85,10 @@ def joint_for(plan: "PlannedQuestion", index: int, wish: QuestionWish) -> JointA
     if not isinstance(output.formula, Sum):
         return None
     owners = [most_of(limit) for account, limit in plan.allowances.items() if not account.column]
-    return for_totals(
-        plan.totals,
+    if plan.question.running and not plan.question.sharing(output):
+        return None
+    return joint_noise(
+        plan.chains if plan.question.running else plan.totals,
         bounded.outputs[index].defined[bounded.kind],
         wish.bound_of(output.asked_as),
         evaluation_error=evaluation_error(bounded, index),

@@ -99,6 +99,9 @@ def _joined(
     if added is None or one.added is None or one.added.varies:
         return None
     asked = one.added.widest
+    if asked.keeps_sums:  # parts do not: each must be as near as totals of all of them need it
+        bound = asked.high / prepared.plan.scale(one.output)
+        asked = replace(asked, low=-bound, high=bound)
     if not (added.low == -added.high and asked.low == -asked.high):
         return None
     place = _places(cells.groups, column.answer.facts["keys"], coarse.groups, read)

@@ -33,6 +33,7 @@ from errorfloor.sql.records import about_records
 from errorfloor.sql.refusals import LISTS, Wording
 from errorfloor.sql.tables import TablesInView
 from errorfloor.sql.units import display_unit
+from errorfloor.sql.windows import along, is_window, window_of
 
 GREATEST_LIMIT = 10**9
 MORE_ROWS: dict[type[exp.Expression], tuple[bool, int]] = {  # whether the count comes first, and what to add to n
@@ -137,7 +138,8 @@ class _Asked:
                 outputs += quantile_outputs(item.name, item.node, self.rows, table.private)
                 continue
             if is_formula(item.node):
-                formula = self.formulas.formula(item.node)
+                node = window_of(item.node, self.words).summed if is_window(item.node) else item.node
+                formula = self.formulas.formula(node)
                 outputs.append(QuestionOutput(item.name, formula, display_unit(formula, self._unit)))
                 continue
             value = self._scalar(item.node)
@@ -162,6 +164,12 @@ class _Asked:
             if value not in shown_keys:
                 taken.append(unique(names[value], taken))
             keys.append(GroupKey(shown_keys.get(value, taken[-1]), value))
+        named = {key.value: key.name for key in keys}
+        windows = {item.name: item.node for item in self.items if is_window(item.node)}
+        if windows and sets:
+            raise self.words.refusal(
+                self.select, "window", "has running totals beside other sets: ask in two questions"
+            )
         question = Question(
             self.relation.table,
             self.relation.version,
@@ -174,6 +182,7 @@ class _Asked:
             self._limit(),
             max(self._least(), table.min_group if any(is_private(one.formula) for one in outputs) else 1),
             tuple(tuple(key.name for key in keys if key.value in kept) for kept in sets),
+            along(windows, outputs, named, lambda node: self._scalar(self._meant(node)[0]), self.words),
         )
         return about_records(question, table) if table.hides_records else question
 

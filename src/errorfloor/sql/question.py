@@ -101,6 +101,18 @@ class QuestionOutput(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class Running(Node):
+    """A column that shows running totals of an output: over the groups that agree in the keys of the ``partition``.
+
+    ``order`` has the names of the other keys, each with whether it falls.
+    """
+
+    name: str
+    partition: tuple[str, ...]
+    order: tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Ordering(Node):
     """Sort the released answer by a key or an output."""
 
@@ -113,7 +125,8 @@ class Question(Node):
     """What is asked: rows, groups and cells, and how the released answer is laid out.
 
     ``selected`` names the keys and outputs in the order in which they are shown. Groups with fewer rows than ``least``
-    are left out before anything is priced. ``sets`` are the keys of coarser groupings that are shown as well.
+    are left out before anything is priced. ``sets`` are the keys of coarser groupings that are shown as well,
+    ``running`` the columns of running totals, all along the same keys.
     """
 
     table: str
@@ -127,6 +140,14 @@ class Question(Node):
     limit: int | None
     least: int = 1
     sets: tuple[tuple[str, ...], ...] = ()
+    running: tuple[Running, ...] = ()
+
+    def sharing(self, output: QuestionOutput) -> tuple[str, ...]:
+        """Give the names of outputs that share cells with a running total; none if this output has no part in one."""
+        names = {one.name for one in self.running}
+        if not any(one.name in names and one.formula == output.formula for one in self.outputs):
+            return ()
+        return tuple(one.name for one in self.outputs if one.formula == output.formula)
 
     @property
     def quantiles(self) -> tuple[Quantile | Derived, ...]:

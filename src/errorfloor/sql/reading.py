@@ -51,7 +51,8 @@ KEYWORDS = {
     *("EXTRACT", "ISNULL", "NOTNULL", "DATE", "TIMESTAMP", "DATETIME", "DOUBLE", "PRECISION", "DOUBLE_PRECISION"),
     *("INT", "INTEGER", "BIGINT", "TEXT", "VARCHAR", "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFYEAR"),
     *("DOY", "ISODOW", "HOUR", "MINUTE", "WITHIN", "GROUP", "WITHIN_GROUP"),
-    *("ROLLUP", "CUBE", "GROUPING_SETS"),
+    *("ROLLUP", "CUBE", "GROUPING_SETS", "OVER", "PARTITION_BY", "ROWS", "RANGE", "UNBOUNDED", "PRECEDING"),
+    *("CURRENT_ROW", "CURRENT", "ROW"),
 }
 
 # Functions that the walk answers, or refuses with advice of its own; the parser's own knowledge of others is not used.

@@ -53,6 +53,12 @@ def about_records(question: Question, table: Table) -> Question:
         )
     if question.joins:
         raise RefusedError("a table that protects records is asked by itself: leave the join out", reason="records")
+    if question.running:
+        raise RefusedError(
+            "running totals are not answered of a table that protects records: ask for the groups, and add up what is "
+            "answered",
+            reason="records",
+        )
     if question.sets and not all(isinstance(one.formula, Count | Sum) for one in question.outputs):
         raise RefusedError(
             "of a table that protects records, counts and sums add up to totals, and nothing else: ask for these, or "
