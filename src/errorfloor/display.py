@@ -114,10 +114,14 @@ def tables_in_html(tables: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _rows_of(table: Mapping[str, Any]) -> str:
-    return "not registered" if table["rows"] is None else f"{table['rows']:,}"
+    if table["rows"] is None:
+        return "not registered"
+    return f"at most {table['rows']:,}" if table.get("protects") == "records" else f"{table['rows']:,}"
 
 
 def _columns_of(table: Mapping[str, Any]) -> str:
+    if table.get("protects") == "records":
+        return f"hides who is there; {', '.join(one['name'] for one in table['columns'])}"
     private = [
         f"{one['name']} ({one['range'][0]:g} … {one['range'][1]:g}{' ' + one['unit'] if one['unit'] else ''})"
         for one in table["private"]

@@ -11,6 +11,7 @@ import pytest
 
 from errorfloor.display import text_table
 from errorfloor.service.ends import cut
+from patients import open_patients
 from questions import ANSWERED
 from recorded import WIDE, opened
 from town import open_town, write_town
@@ -142,3 +143,11 @@ def test_a_cut_interval_is_shown_in_place_of_the_bound():
     outputs = [{"name": "a", "exact": False, "low": -0.5, "high": 0.5, "step": "0.001", "unit": "kWh"}]
     table = pa.table({"a": [0.2, 7.0], "a_low": [0.0, 6.5], "a_high": [0.7, 7.5]})
     assert text_table(table, outputs).split("\n")[2:] == ["0.200 (0 … 0.7) kWh", "7.000 ± 0.5 kWh"]
+
+
+def test_a_table_that_hides_records_shows_its_columns_and_no_count(tmp_path):
+    with open_patients(tmp_path / "patients") as database:
+        assert "patients, version 1: hides who is there; " in repr(database)
+        assert "<td>at most 10,000</td>" in database._repr_html_()
+        (row,) = database.ask("SELECT count(*) AS n FROM patients", max_error=9000).to_arrow().to_pylist()
+        assert 0 <= row["n_low"] < row["n_high"] <= 10_000  # what is declared, whoever is there

@@ -157,7 +157,7 @@ def _show(console: Console, answer: "Answer") -> None:
     console.print()
     _say(console, answer.text())
     console.print()
-    for line in answer.explain().split("\n"):
+    for line in answer.summary().split("\n"):
         _say(console, line, "dim")
 
 
