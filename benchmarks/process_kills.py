@@ -1,9 +1,10 @@
 """Kill processes of a server at random while it answers: what was answered must be charged, and answered alike again.
 
 ``python -m benchmarks.process_kills FOLDER SEED KILLS`` prints what it found as JSON. A server of three processes over
-one SQLite ledger answers four clients; every few tenths of a second one of the processes is killed, whichever it is,
-and the server starts another. Each fiftieth kill ends all of them at once, and the server is started again. After
-each of these, and at the end, the ledger must verify, and every answer that was received must be given again, free.
+one SQLite ledger answers four clients, two over HTTP and two through PostgreSQL's protocol; every few tenths of a
+second one of the processes is killed, whichever it is, and the server starts another. Each fiftieth kill ends all of
+them at once, and the server is started again. After each of these, and at the end, the ledger must verify, and every
+answer that was received must be given again, free.
 """
 
 import json
@@ -13,13 +14,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -32,11 +34,11 @@ SQL = "SELECT team, avg(wage) AS mean FROM pay GROUP BY team"
 
 
 class Load:
-    """Four clients that ask without end, each time for another bound, and keep what they received."""
+    """Four clients at two doors that ask without end, each time for another bound, and keep what they received."""
 
     def __init__(self, seed: int) -> None:
         self.received: dict[float, Any] = {}
-        self.statuses: dict[int, int] = {}
+        self.statuses: dict[str, int] = {}
         self._bounds, self._lock = random.Random(seed), threading.Lock()
 
     @contextmanager
@@ -44,7 +46,8 @@ class Load:
         """Ask a server during the block."""
         stopped = threading.Event()
         with ThreadPoolExecutor(CLIENTS) as pool:
-            asking = [pool.submit(self._ask, server, stopped) for _ in range(CLIENTS)]
+            doors = [self._ask, self._ask_in_sql] * (CLIENTS // 2)
+            asking = [pool.submit(door, server, stopped) for door in doors]
             try:
                 yield
             finally:
@@ -56,16 +59,35 @@ class Load:
     def _ask(self, server: ServerProcess, stopped: threading.Event) -> None:
         with server.client() as client:
             while not stopped.is_set():
-                with self._lock:
-                    bound = self._bounds.uniform(1e8, 9e8)  # each is another release
+                bound = self._bound()
                 try:
                     reply = client.post("/v1/ask", json={"sql": SQL, "max_error": bound})
                 except httpx.TransportError:
                     continue  # its process was killed; the next connection goes to another
-                with self._lock:
-                    self.statuses[reply.status_code] = self.statuses.get(reply.status_code, 0) + 1
-                    if reply.status_code == 200:
-                        self.received[bound] = {row[0]: row[1] for row in reply.json()["rows"]}
+                rows = reply.json()["rows"] if reply.status_code == 200 else []
+                self._keep(f"HTTP {reply.status_code}", bound, rows)
+
+    def _ask_in_sql(self, server: ServerProcess, stopped: threading.Event) -> None:
+        place = {"host": "127.0.0.1", "port": server.postgres, "dbname": "errorfloor", "connect_timeout": 10}
+        who = {"user": server.token.split("_")[1], "password": server.token}
+        while not stopped.is_set():
+            try:
+                with psycopg.connect(**place, **who, autocommit=True, options="-c charge=on") as line:
+                    while not stopped.is_set():
+                        bound = self._bound()
+                        self._keep("SQL", bound, line.execute(f"{SQL} WITHIN {bound!r}").fetchall())
+            except psycopg.Error:
+                time.sleep(0.01)  # its process was killed; the next connection goes to another
+
+    def _bound(self) -> float:
+        with self._lock:
+            return self._bounds.uniform(1e8, 9e8)  # each is another release
+
+    def _keep(self, door: str, bound: float, rows: Sequence[Sequence[Any]]) -> None:
+        with self._lock:
+            self.statuses[door] = self.statuses.get(door, 0) + 1
+            if rows:
+                self.received[bound] = {row[0]: row[1] for row in rows}
 
 
 def processes(server: ServerProcess) -> list[int]:
@@ -91,7 +113,7 @@ def killed(catalogue: Path, seed: int, kills: int) -> dict[str, Any]:
     """Kill so many processes, and give what was found."""
     moments, load, wrong, done, seen = random.Random(seed), Load(seed), [], 0, 0
     while done < kills:
-        server = start_server(catalogue, "--rate", "0", "--workers", WORKERS)
+        server = start_server(catalogue, "--rate", "0", "--workers", WORKERS, "--postgres", "0")
         with load.on(server):
             for _ in range(min(TOGETHER, kills - done)):
                 time.sleep(moments.uniform(0.05, 0.6))

@@ -21,6 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from benchmarks.report import Report
@@ -108,6 +110,56 @@ def latency(report, folder):
     ]
     title = f"Latency over HTTP, {ROUNDS} questions, each with its durable charge"
     report.rows(title, ["", "p50, × the sum's", "p99, × the sum's"], rows)
+
+
+class SqlLine:
+    """A session of the PostgreSQL door, with libpq and nothing around it."""
+
+    def __init__(self, server):
+        place = {"host": "127.0.0.1", "port": server.postgres, "dbname": "errorfloor", "autocommit": True}
+        self._line = psycopg.connect(**place, user=server.token.split("_")[1], password=server.token)
+        self.ask("SET client_min_messages = warning")
+
+    def ask(self, text):
+        """Ask, and wait for the answer."""
+        found = self._line.pgconn.exec_(text.encode())
+        assert found.status in (psycopg.pq.ExecStatus.TUPLES_OK, psycopg.pq.ExecStatus.COMMAND_OK), found.error_message
+        return found
+
+    def close(self):
+        """End the session."""
+        self._line.close()
+
+
+def doors(report, folder):
+    """p50 and p99 of a free answer through the PostgreSQL door, beside the same answer over HTTP."""
+    server = start_server(write_pay(folder / "doors"), "--rate", "0", "--postgres", "0")
+    line, sql = Line(server), SqlLine(server)
+    line.ask(1e7)
+    wrapped = f"SELECT team, mean FROM ({TEAMS} WITHIN 1e7) AS t ORDER BY team LIMIT 1000"
+    actions = {
+        "HTTP": lambda: line.ask(1e7),
+        "PostgreSQL": lambda: sql.ask(f"{TEAMS} WITHIN 1e7"),
+        "PostgreSQL, in a query of a tool's": lambda: sql.ask(wrapped),
+        "PostgreSQL, the system catalogue": lambda: sql.ask("SELECT table_name FROM information_schema.tables"),
+    }
+    taken = {name: [] for name in actions}
+    try:
+        for number in range(ROUNDS + 20):
+            for name, action in actions.items():
+                start = time.perf_counter()
+                action()
+                if number >= 20:  # the first ones warm up
+                    taken[name].append(time.perf_counter() - start)
+    finally:
+        sql.close()
+        server.stop()
+    whole = taken["HTTP"]
+    rows = [
+        [name, *(quantile(each, share) / quantile(whole, share) for share in (0.5, 0.99))]
+        for name, each in taken.items()
+    ]
+    report.rows(f"A free answer, {ROUNDS} times through each door", ["", "p50, × HTTP's", "p99, × HTTP's"], rows)
 
 
 def quantile(values, share):
@@ -312,6 +364,7 @@ def main(report: Report) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         latency(report, folder)
+        doors(report, folder)
         throughput(report, folder)
         timing(report, folder)
         hostile(report, folder)

@@ -12,8 +12,10 @@ import time
 from contextlib import ExitStack, contextmanager
 
 import psycopg
+from benchmarks.process_kills import killed
 
 from errorfloor.server import Role, TokenFile
+from repeated import rounds
 from serving import write_pay
 
 MEAN = "SELECT avg(wage) AS mean FROM pay"
@@ -132,3 +134,9 @@ def test_cancellations_for_nobody_hurt_nobody(tmp_path):
                 other.sendall(struct.pack("!IIII", 16, 80877102, process, 7))
                 assert other.recv(1) == b""
         assert line.execute("SELECT count(*) FROM pay").fetchone() == (120,)
+
+
+def test_kills_under_load_through_both_doors_lose_no_charge(tmp_path):
+    found = killed(write_pay(tmp_path / "pay"), 20261118, rounds(5))
+    assert found["wrong"] == [] and found["kills"] == rounds(5)
+    assert found["statuses"]["SQL"] > 0

@@ -141,8 +141,8 @@ def _stopping() -> DoorError:
 
 
 def _look_at(told: "asyncio.Future[Result]") -> None:
-    """Look at an outcome that nobody asked for: one that nobody looked at would be written to the log."""
-    if told.done() and not told.cancelled():
+    """Look at an outcome that nobody asked for, or let none come: one that nobody looks at is written to the log."""
+    if not told.cancel() and not told.cancelled():
         told.exception()
 
 
