@@ -293,3 +293,33 @@ def test_look_up_that_finds_too_much_is_refused_before_it_takes_memory(server, q
             line.execute(query)
         assert line.execute("SELECT replace('a\"b', '\"', '') AS x").fetchone() == ("ab",)
         assert line.execute("SELECT regexp_replace('a\"b', '\"', '') AS x").fetchone() == ("ab",)
+
+
+def chain(step, levels=26):
+    """A query that joins a text with itself again and again."""
+    tables = [f"a{one} AS (SELECT {step} AS x FROM a{one - 1})" for one in range(1, levels)]
+    whole = ", ".join(["a0 AS (SELECT 'xxxxxxxxxxxxxxxx' AS x)", *tables])
+    return f"WITH {whole} SELECT length(x) FROM a{levels - 1}, pg_class"
+
+
+@pytest.mark.parametrize(
+    "step", ["x || x", "concat(x, x)", "x || '' || x", "array_to_string(ARRAY[x, x], '')", "'' || (SELECT x || x)"]
+)
+def test_text_that_is_joined_with_itself_stays_short(server, step):
+    with connect(server) as line:
+        assert line.execute(chain(step)).fetchall()[0] == (10000,)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT generate_series(1, 1000000000)",
+        "SELECT generate_series(1, 1000 * 1000000) FROM pg_class",
+        "SELECT n FROM unnest(generate_series(1, 1000000000)) AS t(n), pg_class",
+        "SELECT count(*) FROM pg_class WHERE 1 = ANY(generate_series(1, 1000000000))",
+    ],
+)
+def test_series_that_would_fill_the_memory_is_refused(server, query):
+    with connect(server) as line, pytest.raises(psycopg.Error, match=r"is not in the system catalogue|cannot be read"):
+        line.execute(query)
+    serves(server)

@@ -37,7 +37,10 @@ PATIENCE = 5.0  # seconds within which a look-up must be done
 MOST_ROWS, MOST_BYTES = 100_000, 2**25  # of what it finds; DuckDB's own limit does not hold for what leaves it
 MOST_KEPT = 16  # catalogues, of tokens that see different tables
 FIRST = 16384  # PostgreSQL's first number of a table
-LIMITS = {"threads": "1", "memory_limit": "64MB", "enable_external_access": "false", "lock_configuration": "true"}
+LIMITS = {  # nothing is put on a disk
+    **{"threads": "1", "memory_limit": "64MB", "temp_directory": "", "enable_external_access": "false"},
+    "lock_configuration": "true",
+}
 SQL_NAMES = {INT8: "bigint", FLOAT8: "double precision", TEXT: "text", DATE: "date", BOOL: "boolean"}
 SYSTEM = {"pg_class": "1259", "pg_type": "1247", "pg_constraint": "2606", "pg_namespace": "2615", "pg_proc": "1255"}
 Row = dict[str, Any]

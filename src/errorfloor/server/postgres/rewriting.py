@@ -28,6 +28,10 @@ KNOWN = (  # functions that sqlglot or DuckDB has names of its own for
     *("Unnest", "Upper", "Xor"),
 )
 MOST_GROWTH = 1.0  # of a text, by all replacements of a query together
+LONGEST = 10_000  # characters of a text that is put together; DuckDB's limit of memory does not hold for them
+JOINING = (exp.DPipe, exp.Concat, exp.ConcatWs, exp.GroupConcat, exp.ArrayToString)
+SERIES = (exp.GenerateSeries, exp.ExplodingGenerateSeries)
+MOST_IN_SERIES = 10_000  # numbers of a series that is no table, and so in memory as a whole
 TYPES = {  # of casts, by PostgreSQL's name
     **dict.fromkeys(("oid", "xid", "cid", "regproc", "regtype", "regnamespace", "regrole", "regclass"), "BIGINT"),
     **dict.fromkeys(("name", "char", "aclitem", "sql_identifier", "character_data", "yes_or_no", "bpchar"), "VARCHAR"),
@@ -71,6 +75,7 @@ def rewritten(text: str, tables: frozenset[str], functions: frozenset[str]) -> s
             if changed is not node:
                 node.replace(changed)
         _check(tree, tables, functions)
+        _shorten(tree)
         return tree.sql(dialect="duckdb")
     except RefusedError:
         raise
@@ -116,10 +121,37 @@ def _check(tree: Any, tables: frozenset[str], functions: frozenset[str]) -> None
         named = function.name.lower() if isinstance(function, exp.Anonymous) else type(function).__name__
         if named not in functions and named not in KNOWN:
             raise _refusal(f"{named}()")
+        if isinstance(function, SERIES) and not isinstance(function.parent, exp.Table):
+            ends = [function.args.get(name) for name in ("start", "end", "step")]
+            if any(one is not None and not _is_small(one) for one in ends):
+                raise _refusal(f"{named}() of more than {MOST_IN_SERIES} numbers, or of some that are not written out,")
         if isinstance(function, (exp.Replace, exp.RegexpReplace)):
             growing += _growth(function)
             if growing > MOST_GROWTH:
                 raise _refusal(f"{named}() with a longer text")
+
+
+def _is_small(node: exp.Expression) -> bool:
+    """Whether the end of a series is a small number, or where an array begins or ends."""
+    while isinstance(node, (exp.Paren, exp.Cast)):
+        node = node.this
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in ("array_lower", "array_upper")
+    return isinstance(node, exp.Literal) and node.name.isdigit() and 0 < int(node.name[:9]) <= MOST_IN_SERIES
+
+
+def _shorten(tree: exp.Expression) -> None:
+    """Cut every text that is put together: joined with itself again and again it would take all memory."""
+    for node in reversed(list(tree.find_all(*JOINING))):  # parts before what they are part of
+        is_part = isinstance(node.parent, JOINING) and not isinstance(node.parent, exp.GroupConcat)
+        is_array = isinstance(node, exp.DPipe) and isinstance(node.this, exp.Array) | isinstance(
+            node.expression, exp.Array
+        )
+        whole: exp.Expression = node
+        while isinstance(whole.parent, (exp.Window, exp.Filter, exp.WithinGroup)):
+            whole = whole.parent
+        if not is_part and not is_array:
+            whole.replace(exp.Left(this=whole.copy(), expression=exp.Literal.number(LONGEST)))
 
 
 def _growth(function: exp.Expression) -> float:

@@ -38,6 +38,7 @@ REPORTED = {  # to every client at the start, and when they change
 FIXED = (
     *("server_version", "server_encoding", "integer_datetimes", "is_superuser", "DateStyle", "TimeZone"),
     *("client_encoding", "standard_conforming_strings", "in_hot_standby", "IntervalStyle"),
+    *("session_authorization", "role"),
 )
 ACCEPTED = {  # what tools set, and what means nothing here
     **REPORTED,
