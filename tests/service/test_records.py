@@ -287,3 +287,9 @@ nulls = "public"
     other.write_text(CATALOGUE.replace('version = "1"', 'version = "3"'))
     with pytest.raises(CatalogueError, match="was registered with protects = 'values', and now declares 'records'"):
         register_all(load(other))
+
+
+def test_an_average_of_too_few_rows_is_said_to_be_anywhere_in_its_range(db):
+    found = db.ask("SELECT avg(cost) AS m FROM patients WHERE age = 1", max_error=200).to_arrow().to_pylist()[0]
+    assert (found["m_low"], found["m_high"]) == (-100.0, 2000.0)
+    assert found["m_low"] <= found["m"] <= found["m_high"]

@@ -60,7 +60,7 @@ def derived_columns(derived: Derived, prepared: "Prepared") -> dict[str, Any]:
     there = np.isfinite(low) & np.isfinite(high) & (low <= high)
     low, high = np.where(there, low, 0.0), np.where(there, high, 0.0)
     number = np.broadcast_to(found.number, shape)
-    middle = np.clip(np.where(np.isfinite(number), number, (low + high) / 2), low, high)
+    middle = np.where((low <= number) & (number <= high), number, (low + high) / 2)
     ends = {"": middle, "_low": low, "_high": high}
     return {f"{derived.name}{end}": arrow.column(values, there) for end, values in ends.items()}
 
