@@ -24,7 +24,6 @@ ASKED = (
     "SELECT count(*) AS n FROM patients WHERE patient = 'P7'",
     "SELECT count(*) AS n FROM patients a JOIN patients b ON a.age = b.age",
     "SELECT count(*) AS n FROM patients LIMIT 0",
-    "SELECT n FROM (SELECT count(*) AS n FROM patients) AS t WHERE n > 5",
 )
 SAID = re.compile(r"\"(id|label|labels|hash|request|time|identity|key)\": ?(\"[^\"]*\"|\[[^]]*\])")
 
