@@ -101,6 +101,17 @@ def test_the_largest_floor_allows_all_of_it_and_the_next_does_not():
         assert ask_all(with_floor(database, largest), fixed)[1] is None
 
 
+def test_shares_of_different_places_that_fit_together_are_not_said_to_fit_under_no_floor():
+    shares = [{"sql": f"SELECT avg(above(kwh, {at}, 2)) AS s FROM meters", "spend": 0.4} for at in (10, 25, 40)]
+    with example_database() as database:
+        plan = database.plan([*shares, {"sql": AVERAGE, "max_error": 0.02}])
+        assert plan.fits
+        assert "meters.kwh: all of it fits with a floor of up to 2 kWh." in plan.explain()
+        wrong = database.plan([*shares, {"sql": AVERAGE, "max_error": 0.002}])
+        assert not wrong.fits
+        assert "meters.kwh: no floor allows all of it" in wrong.explain()
+
+
 def test_a_candidate_is_priced_as_if_it_were_declared():
     with example_database() as database:
         plan = database.plan(QUESTIONS, {"meters": {"kwh": [1, 5]}})

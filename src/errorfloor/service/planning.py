@@ -10,7 +10,7 @@ from errorfloor.catalogue import Catalogue
 from errorfloor.charging.settling import column_terms, table_terms
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, InputError
-from errorfloor.floors.words import rounded_up
+from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.ledger import Ledger
 from errorfloor.service.advice import useful
 from errorfloor.service.asking import Asking, attendant
@@ -125,6 +125,9 @@ class Planner:
             )
             if one.whose not in largest:
                 largest[one.whose] = _largest(one, charges, priced)
+            fits, floor = lines[-1].first_unfit is None, float(rounded_down(one.floor, 2))
+            if fits and (largest[one.whose] or 0.0) < floor:  # shares of different places stand beside each other
+                largest[one.whose] = floor
         first = candidates[0]
         unit = first.table.private[first.column].unit if first.column else ""
         return AccountLine(name, unit, tuple(lines), largest)
