@@ -121,7 +121,8 @@ function exact(value) {
 export function ownBound(output, cell) {
   if ((output.least == null && output.parts == null) || !cell.certain_interval) return output;
   const [low, high] = cell.certain_interval;
-  const exact = Number(Math.max(high - cell.answer, cell.answer - low).toPrecision(5)); // one end may be cut
+  const reach = cell.max_error ?? Math.max(high - cell.answer, cell.answer - low); // the ends may be cut
+  const exact = Number(reach.toPrecision(5));
   const power = Math.floor(Math.log10(exact / 100) + 1e-9);
   const step = (10 ** power).toFixed(Math.max(0, -power));
   const bound = Number((Math.ceil(exact / 10 ** power - 1e-9) * 10 ** power).toPrecision(3)); // never below it
