@@ -93,3 +93,24 @@ def test_the_bound_of_a_row_is_reached_where_columns_occur_once(catalogue):
     assert (count.below, count.above, count.whole) == (0, 1, True)
     assert possible(question.outputs[1].formula, table) == (0.0, 10_000.0)
     assert count.moved(groups=1) == 1 and Fraction(count.moved(groups=2)) ** 2 >= 2
+
+
+def test_floors_in_floors_are_bounded_once_each(catalogue):
+    """Each has eight indicators: gone through anew for every value of those around it, five would take 256⁵ steps."""
+    what = "age"
+    for depth in range(5):
+        flags = " + ".join(f"CASE WHEN age > {10 * depth + place} THEN 1 ELSE 0 END" for place in range(8))
+        what = f"floor(({what} + {flags}) / 3)"
+    question = parse(f"SELECT sum({what}) AS s FROM patients", catalogue)
+    assert row_range(question.outputs[0].formula, catalogue.tables["patients"]) == (0, 4, True)
+
+
+@pytest.mark.parametrize(
+    ("first", "least"), [((1, 1, 1), 0), ((2024, 1, 7), 2023), ((2024, 1, 8), 2024), ((2024, 12, 30), 2024)]
+)
+def test_years_are_bounded_by_the_days_that_are_declared(catalogue, first, least):
+    table = catalogue.tables["patients"].model_dump(exclude_unset=True)
+    table["columns"] = {"day": {"range": (datetime.date(*first), datetime.date(9999, 12, 31))}}
+    declared = Catalogue.model_validate({"tables": {"patients": table}})
+    question = parse(f"SELECT sum(year(day) - {least}) AS s FROM patients", declared)
+    assert row_range(question.outputs[0].formula, declared.tables["patients"]) == (0, 9999 - least, True)

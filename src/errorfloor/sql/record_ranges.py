@@ -1,6 +1,5 @@
 """What a row of a table that protects records can add to a sum, from the domains that are declared."""
 
-import datetime
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -60,29 +59,30 @@ def value_range(polynomial: Polynomial, table: Table) -> tuple[Fraction, Fractio
     >>> value_range(Polynomial.constant(2), None)
     (Fraction(2, 1), Fraction(2, 1))
     """
-    flags = sorted((atom for atom in polynomial.atoms if isinstance(atom, Indicator)), key=lambda one: one.encoded)
+    ranges = {atom: _of_atom(atom, table) for atom in polynomial.atoms}  # once: floors hold polynomials themselves
+    flags = sorted((atom for atom in ranges if isinstance(atom, Indicator)), key=lambda one: one.encoded)
     if len(flags) > MOST_INDICATORS:
-        return _by_terms(polynomial, table, {})
+        return _by_terms(polynomial, ranges, {})
     found = [
-        _by_terms(polynomial, table, {flag: (Fraction(value),) * 2 for flag, value in zip(flags, values, strict=True)})
+        _by_terms(polynomial, ranges, dict(zip(flags, map(Fraction, values), strict=True)))
         for values in product((0, 1), repeat=len(flags))
     ]
     return min(low for low, _ in found), max(high for _, high in found)
 
 
 def _by_terms(
-    polynomial: Polynomial, table: Table, known: Mapping[Node, tuple[Fraction, Fraction]]
+    polynomial: Polynomial, ranges: Mapping[Node, tuple[Fraction, Fraction]], known: Mapping[Node, Fraction]
 ) -> tuple[Fraction, Fraction]:
     collected: dict[tuple[tuple[Node, int], ...], Fraction] = {}
     for monomial, coefficient in polynomial.terms:  # what a known indicator makes alike is added first
-        factor = math.prod((known[atom][0] for atom, _ in monomial if atom in known), start=coefficient)
+        factor = math.prod((known[atom] for atom, _ in monomial if atom in known), start=coefficient)
         rest = tuple(item for item in monomial if item[0] not in known)
         collected[rest] = collected.get(rest, Fraction(0)) + factor
     low = high = Fraction(0)
     for monomial, coefficient in collected.items():
         ends = [coefficient]
         for atom, power in monomial:
-            ends = [one * other for one in ends for other in _powers(*_of_atom(atom, table), power)]
+            ends = [one * other for one in ends for other in _powers(*ranges[atom], power)]
             ends = [min(ends), max(ends)]
         low, high = low + min(ends), high + max(ends)
     return low, high
@@ -106,8 +106,9 @@ def _of_atom(atom: Node, table: Table) -> tuple[Fraction, Fraction]:
             return Fraction(math.floor(low)), Fraction(math.floor(high))
         case DatePart(part="year"):
             days = [day for one in table.columns.values() if one.public.type == "date" for day in one.days]
-            near = datetime.timedelta(days=7)  # the beginning of a week may be in the year before
-            return Fraction((min(days) - near).year), Fraction(max(days).year)
+            start = min(days)
+            before = start.month == 1 and start.day <= 7  # then the beginning of its week may be in the year before
+            return Fraction(start.year - before), Fraction(max(days).year)
         case DatePart(part=part):
             return Fraction(0), Fraction(LARGEST_PART[part])
     raise TypeError(f"{type(atom).__name__} is no atom of a record")
