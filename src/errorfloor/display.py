@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from errorfloor.accounts import percent
 from errorfloor.errors import MissingExtraError
-from errorfloor.floors.words import rounded_up
+from errorfloor.floors.words import rounded_down, rounded_up
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -205,6 +205,8 @@ def _cell(row: Mapping[str, Any], name: str, output: Mapping[str, Any] | None) -
         return value.isoformat(sep=" ") if isinstance(value, datetime.datetime) else str(value)
     unit = f" {output['unit']}" if output["unit"] else ""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
+    if "step" not in output:  # it follows from several released sums, and lies on no lattice of its own
+        return f"{value:.6g} ({rounded_down(low, 6)} … {rounded_up(high, 6)}){unit}"
     places, size = decimals(output["step"]), float(output["step"])
     if "quantile" in output:
         return f"{low:.{places}f} … {high:.{places}f}{unit}"

@@ -148,6 +148,18 @@ def test_what_is_derived_lies_in_its_interval(tmp_path):
     assert width["avg(cost)", 12] < 100
 
 
+def test_what_is_derived_is_printed_with_its_interval_rounded_outwards(free):
+    answer = free.ask("SELECT avg(cost) AS a, 1 / count(*) AS b, 1 / sum(age - 50) AS c FROM patients", max_error=30)
+    row = answer.table.to_pylist()[0]
+    *_, printed = answer.text().split("\n")
+    shown = re.fullmatch(r"(\S+) \((\S+) … (\S+)\) EUR +(\S+) \((\S+) … (\S+)\) +–", printed)
+    assert shown is not None and row["c"] is None
+    for name, (value, low, high) in zip("ab", (shown.groups()[:3], shown.groups()[3:]), strict=True):
+        assert float(low) <= row[f"{name}_low"] <= row[f"{name}_high"] <= float(high)
+        assert float(value) == pytest.approx(row[name], rel=1e-5)
+    assert printed.split("  ")[0] in answer._repr_html_()
+
+
 def test_what_is_derived_costs_what_its_sums_cost_and_is_kept(db):
     sums = db.price("SELECT count(*) AS n, sum(age) AS s FROM patients", max_error={"n": 50, "s": 50 * 110})
     mean_age = db.price("SELECT avg(age) AS a FROM patients", max_error=50)
