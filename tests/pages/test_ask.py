@@ -367,3 +367,14 @@ def test_a_question_is_saved_opened_and_removed(visit):
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
     page.click("#saved li button[aria-label^=Remove]")
     expect(page.locator("#saved li")).to_have_count(0)
+
+
+def test_what_is_derived_of_records_has_an_interval_rounded_outwards_and_no_bound_of_its_own(visit):
+    page = visit("reader", "/about")
+    folder = "document.querySelector('script').src.replace(/[^/]*$/, '')"
+    outward = f"async (ends) => (await import({folder} + 'numbers.js')).outward(ends, undefined)"
+    for low, high in [(380.25210084, 2000.0), (-0.0021008403, 0.0036231884), (-1.0, 1.0)]:
+        one, two = (float(plain(end)) for end in page.evaluate(outward, [low, high]))
+        assert low - 1e-5 * abs(low) <= one <= low and high <= two <= high + 1e-5 * abs(high)
+    off_by = f"async (output) => (await import({folder} + 'released.js')).offBy(output)"
+    assert plain(page.evaluate(off_by, {"rows": 50, "low": None, "high": None})) == "from counts ±50"

@@ -42,8 +42,9 @@ export function onLattice(value, step) {
   return (places === null ? digits(value, 6) : value.toFixed(places)).replace("-", MINUS);
 }
 
-/** The ends of an interval, rounded outwards to the places of a lattice: what is certain of it stays certain. */
+/** The ends of an interval, rounded outwards to the places of a lattice, if any: what is certain of it stays certain. */
 export function outward([low, high], step) {
+  if (step == null) return [digitsDown(low ?? -Infinity, 6), digitsUp(high ?? Infinity, 6)];
   const size = Number(step);
   const end = (value, round, endless) => (value === null ? endless : onLattice(round(value / size) * size, step));
   return [

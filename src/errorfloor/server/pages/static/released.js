@@ -132,6 +132,7 @@ export function ownBound(output, cell) {
 /** How far off a released number can be. */
 export function offBy(output) {
   if (output.quantile !== undefined) return "";
+  if (output.rows != null) return `from counts ±\u202f${digits(output.rows, 6)}`; // of records
   if (output.least != null) return `±\u202f${digits(output.least, 6)} to ±\u202f${digits(output.high, 6)}`;
   if (output.high === null) return "never below";
   if (output.low === -output.high) return `±\u202f${digits(output.high, 6)}`;
