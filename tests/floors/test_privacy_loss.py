@@ -137,6 +137,30 @@ def test_a_filter_keeps_its_promise_against_an_adaptive_player():
         assert 0.05 * min(stated, 1) < seen <= stated + 6.5 * 0.5 / math.sqrt(len(ratio)) * math.sqrt(stated)
 
 
+def test_an_allowance_keeps_its_promise_whatever_is_asked():
+    """He spends a fixed sum as he likes, and one binary answer of another law when he is unsure; δ(ε) is as stated."""
+    rng, whole, other, sizes = np.random.default_rng(12), 0.2, 0.0004, (0.05, 0.02, 0.005)
+    ratio, spent = np.zeros(50_000), np.zeros(50_000)  # the logarithm of p/q, drawn under p
+    for _ in range(60):
+        charge = np.select([np.abs(ratio) > 0.6, np.abs(ratio) > 0.2], sizes[:2], sizes[2])
+        bought = spent + charge <= whole
+        spent += np.where(bought, charge, 0.0)
+        shift = np.sqrt(charge) / np.pi
+        w = RaisedCosine(-1.0, 1.0).icdf(rng.random(len(ratio)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = 2 * np.log(np.cos(np.pi * w / 2) / np.where(w - shift > -1, np.cos(np.pi * (w - shift) / 2), 0.0))
+        ratio += np.where(bought, step, 0.0)
+    told = math.sin(math.sqrt(other) / 2)  # right with probability (1 + told)/2: the affinity is cos ½√other
+    right = rng.random(len(ratio)) < (1 + told) / 2
+    ratio += np.where(np.abs(ratio) < 1.0, np.where(right, 1, -1) * math.log((1 + told) / (1 - told)), 0.0)
+    assert (spent > 0.9 * whole).mean() > 0.5
+    for delta in (0.05, 0.07, 0.1):
+        stated = epsilon_of(delta, np.array([whole]), np.ones(1), lost=told, split=True).epsilon
+        assert math.isfinite(stated)
+        seen = np.maximum(-np.expm1(stated - ratio), 0.0).mean()
+        assert seen <= delta + 6.5 * 0.5 / math.sqrt(len(ratio))
+
+
 def test_the_floor_of_several_answers_is_stated_together():
     one, two = (ef.floor(ef.design(ef.Interval(-b, b)), [[0.02, 0.01]]) for b in (0.5, 1.0))
     both = ef.floors.combine(one, two)

@@ -8,9 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from errorfloor.catalogue import load
+from errorfloor.catalogue.allowance import allowed
 from errorfloor.cli.app import app
 from errorfloor.errors import InputError
 from errorfloor.floors.privacy_loss import epsilon_of
+from errorfloor.floors.two_point import angle
 from errorfloor.service import open_database
 from errorfloor.service.loss_so_far import losses_so_far
 from errorfloor.service.registering import register_all
@@ -63,6 +65,22 @@ def test_answers_whose_noise_is_not_known_leave_nothing_to_state(town):
     (found,) = losses(file, column="kwh", distance=50.0, delta=1e-3)
     assert found.epsilon == math.inf and found.to_dict()["epsilon"] is None
     assert "no ε can be stated for two values 50 kWh apart at δ = 0.001" in found.explain()
+
+
+def test_the_whole_allowance_is_stated_whatever_was_asked(town):
+    file, _ = town(questions=2)
+    (found,) = losses(file, column="kwh", distance=0.05, delta=0.05)
+    assert found.epsilon < found.allowed < math.inf
+    cap = allowed(load(file).tables["meters"], "kwh")
+    together = (2 * angle(0.05, cap.raised_cosine, cap.evaluation)) ** 2
+    lost = math.sin(angle(0.05, cap.information, cap.evaluation))
+    assert found.allowed > epsilon_of(0.05 - lost, np.array([together]), np.ones(1)).epsilon, "one answer may take all"
+    with open_database(file) as database:
+        database.ask("SELECT avg(kwh) + 7 AS mean FROM meters", max_error=20.0)
+    (more,) = losses(file, column="kwh", distance=0.05, delta=0.05)
+    assert (more.records, more.allowed) == (found.records + 1, found.allowed)
+    assert "Whatever is asked within the whole allowance, two values 0.05 kWh apart are (ε = " in more.explain()
+    assert losses(file, column="kwh", distance=50.0, delta=0.05)[0].to_dict()["allowed"] is None
 
 
 def test_the_command_says_on_which_condition_it_holds(town):

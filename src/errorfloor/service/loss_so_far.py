@@ -1,8 +1,8 @@
-"""(ε, δ) of everything that a ledger has charged to an account so far, beside its floor.
+"""(ε, δ) of everything that a ledger has charged to an account so far, and of all that it may charge, beside its floor.
 
-*Guarantee*: it holds if the questions so far had been fixed in advance, as all figures at the amount spent do. The
-ledger keeps no limit on δ and on the moment, so that nothing better than the floor's own account holds for questions
-that follow from answers; ``floors/privacy_loss.proof.md``, parts 3 and 4.
+*Guarantee*: the ε of charges so far holds if the questions had been fixed in advance, as all figures at the amount
+spent do. The ε of the whole allowance holds whatever is asked, also where questions follow from answers: the allowance
+is fixed beforehand, and limits what is cut and every moment; ``floors/privacy_loss.proof.md``, parts 3, 4 and 6.
 """
 
 import math
@@ -14,6 +14,7 @@ import numpy as np
 
 from errorfloor.accounts import Account, Charge
 from errorfloor.catalogue import Catalogue
+from errorfloor.catalogue.allowance import allowed
 from errorfloor.errors import InputError
 from errorfloor.floors.privacy_loss import epsilon_of
 from errorfloor.floors.two_point import angle
@@ -22,14 +23,18 @@ from errorfloor.ledger.entry import account_name
 
 LEAST = 1e-6  # δ: far above what samplers may be off
 SAMPLED = 2.0**-30  # in total variation, for all that one record pays for: a thousand times what one answer may be off
+ALL_SAMPLED = 2.0**-19  # the same for all that an allowance can pay for: each output takes a millionth of it at least
 SPARE = 1e-3  # of δ, for that
+PARTS = (1.0, 0.5, 0.25, 0.125)  # of δ, for each of which an ε is looked for
 
 
 @dataclass(frozen=True)
 class LossSoFar:
     """What ``records`` charges to an account state together: two values ``distance`` apart, or two histories (None).
 
-    >>> LossSoFar(Account("meters", "kwh", ""), 12, 0.01, 2.0, "kWh", math.inf).epsilon
+    ``allowed`` is the ε of the whole allowance, whatever is asked.
+
+    >>> LossSoFar(Account("meters", "kwh", ""), 12, 0.01, 2.0, "kWh", math.inf, math.inf).epsilon
     inf
     """
 
@@ -39,21 +44,25 @@ class LossSoFar:
     distance: float | None
     unit: str
     epsilon: float
+    allowed: float
 
     def explain(self) -> str:
         """Say it in a sentence."""
         apart = f"two values {self.distance:g} {self.unit}".rstrip() + " apart" if self.distance else "two histories"
         about = f"{account_name(self.account)}, {self.records:,} charge{'s' if self.records != 1 else ''}"
-        if math.isinf(self.epsilon):
-            return (
-                f"{about}: no ε can be stated for {apart} at δ = {self.delta:g}; some answers may decide for certain "
-                f"more often than that. Ask for a larger δ, or for a smaller distance."
-            )
-        shown = math.ceil(self.epsilon * 1000) / 1000
         return (
-            f"{about}: if the questions so far had been fixed in advance, {apart} are (ε = {shown:g}, "
-            f"δ = {self.delta:g})-indistinguishable."
+            f"{about}: if the questions so far had been fixed in advance, {self._of(apart, self.epsilon)} Whatever is "
+            f"asked within the whole allowance, {self._of(apart, self.allowed)}"
         )
+
+    def _of(self, apart: str, epsilon: float) -> str:
+        if math.isinf(epsilon):
+            nearer = ", or for a smaller distance" if self.distance else ""
+            return (
+                f"no ε can be stated for {apart} at δ = {self.delta:g}, since answers may decide for certain more "
+                f"often: ask for a larger δ{nearer}."
+            )
+        return f"{apart} are (ε = {math.ceil(epsilon * 1000) / 1000:g}, δ = {self.delta:g})-indistinguishable."
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain JSON types; an ε that cannot be stated is None."""
@@ -65,6 +74,7 @@ class LossSoFar:
             "delta": self.delta,
             "distance": self.distance,
             "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+            "allowed": self.allowed if math.isfinite(self.allowed) else None,
         }
 
 
@@ -93,14 +103,18 @@ def losses_so_far(
             if (account.table, account.column, account.holder) == (table, column, ""):
                 charged.setdefault(account, []).append(total.rounded_up())
     unit = declared.private[column].unit or "" if column else ""
+    apart = distance or 1.0
+    whole = _epsilon([allowed(declared, column)], apart, delta, ALL_SAMPLED)
     return [
-        LossSoFar(account, len(found), delta, distance, unit, _epsilon(found, distance or 1.0, delta))
+        LossSoFar(
+            account, len(found), delta, distance, unit, _epsilon(found, apart, delta, len(found) * SAMPLED), whole
+        )
         for account, found in sorted(charged.items())
     ]
 
 
-def _epsilon(charged: Sequence[Charge], distance: float, delta: float) -> float:
-    """Give ε for charges, each of one answer or of several that are charged together."""
+def _epsilon(charged: Sequence[Charge], distance: float, delta: float, sampled: float) -> float:
+    """Give ε for charges, each of one answer or of several; ``sampled`` is what samplers may be off in all."""
     cosines = [2 * angle(distance, one.raised_cosine, one.evaluation) for one in charged if one.raised_cosine]
     others = [one for one in charged if one.information]
     lost = 0.0
@@ -108,6 +122,8 @@ def _epsilon(charged: Sequence[Charge], distance: float, delta: float) -> float:
         sums = (math.fsum(one.information for one in others), math.fsum(one.evaluation for one in charged))
         lost = math.sin(min(float(angle(distance, *sums)), math.pi / 2))
     squares = np.square(np.array(cosines, dtype=float))
-    found = epsilon_of(delta * (1 - SPARE), squares, np.ones(len(squares)), lost=lost, split=True).epsilon
-    sampled = (1 + math.exp(min(found, 700))) * len(charged) * SAMPLED
-    return found if sampled <= SPARE * delta else math.inf
+    left = delta * (1 - SPARE) - lost
+    found = min(  # what holds for a smaller δ holds for this one, and may be found more easily
+        epsilon_of(left * part, squares, np.ones(len(squares)), split=True).epsilon for part in PARTS
+    )
+    return found if (1 + math.exp(min(found, 700))) * sampled <= SPARE * delta else math.inf
