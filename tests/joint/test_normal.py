@@ -143,3 +143,13 @@ def test_figures_of_joint_sums():
 
 def test_a_wider_reach_needs_a_farther_cut():
     assert least_cut(np.ones(1), ONE, 0.0) <= least_cut(np.ones(3), sparse.csc_matrix(np.ones((3, 1))), 4.0)
+
+
+def test_bounds_add_less_information_than_is_counted_for_them():
+    """Fisher's information of the law that is drawn, which floors that average information need."""
+    place = np.repeat(np.arange(5), 4).astype("<i8").tobytes()
+    for noise in (totals(6, (ONE_SUM,)), totals(20, (place, bytes(160)), 3.0), running((40,)), running((4, 7), 2.0)):
+        of_cells = (noise.form.information_root(np.eye(noise.form.cells)) ** 2).sum(axis=0)
+        assert of_cells.max() <= noise.information * (1 + BESIDE)
+    tree = nested(20, (place, bytes(160)))
+    assert tree.form.cell_information.max() <= tree.information * (1 + BESIDE)
