@@ -160,6 +160,12 @@ def test_what_is_derived_is_printed_with_its_interval_rounded_outwards(free):
     assert printed.split("  ")[0] in answer._repr_html_()
 
 
+def test_no_bound_of_a_sum_is_listed_as_that_of_what_is_derived(db):
+    db.ask("SELECT avg(cost) AS a, 1 / count(*) AS b, count(*) AS n FROM patients", max_error=50)
+    listed = {one["name"]: (one["exact"], one["low"], one["high"]) for one in db.known()[0]["outputs"]}
+    assert listed == {"a": (False, None, None), "b": (False, None, None), "n": (False, -50.0, 50.0)}
+
+
 def test_what_is_derived_costs_what_its_sums_cost_and_is_kept(db):
     sums = db.price("SELECT count(*) AS n, sum(age) AS s FROM patients", max_error={"n": 50, "s": 50 * 110})
     mean_age = db.price("SELECT avg(age) AS a FROM patients", max_error=50)

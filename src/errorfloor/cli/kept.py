@@ -39,10 +39,14 @@ def _within(output: dict[str, Any]) -> str:
 
     >>> _within({"exact": True}), _within({"exact": False, "low": -0.5, "high": 0.5, "unit": "kWh"})
     ('exactly', 'within ±0.5 kWh')
+    >>> _within({"exact": False, "low": None, "high": None, "unit": ""})
+    'within intervals'
     """
     if output["exact"]:
         return "exactly"
     low, high = output["low"], output["high"]
+    if low is None:
+        return "within intervals"
     width = f"±{high:g}" if high == -low else f"{low:+g} … {'' if high is None else f'{high:+g}'}".rstrip()
     return f"within {width} {output['unit'] or ''}".rstrip()
 
