@@ -8,10 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import errorfloor as ef
+from errorfloor.catalogue import load
 from errorfloor.errors import InputError, RefusedError
+from errorfloor.identity import KeyRing
 from errorfloor.server.replies import body_of
 from errorfloor.server.size import reply_bytes
 from errorfloor.server.statements import json_parts
+from errorfloor.service.registering import register_all
 from town import open_town, write_town
 
 ASKED = "SELECT tariff, rooms, sum(kwh) AS total, avg(kwh) AS mean, count(*) AS n FROM meters GROUP BY {}"
@@ -23,6 +26,19 @@ GROUPINGS = {
     "tariff, ROLLUP (rooms)": [("tariff", "rooms"), ("tariff",)],
     "ROLLUP ((tariff, rooms))": [("tariff", "rooms"), ()],
 }
+WINDOW = "sum(sum(kwh * w * w)) OVER (ORDER BY g) AS s FROM m GROUP BY g"
+WEIGHED = """
+[tables.m]
+source = "m.csv"
+version = "1"
+row_key = ["id"]
+public = { id = "whole", g = "whole", w = { type = "number", resolution = 0.000000001 } }
+
+[tables.m.private.kwh]
+range = [0, 50]
+resolution = 0.001
+floor = 2.0
+"""
 
 
 @pytest.fixture(scope="module")
@@ -208,3 +224,22 @@ def test_groupings_are_those_of_sql(database, folder):
         ours = [tuple(row.values()) for row in database.ask(sql).to_arrow().to_pylist()]
         theirs = duckdb.execute(sql).fetchall()
         assert sorted(map(repr, ours)) == sorted(map(repr, theirs))
+
+
+@pytest.mark.parametrize("asked", ["sum(kwh * w * w) AS s FROM m GROUP BY ROLLUP (g)", WINDOW])
+def test_sums_of_cells_that_an_integer_cannot_hold_are_refused(asked, tmp_path):
+    weights = ["0.000000001", "1", "1000"]
+    rows = "".join(f"{i},{i % 3},{weights[i % 3]},50\n" for i in range(60))
+    (tmp_path / "m.csv").write_text(f"id,g,w,kwh\n{rows}")
+    (tmp_path / "errorfloor.toml").write_text(WEIGHED)
+    KeyRing.create(tmp_path / "keys.json")
+    register_all(load(tmp_path / "errorfloor.toml"))
+    with ef.open(tmp_path / "errorfloor.toml") as database:
+        with pytest.raises(
+            RefusedError, match=r"sums stay exact up to 5e\+18 steps\. Ask for wider bounds, give max_error"
+        ):
+            database.ask(f"SELECT g, {asked}", spend=0.01)
+        assert database.history() == []
+        answer = database.ask(f"SELECT g, {asked}", max_error=1e8).to_arrow().to_pylist()
+    truth = 20 * 50 * (1e-18 + 1 + 1e6)
+    assert answer[-1]["s_low"] <= truth <= answer[-1]["s_high"] or answer[0]["s_low"] <= truth <= answer[0]["s_high"]

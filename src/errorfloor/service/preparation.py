@@ -28,7 +28,7 @@ from errorfloor.service.running import Chains, chains_of
 from errorfloor.service.setting import Setting, setting
 from errorfloor.service.spelling import check_spelling
 from errorfloor.service.spending import affordable, at_least, evaluation_error, joint_for
-from errorfloor.service.totals import Totals, totals_of
+from errorfloor.service.totals import Totals, check_sums_stay_exact, totals_of
 from errorfloor.sql import needed, scan
 from errorfloor.sql.evaluate import ROWS
 from errorfloor.sql.plan import Call, Condition, Sum
@@ -282,7 +282,10 @@ def _with_noise(
 ) -> Prepared:
     count = len(plan.question.outputs)
     outputs = tuple(_prepared_output(index, wish, plan, shares, jointly=jointly) for index in range(count))
-    return replace(prepared_for(plan, outputs, engine), spend=wish.spend)
+    found = replace(prepared_for(plan, outputs, engine), spend=wish.spend)
+    if plan.question.sets or plan.question.running:
+        check_sums_stay_exact(found)
+    return found
 
 
 def prepared_for(plan: PlannedQuestion, outputs: tuple[PreparedOutput, ...], engine: Engine) -> Prepared:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from errorfloor.service.preparation import Prepared, PreparedOutput
 
 NO_GROUP = -1  # the place of a row that is a total
+MOST_STEPS = 2.0**62  # of a lattice, in whole numbers
 UNIT = 2.0**-52
 
 
@@ -147,6 +148,24 @@ def _possible(one: "PreparedOutput", weights: Array | None, place: Array, size: 
     total, parts = (np.bincount(place, np.where(there, of, 0.0), size) for of in (each * end, np.ones(len(there))))
     spread = np.bincount(place, np.where(there, each * np.abs(end), 0.0), size)
     return (total + sign * (parts + 8) * UNIT * spread) / divisor
+
+
+def check_sums_stay_exact(prepared: "Prepared") -> None:
+    """Refuse, by public bounds, sums that might have more steps of the finest lattice than an integer holds."""
+    kind = prepared.bounds.kind
+    for one in prepared.outputs:
+        if one.added is None:
+            continue
+        bounds = prepared.bounds_of(one)
+        largest = np.where(bounds.defined, np.maximum(np.abs(bounds.low), np.abs(bounds.high)), 0.0)
+        reach = float((largest + one.added.of_kind("high"))[kind].sum())
+        if not reach < MOST_STEPS * one.added.narrowest.lattice.size:
+            raise RefusedError(
+                f"{one.output.name} may reach {reach:.2g} in all, and its finest group is released in steps of "
+                f"{one.added.narrowest.lattice.size:.2g}: sums stay exact up to {MOST_STEPS:.1g} steps. Ask for wider "
+                "bounds, give max_error in place of spend, or ask for groups of such different sizes one by one",
+                reason="too-large",
+            )
 
 
 def _total(one: "PreparedOutput", weights: Array | None, place: Array, size: int, kind: Array) -> tuple[Any, Array]:
