@@ -152,7 +152,7 @@ def test_a_plan_of_too_many_prices_is_refused(reader):
     wanted = {"questions": [MEAN] * 100, "candidates": {"pay": {"wage": [5.0] * 9}}}
     refused = reader.post("/v1/plan", json=wanted)
     assert refused.status_code == 422
-    assert "takes 1,100 prices, and 1,000 are allowed" in refused.json()["error"]["message"]
+    assert "takes 1,200 prices, and 1,000 are allowed" in refused.json()["error"]["message"]
 
 
 def test_ledger_shows_accounts_and_pages_of_history(analyst, owner, database):

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from errorfloor.charging.settling import Grant
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, RefusedError
 from errorfloor.service.considered import _two_digits
 from errorfloor.service.example import example_database
@@ -148,6 +149,27 @@ def test_owners_are_considered_with_their_distance_and_their_period(tmp_path):
             "owners of meters, per week",
         }
         assert "differ by at most 5 kWh in each kwh" in near.meaning
+
+
+def test_owners_by_another_column_are_named_for_it(tmp_path):
+    write_town(tmp_path, owner=True)
+    with open_town(tmp_path) as database:
+        declared = database.catalogue.tables["meters"].owner
+        others = [{"column": "rooms"}, {"column": "rooms", "floor": 0.3}, 0.3]
+        plan = database.plan([{"sql": BY_TARIFF, "max_error": 5}], {"meters": {"owner": others}})
+    (account,) = [one for one in plan.accounts if one.name == "owners of meters"]
+    floors = [f"{declared.floor:g}", f"{declared.floor:g} by rooms", "0.3 by rooms", "0.3"]
+    assert [one.what for one in account.candidates] == floors
+    assert set(account.largest) == {"owners of meters", "owners of meters by rooms"}
+    assert account.candidates[2].used > account.candidates[3].used, "there are fewer rooms than households"
+
+
+def test_what_was_spent_on_hidden_tables_does_not_show(town):
+    public = town.within(Grant("t", tables=("homes",)))
+    questions = [{"sql": "SELECT count(*) AS n FROM homes"}]
+    before = public.plan(questions).to_dict()
+    town.ask(AVERAGE, max_error=20)
+    assert public.plan(questions).to_dict() == before
 
 
 def test_wider_bounds_make_it_fit_and_are_about_the_least():

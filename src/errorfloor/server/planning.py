@@ -84,7 +84,9 @@ def planning(door: ServerDoor) -> APIRouter:
             door.check_length(one.sql)
         considered = sum(len(choices) for table in wanted.candidates.values() for choices in table.values())
         bounds = sum(len(one.max_error) for one in wanted.questions if isinstance(one.max_error, list))
-        prices = bounds + len(wanted.questions) * (2 + considered)
+        declared = door.tables(wanted.dry, token).catalogue.tables.values()
+        accounts = sum(len(table.private) + (table.owner is not None) for table in declared)
+        prices = bounds + len(wanted.questions) * (2 + considered + accounts)  # each is priced for each of these
         if prices > MOST_PRICES:
             raise InputError(
                 f"this plan takes {prices:,} prices, and {MOST_PRICES:,} are allowed: plan fewer questions or fewer "

@@ -35,6 +35,7 @@ class FloorCandidate:
     column: str
     table: Table
     declared: bool = False
+    by: str = ""  # the owners' column, where it is not the one that goes without saying
 
     @property
     def floor(self) -> float:
@@ -66,7 +67,8 @@ class FloorCandidate:
         if owner is None:
             return ""
         apart = [f", {column} {float(distance):g} apart" for column, distance in owner.apart.items()]
-        return "".join(apart) + ("" if owner.per is None else f", per {owner.per.name}")
+        by = f" by {self.by}" if self.by else ""
+        return by + "".join(apart) + ("" if owner.per is None else f", per {owner.per.name}")
 
     @property
     def meaning(self) -> str:
@@ -118,8 +120,12 @@ def _of_table(name: str, given: Any, catalogue: Catalogue) -> Iterator[FloorCand
         if not isinstance(choices, list | tuple) or not 0 < len(choices) <= MOST_CANDIDATES:
             raise _wrong(f"{name}.{word}", f"needs a list of 1 to {MOST_CANDIDATES} floors, such as [1, 2, 5]")
         column = word if word in table.private else ""
-        for choice in choices:
-            yield FloorCandidate(name, column, _declared(name, word, column, choice, catalogue))
+        tables = [_declared(name, word, column, choice, catalogue) for choice in choices]
+        owners = {one.owner.column for one in (table, *tables) if one.owner is not None}
+        usual = next(iter(owners)) if len(owners) == 1 else None if table.owner is None else table.owner.column
+        for one in tables:
+            other = not column and one.owner is not None and one.owner.column != usual
+            yield FloorCandidate(name, column, one, by=one.owner.column if other and one.owner else "")
 
 
 def _declared(name: str, word: str, column: str, choice: Any, catalogue: Catalogue) -> Table:

@@ -144,7 +144,10 @@ class Planner:
     def _so_far(self, questions: Sequence[ListedQuestion]) -> Spending | None:
         """Say the same with what was spent; what was released is free. None if nothing was spent."""
         versions = {name: table.version for name, table in self.catalogue.tables.items()}
-        spent = self.ledger.accounts(versions=versions)
+        every = self.ledger.accounts(versions=versions)
+        spent = {
+            account: total for account, total in every.items() if account.table in versions
+        }  # not of hidden tables
         if not spent:
             return None
         paid: set[str] = set()
