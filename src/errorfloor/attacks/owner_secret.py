@@ -12,16 +12,8 @@ from errorfloor.errors import InputError
 from errorfloor.floors.two_point import told_apart
 
 
-@dataclass(frozen=True, eq=False)
-class OwnerSecret(Secret):
-    """The rows of one owner, who has one of two histories at even odds; all other owners' rows are known.
-
-    The histories are as far apart as the declarations allow, in every private column, and where each period has an
-    allowance, in the rows of one period. ``values`` are the totals of
-    ``column`` over the owner's rows under the first and the second one.
-    """
-
-    mine: tuple[int, ...]
+class SecretOfAnOwner(Secret):
+    """Something about an owner, whose whole allowance may be spent on it."""
 
     @property
     def promised(self) -> float:
@@ -30,13 +22,25 @@ class OwnerSecret(Secret):
 
     @property
     def limit(self) -> Charge:
-        """The whole allowance of the owner."""
+        """The whole allowance of an owner."""
         return allowed(self.declared, "")
 
     @property
     def whole(self) -> float:
-        """The same, in which the distance of two histories is counted already."""
+        """The same, in which what an owner moves is counted already."""
         return self.limit.raised_cosine or self.limit.information
+
+
+@dataclass(frozen=True, eq=False)
+class OwnerSecret(SecretOfAnOwner):
+    """The rows of one owner, who has one of two histories at even odds; all other owners' rows are known.
+
+    The histories are as far apart as the declarations allow, in every private column, and where each period has an
+    allowance, in the rows of one period. ``values`` are the totals of
+    ``column`` over the owner's rows under the first and the second one.
+    """
+
+    mine: tuple[int, ...]
 
     def rows_with(self, coin: int) -> pa.Table:
         """Give the table with the first or the second history."""

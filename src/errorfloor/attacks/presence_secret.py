@@ -4,16 +4,15 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from errorfloor.accounts import Charge
-from errorfloor.attacks.secret import Secret, literal
-from errorfloor.catalogue import Table, allowed
-from errorfloor.floors.two_point import told_apart
+from errorfloor.attacks.owner_secret import SecretOfAnOwner
+from errorfloor.attacks.secret import literal
+from errorfloor.catalogue import Table
 
 OTHERS = 1000  # rows of other owners, at most
 
 
 @dataclass(frozen=True, eq=False)
-class PresenceSecret(Secret):
+class PresenceSecret(SecretOfAnOwner):
     """An owner who is in the table, with as many rows as count, or is not, at even odds.
 
     ``rows`` are those of all others; ``mine`` the owner's. ``values`` are the numbers of rows under either.
@@ -25,21 +24,6 @@ class PresenceSecret(Secret):
     def unit(self) -> str:
         """What is counted."""
         return "rows"
-
-    @property
-    def promised(self) -> float:
-        """How often anybody may be right at most, when the whole allowance of the owner is spent."""
-        return float(told_apart(1.0, **self.limit.amounts()))
-
-    @property
-    def limit(self) -> Charge:
-        """The whole allowance of an owner."""
-        return allowed(self.declared, "")
-
-    @property
-    def whole(self) -> float:
-        """The same, in which what an owner moves is counted already."""
-        return self.limit.raised_cosine or self.limit.information
 
     def rows_with(self, coin: int) -> pa.Table:
         """Give the table without or with the owner."""
