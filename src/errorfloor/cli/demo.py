@@ -64,6 +64,7 @@ EXAMPLES = (
         0.2,
     ),
 )
+TELLING = 25.0  # kWh: within half the range a bound says more than the range does
 REFUSED = (
     ("a private value must not select rows", "SELECT avg(kwh) FROM meters WHERE kwh > 20", 0.5),
     ("an extreme is one household's value", "SELECT max(kwh) FROM meters", 0.5),
@@ -188,7 +189,8 @@ def _still(console: Console, database: "Database") -> None:
     ):
         if rest > 0:
             bound = next(iter(database.price(sql, spend=rest).max_error.values()))
-            _say(console, f"±{bound:g} kWh  {sql}", "cyan")
+            told = f"±{bound:g} kWh" if bound < TELLING else "nothing that tells more than the range:"
+            _say(console, f"{told}  {sql}", "cyan")
 
 
 def _draw(output: Path, answers: list["Answer"], database: "Database") -> list[Path]:
