@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from errorfloor.catalogue import load
+from errorfloor.catalogue import Table, load
 from errorfloor.catalogue.allowance import allowed
 from errorfloor.cli.app import app
 from errorfloor.errors import InputError
 from errorfloor.floors.privacy_loss import epsilon_of
 from errorfloor.floors.two_point import angle
 from errorfloor.service import open_database
-from errorfloor.service.loss_so_far import losses_so_far
+from errorfloor.service.loss_so_far import ALL_SAMPLED, _epsilon, losses_so_far
 from errorfloor.service.registering import register_all
 from town import write_town
 
@@ -81,6 +81,12 @@ def test_the_whole_allowance_is_stated_whatever_was_asked(town):
     assert (more.records, more.allowed) == (found.records + 1, found.allowed)
     assert "Whatever is asked within the whole allowance, two values 0.05 kWh apart are (ε = " in more.explain()
     assert losses(file, column="kwh", distance=50.0, delta=0.05)[0].to_dict()["allowed"] is None
+
+
+def test_the_figure_of_the_manual():
+    kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "unit": "kWh"}
+    table = Table(source="-", version="1", row_key=["id"], private={"kwh": kwh}, public={"id": "whole"})
+    assert 1.17 < _epsilon([allowed(table, "kwh")], 1.0, 0.05, ALL_SAMPLED) <= 1.18
 
 
 def test_the_command_says_on_which_condition_it_holds(town):
