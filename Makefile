@@ -50,7 +50,8 @@ paper: $(VENV)/.demo-ready
 	$(BIN)/errorfloor paper --output paper-report
 
 soak: $(VENV)/.dev-ready
-	ERRORFLOOR_SOAK=1 $(BIN)/pytest -n auto -m soak
+	@seed=$${ERRORFLOOR_SEED:-$$(date +%s)}; echo "ERRORFLOOR_SEED=$$seed"; \
+	ERRORFLOOR_SOAK=1 ERRORFLOOR_SEED=$$seed $(BIN)/pytest -n auto -m soak
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks

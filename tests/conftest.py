@@ -29,12 +29,14 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")  # half of 
 import pytest
 from hypothesis import settings
 
+from chance import chance, install
 from errorfloor.catalogue.model import Place
 from repeated import rounds
 from workers import SharedWork, group_of
 
 settings.register_profile("errorfloor", derandomize=True, deadline=None, max_examples=rounds(30))
 settings.load_profile("errorfloor")
+install()
 os.environ["ERRORFLOOR_CACHE"] = "off"  # designs are computed; nothing is left on the disk of whoever runs the tests
 
 
@@ -104,6 +106,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if isinstance(item, pytest.Function) and repeats(item.function):
                 item.add_marker("soak")
     items.sort(key=begin.__getitem__)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Every test draws its own keys, whatever ran before it."""
+    chance.begin(item.nodeid)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> Iterator[None]:
+    """What tests share draws the same keys, whichever of them comes first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with chance.aside(f"{fixturedef.baseid} {fixturedef.argname} {request.param_index}"):
+        return (yield)
 
 
 @pytest.hookimpl(optionalhook=True)
