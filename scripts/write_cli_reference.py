@@ -14,6 +14,7 @@ COMMANDS = (
     ("plan",),
     ("price",),
     ("ask",),
+    ("table",),
     ("ledger",),
     ("ledger", "show"),
     ("ledger", "epsilon"),

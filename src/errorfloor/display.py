@@ -159,7 +159,7 @@ def shown_cells(
     noisy = {one["name"]: one for one in outputs if not one["exact"]}
     ends = {f"{name}{end}" for name in noisy for end in ("_low", "_high")}
     names = [name for name in table.column_names if name not in ends]
-    rows = [[_cell(row, name, noisy.get(name)) for name in names] for row in table.slice(0, most).to_pylist()]
+    rows = [[cell_text(row, name, noisy.get(name)) for name in names] for row in table.slice(0, most).to_pylist()]
     return names, rows
 
 
@@ -197,12 +197,13 @@ def _further(table: "pa.Table") -> str:
     return f"… and {table.num_rows - MOST_SHOWN:,} more rows"
 
 
-def _cell(row: Mapping[str, Any], name: str, output: Mapping[str, Any] | None) -> str:
+def cell_text(row: Mapping[str, Any], name: str, output: Mapping[str, Any] | None) -> str:
+    """Write a number of a row with its bound, if it has one; ``output`` is what is stated of it."""
     value = row[name]
     if value is None:
         return "–"
     if output is None:
-        return value.isoformat(sep=" ") if isinstance(value, datetime.datetime) else str(value)
+        return key_text(value)
     unit = f" {output['unit']}" if output["unit"] else ""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     if "step" not in output:  # it follows from several released sums, and lies on no lattice of its own
@@ -226,6 +227,20 @@ def _cell(row: Mapping[str, Any], name: str, output: Mapping[str, Any] | None) -
     if "parts" in output:
         return f"{number} ± {rounded_up(bound * (1 - 1e-9), 6)}{unit}"
     return f"{number} ± {rounded_up(output['high'], 6)}{unit}"
+
+
+def key_text(value: Any) -> str:
+    """Write a value of a public column."""
+    return value.isoformat(sep=" ") if isinstance(value, datetime.datetime) else str(value)
+
+
+def plain_number(value: Any, output: Mapping[str, Any]) -> str:
+    """Write a released number with the digits of its lattice, and nothing else.
+
+    >>> plain_number(12.5, {"step": "0.01"}), plain_number(3, {"exact": True})
+    ('12.50', '3')
+    """
+    return f"{value:.{decimals(output['step'])}f}" if "step" in output else str(value)
 
 
 def decimals(step: str) -> int:

@@ -65,6 +65,10 @@ COMMANDS = {  # each with its module and what help says of it: nothing is loaded
         "Write a copy of a table whose chosen columns carry bounded noise, and say what nobody can learn from it.",
     ),
     "serve": ("serve", "Serve questions and pages over HTTP until Ctrl+C; it finishes requests in progress first."),
+    "table": (
+        "table",
+        "Answer a cross table: sums, averages or counts by rows and columns, with margins that add up.",
+    ),
     "upgrade": (
         "upgrade",
         "Bring the ledger and the vault to this version: exported first, balances kept. Stop every server first.",
@@ -91,7 +95,7 @@ class Commands(TyperGroup):
 def loaded(name: str) -> Any:
     """Give a command; its module adds it to ``app``."""
     module = COMMANDS[name][0]
-    if module == "questions":  # they multiply no matrices: NumPy need not start threads for that
+    if module in ("questions", "table"):  # they multiply no matrices: NumPy need not start threads for that
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import_module(f"errorfloor.cli.{module}")
     if not gc.isenabled():  # what is imported stays: from here on garbage is looked for among the rest

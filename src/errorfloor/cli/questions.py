@@ -21,7 +21,7 @@ from errorfloor.service.stating import stated
 from errorfloor.support import HalfLine, Interval
 
 if TYPE_CHECKING:
-    from errorfloor.service import Answer
+    from errorfloor.service import Answer, Database
     from errorfloor.support import HalfLine, Interval
 
 CatalogueFile = Annotated[Path, typer.Option("--catalogue", "-c", help="The catalogue that declares the tables.")]
@@ -52,7 +52,10 @@ OldKey = Annotated[str | None, typer.Option("--key", help="The id of an older ke
 Dry = Annotated[
     bool, typer.Option("--dry", help="Use dummy rows made from the catalogue alone: free, and nothing else is touched.")
 ]
-
+OverLimit = Annotated[
+    bool,
+    typer.Option("--over-limit", help="Let it take more of the allowance than the declared limit for one question."),
+]
 Explain = Annotated[
     bool, typer.Option("--explain", help="Say all that is certain, what nobody can learn, and how each account stands.")
 ]
@@ -77,9 +80,9 @@ def price(
     as_json: AsJson = False,
 ) -> None:
     """Say what an answer would state and cost; nothing is charged, and no private column is read."""
-    with open_database(catalogue, dry=dry, key=key) as database, _in_options():
+    with open_database(catalogue, dry=dry, key=key) as database, in_options():
         say = database.simulate if left else database.price
-        said = say(_text(question), analyst=analyst, **_wish(max_error, spend, noise, max_loss))
+        said = say(_text(question), analyst=analyst, **wish_of(max_error, spend, noise, max_loss))
     if as_json:
         print_json(said.to_dict() if isinstance(said, Simulation) else stated(said))
     else:
@@ -101,12 +104,7 @@ def ask(
         Path | None, typer.Option("--output", "-o", help="Also write the table to this file: .csv, .parquet or .arrow.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing --output.")] = False,
-    over_limit: Annotated[
-        bool,
-        typer.Option(
-            "--over-limit", help="Let it take more of the allowance than the declared limit for one question."
-        ),
-    ] = False,
+    over_limit: OverLimit = False,
     explain: Explain = False,
     as_json: AsJson = False,
 ) -> None:
@@ -117,24 +115,35 @@ def ask(
     """
     if output is not None:
         _writer(output, overwrite)  # a wrong name is refused before anything is charged
-    with open_database(catalogue, dry=dry, key=key) as database, _in_options():
-        limited, limit = Attendant(), database.catalogue.limit
-        if not over_limit and "question" in limit.model_fields_set:
-            limited.question = limit.question
-        with attended_by(limited):
-            answer = database.ask(_text(question), analyst=analyst, **_wish(max_error, spend, noise, max_loss))
+    with open_database(catalogue, dry=dry, key=key) as database, in_options(), within_limit(database, over_limit):
+        answer = database.ask(_text(question), analyst=analyst, **wish_of(max_error, spend, noise, max_loss))
     if output is not None:
         _write(answer, output)
     if as_json:
         print_json(stated(answer))
         return
     print(answer.text() if sys.stdout.isatty() else answer.text(None))
+    say_of(answer, explain)
+
+
+def say_of(answer: "Answer", explain: bool) -> None:
+    """Say on stderr what is certain of an answer, and what it costs."""
     said = answer.explain() if explain else answer.summary() + (" --explain says more." if answer.standings else "")
     messages.print(f"\n{said}", soft_wrap=True, markup=False, highlight=False)
 
 
 @contextmanager
-def _in_options() -> Iterator[None]:
+def within_limit(database: "Database", over_limit: bool) -> Iterator[None]:
+    """Keep a question within the declared limit for one of them, unless more is allowed here."""
+    limited, limit = Attendant(), database.catalogue.limit
+    if not over_limit and "question" in limit.model_fields_set:
+        limited.question = limit.question
+    with attended_by(limited):
+        yield
+
+
+@contextmanager
+def in_options() -> Iterator[None]:
     """Say of a question without any bound which options there are; counts alone need none."""
     try:
         yield
@@ -151,9 +160,10 @@ def _text(question: str) -> str:
     return sys.stdin.read() if question == "-" else question
 
 
-def _wish(
+def wish_of(
     max_error: list[str] | None, spend: float | None, noise: str | None, max_loss: float | None
 ) -> dict[str, Any]:
+    """Read how exact an answer shall be, or how much it may take."""
     wish: dict[str, Any] = {"max_error": None, "spend": spend, "support": None, "max_loss": max_loss}
     options = {"--max-error": max_error or None, "--spend": spend, "--noise": noise}
     given = [option for option, value in options.items() if value is not None]
