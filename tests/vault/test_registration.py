@@ -178,6 +178,29 @@ def test_rows_in_the_order_of_their_key_are_not_collected_to_compare_them(duckdb
         assert any("DISTINCT" in sql for sql in asked) == (version == "2")
 
 
+def test_rows_in_another_order_are_told_apart_by_hashes_of_their_keys(duckdb_place, monkeypatch):
+    asked = []
+    query = DuckDBFolder.query
+    monkeypatch.setattr(DuckDBFolder, "query", lambda self, sql: asked.append(sql) or query(self, sql))
+    size = 3000
+    days = [(place * 7919) % size for place in range(size)]
+    for number, at_once in enumerate([2**25, 1000, 75]):  # in one part, in four, and in forty
+        monkeypatch.setattr("errorfloor.vault.row_keys.AT_ONCE", at_once)
+        write(duckdb_place, meter=["a", "b"] * (size // 2), day=days, kwh=[1.0] * size)
+        asked.clear()
+        assert register(duckdb_place, declare(duckdb_place, version=str(number))).rows == size
+        assert not any("DISTINCT" in sql for sql in asked)
+        write(duckdb_place, meter=["a"] * size, day=[*days[:-1], days[5]], kwh=[1.0] * size)
+        with pytest.raises(CatalogueError, match="not unique"):
+            register(duckdb_place, declare(duckdb_place, version=f"{number} again"))
+
+
+def test_keys_whose_hashes_are_the_same_are_compared_themselves(duckdb_place, monkeypatch):
+    monkeypatch.setattr(DuckDBFolder.dialect, "hashed", lambda columns: "CAST(7 AS UBIGINT)", raising=False)
+    write(duckdb_place, meter=["b", "a", "c"], day=[1, 2, 3])
+    assert register(duckdb_place, declare(duckdb_place)).rows == 3
+
+
 def test_public_number_beyond_two_to_the_forty_steps_is_refused(duckdb_place):
     public = {"meter": "text", "day": {"type": "number", "resolution": 0.5}}
     write(duckdb_place, day=[0.0, 1.0, 2.0**39])

@@ -3,7 +3,7 @@
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from errorfloor.errors import CatalogueError, EngineError
 from errorfloor.vault.continuity import check_cells_stay, check_names_stay
 from errorfloor.vault.conversion import columns_read, conversion_sql, physical_names
 from errorfloor.vault.records import record_facts
+from errorfloor.vault.row_keys import are_unique
 from errorfloor.vault.snapshot import FORMAT, Snapshot, check_settled, declared, name_of, notes, settled, snapshot
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the work is behind
@@ -57,7 +58,8 @@ def register(
     r"""Register the declared version of a table.
 
     Every column is converted in the engine's own SQL; no row passes through this process, except that a file for
-    PostgreSQL is sent there as Arrow. All checks are made on what will be kept, before anybody can see it.
+    PostgreSQL is sent there as Arrow, and that hashes of row keys may be compared here. All checks are made on what
+    will be kept, before anybody can see it.
 
     *Guarantee*: what is kept under a table's name and version never changes, obeys its declaration, and is all there or
     not at all. Messages hold declared names and rules, never a value, a row or a count of private things.
@@ -233,30 +235,12 @@ def facts_of(table_name: str, table: Table, relation: str, engine: Engine) -> di
     keys = ", ".join(table.row_key)
     if any(facts[f"n_{columns[name]}"] < facts["n"] for name in table.row_key):
         raise refuse(f"the row key ({keys}) of {table_name} is null in some row: a row key is complete")
-    if not _are_unique([columns[name] for name in table.row_key], relation, facts["n"], engine):
+    if not are_unique([columns[name] for name in table.row_key], relation, facts["n"], engine):
         raise refuse(
             f"the row key ({keys}) of {table_name} is not unique: two rows have the same. Add a public column that "
             f"tells them apart; if there is none, number the rows of a text file or sheet: number in the section read"
         )
     return known | {"rows": facts["n"], "extent": extent}
-
-
-def _are_unique(keys: Sequence[str], relation: str, rows: int, engine: Engine) -> bool:
-    """Say whether no two rows have the same keys, of which none is null.
-
-    Rows that lie in the order of their keys, each above the one before, are told apart by looking at neighbours: a
-    fiftieth of what it takes to collect all keys, and the first row that is not above the one before ends it.
-    """
-    if engine.keeps_order:
-        before = ", ".join(f"{key}, lag({key}) OVER () AS before_{key}" for key in keys)
-        above = "1 = 0"
-        for key in reversed(keys):
-            above = f"{key} > before_{key} OR ({key} = before_{key} AND ({above}))"
-        fallen = f"SELECT 1 AS one FROM (SELECT {before} FROM {relation}) AS rows WHERE NOT ({above}) LIMIT 1"
-        if not engine.query(fallen).num_rows:
-            return True
-    distinct = f"SELECT count(*) AS n FROM (SELECT DISTINCT {', '.join(keys)} FROM {relation}) AS keys"
-    return bool(engine.query(distinct).column("n")[0].as_py() == rows)
 
 
 def _check_same(table_name: str, table: Table, select: str, relation: str, engine: Engine) -> None:

@@ -127,6 +127,10 @@ class Dialect(ABC):
                 return f"({sql} * {sql} * ({self.number(3.0)} - {self.number(2.0)} * {sql}))"
         raise RefusedError(f"no function of a row is called {name!r} with {len(constants)} numbers", reason="function")
 
+    def hashed(self, columns: Sequence[str]) -> str | None:
+        """Give a number of 64 bits without a sign that follows from columns without nulls; None if none does fast."""
+        return None
+
     # -- days and moments
 
     @abstractmethod

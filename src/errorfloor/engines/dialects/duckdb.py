@@ -1,5 +1,7 @@
 """DuckDB's spellings."""
 
+from collections.abc import Sequence
+
 from errorfloor.engines.dialects.base import LARGEST, Dialect, check_quotient
 
 
@@ -32,6 +34,10 @@ class DuckDBDialect(Dialect):
     def not_a_number(self, sql: str) -> str:
         """Ask isnan."""
         return f"coalesce(isnan({sql}), FALSE)"
+
+    def hashed(self, columns: Sequence[str]) -> str:
+        """Ask hash."""
+        return f"hash({', '.join(columns)})"
 
     def part(self, name: str, sql: str) -> str:
         """Ask date_part, whose week is the ISO week."""
