@@ -19,9 +19,9 @@ from errorfloor.catalogue.columns import PublicType
 from errorfloor.catalogue.near import near
 from errorfloor.catalogue.reading import Reading
 from errorfloor.engines.allotment import attempt
-from errorfloor.engines.dialects import DuckDBDialect
 from errorfloor.engines.sheets import write_sheet
 from errorfloor.engines.sources import Files, Kind
+from errorfloor.engines.text_fields import dialect, field_sql, is_missing, sql_of
 from errorfloor.engines.text_lines import MEND, fault, is_utf8, line_of, names_in, open_text, rows
 from errorfloor.errors import CatalogueError, EngineError
 
@@ -35,7 +35,6 @@ NOUNS = {
     "flag": "true or false",
 }
 COPIES = ".errorfloor-"  # folders that only their owner may enter
-dialect = DuckDBDialect()
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class TextTable:
         """The rows of all files, each declared column as what it is; rows are numbered in the order of the files."""
         parts = []
         for file in self.files:
-            read = [f"{readingsql_of(file.field(n), t, file.how)} AS {_name(n)}" for n, t in self._in_files.items()]
+            read = [f"{field_sql(file.field(n), t, file.how)} AS {_name(n)}" for n, t in self._in_files.items()]
             parts.append(f"SELECT {', '.join(read) or '1'} FROM {file.rows()}")
         whole = " UNION ALL ".join(parts)
         if not self.number:
@@ -113,8 +112,8 @@ class TextTable:
                 if not wanted:
                     continue
                 found = [
-                    f"min(row) FILTER (WHERE NOT {_missing(file.field(name), file.how)} AND "
-                    f"TRY({readingsql_of(file.field(name), kind, file.how)}) IS NULL)"
+                    f"min(row) FILTER (WHERE NOT {is_missing(file.field(name), file.how)} AND "
+                    f"TRY({field_sql(file.field(name), kind, file.how)}) IS NULL)"
                     for name, kind in wanted.items()
                 ]
                 numbered = f"(SELECT row_number() OVER () AS row, * FROM {file.rows()})"
@@ -289,76 +288,9 @@ def as_parquet(
         yield ParquetFiles((target,), table.kinds)
 
 
-def readingsql_of(field: str, kind: PublicType, how: Reading) -> str:
-    """Read a field as what its column is declared to be; where it is not, DuckDB fails.
-
-    >>> readingsql_of("f0", "text", Reading())
-    'f0'
-    """
-    if kind == "text":
-        return field
-    return f"CASE WHEN {_missing(field, how)} THEN NULL ELSE {_parsed(f'trim({field})', kind, how)} END"
-
-
-def _parsed(text: str, kind: PublicType, how: Reading) -> str:
-    match kind:
-        case "number" | "whole":
-            return f"CAST({plainsql_of(text, how)} AS DOUBLE)"
-        case "date":
-            return f"CAST({by_format(text, how.dates) or text} AS DATE)"
-        case "moment":
-            return f"CAST({by_format(text, how.moments) or f'CAST({text} AS TIMESTAMPTZ)'} AS TIMESTAMP)"
-        case _:
-            return f"CAST({text} AS BOOLEAN)"
-
-
-def by_format(text: str, format: str) -> str:
-    """Read a text as a moment by a format, if there is one."""
-    if "%Y" in format:  # which would take 26 for the year 26
-        text = f"CASE WHEN regexp_matches({text}, '\\d{{4}}') THEN {text} ELSE 'none' END"
-    return f"strptime({text}, {sql_of(format)})" if format else ""
-
-
-def plainsql_of(text: str, how: Reading) -> str:
-    """Write a number with a point and without thousands, or as something that is none."""
-    if (how.decimal, how.thousands) == (".", ""):
-        return text
-    plain = f"replace({text}, {sql_of(how.decimal)}, '.')"
-    if how.thousands:
-        stripped = f"regexp_replace({text}, '{_group(how.thousands)}', '', 'g')"
-        plain = f"replace({stripped}, {sql_of(how.decimal)}, '.')"
-    pattern = sql_of(number_pattern(how.decimal, how.thousands))
-    return f"CASE WHEN regexp_full_match({text}, {pattern}) THEN {plain} ELSE 'none' END"
-
-
-def number_pattern(decimal: str, thousands: str) -> str:
-    """Give the regular expression of numbers that are written so; groups are of three digits."""
-    whole = rf"\d+|\d{{1,3}}({_group(thousands)}\d{{3}})+" if thousands else r"\d+"
-    return rf"[+-]?(({whole})([{decimal}]\d*)?|[{decimal}]\d+)([eE][+-]?\d+)?"
-
-
-def _group(thousands: str) -> str:
-    letters = {" ": r"\x{20}\x{A0}\x{202F}\x{2009}", "'": r"\x{27}\x{2019}"}  # with their typographic kin
-    return f"[{letters.get(thousands, thousands)}]"
-
-
-def _missing(field: str, how: Reading) -> str:
-    spelt = ", ".join(sql_of(one) for one in ("", *(one.strip() for one in how.nulls)))
-    return f"({field} IS NULL OR trim({field}) IN ({spelt}))"
-
-
 def _kind(declared: PublicType) -> Kind:
     return TYPES.get(declared, declared)
 
 
 def _name(name: str) -> str:
     return dialect.identifier(name)
-
-
-def sql_of(value: Any) -> str:
-    """Write a constant."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{sql_of(k)}: {sql_of(v)}" for k, v in value.items()) + "}"
-    return str(value) if isinstance(value, int) else dialect.literal(value)
