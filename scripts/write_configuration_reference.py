@@ -175,6 +175,8 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "per": "a section; the two histories differ within one period, and each has an allowance; fixed by the "
             "first question",
             "rows": "of a table that protects records: how many rows of an owner count at most; 1 unless given",
+            "register": "a name for the people whom this table and others are about: they have one account together, "
+            "and a table that joined never leaves",
         },
     ),
     "[tables.NAME.owner.per]": (

@@ -17,6 +17,7 @@ PERIODS: dict[str, Callable[[datetime.date], str]] = {
     "quarter": lambda time: f"{time.isoformat()[:4]}-Q{(time.month + 2) // 3}",
     "year": lambda time: time.isoformat()[:4],
 }
+REGISTER = "register"  # of owners; its accounts go by "register NAME", which is the name of no table
 PLACES = 64  # equal parts of an entry's range; a total is kept for each where answers tell them apart
 
 
@@ -24,9 +25,10 @@ PLACES = 64  # equal parts of an entry's range; a total is kept for each where a
 class Account:
     """What an allowance belongs to: a private column of a table, or one cell of the table's partition of it.
 
-    ``column`` is empty for the account of the table's owners; ``cell`` is the text that ``cell_text`` gives for the
-    values of the partition, or for owners' period, empty where accounts are not divided. ``holder`` is empty for the
-    allowance itself, and names whose quota of it the account is otherwise, such as ``["analyst", "ada"]``.
+    ``column`` is empty for the account of the table's owners, or of a register of owners; ``cell`` is the text that
+    ``cell_text`` gives for the values of the partition, or for owners' period, empty where accounts are not divided.
+    ``holder`` is empty for the allowance itself, and names whose quota of it the account is otherwise, such as
+    ``["analyst", "ada"]``.
 
     >>> Account("meters", "kwh", "") < Account("meters", "kwh", '["north"]')
     True

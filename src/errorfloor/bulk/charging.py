@@ -31,7 +31,7 @@ class Exposure:
 
     ``cells`` are the cells of the partition of accounts that hold some of them; ``most`` is how many of them the owner
     with most has, for each cell of owners' accounts, none where no owner is declared; ``reach`` by how much each
-    differs at most in two histories.
+    differs at most in two histories; ``owners_of`` is what the accounts of owners are kept for, if not the table.
 
     >>> Exposure(((),)).most
     {}
@@ -40,6 +40,7 @@ class Exposure:
     cells: tuple[tuple[Part, ...], ...]
     most: Mapping[str, int] = field(default_factory=dict)
     reach: float = math.inf
+    owners_of: str = ""
 
 
 def exposure(catalogue: Catalogue, snapshot: Snapshot, column: str, engine: Engine) -> Exposure:
@@ -50,7 +51,8 @@ def exposure(catalogue: Catalogue, snapshot: Snapshot, column: str, engine: Engi
     if found.owners is not None:
         counts = found.owners.largest(found.owners.count)  # there is one group
         most = {account.cell: int(count) for account, count in zip(found.owner_accounts, counts, strict=True)}
-    return Exposure(tuple(found.cells), most, owner_distance(catalogue.tables[snapshot.table_name], column))
+    reach = owner_distance(catalogue.tables[snapshot.table_name], column)
+    return Exposure(tuple(found.cells), most, reach, found.owners_of)
 
 
 def charges(
@@ -87,7 +89,9 @@ def charges(
     moved = min(float(declared.width), shown.reach) + 2 * error
     for cell, most in shown.most.items():
         if most:
-            cost[Account(table, "", cell)] = booked(Charge(most * information * moved**2 * SLACK, 0.0))
+            cost[Account(shown.owners_of or table, "", cell)] = booked(
+                Charge(most * information * moved**2 * SLACK, 0.0)
+            )
     return cost
 
 

@@ -22,6 +22,7 @@ from errorfloor.catalogue.owner import Period as Period
 from errorfloor.catalogue.reading import Reading, Sources
 from errorfloor.catalogue.records import RecordColumn as RecordColumn
 from errorfloor.catalogue.records import mistakes_in_records
+from errorfloor.catalogue.registers import mistakes_in_registers
 from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.trajectories import Trajectories
 
@@ -288,7 +289,7 @@ class Catalogue(Declaration):
             for name in self.streams
             if lowered.count(name.lower()) > 1
         ]
-        if found:
+        if found := [*found, *mistakes_in_registers(self.tables)]:
             raise MistakesError(found)
         return self
 

@@ -1,10 +1,11 @@
 """Whose numbers they are, and for which periods an owner has an allowance."""
 
+import warnings
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from errorfloor.accounts import PERIODS
+from errorfloor.accounts import PERIODS, REGISTER
 from errorfloor.catalogue.columns import Declaration
 from errorfloor.catalogue.numbers import Double, Exact
 
@@ -34,36 +35,50 @@ class Period(Declaration):
         return value if value is None or self.period is None else PERIODS[self.period](value)
 
 
-class Owner(Declaration):
-    """Whose numbers they are, when one owner has several.
+with warnings.catch_warnings():  # every class has a method register, which nobody calls on this one
+    warnings.filterwarnings("ignore", 'Field name "register"')
 
-    ``floor`` is the share of guesses, at even odds, in which anybody who tries to tell two histories of an owner apart
-    must be wrong: 0.5 is a coin, 0.2 means right at most 80 times in 100. ``apart`` is by how much the two histories
-    differ at most in each number of a private column; without it, by as much as its range is wide. With ``per`` they
-    differ within one period only, and each period has an allowance. ``rows`` is for tables that protect records: how
-    many rows of an owner count at most. There ``column`` may be left out, and each row is somebody else's.
+    class Owner(Declaration):
+        """Whose numbers they are, when one owner has several.
 
-    >>> Owner(column="household", floor=0.2, apart={"kwh": 5}).apart
-    {'kwh': Fraction(5, 1)}
-    """
+        ``floor`` is the share of guesses, at even odds, in which anybody who tries to tell two histories of an owner
+        apart must be wrong: 0.5 is a coin, 0.2 means right at most 80 times in 100. ``apart`` is by how much the two
+        histories differ at most in each number of a private column; without it, by as much as its range is wide. With
+        ``per`` they differ within one period only, and each period has an allowance. ``rows`` is for tables that
+        protect records: how many rows of an owner count at most. There ``column`` may be left out, and each row is
+        somebody else's. Tables that name one ``register`` are about the same people: what is asked of any of them is
+        charged to one account of theirs.
 
-    column: str
-    floor: Double = Field(gt=0, lt=0.5)
-    apart: dict[str, Annotated[Exact, Field(gt=0)]] = Field(default_factory=dict)
-    per: Period | None = None
-    rows: int | None = Field(default=None, ge=1, le=10**6)
+        >>> Owner(column="household", floor=0.2, apart={"kwh": 5}).apart
+        {'kwh': Fraction(5, 1)}
+        """
 
-    @property
-    def is_hidden(self) -> bool:
-        """Whether it is a secret that an owner is there at all."""
-        return self.rows is not None
+        column: str
+        floor: Double = Field(gt=0, lt=0.5)
+        apart: dict[str, Annotated[Exact, Field(gt=0)]] = Field(default_factory=dict)
+        per: Period | None = None
+        rows: int | None = Field(default=None, ge=1, le=10**6)
+        register: str | None = None
 
-    @property
-    def most_rows(self) -> int:
-        """How many rows of an owner count at most, in a table that protects records."""
-        return self.rows or 1
+        def accounts_of(self, table: str) -> str:
+            """Name the table or the register that the accounts of a table's owners are kept for.
 
-    @property
-    def noun(self) -> str:
-        """What one owner is called in sentences."""
-        return self.column or "row"
+            >>> Owner(column="person", floor=0.2, register="persons").accounts_of("meters")
+            'register persons'
+            """
+            return table if self.register is None else f"{REGISTER} {self.register}"
+
+        @property
+        def is_hidden(self) -> bool:
+            """Whether it is a secret that an owner is there at all."""
+            return self.rows is not None
+
+        @property
+        def most_rows(self) -> int:
+            """How many rows of an owner count at most, in a table that protects records."""
+            return self.rows or 1
+
+        @property
+        def noun(self) -> str:
+            """What one owner is called in sentences."""
+            return self.column or "row"

@@ -100,7 +100,8 @@ def histories(table: Protected, cell: str = "") -> str:
     owner = table.owner
     assert owner is not None
     if owner.is_hidden:
-        return f"the presence and the absence of one {owner.noun}, or two contents of it,"
+        where = "" if owner.register is None else f" in all tables of the register {owner.register}"
+        return f"the presence and the absence of one {owner.noun}{where}, or two contents of it,"
     limits = []
     for column, distance in owner.apart.items():
         unit = table.private[column].unit
@@ -109,7 +110,8 @@ def histories(table: Protected, cell: str = "") -> str:
     if owner.per is not None:
         differ.append(f"within {_period(owner.per, cell)} only")
     near = f" that differ {' and '.join(differ)}" if differ else ""
-    return f"two histories of one {owner.column}{near}"
+    where = "" if owner.register is None else f" in all tables of the register {owner.register}"
+    return f"two histories of one {owner.column}{where}{near}"
 
 
 def _period(per: Period, cell: str) -> str:

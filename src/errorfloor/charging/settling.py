@@ -8,10 +8,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
-from errorfloor.accounts import Account, Charge, share
+from errorfloor.accounts import REGISTER, Account, Charge, share
 from errorfloor.catalogue import Catalogue, PrivateColumn, Table
 from errorfloor.catalogue.allowance import Protected
 from errorfloor.catalogue.model import Owner, Period, PublicColumn
+from errorfloor.catalogue.registers import promised
 from errorfloor.charging.refusal import charged_before, check_share, unspent
 from errorfloor.charging.standing import QuotaStanding, Standing, quota_standings, standings
 from errorfloor.errors import AllowanceError, AnswerFailedError
@@ -44,7 +45,7 @@ def table_terms(name: str, table: Table) -> Terms:
     """Say what the accounts of a table are: one per cell of its partition, entries by row key, owners by a column."""
     if table.hides_records:
         assert table.owner is not None
-        return {(name,): {"protects": "records", "owner": table.owner.column}, **owner_floor(name, table.owner)}
+        return {(name,): {"protects": "records", "owner": table.owner.column}, **owner_terms(name, table)}
     fixed: Terms = {
         (name,): {
             "row_key": [_key(column, table.public[column]) for column in sorted(table.row_key)],
@@ -56,14 +57,20 @@ def table_terms(name: str, table: Table) -> Terms:
         }
     }
     fixed[name, "smallest group"] = {"min_group": table.min_group}
-    if table.owner is not None:
-        fixed |= owner_floor(name, table.owner)
+    return fixed | owner_terms(name, table)
+
+
+def owner_terms(name: str, table: Table) -> Terms:
+    """Say what was promised to owners, and whether they share their accounts with those of other tables."""
+    if table.owner is None:
+        return {}
+    floor, register = {"floor": table.owner.floor}, table.owner.register
+    fixed: Terms = {(name, "owner floor"): floor, (name, REGISTER): {"register": register}}
+    if register is not None:
+        accounts = table.owner.accounts_of(name)
+        fixed[accounts,] = {word: value for word, value in promised(table).items() if word != "floor"}
+        fixed[accounts, "owner floor"] = floor
     return fixed
-
-
-def owner_floor(name: str, owner: Owner) -> Terms:
-    """Say what was promised to owners."""
-    return {(name, "owner floor"): {"floor": owner.floor}}
 
 
 def column_terms(name: str, columns: Mapping[str, PrivateColumn]) -> Terms:

@@ -11,6 +11,7 @@ import typer
 
 from errorfloor.accounts import percent, share
 from errorfloor.catalogue import allowance, allowed, load
+from errorfloor.catalogue.registers import charged_in
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.errors import LedgerError
 from errorfloor.identity import KeyRing
@@ -256,12 +257,13 @@ def _allowance(declared: "Catalogue", account: "Account") -> "Charge | None":
         whole = _allowance(declared, replace(account, holder=""))
         share = declared.quota.shares.get(holder_parts(account.holder)[0])
         return None if whole is None or share is None else part(whole, share)
-    table = declared.tables.get(account.table)
+    table = charged_in(account.table, declared.tables)
     if table is None:
         stream = declared.streams.get(account.table)
         state = None if stream is None else stream.private.get(account.column)
         return None if state is None else Charge(*allowance(state))
-    known = account.column in table.private if account.column else table.owner is not None
+    whose = None if table.owner is None else table.owner.accounts_of(account.table)
+    known = account.column in table.private if account.column else account.table == whose
     return allowed(table, account.column) if known else None
 
 

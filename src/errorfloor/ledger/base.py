@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
-from errorfloor.accounts import Account, Charge
+from errorfloor.accounts import REGISTER, Account, Charge
 from errorfloor.closing import Closing
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.anchor import Anchor
@@ -27,6 +27,7 @@ from errorfloor.ledger.decision import (
     texts,
 )
 from errorfloor.ledger.entry import EMPTY, JSON, Entry, Head, Record
+from errorfloor.ledger.joining import brought
 from errorfloor.ledger.keeping import Keeping
 from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.total import Total
@@ -197,7 +198,8 @@ class Ledger(Keeping, Closing):
     ) -> None:
         """Write down terms that hold from now on, without a charge; nothing is written if all of them held before.
 
-        ``check`` is given all terms that hold in the same transaction, and may raise.
+        Owners who join a register bring along what was spent of their accounts. ``check`` is given all terms that hold
+        in the same transaction, and may raise.
 
         Raises CatalogueError if other terms are held, LedgerError if the clock is far ahead of the last record.
         """
@@ -225,8 +227,10 @@ class Ledger(Keeping, Closing):
                 check_clock(time, latest)
             label = hashlib.sha256(f"errorfloor ledger entry {head.hash}".encode()).hexdigest()
             fixed = {name: json.loads(text) for name, text in new.items()}
-            record = Record.after(head, Entry(label, {}, note), time=max(time, latest), terms=fixed)
-            book.append([record], {}, new)
+            moved, sums = brought(book, new)
+            at = max(time, latest)
+            record = Record.opening(head, moved, time=at, note=dict(note), terms=fixed, labels=(label,))
+            book.append([record], sums, new)
             return record.head
 
         head = self._write(work)
@@ -254,6 +258,11 @@ class Ledger(Keeping, Closing):
         """Give all the terms of a table as they hold now, by path."""
         found = self._read(pinned_in)
         return {path: terms for path, terms in found.items() if path[0] == table}
+
+    def joined(self, register: str | None) -> set[str]:
+        """Give the tables whose owners are in a register."""
+        found = self._read(pinned_in)
+        return {path[0] for path, terms in found.items() if path[1:] == (REGISTER,) and terms[REGISTER] == register}
 
     def time(self) -> str:
         """What time it is for quotas: that of the clock, or of the last record if that is later."""

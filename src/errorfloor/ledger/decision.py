@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from errorfloor.accounts import NOTHING, Account, Charge
+from errorfloor.accounts import NOTHING, REGISTER, Account, Charge
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, LedgerError
 from errorfloor.ledger.book import Book, check_belong, check_in_cells, first_charged
 from errorfloor.ledger.entry import JSON, Entry, Head, Record, account_name, canonical, check_charge
+from errorfloor.ledger.joining import accounts_of, check_joined
 from errorfloor.ledger.quotas import Quotas
 from errorfloor.ledger.total import BOOKED, Total, round_down, round_up
 
@@ -61,6 +62,8 @@ def stricter(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     if len(old) == 1 and set(old) == set(new) <= RISING:
         (name,) = old
         return bool(old[name] < new[name])
+    if set(old) == set(new) == {REGISTER}:
+        return old[REGISTER] is None
     return (
         set(old) < set(new)
         and not FROM_THE_START & (set(new) - set(old))
@@ -125,6 +128,13 @@ def _changed_meaning(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
         return CatalogueError(
             f"{path[0]} was charged when min_group was {old['min_group']}; the catalogue now says {new['min_group']}. "
             f"min_group may rise but must not fall: declare it as it was",
+            table=path[0],
+        )
+    if set(old) == set(new) == {REGISTER}:
+        return CatalogueError(
+            f"the owners of {path[0]} share the accounts of the register {old[REGISTER]!r}; the catalogue now says "
+            f"{json.dumps(new[REGISTER])}. What was spent there stays theirs: declare register = "
+            f"{json.dumps(old[REGISTER])} for {path[0]}",
             table=path[0],
         )
     differ = sorted(one for one in {*old, *new} if old.get(one) != new.get(one) and one in {*old, *FROM_THE_START})
@@ -224,6 +234,8 @@ def decide(
     prices, LedgerError if a snapshot does not belong to the ledger, or the clock is far ahead of the last record.
     """
     fixed = _check_terms(book, entries, terms, held)
+    if fixed:
+        check_joined(book, fixed)
     if fixed and not is_forgotten:
         check_belong(book, first_charged(fixed))
         check_in_cells(book, fixed, texts(terms))
@@ -256,7 +268,7 @@ def decide(
         raise _refusal(short)
     before, records = head, []
     for entry in fresh:
-        tables = _tables([entry])
+        tables = _tables([entry], terms)
         new = {name: json.loads(fixed.pop(name)) for name in sorted(fixed) if table_of(name) in tables}
         records.append(Record.after(head, entry, time=time, terms=new))
         head = records[-1].head
@@ -293,15 +305,21 @@ def _rounded(accounts: Versions, totals: Mapping[Account, Total]) -> dict[Accoun
     return {account: totals.get(account, Total()).rounded_up(accounts[account]) for account in sorted(accounts)}
 
 
-def _tables(entries: Iterable[Entry]) -> set[str]:
-    return {account.table for entry in entries for account in entry.charges}
+def _tables(entries: Iterable[Entry], terms: Mapping[Path, object]) -> set[str]:
+    """Give the tables and registers that entries charge, and the tables by which terms let them charge registers."""
+    found = {account.table for entry in entries for account in entry.charges}
+    for path, value in terms.items():
+        match path, value:
+            case (str(table), "register"), {"register": str(register)} if accounts_of(register) in found:
+                found.add(table)
+    return found
 
 
 def _check_terms(
     book: Book, entries: Sequence[Entry], terms: Mapping[Path, object], held: dict[str, str]
 ) -> dict[str, str]:
     """Compare terms with those that hold; give the texts of those that are new or stricter."""
-    tables = _tables(entries)
+    tables = _tables(entries, terms)
     given = {name: text for name, text in texts(terms).items() if table_of(name) in tables}
     missing = sorted(table for table in tables if term_name(table) not in given)
     if missing:

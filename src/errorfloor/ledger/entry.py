@@ -218,9 +218,10 @@ class Record:
         time: str,
         note: Mapping[str, JSON],
         terms: Mapping[str, JSON],
+        labels: tuple[str, ...] = (),
     ) -> "Record":
-        """Begin a ledger with balances, after the head of the ledger that they come from."""
-        return cls._chained(head, time, (), charges, note, terms)
+        """Begin a ledger with balances, after the head of the ledger that they come from; or, with a label, go on."""
+        return cls._chained(head, time, labels, charges, note, terms)
 
     @classmethod
     def _chained(

@@ -114,7 +114,7 @@ class Bounds:
     Groups that public facts do not tell apart have equal bounds: they are of one kind, and there is one bound for each
     kind. Group j is of the kind ``kind[j]``; part i of the rows, those of one kind in one cell of accounts, is kind
     ``group[i]`` and cell ``cell[i]``. Groups of kind k have ``rows[k]`` rows each; ``left_out`` groups were too small.
-    All of it is about one ``version`` of the table.
+    All of it is about one ``version`` of the table; ``owners_of`` is what the accounts of owners are kept for.
 
     >>> example().outputs[0].error > 0
     array([ True])
@@ -132,6 +132,7 @@ class Bounds:
     owners: OwnerCounts | None = field(default=None)
     left_out: int = 0
     version: str = ""
+    owners_of: str = ""
 
     @cached_property
     def pairs(self) -> tuple[Array, Array, Array]:
@@ -145,7 +146,11 @@ class Bounds:
     def owner_accounts(self) -> list[Account]:
         """The accounts of owners whose rows are in some group: one, or one for each period."""
         cells = () if self.owners is None else self.owners.cells
-        return [Account(self.table, "", cell_text(cell)) for cell in cells]
+        return [self.owner_account(cell) for cell in cells]
+
+    def owner_account(self, cell: tuple[Part, ...]) -> Account:
+        """Give the account of owners in one cell: the table's, or that of the register that they are in."""
+        return Account(self.owners_of or self.table, "", cell_text(cell))
 
 
 def bounds(
@@ -204,7 +209,8 @@ def bounds(
     kinds, kind = facts.kinds
     apart = {} if table.owner is None else {name: owner_distance(table, name) for name in table.owner.apart}
     found = bounds_from_facts(question, kinds, ranges, stored, owners, apart)
-    return replace(found, groups=facts.groups, kind=kind, left_out=int((~kept).sum()))
+    whose = "" if table.owner is None else table.owner.accounts_of(question.table)
+    return replace(found, groups=facts.groups, kind=kind, left_out=int((~kept).sum()), owners_of=whose)
 
 
 def bounds_from_facts(

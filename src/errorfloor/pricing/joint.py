@@ -88,7 +88,7 @@ def charges(bounds: Bounds, noised: Sequence[Noised]) -> dict[Account, Charge]:
         )
         for cell, other, apart in zip(bounds.owners.cells, others.tolist(), aparts.tolist(), strict=True):
             if other > 0 or apart > 0:
-                result[Account(bounds.table, "", cell_text(cell))] = Charge(other, 0.0, apart)
+                result[bounds.owner_account(cell)] = Charge(other, 0.0, apart)
     return result
 
 

@@ -87,6 +87,7 @@ def record_bounds(
         layout=stored,
         outputs=tuple(_output(one.formula, table, stored, len(groups)) for one in question.outputs),
         owners=OwnerCounts(each, each, rows),
+        owners_of=table.owner.accounts_of(question.table),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from errorfloor.catalogue.registers import account_names
 from errorfloor.charging.standing import Standing
 from errorfloor.server.door import ServerDoor, failures, grant_of
 from errorfloor.server.models import HealthReply, ReadyReply
@@ -46,7 +47,7 @@ def health(door: ServerDoor) -> APIRouter:
     async def metrics(token: Reader) -> Response:
         """Figures for Prometheus; none depends on a private value. A token for some tables sees no others named."""
         standings = await door.shares()  # None: the alarm that the ledger is away must not need the ledger
-        seen = door.current.look().within(grant_of(token)).catalogue.tables
+        seen = account_names(door.current.look().within(grant_of(token)).catalogue.tables)
         used = None if standings is None else _used(one for one in standings if one.account.table in seen)
         return Response(door.metrics.text(used), media_type=CONTENT_TYPE_LATEST)
 

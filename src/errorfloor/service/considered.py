@@ -13,6 +13,7 @@ from errorfloor.catalogue.columns import LEAST_FLOOR, NEAR_IGNORANCE
 from errorfloor.catalogue.mistakes import explain
 from errorfloor.catalogue.near import near
 from errorfloor.catalogue.promise import histories
+from errorfloor.catalogue.registers import members, register_of
 from errorfloor.errors import InputError
 
 OWNER = "owner"
@@ -48,7 +49,16 @@ class FloorCandidate:
     @property
     def name(self) -> str:
         """The account in words."""
-        return account_name(Account(self.table_name, self.column, ""))
+        owner = None if self.column else self.table.owner
+        return account_name(Account(owner.accounts_of(self.table_name) if owner else self.table_name, self.column, ""))
+
+    def declared_in(self, catalogue: Catalogue) -> Catalogue:
+        """Give a catalogue that declares it: of a register, for all of its tables."""
+        tables = {**catalogue.tables, self.table_name: self.table}
+        for name in [] if self.column else members(tables).get(register_of(self.table) or "", []):
+            other = FloorCandidate(name, "", tables[name])
+            tables[name] = _with_floor(other, self.floor)
+        return catalogue.model_copy(update={"tables": tables})
 
     @property
     def what(self) -> str:
@@ -137,7 +147,7 @@ def _declared(name: str, word: str, column: str, choice: Any, catalogue: Catalog
         own = {} if table.owner is None else dict(table.owner)
         changed = {"owner": {**own, **(choice if isinstance(choice, Mapping) else {"floor": choice})}}
     try:
-        checked = Catalogue.model_validate({"tables": {**catalogue.tables, name: {**dict(table), **changed}}})
+        checked = Catalogue.model_validate({"tables": {name: {**dict(table), **changed}}})
     except ValidationError as problem:
         told = explain(problem.errors(include_url=False), {})
         said = "; ".join(f"{place.removeprefix(f'tables.{name}.')} {text}".strip() for place, text in told)

@@ -50,6 +50,7 @@ def table_facts(name: str, table: Table, rows: int | None) -> dict[str, Any]:
             "floor": table.owner.floor,
             "apart": {column: float(distance) for column, distance in table.owner.apart.items()},
             "per": None if table.per is None else table.per.model_dump(),
+            "register": table.owner.register,
             **({"rows": table.owner.rows} if table.hides_records else {}),
         },
         "account_by": list(table.account_by),

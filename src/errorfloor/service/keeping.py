@@ -139,7 +139,7 @@ class Keeper:
         """Give a question all of whose outputs were released before, from what is kept of them alone."""
         table, question = read.table, read.question
         records = self.ledger.found({one.label for one in kept if one.label is not None}).values()
-        charges = _charges({one.sequence: one for one in records}.values(), table)
+        charges = _charges({one.sequence: one for one in records}.values(), table, question.table)
         bounds = bounds_of(question.table, [(one.answer.cells, one.place) for one in kept])
         outputs = tuple(one.prepared(output, bounds) for one, output in zip(kept, question.outputs, strict=True))
         bounds = replace(bounds, left_out=kept[0].answer.facts["left_out"])
@@ -266,12 +266,17 @@ def _output(one: PreparedOutput, found: KeptOutput, columns: list[str]) -> dict[
     }
 
 
-def _charges(records: Iterable[Record], table: Table) -> dict[Account, Charge]:
-    """Give what records charged to accounts that are still declared; quotas are nobody else's."""
+def _charges(records: Iterable[Record], table: Table, name: str) -> dict[Account, Charge]:
+    """Give what records charged to accounts that are still declared; quotas are nobody else's.
+
+    What was charged to owners before they joined a register is the register's now.
+    """
     total: dict[Account, Charge] = {}
     for record in records:
         for account, charge in record.charges.items():
             declared = account.column in table.private if account.column else table.owner is not None
             if declared and not account.holder:
+                if not account.column and table.owner is not None:
+                    account = replace(account, table=table.owner.accounts_of(name))
                 total[account] = total.get(account, NOTHING) + charge.rounded_up()
     return total

@@ -69,12 +69,14 @@ def left(catalogue: Catalogue, ledger: Ledger) -> Accounts[Standing]:
     spent = ledger.accounts()
     for name, table in catalogue.tables.items():
         accounts = [Account(name, column, "") for column in table.private] if not table.account_by else []
+        whose = name if table.owner is None else table.owner.accounts_of(name)
         if table.owner is not None and table.per is None:
-            accounts.append(Account(name, "", ""))
-        others = [account for account in spent if account.table == name and account not in accounts]
-        accounts += [account for account in others if _is_declared(account, table)]
+            accounts.append(Account(whose, "", ""))
+        others = [account for account in spent if account.table in (name, whose) and account not in accounts]
+        accounts += [account for account in others if _is_declared(account, table, whose)]
         limits = allowances_of(table, accounts)
-        found += [Standing(a, NOTHING, spent.get(a, NOTHING), limits[a], table) for a in accounts]
+        listed = {one.account for one in found}  # an account of a register, with an earlier table
+        found += [Standing(a, NOTHING, spent.get(a, NOTHING), limits[a], table) for a in accounts if a not in listed]
     return found
 
 
@@ -114,9 +116,9 @@ def _is_seen(said: Mapping[str, Any], analyst: str | None) -> bool:
     return analyst is None or said["analyst"] == analyst or bool(said["shared"])
 
 
-def _is_declared(account: Account, table: Table) -> bool:
+def _is_declared(account: Account, table: Table, whose: str) -> bool:
     """Say whether a table still has what an account was opened for."""
-    return account.column in table.private if account.column else table.owner is not None
+    return account.column in table.private if account.column else account.table == whose and table.owner is not None
 
 
 def quotas(ledger: Ledger, declared: Quotas, accounts: Callable[[], list[Standing]]) -> list[QuotaStanding]:

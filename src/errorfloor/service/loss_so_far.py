@@ -7,7 +7,7 @@ is fixed beforehand, and limits what is cut and every moment; ``floors/privacy_l
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from errorfloor.floors.privacy_loss import epsilon_of
 from errorfloor.floors.two_point import angle
 from errorfloor.ledger import Ledger
 from errorfloor.ledger.entry import account_name
+from errorfloor.ledger.joining import JOINED
 
 LEAST = 1e-6  # δ: far above what samplers may be off
 SAMPLED = 2.0**-30  # in total variation, for all that one record pays for: a thousand times what one answer may be off
@@ -98,10 +99,15 @@ def losses_so_far(
             f"{distance!r} for {column or 'owners'!r}"
         )
     charged: dict[Account, list[Charge]] = {}
+    whose = table if column or declared.owner is None else declared.owner.accounts_of(table)
+    joined = ledger.joined(declared.owner.register) if whose != table and declared.owner is not None else set()
+    names = {whose, *joined}
     for record in ledger.entries():
+        if record.note.get("event") == JOINED:  # a sum of charges, each of which is counted
+            continue
         for account, total in record.charges.items():
-            if (account.table, account.column, account.holder) == (table, column, ""):
-                charged.setdefault(account, []).append(total.rounded_up())
+            if account.table in names and (account.column, account.holder) == (column, ""):
+                charged.setdefault(replace(account, table=whose), []).append(total.rounded_up())
     unit = declared.private[column].unit or "" if column else ""
     apart = distance or 1.0
     whole = _epsilon([allowed(declared, column)], apart, delta, ALL_SAMPLED)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from errorfloor.accounts import Account, Charge, share
 from errorfloor.catalogue import Catalogue
+from errorfloor.catalogue.registers import account_names
 from errorfloor.charging.settling import column_terms, table_terms
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, InputError
@@ -88,7 +89,7 @@ class Planner:
             for name, table in self.catalogue.tables.items()
             for column in (*table.private, *(() if table.owner is None else ("",)))
         ]
-        return [one for one in found if one.name in named]
+        return list({one.name: one for one in reversed(found) if one.name in named}.values())[::-1]
 
     def _account(
         self,
@@ -101,8 +102,7 @@ class Planner:
         largest: dict[str, float | None] = {}
         wishes = [one.wish for one in questions]
         for one in candidates:
-            changed = self.catalogue.model_copy(update={"tables": {**self.catalogue.tables, one.table_name: one.table}})
-            priced = self._prepared(questions, read, wishes, changed)
+            priced = self._prepared(questions, read, wishes, one.declared_in(self.catalogue))
             charges = _fresh_charges(priced)
             course = _course(charges, priced)
             bounds = {
@@ -144,10 +144,8 @@ class Planner:
     def _so_far(self, questions: Sequence[ListedQuestion]) -> Spending | None:
         """Say the same with what was spent; what was released is free. None if nothing was spent."""
         versions = {name: table.version for name, table in self.catalogue.tables.items()}
-        every = self.ledger.accounts(versions=versions)
-        spent = {
-            account: total for account, total in every.items() if account.table in versions
-        }  # not of hidden tables
+        every, seen = self.ledger.accounts(versions=versions), account_names(self.catalogue.tables)
+        spent = {account: total for account, total in every.items() if account.table in seen}  # not of hidden tables
         if not spent:
             return None
         paid: set[str] = set()

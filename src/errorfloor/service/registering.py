@@ -17,8 +17,10 @@ from errorfloor.ledger.book import ERASED, GONE, RECORDS, SOURCE, Deposit, Pinne
 from errorfloor.ledger.keeping import from_snapshot
 from errorfloor.ledger.opening import open_anchor
 from errorfloor.service.continuing import check_versions, compare, keep
+from errorfloor.service.joining import join, join_charged, unrelated
 from errorfloor.vault import Erasure, Registration, copy, erase, register
 from errorfloor.vault.continuity import renamed
+from errorfloor.vault.likeness import check_no_copy
 from errorfloor.vault.registration import overlap, shared_source
 from errorfloor.vault.snapshot import notes
 
@@ -63,6 +65,7 @@ def registering(
             theirs.check_belong(map(deposit, notes(source).values()))
             _check_goes_on(ledger, theirs.head())
         ledger.check_belong(map(deposit, notes(engine).values()))
+        join_charged(ledger, catalogue)
         for name in catalogue.tables if names is None else names:
             if name in catalogue.tables:
                 table = catalogue.tables[name]
@@ -74,6 +77,7 @@ def registering(
                 yield register_with(ledger, catalogue, name, engine=engine)
             else:
                 yield copy(catalogue, name, source=source, target=engine, entering=lambda note: enter(ledger, note))
+                join(ledger, name, catalogue.tables[name])
 
 
 def register_with(
@@ -93,7 +97,18 @@ def register_with(
     table = catalogue.tables.get(name)
     if table is not None and table.divided_by:
         compare(name, table, ledger, engine)
-    made = register(catalogue, name, engine=engine, identity=identity, entering=lambda note: enter(ledger, note))
+
+    def entering(note: Mapping[str, Any]) -> None:
+        if table is not None:
+            join(ledger, name, table)
+        enter(ledger, note)
+
+    def checking(relation: str) -> None:
+        if table is not None:
+            check_no_copy(name, table, relation, unrelated(name, catalogue, ledger, engine), engine)
+
+    made = register(catalogue, name, engine=engine, identity=identity, entering=entering, checking=checking)
+    join(ledger, name, made.snapshot.table)
     if made.fresh and made.snapshot.table.divided_by:
         keep(name, made.snapshot.table, made.compared, ledger, engine)
     return made

@@ -18,6 +18,7 @@ from errorfloor.vault.snapshot import FORMAT, Snapshot, check_settled, declared,
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the work is behind
 Entering = Callable[[Mapping[str, Any]], None]  # told the note of a snapshot that is about to be kept
+Checking = Callable[[str], None]  # told where the rows are that a snapshot is about to be made of
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ def register(
     progress: Progress | None = None,
     identity: str | None = None,
     entering: Entering | None = None,
+    checking: Checking | None = None,
 ) -> Registration:
     r"""Register the declared version of a table.
 
@@ -76,6 +78,8 @@ def register(
         What the snapshot's noise goes by; drawn at random unless given, which is for generated rows alone.
     entering
         Called once all checks have passed, before the snapshot is kept: to enter it in a ledger.
+    checking
+        Called before that, with the relation of the new rows: to refuse them.
 
     Raises
     ------
@@ -126,6 +130,8 @@ def register(
                 facts |= {"order": order} if table.hides_records else {}
                 if table.divided_by:
                     check_cells_stay(table_name, table, relation, earlier, engine)
+                if checking is not None:
+                    checking(relation)
                 if entering is not None:
                     entering(facts)
                 return json.dumps(facts)
