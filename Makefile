@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 unexport PYTHONDONTWRITEBYTECODE # hundreds of processes of the tests would compile everything anew
 
-.PHONY: help demo quick test check clients docs paper soak bench pins ends bare clean
+.PHONY: help demo quick test check clients docs paper soak bench pins editor ends bare clean
 
 help:
 	@echo "make demo    answer questions about a generated table of meter readings"
@@ -19,6 +19,7 @@ help:
 	@echo "make soak    the tests that try at random, fifty times as long"
 	@echo "make bench   measurements, as ratios"
 	@echo "make pins    resolve constraints.txt for every Python that is promised"
+	@echo "make editor  bundle the editor of the pages anew, from the versions in scripts/editor/package.json; needs npm"
 	@echo "make ends    test the oldest DuckDB and sqlglot that the extras allow"
 	@echo "make bare    the commands of the README and all tests in a bare Debian, in build/bare; as root"
 	@echo "make clean   remove what the others made"
@@ -58,6 +59,9 @@ bench: $(VENV)/.dev-ready
 
 pins: $(VENV)/.dev-ready
 	$(BIN)/python scripts/resolve.py
+
+editor: $(VENV)/.dev-ready
+	$(BIN)/python scripts/write_editor.py
 
 ends: $(VENV)/.dev-ready
 	scripts/ends tests/sql tests/engines tests/vault tests/bulk tests/service

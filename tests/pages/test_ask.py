@@ -244,25 +244,57 @@ def test_names_are_completed_by_keyboard_alone(visit):
     page.fill("#sql", "")
     page.focus("#sql")
     page.keyboard.type("SELECT ta")
-    expect(page.locator("#names li").first).to_contain_text("tariff")
+    names = page.locator("#question [role=option]")
+    expect(names.first).to_contain_text("tariff")
     page.keyboard.press("Enter")
     page.keyboard.type(", av")
+    expect(names.first).to_contain_text("avg(")
     page.keyboard.press("Tab")
     page.keyboard.type("kw")
-    assert page.get_attribute("#sql", "aria-activedescendant") == "name-0"
+    expect(names.first).to_contain_text("kwh")
+    assert page.get_attribute("#sql", "aria-activedescendant") == names.first.get_attribute("id")
     page.keyboard.press("Tab")
     page.keyboard.type(") FROM met")
+    expect(names.first).to_contain_text("meters")
     page.keyboard.press("Enter")
     page.keyboard.type(" GROUP BY ")
     page.keyboard.press("Control+Space")
-    expect(page.locator("#names li").first).to_contain_text("kwh")
+    expect(names.first).to_contain_text("kwh")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Escape")
-    expect(page.locator("#names")).to_be_hidden()
+    expect(names).to_have_count(0)
     page.keyboard.type("tari")
+    expect(names.first).to_contain_text("tariff")
     page.keyboard.press("Enter")
-    assert page.input_value("#sql") == "SELECT tariff, avg(kwh) FROM meters GROUP BY tariff"
+    assert page.text_content("#sql") == "SELECT tariff, avg(kwh) FROM meters GROUP BY tariff"
+
+
+def test_words_of_the_language_are_told_from_names_and_values(visit):
+    page = visit("analyst", "/ask")
+    write(
+        page,
+        "-- one day\nSELECT tariff, avg(kwh) FROM meters WHERE day = DATE '2013-01-05' AND kwh < 7 GROUP BY tariff",
+    )
+    shown = {kind: page.locator(f"#sql .{kind}").all_inner_texts() for kind in ("word", "function", "value", "remark")}
+    assert shown == {
+        "word": ["SELECT", "FROM", "WHERE", "AND", "GROUP", "BY"],
+        "function": ["avg", "DATE"],
+        "value": ["'2013-01-05'", "7"],
+        "remark": ["-- one day"],
+    }
+
+
+def test_tab_leads_through_the_editor_and_back(visit):
+    page = visit("analyst", "/ask")
+    write(page, "SELECT avg(kwh) FROM meters", 2)
+    page.click("label >> text=Question, in SQL")
+    expect(page.locator("#sql")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator("input[value=max_error]")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(page.locator("#sql")).to_be_focused()
+    assert page.text_content("#sql") == "SELECT avg(kwh) FROM meters"
 
 
 def test_keyboard_prices_and_asks(visit):
@@ -318,11 +350,11 @@ def test_nothing_is_written_for_somebody_who_has_begun_to_write(visit):
         page.wait_for_timeout(10)
     held[0].continue_()
     expect(page.locator("#tables details")).to_have_count(3)
-    assert page.input_value("#sql") == ""
+    assert page.text_content("#sql") == ""
     page.unroute("**/v1/tables")
     page.reload()
     expect(page.locator("#tables details")).to_have_count(3)
-    assert page.input_value("#sql").startswith("SELECT tariff, count(*) AS entries, avg(kwh) AS mean")
+    assert page.text_content("#sql").startswith("SELECT tariff, count(*) AS entries, avg(kwh) AS mean")
 
 
 def test_empty_question_is_answered_in_words(visit):
@@ -361,7 +393,7 @@ def test_a_question_is_saved_opened_and_removed(visit):
     write(page, "SELECT count(*) AS n FROM meters", 1)
     page.click("#saved li button.link")
     expect(page.locator("#price .figure")).to_be_visible()
-    assert page.input_value("#sql") == "SELECT avg(kwh) AS mean FROM meters"
+    assert page.text_content("#sql") == "SELECT avg(kwh) AS mean FROM meters"
     assert page.input_value("#max_error") == "3"
     page.set_viewport_size({"width": 360, "height": 780})
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360

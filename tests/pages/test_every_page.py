@@ -44,8 +44,10 @@ CONTRAST = """() => {
   }
   return [read, poor];
 }"""
-UNNAMED = """() => [...document.querySelectorAll('input, textarea, select, button, a, [role=region], svg[role=img]')]
+UNNAMED = """() => [...document.querySelectorAll('input, textarea, select, button, a, [role=region], svg[role=img],'
+    + '[role=textbox]')]
   .filter(e => e.type !== 'hidden')
+  .filter(e => !document.getElementById(e.getAttribute('aria-labelledby'))?.textContent.trim())
   .filter(e => !(e.labels?.length || e.getAttribute('aria-label') || e.textContent.trim())).map(e => e.outerHTML)"""
 RINGED = """() => { const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
   return document.activeElement === document.body || (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2); }"""
@@ -115,6 +117,8 @@ def test_pages_hold_no_inline_script_or_style(site, path):
     policy = response.headers["content-security-policy"]
     assert "default-src 'self'" in policy
     assert "unsafe" not in policy
+    nonce = re.search(r"style-src 'self' 'nonce-([\w-]{20,})'", policy).group(1)
+    assert nonce not in httpx.get(site.url + path, headers=headers).headers["content-security-policy"]
     assert response.headers["cache-control"] == "no-store"
 
 
@@ -173,6 +177,17 @@ def test_login_works_without_scripts(browser, site):
     context.close()
 
 
+def test_a_question_has_a_plain_text_area_without_scripts(browser, site):
+    context = browser.new_context(java_script_enabled=False)
+    context.request.post(f"{site.url}/login", data={"token": site.tokens["reader"]})
+    page = context.new_page()
+    for path in ("/ask", "/ledger"):
+        page.goto(site.url + path)
+        page.fill("textarea#sql", "SELECT avg(kwh) FROM meters")
+        expect(page.locator("textarea#sql")).to_have_value("SELECT avg(kwh) FROM meters")
+    context.close()
+
+
 def test_page_stays_when_the_server_is_gone(serve, site, browser):
     tokens = TokenFile(None)
     _, text = tokens.create("anna", Role.ANALYST)
@@ -192,7 +207,7 @@ def test_page_stays_when_the_server_is_gone(serve, site, browser):
             page.click("#retry")
             expect(page.locator("#presence")).to_be_visible()
             expect(page.locator("h1")).to_have_text("Ask")
-            assert page.input_value("#sql") == "SELECT avg(kwh) FROM meters"
+            assert page.text_content("#sql") == "SELECT avg(kwh) FROM meters"
             page.context.close()
 
 

@@ -37,7 +37,7 @@ def test_a_plan_is_that_of_the_database_and_charges_nothing(visit, site):
     assert found.explain().split("\n\n")[1].split("\n")[0] in shown
     assert site.database.history(limit=1000) == before
     page.reload()
-    expect(page.locator("#sql-2")).to_have_value(TOTAL)
+    expect(page.locator("#sql-2")).to_have_text(TOTAL)
     expect(page.locator("#value-2")).to_have_value("2")
     expect(page.locator("#floor-meters-kwh")).to_have_value("1 5")
 
@@ -53,7 +53,7 @@ def test_a_mistake_is_said_in_words_and_questions_can_be_taken_away(visit):
     expect(page.locator("#planned .refusal")).to_contain_text("give numbers above 0")
     page.click("text=Remove")
     expect(page.locator(".question")).to_have_count(1)
-    expect(page.locator("#sql-2")).to_have_value("")
+    expect(page.locator("#sql-2")).to_have_text("")
     page.fill("#floor-meters-kwh", "")
     page.click("#to-plan")
     expect(page.locator("#planned .refusal h3")).to_have_text("No question yet")

@@ -1,5 +1,6 @@
 """The pins hold for every Python that is promised; ``make pins`` resolves them from the registry."""
 
+import json
 import re
 import tomllib
 from importlib import metadata
@@ -53,3 +54,13 @@ def test_every_pin_holds_for_every_promised_python(python):
     assert len(found) > 0.9 * len(PINS)
     needs = {name: one.metadata.get("Requires-Python", "") for name, one in found.items()}
     assert not {name: need for name, need in needs.items() if not SpecifierSet(need).contains(python)}
+
+
+def test_the_editor_is_bundled_from_the_pinned_versions_with_their_licences():
+    asked = json.loads((ROOT / "scripts" / "editor" / "package.json").read_text())
+    heading = (ROOT / "src/errorfloor/server/pages/static/codemirror.js").read_text().partition("*/")[0]
+    pins = asked["dependencies"] | asked["devDependencies"]
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in pins.values())
+    named = dict(re.findall(r"^(\S+) (\d+\.\d+\.\d+)$", re.sub("; ", "\n", heading), re.M))
+    assert named == asked["dependencies"], "run make editor"
+    assert heading.count("Copyright") == heading.count("Permission is hereby granted") >= 1

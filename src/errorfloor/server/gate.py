@@ -17,11 +17,12 @@ from errorfloor.server.protocol import is_ambiguous
 from errorfloor.server.settings import Settings
 from errorfloor.server.visit import KEY, Visit
 
+POLICY = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"  # a chart is saved by way of a data: picture
+)
 HEADERS = {  # of every response that does not say otherwise itself
-    "Content-Security-Policy": (
-        "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
-        "frame-ancestors 'none'"  # a chart is saved by way of a data: picture
-    ),
+    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",

@@ -1,5 +1,6 @@
 """How a page is drawn: a template, the facts that it shows, and where its files are."""
 
+import secrets
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ from fastapi.responses import Response
 from fastapi.templating import Jinja2Templates
 
 from errorfloor.server.failures import DoorError
+from errorfloor.server.gate import POLICY
 from errorfloor.server.pages.files import read_folder
 from errorfloor.version import __version__
 
@@ -20,11 +22,13 @@ TEMPLATES = Jinja2Templates(directory=HERE / "templates")
 
 
 def drawn(request: Request, name: str, title: str, status: int = 200, **facts: Any) -> Response:
-    """Draw a page."""
+    """Draw a page; the styles that its editor makes carry a word that is drawn anew for each page."""
+    nonce = secrets.token_urlsafe(16)
     known = {"title": title, "here": name, "pages": PAGES, "version": __version__, "visitor": None}
-    known |= {"static": f"/static/{EDITION}"} | facts
+    known |= {"static": f"/static/{EDITION}", "nonce": nonce} | facts
     page = TEMPLATES.TemplateResponse(request, f"{name}.html", known, status_code=status)
     page.headers["Cache-Control"] = "no-store"
+    page.headers["Content-Security-Policy"] = f"{POLICY}; style-src 'self' 'nonce-{nonce}'"
     return page
 
 

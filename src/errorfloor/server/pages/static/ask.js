@@ -2,8 +2,8 @@
 
 import { answerShown } from "./answer.js";
 import { copyAs } from "./code.js";
-import { complete } from "./completion.js";
 import { idempotencyKey, post } from "./door.js";
+import { Editor } from "./editor.js";
 import { byId, element, refusal, show } from "./elements.js";
 import { linked } from "./link.js";
 import { percent, roundBelow } from "./numbers.js";
@@ -17,23 +17,21 @@ import { WishForm } from "./wish.js";
 const DRAFT = "errorfloor.draft";
 const READER = byId("visitor").dataset.role === "reader"; // who gets what was released before, and cannot spend
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
-const area = byId("sql");
 const wish = new WishForm(changed);
 const trade = new Trade((bound) => applied(bound));
 let words = vocabulary([]);
+const question = new Editor(byId("sql"), () => words);
 let priced = null; // the request whose price is shown
 let answered = null; // the request whose answer is shown
 let latest = 0; // replies that come late are dropped
 let touched = false; // once somebody writes, nothing is written for them
 
-complete(area, byId("names"), () => words);
-
 function body() {
-  return { sql: area.value.trim(), ...wish.read() };
+  return { sql: question.value.trim(), ...wish.read() };
 }
 
 function changed() {
-  sessionStorage.setItem(DRAFT, JSON.stringify({ sql: area.value, max_error: byId("max_error").value }));
+  sessionStorage.setItem(DRAFT, JSON.stringify({ sql: question.value, max_error: byId("max_error").value }));
   const same = priced !== null && JSON.stringify(priced.body) === JSON.stringify(body());
   const old = answered !== null && answered !== JSON.stringify(body());
   byId("answer-card").classList.toggle("stale", old);
@@ -144,7 +142,7 @@ byId("question").addEventListener("submit", (event) => {
 });
 byId("to-ask").addEventListener("click", () => ask(false));
 byId("to-try").addEventListener("click", () => ask(true));
-area.addEventListener("input", () => {
+question.onWritten(() => {
   touched = true;
   changed();
 });
@@ -157,15 +155,14 @@ byId("question").addEventListener("keydown", (event) => {
 
 /** Put a name where the caret is. */
 function insert(name) {
-  area.setRangeText(name, area.selectionStart, area.selectionEnd, "end");
-  area.focus();
+  question.insert(name);
   touched = true;
   changed();
 }
 
 /** Open a question that came with the address; what was released before is shown at once, for it is free. */
 async function openLink({ sql, max_error, spend }) {
-  area.value = sql;
+  question.value = sql;
   touched = true;
   if (typeof max_error === "object") {
     wish.learn((await post("/v1/price", { sql, max_error })).outputs);
@@ -181,7 +178,7 @@ async function begin() {
   if (given) openLink(given).catch((problem) => show(byId("price"), refusal(titleOf(problem), problem.message)));
   const draft = given ? null : JSON.parse(sessionStorage.getItem(DRAFT) ?? "null");
   if (draft?.sql) {
-    area.value = draft.sql;
+    question.value = draft.sql;
     byId("max_error").value = draft.max_error;
   }
   try {
@@ -189,10 +186,10 @@ async function begin() {
     words = vocabulary(tables);
     show(byId("tables"), tables.map((table, place) => tableShown(table, place === 0, insert)));
     const first = tables.find((table) => table.private.length);
-    if (first && !area.value && !touched && document.activeElement !== area) {
-      const question = firstQuestion(first, roundBelow);
-      area.value = question.sql;
-      byId("max_error").value ||= question.max_error;
+    if (first && !question.value && !touched && !question.focused) {
+      const proposed = firstQuestion(first, roundBelow);
+      question.value = proposed.sql;
+      byId("max_error").value ||= proposed.max_error;
     }
   } catch (problem) {
     show(

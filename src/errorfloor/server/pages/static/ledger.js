@@ -1,8 +1,8 @@
 // The page Ledger: what is used, what was asked, what can still be asked.
 
 import { accountBar, namedBar, quotaBar } from "./bars.js";
-import { complete } from "./completion.js";
 import { get, post } from "./door.js";
+import { Editor } from "./editor.js";
 import { byId, element, refusal, show, table } from "./elements.js";
 import { percent, roundBelow, whole } from "./numbers.js";
 import { titleOf } from "./price.js";
@@ -13,10 +13,9 @@ import { firstQuestion, vocabulary } from "./vocabulary.js";
 const PAGE = 20;
 const ACCOUNTS = 200; // shown at once
 let words = vocabulary([]);
+const question = new Editor(byId("sql"), () => words);
 let accounts = [];
 let cursors = [0]; // where each page up to the present one begins
-
-complete(byId("sql"), byId("names"), () => words);
 
 /** Show what a request gives, or in the same place why it gave nothing. */
 async function fill(place, run) {
@@ -119,7 +118,7 @@ byId("earlier").addEventListener("click", () => {
 byId("simulate").addEventListener("submit", (event) => {
   event.preventDefault();
   const bound = byId("max_error").valueAsNumber;
-  const asked = { sql: byId("sql").value.trim(), ...(Number.isNaN(bound) ? {} : { max_error: bound }) };
+  const asked = { sql: question.value.trim(), ...(Number.isNaN(bound) ? {} : { max_error: bound }) };
   fill(byId("simulation"), async () => {
     if (!asked.sql) return refusal("No question yet", "Write a question in SQL, such as SELECT avg(…) FROM …");
     return simulationShown(await post("/v1/simulate", asked));
@@ -173,10 +172,10 @@ async function begin() {
     const tables = await loadTables();
     words = vocabulary(tables);
     const first = tables.find((one) => one.private.length);
-    if (first && !byId("sql").value && document.activeElement !== byId("sql")) {
-      const question = firstQuestion(first, roundBelow);
-      byId("sql").value = question.sql;
-      byId("max_error").value ||= question.max_error;
+    if (first && !question.value && !question.focused) {
+      const proposed = firstQuestion(first, roundBelow);
+      question.value = proposed.sql;
+      byId("max_error").value ||= proposed.max_error;
     }
   } catch {
     // the accounts say already that the server is gone; completion is all that is missing

@@ -2,14 +2,17 @@
 
 import { namedBar } from "./bars.js";
 import { post } from "./door.js";
+import { Editor } from "./editor.js";
 import { byId, element, refusal, show, table } from "./elements.js";
 import { amount, digitsUp, percent, roundBelow, withUnit } from "./numbers.js";
 import { titleOf } from "./price.js";
 import { loadTables } from "./tables.js";
-import { firstQuestion } from "./vocabulary.js";
+import { firstQuestion, vocabulary } from "./vocabulary.js";
 
 const DRAFT = "errorfloor plan";
 const UNITS = { max_error: "off by ± …", spend: "spend … %" };
+const editors = new WeakMap(); // of each question's fields, where its SQL is written
+let words = vocabulary([]);
 let made = 0; // numbers the fields of questions, which may be taken away
 
 // ---- the list
@@ -23,7 +26,7 @@ function addQuestion(given = {}) {
     "div",
     { class: "question", role: "group", "aria-label": `Question ${number}` },
     element("label", { for: `sql-${number}` }, "Question, in SQL"),
-    element("textarea", { id: `sql-${number}`, class: "low", spellcheck: "false", autocapitalize: "off" }),
+    element("div", { class: "editor" }, element("textarea", { id: `sql-${number}`, class: "low" })),
     element(
       "div",
       { class: "fields" },
@@ -37,10 +40,13 @@ function addQuestion(given = {}) {
       element("button", { type: "button", onclick: () => remove(row) }, "Remove"),
     ),
   );
-  row.querySelector("textarea").value = given.sql ?? "";
+  byId("questions").append(row); // a label is found once it is on the page
+  const editor = new Editor(row.querySelector("textarea"), () => words);
+  editor.value = given.sql ?? "";
+  editor.onWritten(keep);
+  editors.set(row, editor);
   row.querySelector("input[type=number]").value = value ?? "";
   row.querySelector("input[maxlength]").value = given.name ?? "";
-  byId("questions").append(row);
   return row;
 }
 
@@ -62,7 +68,7 @@ function questions() {
     const kind = row.querySelector("select").value;
     const name = row.querySelector("input[maxlength]").value.trim();
     const given = Number.isNaN(number) ? {} : { [kind]: kind === "spend" ? Number((number / 100).toPrecision(12)) : number };
-    return { sql: row.querySelector("textarea").value.trim(), ...given, ...(name ? { name } : {}) };
+    return { sql: editors.get(row).value.trim(), ...given, ...(name ? { name } : {}) };
   }).filter((one) => one.sql);
 }
 
@@ -154,7 +160,7 @@ byId("plan").addEventListener("submit", async (event) => {
   byId("planned-card").scrollIntoView({ block: "nearest" });
 });
 byId("plan").addEventListener("input", keep);
-byId("add").addEventListener("click", () => addQuestion().querySelector("textarea").focus());
+byId("add").addEventListener("click", () => editors.get(addQuestion()).focus());
 
 // ---- beginning
 
@@ -171,6 +177,7 @@ async function begin() {
   if (!byId("questions").childElementCount) (draft?.questions ?? []).forEach((one) => addQuestion(one));
   try {
     const tables = await loadTables();
+    words = vocabulary(tables);
     show(byId("floors"), tables.flatMap((one) => [
       ...one.private.map((column) => floorField(one.name, column.name, column.floor, column.unit, draft?.floors)),
       ...(one.owner ? [floorField(one.name, "owner", one.owner.floor, "", draft?.floors)] : []),

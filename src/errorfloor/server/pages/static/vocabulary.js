@@ -32,6 +32,15 @@ const KEYWORDS = [
   "AND OR NOT IN BETWEEN LIKE IS NULL CASE WHEN THEN ELSE END FILTER",
 ];
 
+/** What an editor shows apart from names: words of the language, functions and types. */
+export const COLOURED = {
+  keywords: [...KEYWORDS, "HAVING DISTINCT UNION ALL ASC OVER PARTITION WITHIN ROLLUP CUBE GROUPING SETS TRUE FALSE"]
+    .join(" ")
+    .toLowerCase(),
+  builtin: [...AGGREGATES, ...FUNCTIONS].map(([word]) => /^\w+/.exec(word)[0]).join(" "),
+  types: "date timestamp interval",
+};
+
 function fixedWords() {
   return [
     ...AGGREGATES.map(([word, hint]) => ({ word, hint, kind: "aggregate" })),
