@@ -177,6 +177,10 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "rows": "of a table that protects records: how many rows of an owner count at most; 1 unless given",
             "register": "a name for the people whom this table and others are about: they have one account together, "
             "and a table that joined never leaves",
+            "max_delta": "of a table that protects records: answers are given normal noise, cut off, and all of them "
+            "together are (ε, δ)-differentially private with this δ; it never changes",
+            "max_epsilon": "with `max_delta`: the ε that all answers together never exceed; it never changes. Without "
+            "it, ε follows from the floor",
         },
     ),
     "[tables.NAME.owner.per]": (

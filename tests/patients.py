@@ -2,6 +2,7 @@
 
 import datetime
 import random
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,8 @@ from errorfloor.identity import KeyRing
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service.database import Database
 from errorfloor.service.registering import register_all
+from errorfloor.sql.records import HERE
+from plan_values import number, scalar, truth
 
 MOST = 2  # visits of a patient that count
 REGIONS = ("north", "south", "west")
@@ -36,6 +39,7 @@ region = { values = ["north", "south", "west"], rest = "elsewhere" }
 day = { range = [2024-01-01, 2024-12-31] }
 cost = { range = [-100, 2000], resolution = 0.5, rest = 0, unit = "EUR" }
 """
+STATED = CATALOGUE.replace("floor = 0.05 }", "floor = 0.2, max_delta = 1e-5, max_epsilon = 3 }")
 
 
 def visits(people=200, seed=1):
@@ -70,15 +74,15 @@ def write_patients(folder: Path, rows, catalogue=CATALOGUE) -> Path:
     return path
 
 
-def open_patients(folder: Path, rows=None, ledger=None, *, free=False):
+def open_patients(folder: Path, rows=None, ledger=None, *, free=False, catalogue=CATALOGUE):
     """Open a database of patients; a free one charges nothing."""
-    path = write_patients(folder, visits() if rows is None else rows)
+    path = write_patients(folder, visits() if rows is None else rows, catalogue)
     if ledger is None and not free:
         return ef.open(path)
-    catalogue = load(path)
-    engine = open_engine(catalogue.place, catalogue.folder)
+    declared = load(path)
+    engine = open_engine(declared.place, declared.folder)
     keys = KeyRing(folder / "keys.json")
-    return Database(catalogue, engine=engine, ledger=ledger or MemoryLedger(), keys=keys, is_dry=free)
+    return Database(declared, engine=engine, ledger=ledger or MemoryLedger(), keys=keys, is_dry=free)
 
 
 def stored(db):
@@ -87,3 +91,30 @@ def stored(db):
     names = {physical: name for name, physical in found.columns.items() if name}
     rows = db._engine.query(f"SELECT {', '.join(names)} FROM {found.relation}").to_pylist()
     return [{names[one]: value for one, value in row.items()} for row in rows]
+
+
+def content(chance, most):
+    """The rows of one owner: none, or up to as many as count, often at the ends of their ranges."""
+    return [
+        {
+            (0, "sex"): chance.choice(("f", "m", "other")),
+            (0, "age"): Fraction(chance.choice((0, 110, chance.randrange(111)))),
+            (0, "region"): chance.choice((*REGIONS, "elsewhere")),
+            (0, "day"): datetime.date(2024, 1, 1) + datetime.timedelta(days=chance.randrange(366)),
+            (0, "cost"): Fraction(chance.choice((-200, 4000, chance.randrange(-200, 4001))), 2),
+            (0, HERE.name): Fraction(1),
+        }
+        for _ in range(chance.randrange(most + 1))
+    ]
+
+
+def answers(question, rows):
+    """What some rows add to each output in each group."""
+    found = {}
+    for row in rows:
+        group = tuple(str(scalar(key.value, row)) for key in question.keys)
+        for place, output in enumerate(question.outputs):
+            if truth(question.where, row) is True and truth(output.formula.where, row) is True:
+                cell = place, group
+                found[cell] = found.get(cell, Fraction(0)) + number(output.formula.of, row)
+    return found

@@ -91,7 +91,10 @@ class Accounts(list[Balanced]):
             plain = one.to_dict()
             unit = f" {plain['unit']}" if plain["unit"] else ""
             floor = "" if plain["promised_floor"] is None else f"{plain['promised_floor']:g}{unit}"
-            found.append([one.name, percent(one.used), f"{plain['promised_in_100']:g} in 100", floor])
+            loss = (
+                f", ε {plain['epsilon']:g} of {plain['promised_epsilon']:g}" if plain.get("epsilon") is not None else ""
+            )
+            found.append([one.name, percent(one.used), f"{plain['promised_in_100']:g} in 100{loss}", floor])
         return found
 
     def __repr__(self) -> str:

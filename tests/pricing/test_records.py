@@ -9,9 +9,7 @@ import pytest
 from errorfloor.catalogue import Catalogue
 from errorfloor.pricing.records import possible, row_range
 from errorfloor.sql import parse
-from errorfloor.sql.records import HERE
-from patients import CATALOGUE, REGIONS
-from plan_values import number, scalar, truth
+from patients import CATALOGUE, answers, content
 from repeated import rounds
 
 OUTPUTS = (
@@ -32,33 +30,6 @@ def catalogue():
     import tomllib
 
     return Catalogue.model_validate({"tables": tomllib.loads(CATALOGUE)["tables"]})
-
-
-def content(chance, most):
-    """The rows of one owner: none, or up to as many as count, often at the ends of their ranges."""
-    return [
-        {
-            (0, "sex"): chance.choice(("f", "m", "other")),
-            (0, "age"): Fraction(chance.choice((0, 110, chance.randrange(111)))),
-            (0, "region"): chance.choice((*REGIONS, "elsewhere")),
-            (0, "day"): datetime.date(2024, 1, 1) + datetime.timedelta(days=chance.randrange(366)),
-            (0, "cost"): Fraction(chance.choice((-200, 4000, chance.randrange(-200, 4001))), 2),
-            (0, HERE.name): Fraction(1),
-        }
-        for _ in range(chance.randrange(most + 1))
-    ]
-
-
-def answers(question, rows):
-    """What some rows add to each output in each group."""
-    found = {}
-    for row in rows:
-        group = tuple(str(scalar(key.value, row)) for key in question.keys)
-        for place, output in enumerate(question.outputs):
-            if truth(question.where, row) is True and truth(output.formula.where, row) is True:
-                cell = place, group
-                found[cell] = found.get(cell, Fraction(0)) + number(output.formula.of, row)
-    return found
 
 
 @pytest.mark.soak

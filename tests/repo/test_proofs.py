@@ -43,6 +43,7 @@ MECHANISMS = sorted(
         SOURCE / "floors" / "bounds.py",
         SOURCE / "floors" / "pairs.py",
         SOURCE / "floors" / "prior.py",
+        SOURCE / "floors" / "tapered.py",
         SOURCE / "floors" / "two_point.py",
         SOURCE / "floors" / "worst_case.py",
         SOURCE / "joint" / "noise.py",

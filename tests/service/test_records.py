@@ -12,7 +12,7 @@ from errorfloor.catalogue import load
 from errorfloor.errors import CatalogueError, ErrorFloorError, InputError, RefusedError
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service.registering import register_all
-from patients import CATALOGUE, open_patients, stored, visits, write_patients
+from patients import CATALOGUE, STATED, open_patients, stored, visits, write_patients
 from repeated import rounds
 
 QUESTIONS = (
@@ -41,6 +41,12 @@ def db(tmp_path):
 @pytest.fixture
 def free(tmp_path):
     with open_patients(tmp_path / "free", free=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def stated(tmp_path):
+    with open_patients(tmp_path / "stated", free=True, catalogue=STATED) as opened:
         yield opened
 
 
@@ -90,11 +96,13 @@ def random_question(chance):
 
 
 @pytest.mark.soak
-def test_every_certain_interval_holds_the_truth(free):
-    rows, chance = stored(free), random.Random(20)
+@pytest.mark.parametrize("opened", ["free", "stated"])
+def test_every_certain_interval_holds_the_truth(request, opened):
+    db, chance = request.getfixturevalue(opened), random.Random(20)
+    rows = stored(db)
     for _ in range(rounds(20)):
         sql, names, keys, number, where = random_question(chance)
-        answer = free.ask(sql, max_error=10 ** chance.uniform(0, 6))
+        answer = db.ask(sql, max_error=10 ** chance.uniform(0, 6))
         truth = {}
         for row in filter(where, rows):
             group = tuple(key(row) for key in keys)
@@ -210,7 +218,8 @@ def outside_view(db, ledger):
     return json.dumps(seen, default=str)
 
 
-def test_tables_with_and_without_one_owner_look_alike(tmp_path, monkeypatch):
+@pytest.mark.parametrize("catalogue", [CATALOGUE, STATED], ids=["floor", "epsilon"])
+def test_tables_with_and_without_one_owner_look_alike(tmp_path, monkeypatch, catalogue):
     monkeypatch.setattr("secrets.token_hex", lambda size=16: "5eed" * (size // 2))
     everybody, views = visits(), []
     for place, rows in enumerate(
@@ -222,7 +231,7 @@ def test_tables_with_and_without_one_owner_look_alike(tmp_path, monkeypatch):
         )
     ):
         ledger = MemoryLedger()
-        with open_patients(tmp_path / str(place), rows, ledger=ledger) as db:
+        with open_patients(tmp_path / str(place), rows, ledger=ledger, catalogue=catalogue) as db:
             identity = db._known.snapshot(db.catalogue, "patients", db._engine).identity
             views.append(outside_view(db, ledger).replace(identity, "").replace(db.keys[0].id, ""))
     assert len(views[0]) > 10_000

@@ -13,6 +13,7 @@ from errorfloor.catalogue.model import Owner
 from errorfloor.checks import Array
 from errorfloor.floors.adversary import best_success
 from errorfloor.floors.adversary.table import value_table
+from errorfloor.floors.tapered import DeclaredLoss
 from errorfloor.floors.worst_case import NODES, STEPS, WEIGHTS, doubt, doubtful, ziv_zakai
 
 EVALUATION = 1e-6  # information that evaluation errors may carry: an angle of 0.001, far below what noise gives away
@@ -108,13 +109,18 @@ def owner_allowance(owner: Owner) -> tuple[float, float]:
 def exact_owner_allowance(owner: Owner) -> tuple[float, float, float]:
     """Give (Ā₂, 0, Ā₁) for an owner's account of raised-cosine answers: the largest Ā₁ with min(U, sine) ≤ 1 − floor.
 
+    With a declared δ it is also the largest with which ε can be stated, and the floor leaves room for what is cut off.
+
     Guarantee: as for ``owner_allowance``, as long as both sums stay below their limits on every transcript.
 
     >>> other, _, information = exact_owner_allowance(Owner(column="household", floor=0.2))
     >>> round(information, 3), round(other, 5)
     (2.668, 0.00534)
     """
-    information = _owner_allowance(owner.floor)
+    if (stated := owner.stated) is None:
+        information = _owner_allowance(owner.floor)
+    else:
+        information = _stated_allowance(owner.floor, stated)
     return information * OTHERS, 0.0, information
 
 
@@ -125,6 +131,15 @@ def _owner_allowance(floor: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if best_success(middle, middle * OTHERS) <= 1 - floor else (low, middle)
     return low * (1 - MARGIN)
+
+
+@lru_cache(maxsize=1024)
+def _stated_allowance(floor: float, stated: DeclaredLoss) -> float:
+    most = stated.largest_charge
+    if stated.told(float(best_success(most, 0.0)), 1.0) <= 1 - floor:
+        return most
+    room = stated.told(1 - floor, 1.0) - (1 - floor)
+    return min(most, _owner_allowance(floor + 2 * room))
 
 
 def least_error(

@@ -124,6 +124,11 @@ class Table(Declaration):
         found += [(word, 'is for protects = "records"') for word in ("columns",) if self.columns]
         if self.owner is not None and self.owner.rows is not None:
             found.append(("owner.rows", 'is for protects = "records": all rows of an owner count here'))
+        for word in ("max_delta", "max_epsilon"):
+            if self.owner is not None and getattr(self.owner, word) is not None:
+                found.append(
+                    (f"owner.{word}", 'is for protects = "records"; `errorfloor ledger epsilon` states ε here')
+                )
         found += [*self._mistakes_in_distances(), *self._mistakes_in_period()]
         if found:
             raise MistakesError(found)

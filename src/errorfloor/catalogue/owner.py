@@ -8,6 +8,7 @@ from pydantic import Field
 from errorfloor.accounts import PERIODS, REGISTER
 from errorfloor.catalogue.columns import Declaration
 from errorfloor.catalogue.numbers import Double, Exact
+from errorfloor.floors.tapered import DeclaredLoss
 
 SPANS = ", ".join(PERIODS)
 
@@ -47,7 +48,8 @@ with warnings.catch_warnings():  # every class has a method register, which nobo
         ``per`` they differ within one period only, and each period has an allowance. ``rows`` is for tables that
         protect records: how many rows of an owner count at most. There ``column`` may be left out, and each row is
         somebody else's. Tables that name one ``register`` are about the same people: what is asked of any of them is
-        charged to one account of theirs.
+        charged to one account of theirs. With ``max_delta``, all answers about records together are (ε,
+        δ)-differentially private, ε at most ``max_epsilon`` if that is given.
 
         >>> Owner(column="household", floor=0.2, apart={"kwh": 5}).apart
         {'kwh': Fraction(5, 1)}
@@ -59,6 +61,8 @@ with warnings.catch_warnings():  # every class has a method register, which nobo
         per: Period | None = None
         rows: int | None = Field(default=None, ge=1, le=10**6)
         register: str | None = None
+        max_delta: Double | None = Field(default=None, gt=0, le=0.01)
+        max_epsilon: Double | None = Field(default=None, gt=0, le=20)
 
         def accounts_of(self, table: str) -> str:
             """Name the table or the register that the accounts of a table's owners are kept for.
@@ -77,6 +81,11 @@ with warnings.catch_warnings():  # every class has a method register, which nobo
         def most_rows(self) -> int:
             """How many rows of an owner count at most, in a table that protects records."""
             return self.rows or 1
+
+        @property
+        def stated(self) -> DeclaredLoss | None:
+            """What answers are as (ε, δ), if that is declared."""
+            return None if self.max_delta is None else DeclaredLoss(self.max_delta, self.max_epsilon, self.most_rows)
 
         @property
         def noun(self) -> str:

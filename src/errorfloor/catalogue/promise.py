@@ -32,7 +32,10 @@ def promise(table: Protected, column: str) -> Promise:
     """
     told = 1.0 if table.owner is None else float(told_apart(1.0, **allowed(table, "").amounts()))
     if not column:
-        return Promise(told)
+        stated = None if table.owner is None else table.owner.stated
+        if stated is None:
+            return Promise(told)
+        return Promise(stated.told(told, 1.0), epsilon=stated.epsilon_at(allowed(table, "").raised_cosine, 1.0))
     found = entry_promise(table.private[column], exact=table.exact)
     if table.owner is not None and stored_distance(table.private[column]) > owner_distance(table, column):
         return found

@@ -11,6 +11,7 @@ from errorfloor.catalogue.columns import MOST_STEPS, Declaration, MistakesError,
 from errorfloor.catalogue.numbers import Exact, exact
 
 MOST_VALUES = 10_000
+LEAST_DELTA = 20  # times what draws may be off: a little more than leaves room for some ε
 End = datetime.date | Fraction
 
 
@@ -169,5 +170,22 @@ def mistakes_in_records(given: Declaration) -> Iterator[tuple[str, str]]:
             "owner.rows",
             "is more than 1, and each row is somebody else's: name the owner's column, or leave rows out",
         )
+    if owner.register is not None and owner.max_delta is not None:
+        yield (
+            "owner.max_delta",
+            f"cannot be stated of the register {owner.register!r}, whose other tables may have other noise: leave one "
+            f"of the two out",
+        )
+    if owner.max_epsilon is not None and owner.max_delta is None:
+        yield "owner.max_epsilon", "needs a max_delta, such as max_delta = 1e-6: bounded answers always have a δ"
+    if owner.stated is not None and not owner.stated.is_possible:
+        least = float(f"{owner.stated.drawn * LEAST_DELTA:.0e}")
+        yield (
+            "owner.max_delta",
+            f"is {owner.max_delta:g}, and with rows = {owner.most_rows} it must be at least {least:g}: declare "
+            f"that, or fewer rows",
+        )
+    if owner.max_delta is not None and owner.floor + 3 * owner.max_delta >= 0.5:
+        yield "owner.floor", f"must be below {0.5 - 3 * owner.max_delta:g} with max_delta = {owner.max_delta:g}"
     if owner.column in columns:
         yield "owner.column", f"names {owner.column!r}, which is also among the columns: nobody may ask about it"

@@ -7,7 +7,7 @@ Answers, releases and trips are refused in these words; each adds what the one w
 from collections.abc import Callable, Sequence
 
 from errorfloor.accounts import Balance, percent
-from errorfloor.catalogue.promise import histories
+from errorfloor.catalogue.promise import histories, promise
 from errorfloor.charging.standing import QuotaStanding, Standing, entry_floor
 from errorfloor.errors import AllowanceError
 from errorfloor.floors.words import rounded_down, rounded_up
@@ -46,6 +46,9 @@ def consequence(broken: Standing, what: str) -> str:
     column = broken.column
     if column is None:
         assert broken.table.owner is not None
+        if broken.stated is not None:
+            most = rounded_up(promise(broken.table, "").epsilon or 0.0)
+            return f"with this {what}, ε would exceed {most} at δ = {broken.stated.delta:g}, or the floor would break"
         return (
             f"this {what} would let {histories(broken.table, broken.account.cell)} be told apart more often than the "
             f"declared {100 * (1 - broken.table.owner.floor):g} times in 100"

@@ -45,7 +45,10 @@ def table_terms(name: str, table: Table) -> Terms:
     """Say what the accounts of a table are: one per cell of its partition, entries by row key, owners by a column."""
     if table.hides_records:
         assert table.owner is not None
-        return {(name,): {"protects": "records", "owner": table.owner.column}, **owner_terms(name, table)}
+        owner = table.owner
+        loss = {"max_delta": owner.max_delta, "max_epsilon": owner.max_epsilon, "rows": owner.most_rows}
+        stated = loss if owner.stated is not None else {}
+        return {(name,): {"protects": "records", "owner": owner.column, **stated}, **owner_terms(name, table)}
     fixed: Terms = {
         (name,): {
             "row_key": [_key(column, table.public[column]) for column in sorted(table.row_key)],

@@ -13,8 +13,9 @@ from errorfloor.catalogue.allowance import Protected
 from errorfloor.catalogue.promise import histories
 from errorfloor.floors.prior import ziv_zakai_under
 from errorfloor.floors.promise import Promise
+from errorfloor.floors.tapered import DeclaredLoss
 from errorfloor.floors.two_point import told_apart
-from errorfloor.floors.words import rounded_down, times_in_hundred
+from errorfloor.floors.words import rounded_down, rounded_up, times_in_hundred
 from errorfloor.floors.worst_case import minimax
 from errorfloor.ledger import Quotas, Settlement
 from errorfloor.ledger.entry import account_name
@@ -66,6 +67,7 @@ class Standing(Balance):
             told_apart=max(found.told_apart, self.told_apart),
             floor=None if self.floor is None or found.floor is None else min(found.floor, self.floor),
             against_prior=None if after is None or found.against_prior is None else min(found.against_prior, after[1]),
+            epsilon=None if self.epsilon is None or found.epsilon is None else max(found.epsilon, self.epsilon),
         )
 
     @cached_property
@@ -95,6 +97,16 @@ class Standing(Balance):
         return law.spread, math.sqrt(ziv_zakai_under(law, **self.spent.amounts()))
 
     @property
+    def stated(self) -> DeclaredLoss | None:
+        """What is declared of (ε, δ) for the owners that the account stands for."""
+        return None if self.table.owner is None or self.account.column else self.table.owner.stated
+
+    @cached_property
+    def epsilon(self) -> float | None:
+        """ε at the declared δ of all answers so far, if their questions had been fixed in advance."""
+        return None if self.stated is None else self.stated.epsilon_at(self.spent.raised_cosine, self.used)
+
+    @property
     def name(self) -> str:
         """The account in words."""
         table, column, cell = self.account.table, self.account.column, self.account.cell
@@ -103,7 +115,8 @@ class Standing(Balance):
 
     def _success(self, charged: Charge) -> float:
         distance = 1.0 if self.column is None else stored_distance(self.column)
-        return float(told_apart(distance, **charged.amounts()))
+        told = float(told_apart(distance, **charged.amounts()))
+        return told if self.stated is None else self.stated.told(told, 1.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain JSON types."""
@@ -125,6 +138,7 @@ class Standing(Balance):
             if column is None and self.table.owner
             else column and column.floor,
             "against_prior": None if self.against_prior is None else list(self.against_prior),
+            **({} if self.stated is None else self._loss(self.stated)),
             **self.amounts(),
         }
 
@@ -141,7 +155,7 @@ class Standing(Balance):
         if self.table.owner is not None and self.table.owner.is_hidden:
             return (
                 f"Whatever is asked, nobody can tell whether a {self.table.owner.noun} is in the table better than "
-                f"{self.promised.times} times in 100."
+                f"{self.promised.times} times in 100{self._short_loss()}."
             )
         if column is None:
             which, others = histories(self.table, self.account.cell), "row"
@@ -166,7 +180,7 @@ class Standing(Balance):
                 return (
                     f"Whatever is asked, nobody can tell whether a {noun} is in the table, or which of two contents it "
                     f"has there, better than {self.promised.times} times in 100, not even someone who knows all other "
-                    f"rows. {SO_FAR}: {times}. {used}"
+                    f"rows. {SO_FAR}: {times}. {self._said_loss()}{used}"
                 )
             return (
                 f"Whatever is asked, even someone who knows all other rows cannot tell which of "
@@ -182,6 +196,30 @@ class Standing(Balance):
             f"square, worst case over {float(column.low):g} … {float(column.high):g}{unit}, to which values are "
             f"clamped). {SO_FAR}: {times} times in 100, and {rounded_down(self.floor)}{unit}. "
             f"{self._guesser(unit)}{used}"
+        )
+
+    def _loss(self, stated: DeclaredLoss) -> dict[str, float | None]:
+        found = {"epsilon": self.epsilon, "promised_epsilon": self.promised.epsilon}
+        rounded = {
+            name: None if one is None or math.isinf(one) else float(rounded_up(one)) for name, one in found.items()
+        }
+        return {"delta": stated.delta, **rounded}
+
+    def _short_loss(self) -> str:
+        if self.stated is None or self.promised.epsilon is None:
+            return ""
+        return f", and all answers are (ε = {rounded_up(self.promised.epsilon)}, δ = {self.stated.delta:g})-private"
+
+    def _said_loss(self) -> str:
+        if self.stated is None:
+            return ""
+        most, now = (
+            "cannot be stated" if one is None or math.isinf(one) else f"at most {rounded_up(one)}"
+            for one in (self.promised.epsilon, self.epsilon)
+        )
+        return (
+            f"All answers together are (ε, δ)-differentially private with δ = {self.stated.delta:g}: ε is {most} "
+            f"whatever is asked, and {now} for the questions so far, had they been fixed in advance. "
         )
 
     def _guesser(self, unit: str) -> str:

@@ -54,7 +54,8 @@ class RemoteStanding(RemoteBalance):
     def promised(self) -> Promise:
         """What holds whatever is asked: the figures at the allowance."""
         exact = self.facts["exact"]
-        return Promise(exact["promised"], exact["promised_floor"], self.facts.get("promised_against_prior"))
+        prior, epsilon = self.facts.get("promised_against_prior"), exact.get("promised_epsilon")
+        return Promise(exact["promised"], exact["promised_floor"], prior, epsilon)
 
     @property
     def told_apart(self) -> float:
@@ -65,6 +66,11 @@ class RemoteStanding(RemoteBalance):
     def told_apart_by_this(self) -> float:
         """The same from this answer alone, whatever was asked before."""
         return float(self.facts["exact"]["told_apart_by_this"])
+
+    @property
+    def epsilon(self) -> float | None:
+        """ε at the declared δ of all answers so far, if their questions had been fixed in advance."""
+        return self.facts.get("epsilon")
 
     @property
     def floor(self) -> float | None:

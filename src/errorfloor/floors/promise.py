@@ -11,7 +11,7 @@ class Promise:
 
     ``told_apart`` bounds the success of any test of two values as far apart as the example in words, or of two
     histories of an owner; ``floor`` the root-mean-square error of any estimator of an entry, in the worst case over its
-    range; ``against_prior`` the same on average under the declared prior.
+    range; ``against_prior`` the same on average under the declared prior; ``epsilon`` is ε at a declared δ.
 
     Guarantee: all hold at the allowance (A, E), a cap that every transcript keeps; see `catalogue/allowance.proof.md`,
     part 5. At the amount spent so far the same formulas give figures that hold only for questions that were fixed
@@ -24,6 +24,7 @@ class Promise:
     told_apart: float
     floor: float | None = None
     against_prior: float | None = None
+    epsilon: float | None = None
 
     @property
     def times(self) -> str:

@@ -53,6 +53,7 @@ class CellFacts:
             and not prepared.question.sets
             and signs(one.output.formula, prepared.table) != EVERYWHERE
         )
+        self._stated = None if prepared.table.owner is None else prepared.table.owner.stated
         self.is_cut = cut  # at 0, so that what is added has no mean of its own
         self._apart = prepared.table.exact and one.added is not None and counted_apart(one.added.widest.noise)
 
@@ -82,7 +83,8 @@ class CellFacts:
         told = added.information[self.kind] * (rows + 2 * error) ** 2
         information, off = added.widest.beside or (0.0, 0.0)
         other = information * (rows + 2 * (error + off)) ** 2
-        return in_hundred(np.asarray(best_success(told, other) if self._apart else success(np.sqrt(told + other) / 2)))
+        found = np.asarray(best_success(told, other) if self._apart else success(np.sqrt(told + other) / 2))
+        return in_hundred(found if self._stated is None else np.vectorize(self._stated.told)(found, 1.0))
 
     @cached_property
     def bounds(self) -> Array:

@@ -21,6 +21,8 @@ from errorfloor.random import StickyBits
 from errorfloor.service.noises import Added
 from errorfloor.service.rounding import grain
 from errorfloor.service.running import Chains
+from errorfloor.service.tapered_noise import NAME as TAPERED
+from errorfloor.service.tapered_noise import tapered_of
 from errorfloor.service.totals import Totals
 
 if TYPE_CHECKING:
@@ -109,8 +111,10 @@ def beside(information: float) -> tuple[float, float]:
 
 
 def added_of(plain: Mapping[str, Any]) -> Added:
-    """Read what ``to_dict`` of either kind gave."""
+    """Read what ``to_dict`` of any kind gave."""
     noise = plain["noise"]
+    if noise["type"] == TAPERED:
+        return tapered_of(plain)
     if noise["type"] != NAME:
         return Added.from_dict(plain)
     lattice, own = Lattice(plain["step"]), Gaussian([[1 / plain["information"]]])

@@ -17,6 +17,7 @@ from errorfloor.catalogue import Catalogue
 from errorfloor.catalogue.allowance import allowed
 from errorfloor.errors import InputError
 from errorfloor.floors.privacy_loss import epsilon_of
+from errorfloor.floors.tapered import DeclaredLoss
 from errorfloor.floors.two_point import angle
 from errorfloor.ledger import Ledger
 from errorfloor.ledger.entry import account_name
@@ -110,6 +111,11 @@ def losses_so_far(
                 charged.setdefault(replace(account, table=whose), []).append(total.rounded_up())
     unit = declared.private[column].unit or "" if column else ""
     apart = distance or 1.0
+    stated = None if column or declared.owner is None else declared.owner.stated
+    if stated is not None:
+        most = allowed(declared, "").raised_cosine
+        whole = stated.epsilon_at(most, 1.0, delta)
+        return [_normal(stated, account, found, most, delta, whole) for account, found in sorted(charged.items())]
     whole = _epsilon([allowed(declared, column)], apart, delta, ALL_SAMPLED)
     return [
         LossSoFar(
@@ -117,6 +123,14 @@ def losses_so_far(
         )
         for account, found in sorted(charged.items())
     ]
+
+
+def _normal(
+    stated: DeclaredLoss, account: Account, charged: Sequence[Charge], most: float, delta: float, whole: float
+) -> LossSoFar:
+    """Give it where all answers are normal and cut off, which is more exact."""
+    spent = math.fsum(one.raised_cosine for one in charged) * (1 + 1e-12)
+    return LossSoFar(account, len(charged), delta, None, "", stated.epsilon_at(spent, spent / most, delta), whole)
 
 
 def _epsilon(charged: Sequence[Charge], distance: float, delta: float, sampled: float) -> float:

@@ -22,7 +22,7 @@ from errorfloor.service.listed import ListedQuestion
 from errorfloor.service.noises import QuestionWish
 from errorfloor.service.preparation import Prepared, plan, prepare
 from errorfloor.service.reading import ReadQuestion
-from errorfloor.service.spending import LEAST_SHARE
+from errorfloor.service.spending import least_share
 
 Charges = Mapping[Account, Charge]
 MOST_TRIES = 25  # of wider bounds
@@ -208,7 +208,7 @@ def _largest(one: FloorCandidate, charges: Sequence[Charges], priced: Sequence[P
             shares += found.spend
         elif mine:
             fixed.append(mine)
-            shares += LEAST_SHARE * len(found.charged)
+            shares += least_share(found.table) * len(found.charged)
     return largest_floor(one, add_up(fixed).values(), shares) if fixed else math.inf
 
 

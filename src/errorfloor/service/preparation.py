@@ -23,11 +23,11 @@ from errorfloor.service.cell_noise import CellNoise, affording
 from errorfloor.service.cost import public_cost
 from errorfloor.service.noises import PublicNumbers, QuestionWish, constant_of, empty
 from errorfloor.service.reading import VERSIONS, ReadQuestion
-from errorfloor.service.record_noise import record_noise
+from errorfloor.service.record_noise import ROUNDED_APART, cutting_of, record_noise
 from errorfloor.service.running import Chains, chains_of
 from errorfloor.service.setting import Setting, setting
 from errorfloor.service.spelling import check_spelling
-from errorfloor.service.spending import affordable, at_least, evaluation_error, joint_for
+from errorfloor.service.spending import affordable, at_least, evaluation_error, joint_for, least_share
 from errorfloor.service.totals import Totals, check_sums_stay_exact, totals_of
 from errorfloor.sql import needed, scan
 from errorfloor.sql.evaluate import ROWS
@@ -36,7 +36,6 @@ from errorfloor.sql.polynomial import Monomial
 from errorfloor.sql.question import Question, QuestionOutput, walk
 from errorfloor.vault import Snapshot
 
-ROUNDED_APART = 0.7072  # of a grain, half of which values are off by: an owner may be in two groups, more than √½
 MARGINS = tuple(1e-6 * 8.0**k for k in range(6))  # of a share, at each attempt to find bounds that take no more
 
 
@@ -194,7 +193,7 @@ class Prepared:
         """
         noised = self.noised(chosen, least)
         return {
-            account: at_least(charge, self.plan.allowances[account], len(noised))
+            account: at_least(charge, self.plan.allowances[account], len(noised) * least_share(self.table))
             for account, charge in charges(self.bounds, noised).items()
         }
 
@@ -308,7 +307,9 @@ def _prepared_output(
         return PreparedOutput(output, None, constant=empty(bounded.outputs[index]))
     if plan.table.hides_records:
         afforded = None if shares is None else float(shares[index].min())
-        one = record_noise(output, plan.table, wish, evaluation_error(bounded, index), afforded, plan.scale(output))
+        cutting = cutting_of(plan.table, bounded, index)
+        error = evaluation_error(bounded, index)
+        one = record_noise(output, plan.table, wish, error, afforded, plan.scale(output), cutting)
         added = CellNoise.same(one, len(bounded.rows))
     elif shares is None:
         wish = wish.shared(plan.question.sharing(output))

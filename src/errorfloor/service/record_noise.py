@@ -3,31 +3,55 @@
 import math
 from functools import lru_cache
 
-from errorfloor.catalogue import Table
+from errorfloor.catalogue import Table, allowed
 from errorfloor.errors import InputError
+from errorfloor.floors.tapered import Cutting
 from errorfloor.noise import RaisedCosine
 from errorfloor.noise.lattice import Lattice
+from errorfloor.pricing import Bounds
 from errorfloor.pricing.records import possible
 from errorfloor.service.noises import Added, QuestionWish, bound_for, within
 from errorfloor.service.rounding import grain
+from errorfloor.service.tapered_noise import Moved, tapered, tapered_for
 from errorfloor.sql.question import QuestionOutput
 from errorfloor.sql.record_ranges import row_range
 
 MOST_WHOLE = 10**12  # grains of it are integers of 63 bits
 MOST_GRAINS = 2.0**62
+ROUNDED_APART = 0.7072  # of a grain, half of which values are off by: an owner may be in two groups, more than √½
+
+
+def cutting_of(table: Table, bounded: Bounds, index: int) -> Moved | None:
+    """Give how far an owner moves an output as it is charged, and where its noise is cut off, if (ε, δ) is stated."""
+    assert table.owner is not None
+    if (stated := table.owner.stated) is None:
+        return None
+    rows, output = table.owner.most_rows, bounded.outputs[index]
+    distance = rows * float(output.owner.max()) + 2 * float(output.error.max())
+    cells = min(len(bounded.groups), 2 * rows)
+    return Moved(distance, 2 * ROUNDED_APART, Cutting(allowed(table, "").raised_cosine, stated.cut, cells))
 
 
 def record_noise(
-    output: QuestionOutput, table: Table, wish: QuestionWish, error: float, afforded: float | None, scale: float
+    output: QuestionOutput,
+    table: Table,
+    wish: QuestionWish,
+    error: float,
+    afforded: float | None,
+    scale: float,
+    moved: Moved | None = None,
 ) -> Added:
     """Give the noise of an output: as wished, or the narrowest whose information is at most what is ``afforded``.
 
-    What is wished for is ``scale`` times wider than the output's own bound.
+    What is wished for is ``scale`` times wider than the output's own bound. Where (ε, δ) is stated, ``moved`` says how
+    far an owner moves the output, and the noise is normal and cut off.
     """
     if wish.support is not None:
         raise InputError("of a table that protects records, give max_error or spend, not a support")
     whole = row_range(output.formula, table).whole
-    if afforded is None and whole:
+    if moved is not None:
+        added = _tapered(output, wish, error, afforded, scale, whole, moved)
+    elif afforded is None and whole:
         added = within_whole(min(math.floor(wish.bound_of(output.asked_as) / scale), MOST_WHOLE + 1))
     elif afforded is None:
         added = wish.added(output, error, scale)
@@ -43,6 +67,27 @@ def record_noise(
             f"max_error, or declare a smaller most_rows"
         )
     return added
+
+
+def _tapered(
+    output: QuestionOutput,
+    wish: QuestionWish,
+    error: float,
+    afforded: float | None,
+    scale: float,
+    whole: bool,
+    by: Moved,
+) -> Added:
+    if afforded is not None:
+        if not afforded > 0:
+            raise InputError("nothing is left to spend")
+        return tapered_for(afforded, whole, by, evaluation_error=error)
+    bound = wish.bound_of(output.asked_as) / scale
+    if whole:
+        bound = float(within_whole(min(math.floor(bound), MOST_WHOLE + 1)).high)  # or it is refused
+    else:
+        within(-bound, bound, evaluation_error=error)
+    return tapered(bound, whole, by, evaluation_error=error)
 
 
 @lru_cache(maxsize=4096)

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from errorfloor.accounts import share as part_of
+from errorfloor.catalogue import Table
 from errorfloor.checks import Array
 from errorfloor.errors import InputError, RefusedError
+from errorfloor.floors.tapered import OUTPUTS
 from errorfloor.pricing import Bounds, Charge, Noised, charges
 from errorfloor.pricing.bounding import largest_at
 from errorfloor.pricing.interval import quiet
@@ -17,7 +19,7 @@ from errorfloor.sql.plan import Sum
 if TYPE_CHECKING:
     from errorfloor.service.preparation import PlannedQuestion
 
-LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs
+LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs, unless ε is stated of all of them
 
 
 def affordable(plan: "PlannedQuestion", share: float) -> dict[int, Array]:
@@ -30,9 +32,10 @@ def affordable(plan: "PlannedQuestion", share: float) -> dict[int, Array]:
     alone = {index: _alone(plan, index) for index in plan.private if bounded.outputs[index].defined.any()}
     if not alone:
         return {}
-    if share < (least := LEAST_SHARE * len(alone)):
+    each = least_share(plan.table)
+    if share < (least := each * len(alone)):
         raise InputError(
-            f"spend {share:g} is too little: every output takes at least {LEAST_SHARE:g} of the allowance: ask with a "
+            f"spend {share:g} is too little: every output takes at least {each:g} of the allowance: ask with a "
             f"spend of at least {least:g}"
         )
     together = charges(bounded, [Noised(index, most, apart=plan.table.exact) for index, most in alone.items()])
@@ -67,10 +70,15 @@ def most_of(limit: Charge) -> float:
     return limit.raised_cosine or limit.information
 
 
-def at_least(charge: Charge, allowance: Charge, outputs: int) -> Charge:
-    """Raise a charge to what so many outputs cost at least."""
+def least_share(table: Table) -> float:
+    """Give the share of the allowance that every fresh output costs at least."""
+    return 1 / OUTPUTS if table.owner is not None and table.owner.stated is not None else LEAST_SHARE
+
+
+def at_least(charge: Charge, allowance: Charge, share: float) -> Charge:
+    """Raise a charge to a share of the allowance."""
     kind = "raised_cosine" if charge.raised_cosine else "information"
-    return charge.at_least(kind, outputs * LEAST_SHARE * allowance.amounts()[kind])
+    return charge.at_least(kind, share * allowance.amounts()[kind])
 
 
 def evaluation_error(bounded: Bounds, index: int) -> float:

@@ -18,6 +18,7 @@ def standing_facts(standing: Standing, plain: dict[str, Any] | None = None) -> d
         "told_apart": standing.told_apart,
         "told_apart_by_this": standing.told_apart_by_this,
         "floor": standing.floor,
+        **({} if standing.stated is None else {"promised_epsilon": standing.promised.epsilon}),
     }
     facts = standing.to_dict() if plain is None else plain
     return {"name": standing.name, **facts, "exact": exact, "explain": standing.explain()}

@@ -81,11 +81,13 @@ function meaning(account) {
   const refused = account.used > 1;
   if (account.owner) {
     if (refused) {
+      if (account.delta) return `ε would exceed ${account.promised_epsilon} at δ = ${account.delta}, or the floor would break: refused.`;
       const most = digits(100 * (1 - account.declared_floor), 3);
       return `Two histories of one owner could be told apart ${times} times in 100, and ${most} are declared: refused.`;
     }
     const told = `Whatever is asked, two histories of one owner are told apart at most ${promised} times in 100.`;
-    return `${told} ${soFar} ${times}.`;
+    const lost = account.delta && account.epsilon !== null ? ` ε is ${account.epsilon} so far at δ = ${account.delta}, and never above ${account.promised_epsilon}.` : "";
+    return `${told} ${soFar} ${times}.${lost}`;
   }
   const apart = withUnit(digits(account.distance, 4), account.unit);
   const floor = withUnit(digitsDown(account.floor, 3), account.unit);
