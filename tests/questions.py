@@ -33,6 +33,8 @@ ROUNDED = [
     "SELECT sqrt(greatest(var_pop(kwh), 1)) AS a FROM meters",
     "SELECT rooms, avg(kwh / area) AS a FROM meters GROUP BY rooms",
     "SELECT tariff, median(kwh) AS a FROM meters GROUP BY tariff",
+    "SELECT tariff, cumulative(kwh, 5, 10, 20) AS a FROM meters GROUP BY tariff",
+    "SELECT histogram(soft(kwh, 2), 5, 10, 20) AS a, avg(peak) AS b FROM meters",
 ]
 REFUSED = [
     "SELECT avg(kwh) FROM meters WHERE kwh > 20",

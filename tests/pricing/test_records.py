@@ -4,10 +4,12 @@ import datetime
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from errorfloor.catalogue import Catalogue
-from errorfloor.pricing.records import possible, row_range
+from errorfloor.pricing.joint import distances, largest_sums
+from errorfloor.pricing.records import possible, row_curves, row_range
 from errorfloor.sql import parse
 from patients import CATALOGUE, answers, content
 from repeated import rounds
@@ -52,6 +54,43 @@ def test_no_two_contents_of_an_owner_move_answers_farther_than_is_charged(catalo
             one, two = (answers(question, content(chance, most)) for _ in range(2))
             moved = sum(weights[cell[0]] * (one.get(cell, 0) - two.get(cell, 0)) ** 2 for cell in {*one, *two})
             assert moved <= allowed, sql
+
+
+@pytest.mark.soak
+def test_no_two_contents_move_sums_with_limits_farther_than_is_charged(catalogue):
+    chance, table = random.Random(8), catalogue.tables["patients"]
+    most, reached = table.owner.most_rows, 0.0
+    for _ in range(rounds(40)):
+        key, asked = chance.choice((None, *GROUPS)), []
+        for place in range(chance.choice((2, 3, 6))):
+            low, high = sorted(chance.sample(range(-5, 120), 2))
+            what = chance.choice(("count(*)", "sum(cost)", "sum(age - 30)"))
+            where = chance.choice((f"age > {low} AND age <= {high}", f"age < {high}", f"{low}.5 <= age AND sex = 'f'"))
+            asked.append(f"{what} FILTER (WHERE {where}) AS x{place}")
+        sql = f"SELECT {f'{key} AS k, ' if key else ''}{', '.join(asked)} FROM patients{' GROUP BY k' if key else ''}"
+        question = parse(sql, catalogue)
+        curves = row_curves(question, table, 2 if key else 1)
+        weights = np.array([float(chance.randrange(1, 100)) for _ in curves])
+        allowed = most**2 * largest_sums(weights[:, None], distances(curves))[0]
+        assert allowed <= most**2 * sum(
+            weight * row_range(one.formula, table).moved(groups=2 if key else 1) ** 2 * 1.0001
+            for weight, one in zip(weights, question.outputs, strict=True)
+        )
+        for _ in range(50):
+            one, two = (answers(question, content(chance, most)) for _ in range(2))
+            moved = sum(weights[cell[0]] * float(one.get(cell, 0) - two.get(cell, 0)) ** 2 for cell in {*one, *two})
+            assert moved <= allowed * (1 + 1e-12), sql
+            reached = max(reached, moved / allowed)
+    assert reached > 0.2
+
+
+def test_ten_bins_cost_what_a_count_in_two_groups_does(catalogue):
+    edges = ", ".join(str(10 * place) for place in range(1, 10))
+    question = parse(f"SELECT histogram(age, {edges}) AS h FROM patients", catalogue)
+    curves = row_curves(question, catalogue.tables["patients"], 1)
+    assert len(curves) == 10 and largest_sums(np.ones((10, 1)), distances(curves))[0] == pytest.approx(2)
+    curves = row_curves(question, catalogue.tables["patients"], 5)
+    assert largest_sums(np.ones((10, 1)), distances(curves))[0] == pytest.approx(2)
 
 
 def test_the_bound_of_a_row_is_reached_where_columns_occur_once(catalogue):

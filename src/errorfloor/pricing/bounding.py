@@ -69,7 +69,8 @@ class RowCurve:
 
     On each piece of the range of ``column``, g is between ``low`` and ``high`` and at most as steep as ``slope``, which
     is about 1 where it is largest, so that squares do not underflow. There is a ``scale`` for each part. In two
-    histories of an owner the entry differs by at most ``reach`` of its range.
+    histories of an owner the entry differs by at most ``reach`` of its range, and where rows ``move`` they may be in
+    different groups.
     """
 
     column: str
@@ -78,6 +79,7 @@ class RowCurve:
     slope: Array
     scale: Array
     reach: float = 1.0
+    move: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -283,7 +283,9 @@ def largest_sums(weights: Array, table: Array) -> Array:
 def distances(curves: Sequence[RowCurve]) -> Array:
     """Bound (g(x) − g(x′))² of each curve, x and x′ in any two pieces of the range; a column for each pair of pieces.
 
-    Pairs of pieces that are farther from each other than an owner's two histories are left out.
+    Pairs of pieces that are farther from each other than an owner's two histories are left out. Where rows move from
+    group to group, g(x) is taken away in one and g(x′) added in another: twice the larger of the squares bounds it, and
+    there is a column for each piece.
 
     >>> one = RowCurve("x", np.array([0.0, 2.0]), np.array([1.0, 3.0]), np.ones(2), np.ones(1))
     >>> distances([one]).round(9).tolist()
@@ -294,6 +296,9 @@ def distances(curves: Sequence[RowCurve]) -> Array:
         low, high = np.minimum(low[:, ::2], low[:, 1::2]), np.maximum(high[:, ::2], high[:, 1::2])
     one, two = _pairs(low.shape[1], min(low.shape[1], math.floor(curves[0].reach * low.shape[1]) + 1))
     far = np.maximum(high[:, one] - low[:, two], high[:, two] - low[:, one]) * SLACK
+    if curves[0].move:
+        alone = np.maximum(np.abs(low), np.abs(high)) * (math.sqrt(2) * SLACK)
+        far = np.hstack([far, alone])
     return np.asarray(far * far)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
-from errorfloor.pricing.bounding import Bounds, OutputBounds
+from errorfloor.pricing.bounding import Bounds, OutputBounds, RowCurve
 from errorfloor.pricing.fetch import FactsCache, fetch
 from errorfloor.pricing.interval import Enclosure, quiet, up
 from errorfloor.pricing.owners import OwnerCounts
@@ -24,7 +24,7 @@ from errorfloor.sql.double_words import ROUNDING, UNDERFLOW
 from errorfloor.sql.layout import Layout, largest, scaled, stored_layout
 from errorfloor.sql.plan import Formula, Sum
 from errorfloor.sql.question import Question
-from errorfloor.sql.record_ranges import row_range
+from errorfloor.sql.record_ranges import limits_of, row_range
 from errorfloor.sql.records import columns_grouped, combinations, domain_of, shown_where
 from errorfloor.vault import Snapshot
 
@@ -85,10 +85,38 @@ def record_bounds(
         kind=np.zeros(len(groups), dtype=np.int64),
         rows=one + 1,
         layout=stored,
-        outputs=tuple(_output(one.formula, table, stored, len(groups)) for one in question.outputs),
+        outputs=tuple(
+            replace(_output(one.formula, table, stored, len(groups)), curve=curve)
+            for one, curve in zip(question.outputs, row_curves(question, table, len(groups)), strict=True)
+        ),
         owners=OwnerCounts(each, each, rows),
         owners_of=table.owner.accounts_of(question.table),
     )
+
+
+def row_curves(question: Question, table: Table, groups: int) -> list[RowCurve | None]:
+    """Say of sums whose conditions limit one column where in its range a row adds to them, and how much.
+
+    It is the column that most of them limit. The last piece is a row that is not there, or has no value.
+    """
+    limits = [limits_of(one.formula) for one in question.outputs]
+    named = [name for each in limits for name in each]
+    if not named:
+        return [None] * len(limits)
+    column = max(dict.fromkeys(named), key=named.count)
+    least, most = table.columns[column].steps
+    ends = [(max(each[column][0], least), min(each[column][1], most)) for each in limits if column in each]
+    starts = sorted({least, *(low for low, _ in ends if low <= most), *(high + 1 for _, high in ends if high < most)})
+    curves: list[RowCurve | None] = []
+    for one, each in zip(question.outputs, limits, strict=True):
+        if column not in each:
+            curves.append(None)
+            continue
+        found, (first, last) = row_range(one.formula, table), each[column]
+        inside = np.array([first <= start <= last for start in starts] + [False])
+        low, high = -Enclosure.exact(found.below).high * inside, Enclosure.exact(found.above).high * inside
+        curves.append(RowCurve(column, low, high, np.ones(len(inside)), np.ones(1), move=groups > 1))
+    return curves
 
 
 @quiet

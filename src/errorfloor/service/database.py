@@ -132,6 +132,7 @@ class Database(Closing):
         """
         wish = QuestionWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
         read = self._known.read(sql, self.catalogue, self._engine)
+        wish = wish.by_column(read.question.families)
 
         def keep(answered: Prepared, time: str | None) -> None:
             self._known.hold(answered, read, wish)
@@ -348,6 +349,7 @@ class Database(Closing):
     def _asking(self, sql: str, wish: QuestionWish, analyst: str | None) -> Asking:
         quotas = self._grant.quotas(self.catalogue.quota.shares, analyst)
         read = self._known.read(sql, self.catalogue, self._engine)
+        wish = wish.by_column(read.question.families)
         prepared = self._known.prepare(read, wish, self.catalogue, self._engine, self._keeper)
         attendant().priced(prepared)
         return Asking.of(prepared, self.ledger, self._keeper.keys, self._grant, quotas, is_dry=self.is_dry)

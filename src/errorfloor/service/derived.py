@@ -53,7 +53,7 @@ class Bounded(NamedTuple):
 @quiet
 def derived_columns(derived: Derived, prepared: "Prepared") -> dict[str, Any]:
     """Give the columns of what is derived; NULL where nothing bounds it."""
-    parts = {one.output.formula: _released(one, prepared) for one in prepared.outputs if one.output.part_of == derived}
+    parts = {one.output.formula: released(one, prepared) for one in prepared.outputs if one.output.part_of == derived}
     found = _Walk(parts, prepared.table).of(derived.formula)
     shape = (len(prepared.bounds.groups),)
     low, high = (np.broadcast_to(end, shape) for end in (found.around.low, found.around.high))
@@ -65,7 +65,8 @@ def derived_columns(derived: Derived, prepared: "Prepared") -> dict[str, Any]:
     return {f"{derived.name}{end}": arrow.column(values, there) for end, values in ends.items()}
 
 
-def _released(one: "PreparedOutput", prepared: "Prepared") -> Bounded:
+def released(one: "PreparedOutput", prepared: "Prepared") -> Bounded:
+    """Give the released numbers of a part, and where the truth certainly is."""
     numbers = arrow.values_of(arrow.without_nulls(one.kept)).astype(float)
     if one.added is None:
         off = 0.0 if one.constant is None else one.constant.error

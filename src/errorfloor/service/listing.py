@@ -107,6 +107,8 @@ def _line(answer: KeptAnswer, analyst: str | None) -> dict[str, Any]:
 def _output(one: Mapping[str, Any], seen: bool) -> dict[str, Any]:
     added = one["added"]
     bounds = {"exact": True} if added is None else {"exact": False, "low": added["low"], "high": added["high"]}
+    if added is not None and (times := one.get("times")):  # a bin is farther off than what is released for its edges
+        bounds |= {"low": added["low"] * times, "high": added["high"] * times}
     if one.get("part"):  # its bound is not that of what is derived from it, which has intervals
         bounds = {"exact": False, "low": None, "high": None}
     return {"name": one["name"] if seen else None, "unit": one["unit"] if seen else None, **bounds}

@@ -227,6 +227,14 @@ class QuestionWish:
             return self
         return replace(self, max_error={**self.max_error, **dict.fromkeys(names, min(map(self.bound_of, names)))})
 
+    def by_column(self, families: Mapping[str, Sequence[str]]) -> "QuestionWish":
+        """Give columns that were asked for by one name the bound that is given for it."""
+        if not isinstance(self.max_error, Mapping) or not families.keys() & self.max_error.keys():
+            return self
+        given = dict(self.max_error)
+        asked = {name: bound for name in families if (bound := given.pop(name, None)) is not None}
+        return replace(self, max_error={**{one: asked[name] for name in asked for one in families[name]}, **given})
+
     def bound_of(self, output: str) -> float:
         """Give the bound wanted for one output."""
         if isinstance(self.max_error, Mapping):

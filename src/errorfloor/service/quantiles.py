@@ -5,6 +5,7 @@ above, is between the two ends; so is ``percentile_cont``, which lies between ne
 """
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -16,18 +17,21 @@ from errorfloor.floors.words import rounded_up
 from errorfloor.noise.lattice import Lattice
 from errorfloor.pricing.words import number
 from errorfloor.service.derived import derived_columns, derived_facts, derived_where
+from errorfloor.service.distributions import bin_columns, bin_facts, bins_where
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.rounding import multiples
 from errorfloor.sql import arrow
-from errorfloor.sql.question import Derived, Quantile
+from errorfloor.sql.question import Bin, Derived, Quantile
 
 SLACK = 1e-9  # of the range: more than the roundings of a few operations
 
 
-def located(quantile: Quantile | Derived, prepared: Prepared) -> dict[str, Any]:
+def located(quantile: Quantile | Derived | Bin, prepared: Prepared) -> dict[str, Any]:
     """Give the columns of a quantile: a number in the middle, and the ends of where it certainly lies."""
     if isinstance(quantile, Derived):
         return derived_columns(quantile, prepared)
+    if isinstance(quantile, Bin):
+        return bin_columns(quantile, prepared)
     parts = [one for one in prepared.outputs if one.output.part_of == quantile]
     off = [[each[prepared.bounds.kind] for each in off_by(one, len(prepared.bounds.rows))] for one in parts]
     there = ~arrow.nulls(parts[0].kept)
@@ -104,8 +108,11 @@ def lattice_of(quantile: Quantile) -> Lattice:
     return Lattice(str(Decimal(step.numerator) / Decimal(step.denominator)))
 
 
-def located_where(quantile: Quantile | Derived, one: PreparedOutput) -> str:
-    """Say what is certain of a quantile, from one of its shares."""
+def located_where(family: Sequence[Quantile | Derived | Bin], one: PreparedOutput, prepared: Prepared) -> str:
+    """Say what is certain of a quantile, from one of its shares; of bins that were asked for together, all at once."""
+    quantile = family[0]
+    if isinstance(quantile, Bin):
+        return bins_where([each for each in family if isinstance(each, Bin)], one, prepared)
     if isinstance(quantile, Derived):
         return derived_where(quantile, one)
     unit = f" {quantile.unit}" if quantile.unit else ""
@@ -124,8 +131,10 @@ def located_where(quantile: Quantile | Derived, one: PreparedOutput) -> str:
     )
 
 
-def described(quantile: Quantile | Derived, one: PreparedOutput) -> dict[str, Any]:
+def described(quantile: Quantile | Derived | Bin, one: PreparedOutput) -> dict[str, Any]:
     """Give what is stated of a quantile beforehand, as plain JSON types."""
+    if isinstance(quantile, Bin):
+        return bin_facts(quantile, one)
     if isinstance(quantile, Derived):
         return derived_facts(quantile, one)
     start, end = quantile.ramps[0]

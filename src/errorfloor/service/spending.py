@@ -38,7 +38,8 @@ def affordable(plan: "PlannedQuestion", share: float) -> dict[int, Array]:
             f"spend {share:g} is too little: every output takes at least {each:g} of the allowance: ask with a "
             f"spend of at least {least:g}"
         )
-    together = charges(bounded, [Noised(index, most, apart=plan.table.exact) for index, most in alone.items()])
+    firsts = {plan.question.outputs[index].formula: index for index in reversed(alone)}  # the same are charged once
+    together = charges(bounded, [Noised(index, alone[index], apart=plan.table.exact) for index in firsts.values()])
     taken = max(part_of(charge, limits[account]) for account, charge in together.items())
     return {index: share * most / taken for index, most in alone.items()}
 

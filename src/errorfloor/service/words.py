@@ -18,7 +18,7 @@ from errorfloor.service.quantiles import located_where
 from errorfloor.service.unions import parts_of
 from errorfloor.sql.plan import Call, Count, Missing, Quotient, Sum, TableColumn
 from errorfloor.sql.polynomial import Polynomial
-from errorfloor.sql.question import QuestionOutput, walk
+from errorfloor.sql.question import Bin, QuestionOutput, walk
 
 if TYPE_CHECKING:
     from errorfloor.service.answer import Price
@@ -65,12 +65,12 @@ def _left_out(price: "Price") -> list[str]:
 
 def _certain(price: "Price") -> Iterable[str]:
     """Say of each output how far off it is at most; shares of one quantile are one."""
-    return {one.output.asked_as: _of_output(price, one) for one in price.shown}.values()
+    return {_asked(price, one): _of_output(price, one) for one in price.shown}.values()
 
 
 def _briefly(price: "Price") -> str:
     """Say in one sentence how far off all outputs are at most, and what of."""
-    bounds = {one.output.asked_as: _bound(price, one) for one in price.shown}
+    bounds = {_asked(price, one): _bound(price, one) for one in price.shown}
     noisy = [one.output for one in price.shown if one.added is not None]
     if not noisy:
         return "Every number is public and exact." if not any(bounds.values()) else " ".join(_certain(price))
@@ -84,9 +84,24 @@ def _briefly(price: "Price") -> str:
     return f"{'; '.join([_joined(said) + _meaning(price, noisy), *exact])}."
 
 
+def _asked(price: "Price", one: PreparedOutput) -> str:
+    """Give the name that an output is said under: columns asked for together have one sentence if bounds are alike."""
+    return one.output.family if len(_family(price, one)) > 1 else one.output.asked_as
+
+
+def _family(price: "Price", one: PreparedOutput) -> list[QuestionOutput]:
+    """Give one output for each column that was asked for together with this one, if all have the same bound."""
+    alike = [each for each in price.shown if each.output.family and each.output.family == one.output.family]
+    if len({each.added.law for each in alike if each.added is not None}) > 1:
+        return [one.output]
+    return list({each.output.asked_as: each.output for each in alike}.values()) or [one.output]
+
+
 def _meaning(price: "Price", outputs: list[QuestionOutput]) -> str:
     """Say of which truth: values are clamped, thresholds softened."""
     soft = list(dict.fromkeys(_ramp(price, call) for output in outputs for call in _thresholds(output)))
+    bins = [output.part_of for output in outputs if isinstance(output.part_of, Bin)]
+    soft += dict.fromkeys(f"{number(one.width)}{_unit_of(price, one.column)} each" for one in bins)
     parts = [ranges] if (ranges := _ranges(price, outputs)) else []
     if soft:
         over = _joined(soft) if len(soft) <= MOST_NAMED else "the widths given"
@@ -97,7 +112,7 @@ def _meaning(price: "Price", outputs: list[QuestionOutput]) -> str:
 def _bound(price: "Price", one: PreparedOutput) -> str:
     """Say where an output is, seen from the truth; nothing of one that is exact."""
     scale, quantile = price.prepared.scale(one), one.output.part_of
-    if quantile is not None:
+    if quantile is not None and not isinstance(quantile, Bin):
         return f"between {quantile.name}_low and {quantile.name}_high"
     unit = f" {one.output.unit}" if one.output.unit else ""
     if one.added is None:
@@ -112,9 +127,10 @@ def _bound(price: "Price", one: PreparedOutput) -> str:
 
 
 def _of_output(price: "Price", one: PreparedOutput) -> str:
-    name, unit = one.output.name, f" {one.output.unit}" if one.output.unit else ""
+    family, unit = _family(price, one), f" {one.output.unit}" if one.output.unit else ""
+    name = f"Each of {family[0].name} … {family[-1].name}" if len(family) > 1 else one.output.name
     if one.output.part_of is not None:
-        return located_where(one.output.part_of, one)
+        return located_where([each.part_of for each in family if each.part_of], one, price.prepared)
     if one.constant is not None:
         if one.constant.is_empty:
             return f"{name} has no value: there are no rows, or too few, to compute it from."
@@ -235,9 +251,13 @@ def _at(price: "Price", call: Call) -> str:
 def _unit(price: "Price", call: Call) -> str:
     atoms = [atom for atom in call.argument.atoms if isinstance(atom, TableColumn)]
     if len(atoms) == 1 and call.argument == Polynomial.atom(atoms[0]) and atoms[0].private:
-        unit = price.prepared.table.private[atoms[0].name].unit
-        return f" {unit}" if unit else ""
+        return _unit_of(price, atoms[0].name)
     return ""
+
+
+def _unit_of(price: "Price", column: str) -> str:
+    unit = price.prepared.table.private[column].unit
+    return f" {unit}" if unit else ""
 
 
 def _range(one: PrivateColumn) -> str:

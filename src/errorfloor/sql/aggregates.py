@@ -45,7 +45,9 @@ AGGREGATES: tuple[type[exp.Expression], ...] = (exp.Sum, exp.Avg, exp.Count, *SP
 
 def is_formula(node: exp.Expression) -> bool:
     """Tell whether an aggregate occurs, answered or not; a window's does not make a formula of the whole."""
-    return any(isinstance(part, (exp.AggFunc, exp.WithinGroup, exp.Window)) for part in node.walk())
+    return any(
+        isinstance(part, (exp.AggFunc, exp.WithinGroup, exp.Window)) or is_distribution(part) for part in node.walk()
+    )
 
 
 def is_quantile(node: exp.Expression) -> bool:
@@ -60,6 +62,18 @@ def is_quantile(node: exp.Expression) -> bool:
     return type(node) in (exp.Median, exp.Quantile) or (
         type(node) is exp.WithinGroup and type(node.this) in (exp.PercentileCont, exp.PercentileDisc)
     )
+
+
+def is_distribution(node: exp.Expr) -> bool:
+    """Tell whether several numbers are asked for, by edges.
+
+    >>> from errorfloor.sql.reading import read
+    >>> [is_distribution(node) for node in read("SELECT histogram(x, 1, 2), avg(x)").expressions]
+    [True, False]
+    """
+    if type(node) is exp.Filter:
+        return is_distribution(node.this)
+    return type(node) is exp.Anonymous and str(node.this).lower() in ("cumulative", "histogram")
 
 
 class Formulas:

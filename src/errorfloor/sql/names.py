@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from errorfloor.catalogue.model import Table
+from errorfloor.errors import RefusedError
 from errorfloor.sql.plan import Condition, ScalarType, TableColumn
 from errorfloor.sql.question import Join
 from errorfloor.sql.refusals import Wording, near
@@ -166,6 +167,13 @@ def _words(node: exp.Expression) -> list[str] | None:
             return None
         words += inner
     return words
+
+
+def check_different(names: Sequence[str]) -> None:
+    """Refuse two columns of an answer that have the same name."""
+    for place, name in enumerate(names):
+        if any(same(name, other) for other in names[:place]):
+            raise RefusedError(f"two columns of the answer are named {name!r}: rename one with AS", reason="column")
 
 
 def unique(name: str, taken: Sequence[str]) -> str:

@@ -19,10 +19,11 @@ from sqlglot import exp
 
 from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.errors import RefusedError
-from errorfloor.sql.aggregates import Formulas, is_formula, is_quantile
+from errorfloor.sql.aggregates import Formulas, is_distribution, is_formula, is_quantile
 from errorfloor.sql.conditions import RowConditions
+from errorfloor.sql.distributions import columns_shown, distribution_outputs
 from errorfloor.sql.groupings import SEVERAL, counted_for_totals, grouping_sets
-from errorfloor.sql.names import Relation, generated, name_of, same, unique
+from errorfloor.sql.names import Relation, check_different, generated, name_of, same, unique
 from errorfloor.sql.numbers import Number
 from errorfloor.sql.plan import Always, Count, Literal, Scalar, TableColumn
 from errorfloor.sql.polynomial import Polynomial
@@ -134,6 +135,9 @@ class _Asked:
         outputs: list[QuestionOutput] = []
         shown_keys: dict[Scalar, str] = {}
         for item in self.items:
+            if is_distribution(item.node):
+                outputs += distribution_outputs(item.name, item.node, self.formulas, table)
+                continue
             if is_quantile(item.node) and not table.hides_records:
                 outputs += quantile_outputs(item.name, item.node, self.rows, table.private)
                 continue
@@ -177,7 +181,7 @@ class _Asked:
             self.relation.where,
             tuple(keys),
             tuple(outputs),
-            tuple(item.name for item in self.items),
+            columns_shown([item.name for item in self.items], outputs),
             self._order(keys, outputs),
             self._limit(),
             max(self._least(), table.min_group if any(is_private(one.formula) for one in outputs) else 1),
@@ -195,9 +199,7 @@ class _Asked:
             else:
                 given.append((node, None))
         taken = [name for _, name in given if name is not None]
-        for place, name in enumerate(taken):
-            if any(same(name, other) for other in taken[:place]):
-                raise RefusedError(f"two columns of the answer are named {name!r}: rename one with AS", reason="column")
+        check_different(taken)
         items: list[_Item] = []
         for place, (node, own) in enumerate(given, start=1):
             if own is None:
@@ -297,13 +299,15 @@ class _Asked:
         return tuple(orderings)
 
     def _ordered_name(self, node: exp.Expression, keys: Sequence[GroupKey], outputs: Sequence[QuestionOutput]) -> str:
+        names = {item.name: item.name for item in self.items if not is_distribution(item.node)}
+        names |= {one.asked_as: one.asked_as for one in outputs if one.family}
         if type(node) is exp.Literal and not node.args.get("is_string"):
-            return self.items[self._position(node, "order")].name
+            return names.get(found := self.items[self._position(node, "order")].name) or self._whole(node, found)
         if type(node) is exp.Column and not node.args.get("table"):
             name = name_of(node.this, self.words)
-            for item in self.items:
-                if same(item.name, name):
-                    return item.name
+            for one in [*names, *(item.name for item in self.items)]:
+                if same(one, name):
+                    return names.get(one) or self._whole(node, one)
         if is_quantile(node):
             for item in self.items:
                 if item.node == node:
@@ -319,6 +323,9 @@ class _Asked:
                 if key.value == scalar:
                     return key.name
         raise self.words.refusal(node, "order", "is not selected: sort by a selected name or its position")
+
+    def _whole(self, node: exp.Expression, name: str) -> str:
+        raise self.words.refusal(node, "order", f"is several columns: sort by one of them, such as {name}_to_10")
 
     def _least(self) -> int:
         """Give the least number of rows of a group that HAVING asks for."""

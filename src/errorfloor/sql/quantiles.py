@@ -52,7 +52,7 @@ def quantile_outputs(
     )
     shares = [
         QuestionOutput(
-            f"{name}/{place}", quotient(Sum(_share(number, *ramp).polynomial, counted), Count(counted)), "", quantile
+            f"{name}/{place}", quotient(Sum(ramp_down(number, *ramp).polynomial, counted), Count(counted)), "", quantile
         )
         for place, ramp in enumerate(quantile.ramps)
     ]
@@ -80,6 +80,6 @@ def _wanted(node: exp.Expression, words: Wording) -> _Wanted:
     return _Wanted(ordered[0].this, node.this.this, None, type(node.this) is exp.PercentileCont)
 
 
-def _share(number: Number, start: Fraction, end: Fraction) -> Number:
-    """1 up to ``start``, falling to 0 at ``end``: (greatest(x, end) − greatest(x, start)) / (end − start)."""
+def ramp_down(number: Number, start: Fraction, end: Fraction) -> Number:
+    """Give 1 up to ``start``, falling to 0 at ``end``: (greatest(x, end) − greatest(x, start)) / (end − start)."""
     return (number.call("greatest", end) - number.call("greatest", start)) / Number.constant(end - start)

@@ -73,19 +73,42 @@ class Derived(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class Bin(Node):
+    """A column of the answer that says how many rows have a private value between two edges, both softened.
+
+    It is the released number of rows up to ``end``, or of all rows, less that up to ``start``; None is no edge. A row
+    on the ramp of ``width`` around an edge counts in part.
+    """
+
+    name: str
+    unit: str
+    column: str
+    start: Fraction | None
+    end: Fraction | None
+    width: Fraction
+
+    @property
+    def edges(self) -> tuple[Fraction, ...]:
+        """Its edges, in order."""
+        return tuple(edge for edge in (self.start, self.end) if edge is not None)
+
+
+@dataclass(frozen=True, eq=False)
 class QuestionOutput(Node):
     """A named cell of each group. ``unit`` is for display only, and no part of what is computed.
 
-    What is ``part_of`` a quantile, or of what is derived, is charged and released as any other, and not shown. A bound
-    that is asked for what is derived is in rows, and ``weight`` times that for this part.
+    What is ``part_of`` a quantile, a bin, or of what is derived, is charged and released as any other, and not shown.
+    A bound that is asked for is ``weight`` times that for this part; of what is derived it is in rows. ``family`` is
+    the name that several columns were asked for by.
     """
 
     label: ClassVar[str] = "Output"
     name: str
     formula: Formula
     unit: str
-    part_of: Quantile | Derived | None = None
+    part_of: Quantile | Derived | Bin | None = None
     weight: Fraction = Fraction(1)
+    family: str = ""
 
     @property
     def asked_as(self) -> str:
@@ -95,9 +118,9 @@ class QuestionOutput(Node):
     @property
     def span(self) -> float:
         """What a bound that is asked for is divided by: shares are bounded in parts of the column's range."""
-        if isinstance(self.part_of, Derived):
-            return float(1 / self.weight)
-        return 1.0 if self.part_of is None else float(self.part_of.high - self.part_of.low)
+        if isinstance(self.part_of, Quantile):
+            return float(self.part_of.high - self.part_of.low)
+        return float(1 / self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +173,18 @@ class Question(Node):
         return tuple(one.name for one in self.outputs if one.formula == output.formula)
 
     @property
-    def quantiles(self) -> tuple[Quantile | Derived, ...]:
+    def quantiles(self) -> tuple[Quantile | Derived | Bin, ...]:
         """The columns that are computed from released shares or sums."""
         return tuple(dict.fromkeys(one.part_of for one in self.outputs if one.part_of is not None))
+
+    @property
+    def families(self) -> dict[str, tuple[str, ...]]:
+        """The columns that were asked for by one name, by that name."""
+        found: dict[str, dict[str, None]] = {}
+        for one in self.outputs:
+            if one.family:
+                found.setdefault(one.family, {})[one.asked_as] = None
+        return {family: tuple(names) for family, names in found.items()}
 
     def function_of(self, output: QuestionOutput) -> tuple[Part, ...]:
         """Give what decides one output as a function of the snapshots: names and layout do not.

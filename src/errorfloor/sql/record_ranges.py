@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from errorfloor.catalogue.model import Table
 from errorfloor.sql.layout import LARGEST_PART
-from errorfloor.sql.plan import DatePart, Formula, Indicator, RoundedDown, Sum, TableColumn
+from errorfloor.sql.plan import And, Compare, DatePart, Formula, Indicator, RoundedDown, Sum, TableColumn
 from errorfloor.sql.polynomial import Node, Polynomial
 from errorfloor.vault.records import PRESENCE
 
@@ -51,6 +51,34 @@ def row_range(formula: Formula, table: Table) -> RowRange:
     terms = [(tuple(factor for factor in monomial if factor[0] != HERE), by) for monomial, by in formula.of.terms]
     low, high = value_range(Polynomial.of(terms), table)
     return RowRange(max(-low, Fraction(0)), max(high, Fraction(0)), _is_whole(formula.of))
+
+
+def limits_of(formula: Formula) -> dict[str, tuple[float, float]]:
+    """Give the columns that the condition of a sum limits, each with its least and its largest number of steps.
+
+    >>> age = Polynomial.atom(TableColumn(0, "age", "number", step=Fraction(1)))
+    >>> limits_of(Sum(age, Compare("<", age, Polynomial.constant(18))))
+    {'age': (-inf, 17)}
+    """
+    assert isinstance(formula, Sum)
+    found: dict[str, tuple[float, float]] = {}
+    for part in formula.where.parts if isinstance(formula.where, And) else (formula.where,):
+        match part:
+            case Compare(operator="<" | "<=" as operator, left=Polynomial() as left, right=Polynomial() as right):
+                for column, constant, below in ((left, right, True), (right, left, False)):
+                    atom = next(iter(column.atoms), None)
+                    if constant.value is None or not isinstance(atom, TableColumn) or atom.step is None:
+                        continue
+                    if column != Polynomial.atom(atom) or atom == HERE:
+                        continue
+                    low, high = found.get(atom.name, (-math.inf, math.inf))
+                    steps, strict = constant.value / atom.step, operator == "<"
+                    if below:
+                        high = min(high, math.ceil(steps) - 1 if strict else math.floor(steps))
+                    else:
+                        low = max(low, math.floor(steps) + 1 if strict else math.ceil(steps))
+                    found[atom.name] = low, high
+    return found
 
 
 def value_range(polynomial: Polynomial, table: Table) -> tuple[Fraction, Fraction]:

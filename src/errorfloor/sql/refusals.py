@@ -104,7 +104,9 @@ ANONYMOUS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("date_diff", "datediff", "age", "to_char", "strftime", "date_format"), ("function", PARTS)),
     **dict.fromkeys(("lower", "upper", "trim", "substring", "substr", "replace", "concat"), ("function", TEXTS)),
     **dict.fromkeys(("string_agg", "group_concat", "array_agg", "list", "collect_list"), ("aggregate", LISTS)),
-    **dict.fromkeys(("histogram", "width_bucket", "cut", "qcut"), ("aggregate", f"is not supported: {CURVE}")),
+    **dict.fromkeys(("width_bucket", "cut", "qcut"), ("aggregate", f"is not supported: {CURVE}")),
+    **dict.fromkeys(("cumulative", "histogram"), ("aggregate", "is several numbers: select it as a column of its own")),
+    "soft": ("function", "softens the edges of a distribution: write cumulative(soft(x, 2), 10, 20)"),
     **dict.fromkeys(("skewness", "skew", "kurtosis"), ("aggregate", POWERS)),
     **dict.fromkeys(("bool_and", "bool_or", "every", "bit_and", "bit_or"), ("aggregate", FLAGS)),
     **dict.fromkeys(
@@ -166,7 +168,7 @@ KNOWN_FUNCTIONS = (
     *("sum", "avg", "count", "var_pop", "var_samp", "variance", "stddev", "stddev_pop", "stddev_samp", "covar_pop"),
     *("covar_samp", "corr", "regr_slope", "power", "exp", "ln", "sqrt", "sin", "cos", "tanh", "above", "between"),
     *("greatest", "least", "floor", "coalesce", "year", "quarter", "month", "week", "day", "dayofyear", "isodow"),
-    *("hour", "minute", "date_trunc", "extract", "date"),
+    *("hour", "minute", "date_trunc", "extract", "date", "histogram", "cumulative"),
 )
 
 

@@ -21,6 +21,7 @@ MOST_AROUND = 10  # queries around each other; the language refuses more
 AGGREGATES = {
     *("AVG", "SUM", "COUNT", "VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "COVAR_POP"),
     *("COVAR_SAMP", "CORR", "REGR_SLOPE", "MEDIAN", "QUANTILE", "PERCENTILE_CONT", "PERCENTILE_DISC"),
+    *("CUMULATIVE", "HISTOGRAM"),
 }
 
 

@@ -1,0 +1,163 @@
+"""How values are distributed: ``cumulative(x, t1, …)`` and ``histogram(x, e1, …)``, one column for each number.
+
+A count jumps with a value that crosses an edge, so of a private column it is softened: over a ramp around the edge a
+row counts in part. Ramps do not overlap, so that a value is on one of them, and all edges cost an entry what one costs.
+Bins are differences of what is released for the edges: they add up to all rows. Where records are protected nothing
+is softened: a row is in a bin, or it is not.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from errorfloor.catalogue.model import Table
+from errorfloor.sql.aggregates import Formulas
+from errorfloor.sql.names import check_different
+from errorfloor.sql.plan import Count, Formula, Sum
+from errorfloor.sql.quantiles import ramp_down
+from errorfloor.sql.question import Bin, QuestionOutput
+from errorfloor.sql.truth import ALWAYS, NEVER, both
+
+MOST_EDGES = 64
+CLOSE = Fraction(9, 10)  # of the room between edges: how wide ramps are, if it is not said
+
+
+class _Wanted(NamedTuple):
+    """The pieces of a distribution in the syntax tree, and its edges."""
+
+    node: exp.Expression
+    column: exp.Expression
+    width: exp.Expression | None
+    edges: tuple[Fraction, ...]
+    written: tuple[exp.Expression, ...]
+    where: exp.Expression | None
+    in_bins: bool
+
+    @property
+    def bins(self) -> list[tuple[Fraction | None, Fraction | None]]:
+        """The edges of each number that is asked for."""
+        if self.in_bins:
+            return list(pairwise([None, *self.edges, None]))
+        return [(None, edge) for edge in self.edges]
+
+
+def distribution_outputs(name: str, node: exp.Expression, formulas: Formulas, table: Table) -> list[QuestionOutput]:
+    """Give the outputs of a distribution, whose columns are named by their edges."""
+    wanted = _wanted(node, formulas)
+    if table.hides_records:
+        return [_counted(name, wanted, bin_, formulas) for bin_ in wanted.bins]
+    rows = formulas.rows
+    column = rows.relation.find(wanted.column).column if type(wanted.column) is exp.Column else None
+    if column is None or not column.private:
+        raise formulas.words.refusal(
+            node, "aggregate", "is answered for a private column as it is: of a public one, GROUP BY it and count"
+        )
+    declared, number = table.private[column.name], rows.number(wanted.column)
+    counted = both([ALWAYS if wanted.where is None else rows.filter(wanted.where), number.present])
+    if counted == NEVER:
+        raise formulas.words.refusal(node, "constant", "leaves no row: leave it out")
+    width = _width(wanted, declared.low, declared.high, formulas)
+    outputs: list[QuestionOutput] = []
+    for start, end in wanted.bins:
+        whole = Bin(f"{name}{_named(start, end)}", "", column.name, start, end, width)
+        weight = Fraction(1, 2 if wanted.in_bins else 1)
+        parts: dict[str, Formula] = {"rows": Count(counted)} if end is None else {}  # first: others state the bound
+        parts |= {
+            place: Sum(ramp_down(number, edge - width / 2, edge + width / 2).polynomial, counted)
+            for place, edge in (("start", start), ("end", end))
+            if edge is not None
+        }
+        outputs += [
+            QuestionOutput(f"{whole.name}/{place}", formula, "", whole, weight, name)
+            for place, formula in parts.items()
+        ]
+    return outputs
+
+
+def columns_shown(asked: Sequence[str], outputs: Sequence[QuestionOutput]) -> tuple[str, ...]:
+    """Give the names of the columns of an answer: one or several for each thing that is asked for."""
+    several: dict[str, dict[str, None]] = {}
+    for one in outputs:
+        several.setdefault(one.family, {})[one.asked_as] = None
+    shown = [column for name in asked for column in several.get(name, (name,))]
+    check_different(shown)
+    return tuple(shown)
+
+
+def _wanted(node: exp.Expression, formulas: Formulas) -> _Wanted:
+    words, where = formulas.words, None
+    if type(node) is exp.Filter:
+        words.only(node, "this", "expression")
+        words.only(node.expression, "this")
+        node, where = node.this, node.expression.this
+    words.only(node, "this", "expressions")
+    called, (column, *others) = str(node.this).lower(), node.expressions or [None]
+    if not others:
+        raise words.refusal(node, "aggregate", f"names no edges: write {called}(x, 10, 20, 30)")
+    width = None
+    if type(column) is exp.Anonymous and str(column.this).lower() == "soft":
+        words.only(column, "this", "expressions")
+        if len(column.expressions) != 2:
+            raise words.refusal(column, "function", "needs a column and a width: soft(x, 2)")
+        column, width = column.expressions
+    edges = tuple(formulas.rows.constant(edge) for edge in others)
+    if len(edges) > MOST_EDGES:
+        raise words.refusal(node, "too-long", f"has {len(edges)} edges: ask for at most {MOST_EDGES} at a time")
+    if any(one >= two for one, two in pairwise(edges)):
+        raise words.refusal(node, "constant", "needs its edges in order, each above the one before")
+    return _Wanted(node, column, width, edges, tuple(others), where, called == "histogram")
+
+
+def _width(wanted: _Wanted, low: Fraction, high: Fraction, formulas: Formulas) -> Fraction:
+    """Give how wide ramps are: as is said, or nearly so that they meet each other or an end of the range."""
+    edges, words = wanted.edges, formulas.words
+    if not low < edges[0] <= edges[-1] < high:
+        raise words.refusal(
+            wanted.node, "constant", f"needs edges between {_written(low)} and {_written(high)}, the ends of the range"
+        )
+    room = min([2 * (edges[0] - low), 2 * (high - edges[-1]), *(two - one for one, two in pairwise(edges))])
+    if wanted.width is None:
+        return room * CLOSE
+    width = formulas.rows.constant(wanted.width)
+    if not 0 < width <= room:
+        raise words.refusal(
+            wanted.width,
+            "constant",
+            f"must be a width above 0 and at most {_written(room)}, so that no value is softened twice or beyond the "
+            f"range",
+        )
+    return width
+
+
+def _counted(
+    name: str, wanted: _Wanted, edges: tuple[Fraction | None, Fraction | None], formulas: Formulas
+) -> QuestionOutput:
+    """Give the number of rows above one edge and not above the other, as any count with a condition."""
+    if wanted.width is not None:
+        raise formulas.words.refusal(
+            wanted.node, "records", "softens edges, which are exact where records are protected: leave soft out"
+        )
+    value, conditions = formulas.rows.number(wanted.column), []
+    if wanted.where is not None:
+        conditions.append(formulas.rows.filter(wanted.where))
+    signs: tuple[type[exp.GT] | type[exp.LTE], ...] = (exp.GT, exp.LTE)
+    for sign, edge in zip(signs, edges, strict=True):
+        if edge is not None:
+            written = wanted.written[wanted.edges.index(edge)]
+            conditions.append(formulas.rows.filter(sign(this=wanted.column.copy(), expression=written.copy())))
+    counted = Count(both([value.present, *conditions]))
+    return QuestionOutput(f"{name}{_named(*edges)}", counted, "", family=name)
+
+
+def _named(start: Fraction | None, end: Fraction | None) -> str:
+    if start is None:
+        assert end is not None
+        return f"_to_{_written(end)}"
+    return f"_from_{_written(start)}" if end is None else f"_{_written(start)}_to_{_written(end)}"
+
+
+def _written(number: Fraction) -> str:
+    return f"{float(number):.12g}"
