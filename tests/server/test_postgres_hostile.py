@@ -303,7 +303,15 @@ def chain(step, levels=26):
 
 
 @pytest.mark.parametrize(
-    "step", ["x || x", "concat(x, x)", "x || '' || x", "array_to_string(ARRAY[x, x], '')", "'' || (SELECT x || x)"]
+    "step",
+    [
+        "x || x",
+        "concat(x, x)",
+        "x || '' || x",
+        "array_to_string(ARRAY[x, x], '')",
+        "'' || (SELECT x || x)",
+        "replace(x, 'x', 'xx')",
+    ],
 )
 def test_text_that_is_joined_with_itself_stays_short(server, step):
     with connect(server) as line:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ENDS = ("_low", "_high")
+ARROW = {
+    **{"whole": pa.int64(), "number": pa.float64(), "text": pa.string(), "date": pa.date32()},
+    **{"moment": pa.timestamp("us"), "flag": pa.bool_()},
+}
 apilevel, threadsafety, paramstyle = "2.0", 2, "qmark"
 Result = TypeVar("Result")
 
@@ -136,8 +140,10 @@ class QuestionConnection(Closing):
         self._is_open = False
         self.database.close()
 
-    def ask(self, sql: str, parameters: Sequence[Any]) -> tuple[RemoteAnswer, pa.Table]:
+    def ask(self, sql: str, parameters: Sequence[Any]) -> tuple[RemoteAnswer | None, pa.Table]:
         """Ask one question, with parameters in the places of question marks; give its answer, and what is shown of it.
+
+        Constants and the columns of a table are no question, and have no answer.
 
         Shown is what the queries around a question want of it, and is selected; then the ends of certain intervals, if
         they are wanted.
@@ -147,9 +153,13 @@ class QuestionConnection(Closing):
         if len(found) != 1:
             raise ProgrammingError(f"one question is asked at a time, got {len(found)}")
 
-        def answered() -> tuple[RemoteAnswer, pa.Table]:
+        def answered() -> tuple[RemoteAnswer | None, pa.Table]:
             question = asked(Statement(Statement.of(found[0].marked(parameters)).pieces, found[0].hints))
             wish = question.wish or self._wish
+            if question.is_constant:
+                return None, question.shown(pa.table({"": [0]}), [], bounds=False)
+            if question.table:
+                return None, question.shown(self._columns_of(question.table), [], bounds=False)
             if question.is_probe:
                 return self._without_rows(question, wish)
             if question.around and self._charge:  # what cannot be done with an answer is refused before its charge
@@ -158,6 +168,16 @@ class QuestionConnection(Closing):
             return answer, self._shown(answer.to_arrow(), answer.outputs(), question)
 
         return _told(answered)
+
+    def _columns_of(self, table: str) -> pa.Table:
+        """Give the columns of a declared table, without rows."""
+        declared = {one["name"].lower(): one for one in self.database.tables()}
+        if table.lower() not in declared:
+            raise InputError(f"{table[:64]!r} is not a declared table: there are {', '.join(sorted(declared))}")
+        found = declared[table.lower()]
+        kinds = {one["name"]: ARROW[one["type"]] for one in (*found["public"], *found.get("columns", ()))}
+        kinds |= {one["name"]: pa.float64() for one in found["private"]}
+        return pa.schema(kinds).empty_table()
 
     def _without_rows(self, question: AskedQuestion, wish: dict[str, Any]) -> tuple[RemoteAnswer, pa.Table]:
         """Give which columns are shown: their types are those of dummy rows, and their intervals those of the price."""

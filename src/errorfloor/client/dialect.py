@@ -7,8 +7,8 @@ the ends of certain intervals, ``insecure=on`` allows http elsewhere, ``verify``
 from types import ModuleType
 from typing import Any
 
-from sqlalchemy import URL, types
-from sqlalchemy.engine import default
+from sqlalchemy import types
+from sqlalchemy.engine import URL, default
 
 from errorfloor.client import dbapi
 from errorfloor.client.connection import is_loopback
@@ -17,8 +17,9 @@ from errorfloor.sql_text import wished
 
 FLAGS = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
 PORT, SCHEMA = 8470, "public"
+NUMBER = types.Float(53)  # of 53 bits, by the name that SQLAlchemy 1.4, on which Superset runs, has for it, too
 TYPES: dict[str, types.TypeEngine[Any]] = {
-    **{"whole": types.BigInteger(), "number": types.Double(), "text": types.Text(), "date": types.Date()},
+    **{"whole": types.BigInteger(), "number": NUMBER, "text": types.Text(), "date": types.Date()},
     **{"moment": types.DateTime(), "flag": types.Boolean()},
 }
 
@@ -37,6 +38,8 @@ class ErrorFloorDialect(default.DefaultDialect):
     def import_dbapi(cls) -> ModuleType:
         """Give the interface."""
         return dbapi
+
+    dbapi = import_dbapi  # type: ignore[assignment]  # as SQLAlchemy 1.4 calls it
 
     def create_connect_args(self, url: URL) -> Any:
         """Give what ``connect`` takes; the name in the address is for its reader, the password is the token."""
@@ -84,9 +87,7 @@ class ErrorFloorDialect(default.DefaultDialect):
         for one in table["private"]:
             low, high = one["range"]
             said = f"private, within {low:g} … {high:g} {one['unit'] or ''}".rstrip()
-            found.append(
-                {"name": one["name"], "type": types.Double(), "nullable": True, "default": None, "comment": said}
-            )
+            found.append({"name": one["name"], "type": NUMBER, "nullable": True, "default": None, "comment": said})
         for one in table.get("columns", ()):
             said = "private, in its declared domain"
             found.append(

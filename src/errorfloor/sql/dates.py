@@ -24,19 +24,20 @@ Value = Number | TableColumn | Literal | Truncated | AsDate | Choice
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
+MIDNIGHT = re.compile(DATE.pattern + r"[ T]00:00(:00(\.0{1,6})?)?")
 SPELLINGS = {"doy": "dayofyear", "dayofweekiso": "isodow", "dayofweek_iso": "isodow", "dayofmonth": "day"}
 WITHIN_DAY = ("hour", "minute")
 
 
 def date_literal(text: str) -> Literal:
-    """Read a date.
+    """Read a date; its midnight is one, too, as tools write it.
 
-    >>> date_literal("2013-01-31").value
-    datetime.date(2013, 1, 31)
+    >>> date_literal("2013-01-31").value, date_literal("2013-01-31 00:00:00.000000").value
+    (datetime.date(2013, 1, 31), datetime.date(2013, 1, 31))
     """
     try:
-        if DATE.fullmatch(text):
-            return Literal(datetime.date.fromisoformat(text), "date")
+        if DATE.fullmatch(text) or MIDNIGHT.fullmatch(text):
+            return Literal(datetime.date.fromisoformat(text[:10]), "date")
     except ValueError:
         pass
     raise RefusedError(f"holds {shown(text)}, which is not a date: write it as '2013-01-31'", reason="type")
@@ -101,7 +102,7 @@ def as_dated(value: Value, *, within_day: bool = False) -> Dated:
 
 def literal_like(kind: str, literal: Literal) -> Literal:
     """Read a text as the date or moment it is compared with; a date beside a moment is its midnight."""
-    if literal.type == "text" and kind == "date":
+    if kind == "date" and (literal.type == "text" or MIDNIGHT.fullmatch(str(literal.value))):
         return date_literal(str(literal.value))
     if literal.type in ("text", "date") and kind == "moment":
         return moment_literal(str(literal.value))

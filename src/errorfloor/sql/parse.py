@@ -333,7 +333,7 @@ class _Asked:
         if having is None:
             return 1
         self.words.only(having, "this")
-        test = having.this
+        test = having.this.unnest()
         first, more = MORE_ROWS.get(type(test), (True, 0))
         sides = (test.args.get("this"), test.args.get("expression"))
         count, number = sides if first else sides[::-1]

@@ -12,17 +12,13 @@ from typing import Any
 import pyarrow as pa
 
 from errorfloor.errors import RefusedError
-from errorfloor.sql_text.around import INSIDE, AroundReader, plain
+from errorfloor.sql_text.around import AFTER_FROM, INSIDE, AroundReader, plain
 from errorfloor.sql_text.conditions import Name
-from errorfloor.sql_text.released_rows import RowsWanted
-from errorfloor.sql_text.statements import SILENT, Piece, Statement
+from errorfloor.sql_text.listing import AGGREGATES, listing
+from errorfloor.sql_text.released_rows import Item, RowsWanted
+from errorfloor.sql_text.statements import SILENT, Piece, Statement, shallow
 
 MOST_AROUND = 10  # queries around each other; the language refuses more
-AGGREGATES = {
-    *("AVG", "SUM", "COUNT", "VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "COVAR_POP"),
-    *("COVAR_SAMP", "CORR", "REGR_SLOPE", "MEDIAN", "QUANTILE", "PERCENTILE_CONT", "PERCENTILE_DISC"),
-    *("CUMULATIVE", "HISTOGRAM"),
-}
 
 
 @dataclass(frozen=True)
@@ -39,6 +35,12 @@ class AskedQuestion:
     sql: str
     wish: dict[str, Any] = field(default_factory=dict)
     around: tuple[RowsWanted, ...] = ()
+    table: str = ""  # whose columns are looked up, where nothing else is wanted
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it names no table: SELECT 1, with which tools try a connection."""
+        return not (self.sql or self.table)
 
     @property
     def is_probe(self) -> bool:
@@ -61,15 +63,59 @@ def asked(statement: Statement) -> AskedQuestion:
     Raises RefusedError for a query around a question that does something else with its answer.
     """
     text, wish = statement.wish()
-    pieces = [one for one in statement.pieces if one[0] not in SILENT]
-    if not _may_be_wrapped(pieces):
-        return AskedQuestion(text, wish)
     outer = Statement.of(text)
+    pieces = [one for one in outer.pieces if one[0] not in SILENT]
+    if not _may_be_wrapped(pieces):
+        return _of_one_table(text, pieces, wish)
     found = _unwrapped(outer.pieces, MOST_AROUND)
     if found is None:
         return AskedQuestion(text, wish)
     inner, own = Statement(tuple(found[0])).wish()
     return AskedQuestion(inner, own or wish, tuple(found[1]))
+
+
+def _of_one_table(text: str, pieces: Sequence[Piece], wish: dict[str, Any]) -> AskedQuestion:
+    """Read a statement without others in it: a question, a list of values, or one that wants no row of either."""
+    constants = _constants(pieces)
+    if constants is not None:
+        return AskedQuestion("", wish, (constants,))
+    listed = listing(pieces)
+    question, around = (text, ()) if listed is None else (listed[0], (listed[1],))
+    looked_up = _columns_of_a_table(pieces)
+    if looked_up is not None and looked_up[1].is_plain:
+        return AskedQuestion("", wish, (looked_up[1],), table=looked_up[0])
+    last = [one[1].upper() for one in pieces[-2:]]
+    none = (RowsWanted(None, limit=0),) if looked_up is not None or last == ["LIMIT", "0"] else ()
+    return AskedQuestion(question, wish, (*around, *none))
+
+
+def _constants(pieces: Sequence[Piece]) -> RowsWanted | None:
+    """Read a query that selects constants from nowhere."""
+    words = shallow(pieces)
+    if words.get(0) != "SELECT" or "FROM" in words.values():
+        return None
+    end = next((place for place, word in words.items() if word in AFTER_FROM), len(pieces))
+    try:
+        wanted = AroundReader([*pieces[:end], ("word", "FROM"), INSIDE, *pieces[end:]]).query()
+    except RefusedError:
+        return None
+    is_read = wanted.is_plain and all(one.column is None for one in wanted.items or (Item(Name("*")),))
+    return wanted if is_read else None
+
+
+def _columns_of_a_table(pieces: Sequence[Piece]) -> tuple[str, RowsWanted] | None:
+    """Read a query that wants columns of a table and no row: SELECT * FROM pay WHERE 1 = 0, or LIMIT 0."""
+    froms = [place for place, word in shallow(pieces).items() if word == "FROM" and place + 1 < len(pieces)]
+    if len(froms) != 1:
+        return None
+    table, rest = pieces[froms[0] + 1], pieces[froms[0] + 2 :]
+    has_alias = bool(rest) and (rest[0][1][:1] == '"' or shallow(rest).get(0, AFTER_FROM[0]) not in AFTER_FROM)
+    named = rest if has_alias else [("word", "AS"), table, *rest]
+    try:
+        wanted = AroundReader([*pieces[: froms[0] + 1], INSIDE, *named]).query()
+    except RefusedError:
+        return None
+    return (plain(table), wanted) if wanted.is_probe else None
 
 
 def _may_be_wrapped(pieces: Sequence[Piece]) -> bool:
@@ -109,19 +155,9 @@ def _counted(within: Sequence[Piece], around: AroundReader) -> tuple[Sequence[Pi
     return counted, [RowsWanted(tuple(shown))]
 
 
-def _shallow(pieces: Sequence[Piece]) -> dict[int, str]:
-    """Give the words that are in no parentheses, by place."""
-    found, depth = {}, 0
-    for place, (kind, text) in enumerate(pieces):
-        depth += (text == "(") - (text == ")")
-        if kind == "word" and depth == 0:
-            found[place] = text.upper()
-    return found
-
-
 def _inside(pieces: Sequence[Piece]) -> tuple[int, int] | None:
     """Give where the question in FROM (…) begins and ends, or that of WITH name AS (…) SELECT … FROM name."""
-    words = _shallow(pieces)
+    words = shallow(pieces)
     froms = [place for place, word in words.items() if word == "FROM" and place + 2 < len(pieces)]
     if len(froms) != 1:
         return None
@@ -145,7 +181,7 @@ def _inside(pieces: Sequence[Piece]) -> tuple[int, int] | None:
 
 def _is_aggregated(pieces: Sequence[Piece]) -> bool:
     """Say whether a question groups or aggregates by itself."""
-    words = _shallow(pieces)
+    words = shallow(pieces)
     selects = [place for place, word in words.items() if word == "SELECT"]
     if len(selects) != 1:
         return False

@@ -102,6 +102,11 @@ class RowsWanted:
         totals = any(one.total for one in self.items or ())
         return self.limit == 0 or (self.is_never and (self.groups is not None or not totals))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it names columns and constants, and neither groups nor totals."""
+        return self.groups is None and not any(one.total for one in self.items or ())
+
     def applied(self, table: pa.Table, private: Sequence[str], *, bounds: bool) -> tuple[pa.Table, list[str]]:
         """Give the rows that are wanted of an answer, and which of their columns have certain intervals.
 

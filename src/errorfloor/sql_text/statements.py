@@ -22,7 +22,12 @@ PIECE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 HINT = re.compile(r"\s*(\w+)\s*=\s*('[^']*'|[^\s,']+)\s*,?")
+HINTED = re.compile(r"/\*\s*\+")  # Superset writes a space before the plus
 WISHES = ("max_error", "spend")
+READ = {  # functions that read a constant, and the forms in which the language reads the same
+    "TO_DATE": ("DATE", ("YYYY-MM-DD",)),
+    "TO_TIMESTAMP": ("TIMESTAMP", ("YYYY-MM-DD HH24:MI:SS", "YYYY-MM-DD HH24:MI:SS.US", "YYYY-MM-DD HH24:MI:SS.MS")),
+}
 SILENT = ("space", "comment")
 Piece = tuple[str, str]  # its kind and its text
 
@@ -110,9 +115,20 @@ def statements(text: str) -> list[Statement]:
                 found.append(Statement(tuple(pieces), tuple(hints)))
             pieces, hints = [], []
         else:
-            if piece.startswith("/*+") and kind == "comment":
-                hints.append(piece[3:-2])
+            hint = HINTED.match(piece) if kind == "comment" else None
+            if hint is not None:
+                hints.append(piece[hint.end() : -2])
             pieces.append((kind, " " if kind == "comment" else piece))
+    return found
+
+
+def shallow(pieces: Sequence[Piece]) -> dict[int, str]:
+    """Give the words that are in no parentheses, by place."""
+    found, depth = {}, 0
+    for place, (kind, text) in enumerate(pieces):
+        depth += (text == "(") - (text == ")")
+        if kind == "word" and depth == 0:
+            found[place] = text.upper()
     return found
 
 
@@ -121,15 +137,29 @@ def _with_plain_names(pieces: Sequence[Piece]) -> str:
 
     >>> _with_plain_names(Statement.of('SELECT "public"."pay"."age" FROM errorfloor.public.pay').pieces)
     'SELECT "pay"."age" FROM pay'
+    >>> _with_plain_names(Statement.of("hired < to_date('2001-01-31', 'YYYY-MM-DD')").pieces)
+    "hired < DATE '2001-01-31'"
     """
     left: list[Piece] = []
     for piece in pieces:
         left.append(piece)
+        if piece[1] == ")":
+            _read_constant(left)
         if len(left) > 1 and piece[1] == "." and _name(left[-2]) == "public":
             del left[-2:]
             if len(left) > 1 and left[-1][1] == "." and _name(left[-2]) == "errorfloor":
                 del left[-2:]
     return "".join(text for _, text in left)
+
+
+def _read_constant(left: list[Piece]) -> None:
+    """Put a constant in the place of a function at the end that reads it."""
+    places = [place for place in range(max(0, len(left) - 12), len(left)) if left[place][0] not in SILENT][-6:]
+    texts = [left[place][1] for place in places]
+    word, forms = READ.get(texts[0].upper(), ("", ()))
+    is_call = bool(word) and [*texts[1:2], *texts[3:4], *texts[5:]] == ["(", ",", ")"]
+    if is_call and texts[2][0] == "'" and texts[4].strip("'") in forms:
+        left[places[0] :] = [("word", word), ("space", " "), ("quoted", texts[2])]
 
 
 def _name(piece: Piece) -> str:

@@ -24,6 +24,7 @@ from errorfloor.server.postgres.values import (
     data_rows,
 )
 from errorfloor.service import Answer, Price, QuotaStanding, Standing
+from errorfloor.sql import parse
 from errorfloor.sql.layout import Layout, denominator
 from errorfloor.sql.plan import Call, Count, Scalar
 from errorfloor.sql.polynomial import Polynomial
@@ -123,13 +124,25 @@ def no_rows(question: Question, asked: AskedQuestion, *, bounds: bool) -> Result
     return _around(asked, question, columns, none, bounds=bounds)
 
 
+def no_rows_of_table(catalogue: Catalogue, asked: AskedQuestion) -> ResultRows:
+    """Give the columns of a declared table without rows; raises RefusedError for a table that is not declared."""
+    named = parse(f'SELECT count(*) FROM "{asked.table}"', catalogue).table
+    table = catalogue.tables[named]
+    kinds = {name: DECLARED[one.type] for name, one in table.compared.items()} | dict.fromkeys(table.private, FLOAT8)
+    none = {name: pa.array([], ARROW[kind]) for name, kind in kinds.items()}
+    return _result(asked.shown(pa.table(none), [], bounds=False))
+
+
 def _around(
     asked: AskedQuestion, question: Question, columns: Sequence[ResultColumn], found: Sequence[Any], *, bounds: bool
 ) -> ResultRows:
     names = [one.name for one in columns]
     if len({*names}) != len(names):
         raise RefusedError("two columns of the answer have the same name: rename one with AS", reason="column")
-    table = asked.shown(pa.table(found, names=names), _private(question), bounds=bounds)
+    return _result(asked.shown(pa.table(found, names=names), _private(question), bounds=bounds))
+
+
+def _result(table: pa.Table) -> ResultRows:
     kinds = {kind: one for one, kind in ARROW.items()}
     return ResultRows(tuple(ResultColumn(one.name, kinds.get(one.type, TEXT)) for one in table.schema), table)
 

@@ -42,6 +42,7 @@ LIMITS = {  # nothing is put on a disk
     "lock_configuration": "true",
 }
 SQL_NAMES = {INT8: "bigint", FLOAT8: "double precision", TEXT: "text", DATE: "date", BOOL: "boolean"}
+READ_ONLY = ["=r/errorfloor"]  # everybody who sees a table may read it, and nobody may write
 SYSTEM = {"pg_class": "1259", "pg_type": "1247", "pg_constraint": "2606", "pg_namespace": "2615", "pg_proc": "1255"}
 Row = dict[str, Any]
 
@@ -196,7 +197,14 @@ def _rows(number: int, name: str, table: Table) -> Iterator[tuple[str, Row]]:
     kinds |= dict.fromkeys(table.private, FLOAT8)
     key = list(table.row_key)
     classes: Row = {"reltype": 0, "reloftype": 0, "relowner": 10, "relfilenode": 0, "reltablespace": 0, "relpages": 0}
-    classes |= {"relnamespace": 2200, "reltuples": -1.0, "relpersistence": "p", "relchecks": 0, "reltoastrelid": 0}
+    classes |= {
+        "relacl": READ_ONLY,
+        "relnamespace": 2200,
+        "reltuples": -1.0,
+        "relpersistence": "p",
+        "relchecks": 0,
+        "reltoastrelid": 0,
+    }
     flags = ("relisshared", "relhasrules", "relhastriggers", "relhassubclass", "relrowsecurity", "relforcerowsecurity")
     classes |= dict.fromkeys((*flags, "relispartition"), False) | {"relispopulated": True, "relreplident": "d"}
     yield (
@@ -245,6 +253,8 @@ def _rows(number: int, name: str, table: Table) -> Iterator[tuple[str, Row]]:
     named = {f"constraint_{part}": where[f"table_{part}"] for part in ("catalog", "schema")}
     named |= {**where, "constraint_name": f"{name}_pkey"}
     yield "info.table_constraints", {**named, "constraint_type": "PRIMARY KEY", "is_deferrable": "NO"}
+    granted = {"grantor": "errorfloor", "grantee": "PUBLIC", **where, "privilege_type": "SELECT", "is_grantable": "NO"}
+    yield "info.table_privileges", {**granted, "with_hierarchy": "NO"}
     for place, column in enumerate(key, start=1):
         yield "info.key_column_usage", {**named, "column_name": column, "ordinal_position": place}
         yield "pg.pg_attribute", _attribute(number + 1, place, column, kinds[column], True)
@@ -252,6 +262,7 @@ def _rows(number: int, name: str, table: Table) -> Iterator[tuple[str, Row]]:
         needed = column in key
         yield "pg.pg_attribute", _attribute(number, places[column], column, kind, needed)
         said = _said(table, column)
+        yield "info.column_privileges", {**granted, "column_name": column}
         yield (
             "pg.pg_description",
             {**{"objoid": number, "classoid": 1259, "objsubid": places[column], "description": said}},
@@ -277,7 +288,14 @@ def _attribute(number: int, place: int, column: str, kind: Kind, needed: bool) -
         **{"attrelid": number, "attname": column, "atttypid": kind.oid, "attlen": kind.size, "attnum": place},
         **{"atttypmod": -1, "attndims": 0, "attnotnull": needed, "atthasdef": False, "attisdropped": False},
         **{"attislocal": True, "attinhcount": 0, "attcollation": 0, "attidentity": "", "attgenerated": ""},
-        **{"atthasmissing": False, "attstattarget": -1, "attcacheoff": -1, "attstorage": "p", "attcompression": ""},
+        **{
+            "attacl": READ_ONLY,
+            "atthasmissing": False,
+            "attstattarget": -1,
+            "attcacheoff": -1,
+            "attstorage": "p",
+            "attcompression": "",
+        },
     }
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from errorfloor.errors import RefusedError
 from errorfloor.sql.reading import read_foreign
+from errorfloor.sql_text import Statement
 
 SCHEMAS = {"pg_catalog": "pg", "information_schema": "info"}
 KNOWN = (  # functions that sqlglot or DuckDB has names of its own for
@@ -27,9 +28,11 @@ KNOWN = (  # functions that sqlglot or DuckDB has names of its own for
     *("Split", "SplitPart", "StrPosition", "StringToArray", "Substring", "Sum", "ToChar", "Trim", "TryCast"),
     *("Unnest", "Upper", "Xor"),
 )
-MOST_GROWTH = 1.0  # of a text, by all replacements of a query together
+MOST_GROWTH = 1.0  # of a text, by one replacement; what comes of it is cut
 LONGEST = 10_000  # characters of a text that is put together; DuckDB's limit of memory does not hold for them
 JOINING = (exp.DPipe, exp.Concat, exp.ConcatWs, exp.GroupConcat, exp.ArrayToString)
+LABELS = ("SELECT", "TABLE", "UPDATE", "INSERT", "DELETE", "CREATE", "GRANT", "REFERENCES", "TRIGGER")
+REPLACING = (exp.Replace, exp.RegexpReplace)
 SERIES = (exp.GenerateSeries, exp.ExplodingGenerateSeries)
 MOST_IN_SERIES = 10_000  # numbers of a series that is no table, and so in memory as a whole
 TYPES = {  # of casts, by PostgreSQL's name
@@ -66,7 +69,7 @@ def rewritten(text: str, tables: frozenset[str], functions: frozenset[str]) -> s
     'SELECT NAME_OF_CLASS(c.oid) AS name FROM pg.pg_class AS c'
     """
     try:
-        tree = read_foreign(text, "postgres")
+        tree = read_foreign(_with_quoted_labels(text), "postgres")
         if not isinstance(tree, exp.Query):
             raise _refusal(type(tree).__name__.upper())
         _name_columns(tree)
@@ -82,6 +85,20 @@ def rewritten(text: str, tables: frozenset[str], functions: frozenset[str]) -> s
     except Exception:  # whatever a foreign parser trips over, the text is not such a query
         pass
     raise RefusedError("this query on the system catalogue cannot be read", reason="syntax")
+
+
+def _with_quoted_labels(text: str) -> str:
+    """Quote words of the language that name a column, which PostgreSQL allows after AS: Metabase has AS select.
+
+    >>> _with_quoted_labels("SELECT 1 AS select, x AS table FROM t")
+    'SELECT 1 AS "select", x AS "table" FROM t'
+    """
+    written, last = [], ""
+    for kind, piece in Statement.of(text).pieces:
+        is_label = last == "AS" and piece.upper() in LABELS
+        written.append(f'"{piece.lower()}"' if is_label else piece)
+        last = last if kind == "space" else piece.upper()
+    return "".join(written)
 
 
 def _name_columns(tree: exp.Query) -> None:
@@ -116,7 +133,6 @@ def _check(tree: Any, tables: frozenset[str], functions: frozenset[str]) -> None
         name = f"{table.db}.{table.name}"
         if not (name in tables or (not table.db and table.name in own)) or table.catalog:
             raise _refusal(name.removeprefix("."))
-    growing = 0.0
     for function in tree.find_all(exp.Func):
         named = function.name.lower() if isinstance(function, exp.Anonymous) else type(function).__name__
         if named not in functions and named not in KNOWN:
@@ -125,10 +141,8 @@ def _check(tree: Any, tables: frozenset[str], functions: frozenset[str]) -> None
             ends = [function.args.get(name) for name in ("start", "end", "step")]
             if any(one is not None and not _is_small(one) for one in ends):
                 raise _refusal(f"{named}() of more than {MOST_IN_SERIES} numbers, or of some that are not written out,")
-        if isinstance(function, (exp.Replace, exp.RegexpReplace)):
-            growing += _growth(function)
-            if growing > MOST_GROWTH:
-                raise _refusal(f"{named}() with a longer text")
+        if isinstance(function, REPLACING) and _growth(function) > MOST_GROWTH:
+            raise _refusal(f"{named}() with a longer text")
 
 
 def _is_small(node: exp.Expression) -> bool:
@@ -142,8 +156,9 @@ def _is_small(node: exp.Expression) -> bool:
 
 def _shorten(tree: exp.Expression) -> None:
     """Cut every text that is put together: joined with itself again and again it would take all memory."""
-    for node in reversed(list(tree.find_all(*JOINING))):  # parts before what they are part of
-        is_part = isinstance(node.parent, JOINING) and not isinstance(node.parent, exp.GroupConcat)
+    for node in reversed(list(tree.find_all(*JOINING, *REPLACING))):  # parts before what they are part of
+        is_part = isinstance(node, JOINING) and isinstance(node.parent, JOINING)
+        is_part = is_part and not isinstance(node.parent, exp.GroupConcat)
         is_array = isinstance(node, exp.DPipe) and isinstance(node.this, exp.Array) | isinstance(
             node.expression, exp.Array
         )

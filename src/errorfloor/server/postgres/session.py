@@ -122,7 +122,7 @@ class Session(SessionQuestions):
         body.end()
         self._check_length(text)
         whole = Counted()
-        self.count(whole)
+        await self.count(whole)
         found = statements(text)
         if len(found) > MOST_STATEMENTS:
             raise DoorError(
@@ -139,7 +139,7 @@ class Session(SessionQuestions):
         name, text, types = body.text(), body.text(), body.numbers("!I")
         body.end()
         self._check_length(text)
-        self.count(Counted())
+        await self.count(Counted())
         found = statements(text)
         if len(found) > 1:
             raise RefusedError("a prepared statement is one statement: send the others by themselves", reason="syntax")
@@ -154,7 +154,7 @@ class Session(SessionQuestions):
         values = [body.value() for _ in range(body.number("!H"))]
         formats = body.numbers("!h")
         body.end()
-        self.count(prepared)
+        await self.count(prepared)
         statement = prepared.statement
         wanted = statement.parameters
         if len(values) < wanted or {*forms, *formats} - {0, 1} or len(forms) not in (0, 1, len(values)):
@@ -174,7 +174,7 @@ class Session(SessionQuestions):
         body.end()
         if kind == b"S":
             prepared = self._named(self._statements, name, "prepared statement")
-            self.count(prepared)
+            await self.count(prepared)
             kinds = await self._kinds(prepared)
             types = [one or kind.oid for one, kind in zip(prepared.types, kinds, strict=False)]
             await self.line.send(wire.message(b"t", struct.pack(f"!H{len(types)}I", len(types), *types)))

@@ -98,6 +98,10 @@ CREATE TABLE info.routines (
   VARCHAR, result_cast_scope_catalog VARCHAR, result_cast_scope_schema VARCHAR, result_cast_scope_name VARCHAR,
   result_cast_maximum_cardinality INTEGER, result_cast_dtd_identifier VARCHAR
 );
+CREATE TABLE info.routine_privileges (
+  grantor VARCHAR, grantee VARCHAR, specific_catalog VARCHAR, specific_schema VARCHAR, specific_name VARCHAR,
+  routine_catalog VARCHAR, routine_schema VARCHAR, routine_name VARCHAR, privilege_type VARCHAR, is_grantable VARCHAR
+);
 CREATE TABLE info.schemata (
   catalog_name VARCHAR, schema_name VARCHAR, schema_owner VARCHAR, default_character_set_catalog VARCHAR,
   default_character_set_schema VARCHAR, default_character_set_name VARCHAR, sql_path VARCHAR
@@ -299,6 +303,9 @@ CREATE TABLE pg.pg_range (
   rngtypid BIGINT, rngsubtype BIGINT, rngmultitypid BIGINT, rngcollation BIGINT, rngsubopc BIGINT, rngcanonical
   BIGINT, rngsubdiff BIGINT
 );
+CREATE TABLE pg.pg_default_acl (
+  oid BIGINT, defaclrole BIGINT, defaclnamespace BIGINT, defaclobjtype VARCHAR, defaclacl VARCHAR[]
+);
 CREATE TABLE pg.pg_rewrite (
   oid BIGINT, rulename VARCHAR, ev_class BIGINT, ev_type VARCHAR, ev_enabled VARCHAR, is_instead BOOLEAN, ev_qual
   VARCHAR, ev_action VARCHAR
@@ -494,18 +501,23 @@ CREATE MACRO pg_stat_get_numscans(a) AS 0::BIGINT;
 CREATE MACRO pg_relation_size (a) AS 0::BIGINT, (a, b) AS 0::BIGINT;
 CREATE MACRO pg_table_size(a) AS 0::BIGINT;
 CREATE MACRO pg_total_relation_size(a) AS 0::BIGINT;
+CREATE MACRO pg_database_size(a) AS 0::BIGINT;
 CREATE MACRO pg_size_pretty(a) AS a::VARCHAR || ' bytes';
 CREATE MACRO txid_current() AS 1::BIGINT;
 CREATE MACRO inet_client_addr() AS NULL::VARCHAR;
 CREATE MACRO inet_server_addr() AS NULL::VARCHAR;
 CREATE MACRO inet_server_port() AS NULL::INTEGER;
-CREATE MACRO has_table_privilege (a, b) AS true, (a, b, c) AS true;
-CREATE MACRO has_any_column_privilege (a, b) AS true, (a, b, c) AS true;
-CREATE MACRO has_column_privilege (a, b, c) AS true, (a, b, c, d) AS true;
-CREATE MACRO has_schema_privilege (a, b) AS true, (a, b, c) AS true;
-CREATE MACRO has_database_privilege (a, b) AS true, (a, b, c) AS true;
-CREATE MACRO has_function_privilege (a, b) AS true, (a, b, c) AS true;
-CREATE MACRO has_sequence_privilege (a, b) AS true, (a, b, c) AS true;
+CREATE MACRO allows(asked, granted) AS list_has_any(list_transform(string_split(upper(asked), ','), lambda x: trim(x)), granted);
+CREATE MACRO has_table_privilege (a, b) AS allows(b, ['SELECT']), (a, b, c) AS allows(c, ['SELECT']);
+CREATE MACRO has_any_column_privilege (a, b) AS allows(b, ['SELECT']), (a, b, c) AS allows(c, ['SELECT']);
+CREATE MACRO has_column_privilege (a, b, c) AS allows(c, ['SELECT']), (a, b, c, d) AS allows(d, ['SELECT']);
+CREATE MACRO has_schema_privilege (a, b) AS allows(b, ['USAGE']), (a, b, c) AS allows(c, ['USAGE']);
+CREATE MACRO has_database_privilege (a, b) AS allows(b, ['CONNECT']), (a, b, c) AS allows(c, ['CONNECT']);
+CREATE MACRO has_function_privilege (a, b) AS allows(b, ['EXECUTE']), (a, b, c) AS allows(c, ['EXECUTE']);
+CREATE MACRO has_sequence_privilege (a, b) AS false, (a, b, c) AS false;
+CREATE MACRO has_type_privilege (a, b) AS allows(b, ['USAGE']), (a, b, c) AS allows(c, ['USAGE']);
+CREATE MACRO aclexplode(acl) AS unnest(list_transform(acl, lambda x: {
+  'grantor': 10::BIGINT, 'grantee': 0::BIGINT, 'privilege_type': 'SELECT', 'is_grantable': false}));
 CREATE MACRO pg_has_role (a, b) AS true, (a, b, c) AS true;
 CREATE MACRO quote_ident(a) AS a;
 CREATE MACRO row_to_json(a) AS NULL::VARCHAR;
