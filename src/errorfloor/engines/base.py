@@ -61,6 +61,10 @@ class Engine(Closing):
     def relation(self, name: str) -> str:
         """Give a kept table as it goes after FROM."""
 
+    def tally_of(self, name: str, place: int) -> str | None:
+        """Give another table that is made and removed with a kept one; None where there is no such thing."""
+        return None
+
     @abstractmethod
     def known(self) -> list[str]:
         """Name the tables that are kept, in order."""

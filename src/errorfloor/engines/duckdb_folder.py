@@ -94,6 +94,10 @@ class DuckDBFolder(DuckDBEngine):
         self._attach(name)
         return f"{self.dialect.identifier(name)}.main.{self.dialect.identifier(name)}"
 
+    def tally_of(self, name: str, place: int) -> str:
+        """Give a table in the same file."""
+        return f"{self.dialect.identifier(name)}.main.tally_{place}"
+
     def file_of(self, name: str) -> Path:
         """Give the file that a table is kept in."""
         return self._path / f"{name}.duckdb"

@@ -6,15 +6,17 @@ bound says (``Dialect.exact``). Rows come in the order of their keys (``ordered`
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from errorfloor.engines.dialects import Dialect
 from errorfloor.sql.layout import Layout, completed, denominator, largest
 from errorfloor.sql.plan import Always, Compare, Condition, Literal, Scalar, TableColumn, Truncated
 from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
-from errorfloor.sql.question import Question
+from errorfloor.sql.question import Question, walk
 from errorfloor.sql.records import with_domain, without_where
 from errorfloor.sql.row_sql import Row
+from errorfloor.vault.tallies import ROWS
 
 if TYPE_CHECKING:
     from errorfloor.vault import Snapshot
@@ -78,7 +80,8 @@ def facts(
     Columns: k0, k1, …; a0, a1, … (the cell); n (rows); and for request j, over the rows where its condition holds, n_j
     (rows), low_j and high_j (least and greatest value), above_j and below_j (sum of the positive values ≥ 0, sum of the
     negative values ≤ 0); of a constant n_j alone. Values are integers in units of 1/denominator. The layout need
-    not know columns, dates and floors of the question: their bounds follow from the snapshots.
+    not know columns, dates and floors of the question: their bounds follow from the snapshots. Where a tally has every
+    column that is read, it is read instead of the rows, and each of its rows counts for as many as it stands for.
 
     >>> from errorfloor.catalogue.model import Table
     >>> from errorfloor.engines.dialects import DuckDBDialect
@@ -91,10 +94,11 @@ def facts(
     FROM homes AS t0
     """
     row = Row.of(snapshots, completed(layout, question, snapshots, by), dialect)
+    snapshots, weight = _tallied(question, snapshots, by, requests)
     cells = [(f"a{j}", _scalar(column)) for j, column in enumerate(by)]
-    columns = ["count(*) AS n"]
+    columns = [f"{_rows(row, Always(), weight)} AS n"]
     for j, (polynomial, where) in enumerate(requests):
-        columns.append(f"count({'*' if isinstance(where, Always) else _where(row, where, '1')}) AS n_{j}")
+        columns.append(f"{_rows(row, where, weight)} AS n_{j}")
         if polynomial.value is not None:
             continue
         sql, bound, _ = row.polynomial(polynomial)
@@ -103,8 +107,8 @@ def facts(
         columns += [
             f"{dialect.exact(f'min({_where(row, where, value)})', bound)} AS low_{j}",
             f"{dialect.exact(f'max({_where(row, where, value)})', bound)} AS high_{j}",
-            f"{_total(row, _where(row, where, above), bound, layout.rows)} AS above_{j}",
-            f"{_total(row, _where(row, where, below), bound, layout.rows)} AS below_{j}",
+            f"{_weighted(row, where, above, bound, weight)} AS above_{j}",
+            f"{_weighted(row, where, below, bound, weight)} AS below_{j}",
         ]
     return ordered(_statement(question, snapshots, row, cells, columns), [key.value for key in question.keys], dialect)
 
@@ -208,10 +212,42 @@ def _where(row: Row, where: Condition, sql: str) -> str:
     return sql if isinstance(where, Always) else f"CASE WHEN {row.condition(where)} THEN {sql} END"
 
 
+def _tallied(
+    question: Question,
+    snapshots: "Sequence[Snapshot]",
+    by: Sequence[TableColumn],
+    requests: Sequence[tuple[Polynomial, Condition]],
+) -> "tuple[Sequence[Snapshot], str | None]":
+    """Put a tally in the place of the table, if there is one with all columns that facts are read from.
+
+    Also give how many rows each of its rows stands for; None if there is none, and each stands for itself.
+    """
+    nodes = [*question.keys, *question.joins, question.where, *by, *(node for request in requests for node in request)]
+    read = {part.name for node in nodes for part in walk(node) if isinstance(part, TableColumn) and part.place == 0}
+    found = next((tally for tally in snapshots[0].tallies if read <= tally.columns), None)
+    if found is None:
+        return snapshots, None
+    return [replace(snapshots[0], relation=found.relation), *snapshots[1:]], f"t0.{ROWS}"
+
+
+def _rows(row: Row, where: Condition, weight: str | None) -> str:
+    """Count the rows where a condition holds."""
+    if weight is not None:
+        return row.dialect.exact(f"coalesce(sum({_where(row, where, weight)}), 0)", row.layout.rows)
+    return f"count({'*' if isinstance(where, Always) else _where(row, where, '1')})"
+
+
+def _weighted(row: Row, where: Condition, sql: str, bound: int, weight: str | None) -> str:
+    """Sum whole numbers, each as often as there are rows that it stands for."""
+    if weight is None:
+        return _total(row, _where(row, where, sql), bound, row.layout.rows)
+    most = bound * row.layout.rows
+    return _total(row, _where(row, where, f"{row.dialect.whole(sql, most)} * {weight}"), most, 1)
+
+
 def _sum(row: Row, monomial: Monomial, where: Condition) -> str:
     if monomial == ONE:
-        count = "count(*)" if isinstance(where, Always) else f"count({_where(row, where, '1')})"
-        return row.dialect.exact(count, row.layout.rows)
+        return row.dialect.exact(_rows(row, where, None), row.layout.rows)
     return _total(row, _where(row, where, row.product(monomial)), largest(monomial, row.layout), row.layout.rows)
 
 

@@ -14,6 +14,7 @@ from errorfloor.vault.fixed_point import NOT_WHOLE
 from errorfloor.vault.records import PRESENCE
 from errorfloor.vault.registration import Entering, Registration
 from errorfloor.vault.snapshot import name_of, snapshot
+from errorfloor.vault.tallies import make_tallies
 
 
 def copy(
@@ -37,6 +38,10 @@ def copy(
     fresh = not target.exists(name)
     if fresh:
         facts = json.loads(source.recall(name) or "{}") | {"source": target.identify(table.source)}
+
+        def note(relation: str) -> str:
+            return json.dumps(facts | {"tallies": make_tallies(name, table, relation, found.rows, target)})
+
         from pyarrow import parquet  # loaded where it is needed: it takes a while, and questions do without
 
         columns = physical_names(table)
@@ -50,7 +55,7 @@ def copy(
                 select = f"SELECT {', '.join(kept)} FROM {rows.relation}"
                 if entering is not None:
                     entering(facts)
-                target.create(name, select, lambda relation: json.dumps(facts))
+                target.create(name, select, note)
     there = snapshot(catalogue, table_name, target)
     if there.identity != found.identity:
         raise CatalogueError(

@@ -187,7 +187,14 @@ def _remainder(old: Mapping[str, Any], person: str, engine: Engine, entering: En
 
         def note(made: str) -> str:
             rows = int(engine.query(f"SELECT count(*) AS n FROM {made}").column("n")[0].as_py())
-            facts = {**old, "version": version, "rows": rows, "extent": {}, "identity": secrets.token_hex(16)}
+            facts = {
+                **old,
+                "version": version,
+                "rows": rows,
+                "extent": {},
+                "identity": secrets.token_hex(16),
+                "tallies": [],
+            }
             facts["remains_of"] = old["identity"]
             if entering is not None:
                 entering(facts)

@@ -15,6 +15,7 @@ from errorfloor.vault.conversion import columns_read, conversion_sql, physical_n
 from errorfloor.vault.records import record_facts
 from errorfloor.vault.row_keys import are_unique
 from errorfloor.vault.snapshot import FORMAT, Snapshot, check_settled, declared, name_of, notes, settled, snapshot
+from errorfloor.vault.tallies import make_tallies
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the work is behind
 Entering = Callable[[Mapping[str, Any]], None]  # told the note of a snapshot that is about to be kept
@@ -246,7 +247,8 @@ def facts_of(table_name: str, table: Table, relation: str, engine: Engine) -> di
             f"the row key ({keys}) of {table_name} is not unique: two rows have the same. Add a public column that "
             f"tells them apart; if there is none, number the rows of a text file or sheet: number in the section read"
         )
-    return known | {"rows": facts["n"], "extent": extent}
+    tallies = make_tallies(name_of(table_name, table.version), table, relation, facts["n"], engine)
+    return known | {"rows": facts["n"], "extent": extent, "tallies": tallies}
 
 
 def _check_same(table_name: str, table: Table, select: str, relation: str, engine: Engine) -> None:

@@ -14,6 +14,7 @@ from errorfloor.errors import CatalogueError
 from errorfloor.identity import Part
 from errorfloor.vault.near import nearest
 from errorfloor.vault.records import record_settled
+from errorfloor.vault.tallies import Tally, tallies_of
 
 FORMAT = 3
 
@@ -93,6 +94,7 @@ class Snapshot:
     columns: Mapping[str, str]
     extent: Mapping[str, tuple[int, int]]
     identity: str = ""
+    tallies: tuple[Tally, ...] = ()
 
     @property
     def whose(self) -> tuple[Part, ...]:
@@ -123,7 +125,8 @@ def snapshot(catalogue: Catalogue, table_name: str, engine: Engine) -> Snapshot:
     errorfloor.errors.CatalogueError: there is no table 'meters' in the catalogue; it declares none
     """
     table = declared(catalogue, table_name)
-    note = engine.recall(name_of(table_name, table.version))
+    name = name_of(table_name, table.version)
+    note = engine.recall(name)
     if note is None:
         others = sorted(n["version"] for n in notes(engine).values() if n["table"] == table_name)
         known = f" (registered are {', '.join(map(repr, others))})" if others else ""
@@ -138,11 +141,12 @@ def snapshot(catalogue: Catalogue, table_name: str, engine: Engine) -> Snapshot:
         table_name,
         table.version,
         table,
-        engine.relation(name_of(table_name, table.version)),
+        engine.relation(name),
         facts["rows"],
         facts["columns"],
         {column: (low, high) for column, (low, high) in facts["extent"].items()},
         facts["identity"],
+        tallies_of(name, facts, engine),
     )
 
 
