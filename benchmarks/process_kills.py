@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +92,12 @@ class Load:
 
 def processes(server: ServerProcess) -> list[int]:
     """Give the processes that answer: the children of the one that was started."""
-    parent = server.process.pid
-    told = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [int(one) for one in told if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()]
+    parent, found = server.process.pid, []
+    for one in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+        with suppress(FileNotFoundError, ProcessLookupError):  # one that was killed may go in between
+            if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text():
+                found.append(int(one))
+    return found
 
 
 def checked(catalogue: Path, received: dict[float, Any]) -> list[str]:
