@@ -9,12 +9,13 @@ from scipy.special import ndtr
 
 from errorfloor.floors.adversary import best_success
 from errorfloor.joint import normal
-from errorfloor.joint.normal import BESIDE, CONSTANT, START, least_cut, nested, revealed, running, totals
+from errorfloor.joint.normal import BESIDE, CONSTANT, START, least_cut, nested, revealed, running, table, totals
 from errorfloor.joint.taper import accepted_share
 from errorfloor.random import bits_from
 
 ONE_SUM = np.zeros(6, dtype="<i8").tobytes()
 ONE = sparse.csc_matrix([[1.0]])
+RECORDED_TABLE = ["-0x1.199506374acc1p-4", "-0x1.6b6efeccece9ep-5"]
 RECORDED = [
     ["0x1.17b940d3925c9p-5", "-0x1.bf2f4d309f5bep-5"],
     ["-0x1.236b630b537f2p-7", "0x1.0a32f4a3f2be8p-6"],
@@ -131,6 +132,33 @@ def test_a_tree_has_the_law_of_its_sums():
     assert max(np.abs(drawn).max(), np.abs(np.bincount(many, drawn)).max(), abs(drawn.sum())) <= 1
     across = np.tile(np.arange(4), 5).astype("<i8").tobytes()
     assert nested(20, (place, across)) is None
+
+
+@pytest.mark.parametrize("sets", [((0, 1, 2), (0, 1), (0, 2), (1, 2), (0,), (1,), (2,), ()), ((0, 1, 2), (0,), (1, 2))])
+def test_a_full_table_has_the_law_of_its_sums(sets):
+    shape = (3, 4, 2)
+    axes = np.indices(shape).reshape(3, -1)
+    coded = [sum((axes[axis] * 10**axis for axis in kept), np.zeros(24, dtype=int)) for kept in sets[1:]]
+    places = tuple(np.unique(one, return_inverse=True)[1].astype("<i8").tobytes() for one in coded)
+    for together in (0.0, 1.5):
+        noise, block = table(shape, sets, together), totals(24, places, together)
+        assert noise.cut == block.cut and noise.information == pytest.approx(block.information, rel=1e-5)
+    drawn = noise.form.sample(40_000, bits_from(3))
+    covariance = block.form.factor @ block.form.factor.T
+    assert np.abs(np.cov(drawn.T) - covariance).max() < 0.05 * covariance[0, 0]
+    assert np.abs(noise.form.margins.matrix @ drawn.T).max() <= 1
+    certified = noise.form.cell_information.max()
+    assert noise.information * (1 - 1e-8) < certified <= noise.information * (1 + BESIDE)
+
+
+def test_margins_of_a_table_of_24_000_cells_keep_their_bounds():
+    every = ((0, 1, 2), (0, 1), (0, 2), (1, 2), (0,), (1,), (2,), ())
+    noise = table((50, 40, 12), every)
+    assert noise.information / math.pi**2 == pytest.approx(45.8, abs=0.1)  # cells of their own, added up: 24,000²
+    assert noise.deviations == pytest.approx(np.full(8, START / noise.cut))
+    drawn = noise.form.sample(1, bits_from(5))[0]
+    assert np.abs(noise.form.margins.matrix @ drawn).max() <= 1
+    assert drawn[:2].tolist() == [float.fromhex(one) for one in RECORDED_TABLE]
 
 
 def test_figures_of_joint_sums():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -150,7 +151,7 @@ def test_advice_for_joint_totals_is_affordable(folder):
         assert not database.price(ASKED, max_error=bound / 1.1).affordable
 
 
-def test_too_many_cells_are_joint_only_if_their_totals_lie_in_each_other(folder):
+def test_too_many_cells_with_gaps_are_joint_only_if_their_totals_lie_in_each_other(folder):
     with open_town(folder) as database:
         sql = "SELECT household, day, sum(kwh) AS s FROM meters GROUP BY CUBE (household, day)"
         price = database.price(sql, max_error=2e4)
@@ -162,6 +163,51 @@ def test_too_many_cells_are_joint_only_if_their_totals_lie_in_each_other(folder)
     for row in [row for row in rows[:50] if row["s"] is not None]:
         here = sum(one["kwh"] for one in exact if all(row[key] in (None, one[key]) for key in ("household", "day")))
         assert row["s_low"] - 1e-9 <= here <= row["s_high"] + 1e-9 and abs(row["s"] - here) <= 500
+
+
+FULL = "SELECT household, day, sum(peak) AS s FROM meters GROUP BY CUBE (household, day)"
+
+
+@pytest.mark.parametrize("kind", ["plain", "high"])
+def test_margins_of_a_large_table_without_gaps_are_as_near_as_its_cells(kind, tmp_path):
+    write_town(tmp_path / "town", kind)
+    with open_town(tmp_path / "town") as database:
+        answer = database.ask(FULL, max_error=90)
+        assert database.price(FULL, max_error=90).prepared.is_kept
+    stated = answer.outputs()[0]
+    assert len(answer.prepared.bounds.groups) > MOST_CELLS and stated["noise"]["type"] == "JointNormal"
+    rows = answer.to_arrow().to_pylist()
+    true, released = Counter(), Counter()
+    for row in pq.read_table(tmp_path / "town" / "meters.parquet").to_pylist():
+        for key in itertools.product((row["household"], None), (row["day"], None)):
+            true[key] += min(max(row["peak"], 0.5), 10)
+    for row in rows:
+        if None not in row.values():
+            for key in itertools.product((row["household"], None), (row["day"], None)):
+                released[key] += steps(row["s"], stated["step"])
+    for row in rows:
+        key = (row["household"], row["day"])
+        assert steps(row["s"], stated["step"]) == released[key]
+        assert row["s_low"] - 1e-6 <= true[key] <= row["s_high"] + 1e-6 and abs(row["s"] - true[key]) <= 90
+
+
+def test_large_tables_are_one_draw_whatever_keys_are_called(folder):
+    """Names are no part of a question, so they must not be one of its noise."""
+    labels, shown = set(), []
+    for names in (("a", "b"), ("b", "a")):
+        sql = "SELECT household AS {0}, day AS {1}, sum(peak) AS s FROM meters GROUP BY CUBE ({0}, {1})".format(*names)
+        with open_town(folder) as database:
+            answer = database.ask(sql, max_error=90)
+        labels.add(answer.prepared.charged[0].label.encoded)
+        shown.append([row["s"] for row in answer.to_arrow().to_pylist()])
+    assert len(labels) == 1 and shown[0] == shown[1]
+
+
+def test_the_same_large_table_on_every_engine(engine_place, folder):
+    with open_town(folder) as database:
+        reference = database.ask(FULL, max_error=90)
+    with open_town(folder, engine_place.place) as database:
+        assert database.ask(FULL, max_error=90).to_arrow().equals(reference.to_arrow())
 
 
 def test_what_is_stated_of_a_cell_includes_what_bounds_tell(folder):

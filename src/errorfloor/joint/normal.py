@@ -16,6 +16,7 @@ from errorfloor.checks import Array
 from errorfloor.floors.adversary.table import value_table
 from errorfloor.joint.one_block import OneBlock
 from errorfloor.joint.rows import Rows
+from errorfloor.joint.table import Margins, TableNoise, spread_of, subsets
 from errorfloor.joint.tree import TreeNoise
 
 START = 127 / 128  # of a bound: where its taper begins
@@ -32,7 +33,8 @@ STEPS = np.append(0.0, 0.001 * 1.05 ** np.arange(175))  # moves that are looked 
 class NormalSums:
     """Noise for sums of cells, each within ±1: ``form`` draws it, and ``information`` bounds δᵀΣ⁻¹δ of one cell's move.
 
-    ``cut`` is where the widest sum is cut off, in deviations, and ``deviations`` are those of all sums, cells first.
+    ``cut`` is where the widest sum is cut off, in deviations, and ``deviations`` are those of all sums, cells first; of
+    a table, those of its sets.
 
     Guarantee: a move by δ of the cells, of which each has |δ_i| ≤ d_i, tells no more than a normal answer of charge a =
     information·(Σd_i)² and another one, of any noise, of charge (√(a·BESIDE) + √CONSTANT)².
@@ -42,7 +44,7 @@ class NormalSums:
     (8.2, 9.2)
     """
 
-    form: OneBlock | TreeNoise
+    form: OneBlock | TableNoise | TreeNoise
     information: float
     cut: float
     deviations: Array
@@ -106,6 +108,39 @@ def nested(cells: int, groupings: tuple[bytes, ...], together: float = 0.0) -> N
     scale = START / (cut * widest)
     ones = np.ones(len(parents))
     form = TreeNoise(parents, ones, START * ones, up * scale**2, places[-1] + starts[-2])
+    return NormalSums(form, ROUNDING / scale**2, cut, deviations * scale)
+
+
+@lru_cache(maxsize=8)
+def table(shape: tuple[int, ...], sets: tuple[tuple[int, ...], ...], together: float = 0.0) -> NormalSums:
+    """Give the noise of ``totals`` for a full table and sets of its margins, for very many cells.
+
+    ``sets`` are the axes that each grouping keeps, that of the cells first. The law is that of ``totals``: on the
+    interaction of the axes in S, BᵀB of a grouping that keeps S is the number of cells of its sums, and else 0.
+
+    >>> noise = table((2, 3), ((0, 1), (0,), (1,), ()))
+    >>> places = [np.repeat([0, 1], 3), np.tile([0, 1, 2], 2), np.zeros(6)]
+    >>> same = totals(6, tuple(place.astype("<i8").tobytes() for place in places))
+    >>> noise.cut == same.cut, bool(np.isclose(noise.information, same.information))
+    (True, True)
+    """
+    margins = Margins(shape, sets)
+    parts = math.prod(shape) / np.array(margins.sizes)
+    precise = [
+        sum(n for kept, n in zip(margins.sets, parts, strict=True) if set(one) <= set(kept))
+        for one in subsets(len(shape))
+    ]
+    variances = len(margins.sets) / np.array(precise)
+    deviations = np.sqrt(spread_of(margins) @ variances)
+    widest = math.ceil(float(deviations.max()) * FINE) / FINE
+    both = np.repeat(deviations, 2)  # of each set the sum that a cell is in, and all others
+    times = np.array([count for size in margins.sizes for count in (1.0, size - 1.0)])
+    first = np.arange(0, len(both), 2)
+    moves = sparse.csc_matrix((1 / deviations, (first, np.zeros_like(first))), (len(both), 1))
+    cut = least_cut(both / widest, moves, together, times)
+    scale = START / (cut * widest)
+    ones = np.ones(len(margins.sets))
+    form = TableNoise(margins, ones, START * ones, variances * scale**2)
     return NormalSums(form, ROUNDING / scale**2, cut, deviations * scale)
 
 
@@ -177,34 +212,37 @@ def _noise(
     return NormalSums(form, float(precise.max()) / scale**2 * ROUNDING, cut, deviations * scale)
 
 
-def least_cut(deviations: Array, moves: sparse.csc_matrix, together: float = 0.0) -> float:
+def least_cut(deviations: Array, moves: sparse.csc_matrix, together: float = 0.0, times: Array | float = 1.0) -> float:
     """Give the least cut, in deviations of the widest sum, at which bounds cost no more than is counted for them.
 
-    ``deviations`` are parts of the widest one. Each column of ``moves`` bounds |T_jδ| as a part of σ_j√(δᵀΣ⁻¹δ) for
-    some moves of one cell; up to ``together``, all of them are taken for 1.
+    ``deviations`` are parts of the widest one, each of so many ``times`` sums that a move changes alike. Each column of
+    ``moves`` bounds |T_jδ| as a part of σ_j√(δᵀΣ⁻¹δ) for some moves of one cell; up to ``together``, all of them are
+    taken for 1.
     """
     low, high = DIGITS, 64 * DIGITS
     while low < high:
         middle = (low + high) // 2
-        fits = _fits(middle / DIGITS, deviations, moves, together)
+        fits = _fits(middle / DIGITS, deviations, moves, together, times)
         low, high = (low, middle) if fits else (middle + 1, high)
     return low / DIGITS
 
 
-def _fits(cut: float, deviations: Array, moves: sparse.csc_matrix, together: float) -> bool:
+def _fits(cut: float, deviations: Array, moves: sparse.csc_matrix, together: float, times: Array | float) -> bool:
     most = math.sqrt(float(value_table().levels[-1]))
     all_rows = sparse.csc_matrix(np.ones((len(deviations), 1)))
     for part, reach in ((moves, most), (all_rows, together)):
         last = int(np.searchsorted(STEPS, reach)) + 1
         if last > 1:
-            told = revealed(cut, deviations, part, STEPS[1:last])
+            told = revealed(cut, deviations, part, STEPS[1:last], times)
             counted = 2 * np.sin((math.sqrt(BESIDE) * STEPS[: last - 1] + math.sqrt(CONSTANT)) / 4) ** 2
             if not (told * ROUNDING <= counted).all():
                 return False
     return True
 
 
-def revealed(cut: float, deviations: Array, moves: sparse.csc_matrix, sizes: Array) -> Array:
+def revealed(
+    cut: float, deviations: Array, moves: sparse.csc_matrix, sizes: Array, times: Array | float = 1.0
+) -> Array:
     """Give τ: how often one who knew the normal answer would have to be told the truth beside it, by size of a move.
 
     >>> one = sparse.csc_matrix([[1.0]])
@@ -212,13 +250,13 @@ def revealed(cut: float, deviations: Array, moves: sparse.csc_matrix, sizes: Arr
     [3.946e-09, 4.67733e-07]
     """
     away = cut / deviations
-    still = ndtr(-away)
+    still, count = ndtr(-away), np.broadcast_to(times, away.shape)
     moved = moves.data[:, None] * sizes[None, :]
     far = away[moves.indices][:, None]
     more = ndtr(moved - far) + ndtr(-moved - far) - 2 * still[moves.indices][:, None]
     column = np.repeat(np.arange(moves.shape[1]), np.diff(moves.indptr))
     worst = np.zeros((moves.shape[1], sizes.size))
-    np.add.at(worst, column, more)
-    outside = 4 * still.sum() + worst.max(axis=0)
+    np.add.at(worst, column, more * count[moves.indices][:, None])
+    outside = 4 * (still * count).sum() + worst.max(axis=0)
     common = 2 * ndtr(-sizes / 2) - outside
     return np.asarray(np.where(common > 0, outside / np.where(common > 0, common, 1.0), math.inf))

@@ -28,10 +28,11 @@ from errorfloor.service.totals import Totals
 if TYPE_CHECKING:
     from errorfloor.joint.normal import NormalSums
     from errorfloor.joint.one_block import OneBlock
+    from errorfloor.joint.table import TableNoise
     from errorfloor.joint.tree import TreeNoise
 
 MOST_CELLS = 500  # cells of a joint noise, which takes the square of them
-MOST_NESTED = 100_000  # cells whose totals lie in each other
+MOST_STRUCTURED = 100_000  # cells whose totals lie in each other, or that are all of a table
 INSIDE = 1 - 1e-9  # of a bound: sums of doubles are rounded
 STEPS_DIFFER = 1.01  # the steps of two bounds may take parts of them that differ by less than this
 NAME = "JointNormal"
@@ -54,7 +55,7 @@ class JointAdded(Added):
     deviation: float = 0.0
     bound: float = 0.0
     sums: str = ""
-    form: "OneBlock | TreeNoise | None" = field(default=None, compare=False, repr=False)
+    form: "OneBlock | TableNoise | TreeNoise | None" = field(default=None, compare=False, repr=False)
     cells: Any = field(default=None, compare=False, repr=False)
 
     @cached_property
@@ -128,10 +129,10 @@ def joint_noise(
 
     ``defined`` says which groups have a value; ``together`` is by how many deviations somebody moves several of them.
     """
-    from errorfloor.joint.normal import nested, running, totals
+    from errorfloor.joint.normal import nested, running, table, totals
 
     cells, reach = np.flatnonzero(defined), math.ceil(together * 8) / 8
-    if not 2 <= len(cells) <= (MOST_CELLS if isinstance(sums, Chains) else MOST_NESTED):
+    if not 2 <= len(cells) <= (MOST_CELLS if isinstance(sums, Chains) else MOST_STRUCTURED):
         return None
     if isinstance(sums, Chains):
         chains = sums.only(defined)
@@ -141,11 +142,43 @@ def joint_noise(
     places = [np.unique(place[cells], return_inverse=True)[1].astype("<i8") for place in sums.places]
     parts = max(int(np.bincount(place).max()) for place in places)
     keys = tuple(sorted({place.tobytes() for place in places}))
-    found = totals(len(cells), keys, reach) if len(cells) <= MOST_CELLS else nested(len(cells), keys, reach)
+    found: NormalSums | None
+    if len(cells) <= MOST_CELLS:
+        found = totals(len(cells), keys, reach)
+    elif (full := _full_table(sums, cells)) is not None:
+        shape, sets, cells = full
+        found = table(shape, sets, reach)
+    else:
+        found = nested(len(cells), keys, reach)
     if found is None:
         return None
     digest = hashlib.sha256(b"".join(keys)).hexdigest()[:32]
     return _added(found, cells, parts, bound, evaluation_error, f"totals {digest}")
+
+
+def _full_table(sums: Totals, cells: Array) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...], Array] | None:
+    """Give the shape of a table whose margins are asked for, their axes, and its cells in order; None if any lacks.
+
+    >>> rows, columns = np.array([0, 0, 1, 1]), np.array([1, 0, 1, 0])
+    >>> margins = Totals((rows, columns), (("a",), ("b",)), (2, 2))
+    >>> _full_table(margins, np.arange(4))
+    ((2, 2), ((0, 1), (0,), (1,)), array([1, 0, 3, 2]))
+    >>> _full_table(Totals((columns, rows), (("a",), ("b",)), (2, 2)), np.arange(4))[2]
+    array([1, 0, 3, 2])
+    >>> _full_table(margins, np.arange(3)) is None
+    True
+    """
+    alone = {kept[0]: place[cells] for kept, place in zip(sums.kept, sums.places, strict=True) if len(kept) == 1}
+    if len(alone) < 2 or not set().union(*sums.kept) <= set(alone):
+        return None
+    names = sorted(alone, key=lambda name: alone[name].tobytes())  # whatever keys are called, it is the same draw
+    codes = [np.unique(alone[name], return_inverse=True)[1] for name in names]
+    shape = tuple(int(code.max()) + 1 for code in codes)
+    flat = np.ravel_multi_index(codes, shape)
+    if not len(cells) == np.unique(flat).size == math.prod(shape):
+        return None
+    sets = {tuple(sorted(names.index(name) for name in kept)) for kept in sums.kept}
+    return shape, (tuple(range(len(names))), *sorted(sets)), cells[np.argsort(flat)]
 
 
 def _added(law: "NormalSums", cells: Array, parts: int, bound: float, error: float, sums: str) -> JointAdded | None:
