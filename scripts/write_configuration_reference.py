@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from errorfloor.catalogue.columns import Declaration, Prior, PrivateColumn, PublicColumn
-from errorfloor.catalogue.model import Catalogue, Limit, Owner, Period, Place, Quota, Table
+from errorfloor.catalogue.model import Catalogue, Growth, Limit, Owner, Period, Place, Quota, Table
 from errorfloor.catalogue.reading import Reading
 from errorfloor.catalogue.records import RecordColumn
 from errorfloor.catalogue.sign_in import SignIn
@@ -132,6 +132,8 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "most_rows": "of a table that protects records: how many rows it can have; everybody may know it",
             "owner": "whose numbers they are, if one owner has several",
             "account_by": "public columns; each of their values has a separate account; fixed by the first question",
+            "grows_by": "a section; the table is registered part by part, and parts stay as they are while others are "
+            "added",
             "read": "how text files and sheets are written; `errorfloor init` finds it out",
             "min_group": "questions about private columns leave out groups of fewer rows; may rise later and not fall",
             "noises": "`any` lets other noises spend as much as those of answers with bounds on both sides, of which "
@@ -189,6 +191,16 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         {
             "column": "the public column that says which period a row is in",
             "period": "for a date or moment, which periods; of any other column each value is one",
+        },
+    ),
+    "[tables.NAME.grows_by]": (
+        Growth,
+        "[How to let a table grow](../how-to-grow.md).",
+        {
+            "column": "a public date or moment, text or whole number of the row key, which says in which part a row is",
+            "part": "for a date or moment, which parts; of any other column each value is one",
+            "corrected": 'versions of parts that were registered again: `{ "2024-01" = "2" }`; all others have the '
+            "table's",
         },
     ),
     "[tables.NAME.public.COLUMN]": (

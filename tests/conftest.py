@@ -57,7 +57,7 @@ PARAMETERS = [pytest.param(name, id=name) for name, here in HERE.items() if here
 LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on Spark and in the browser are found
     "clients": ("server/test_postgres_clients.py",),
     "kills": (
-        *("bulk/test_kills.py", "ledger/test_crashes.py", "ledger/test_processes.py"),
+        *("bulk/test_kills.py", "ledger/test_crashes.py", "ledger/test_processes.py", "vault/test_part_kills.py"),
         *("server/test_live_registration.py", "server/test_postgres_processes.py", "server/test_processes.py"),
     ),
     "long": (

@@ -22,7 +22,7 @@ def registered(catalogue: Catalogue, folder: Path, rows: Mapping[str, pa.Table])
         pq.write_table(rows[name], folder / f"{name}.parquet")
     unlimited = catalogue.limit.model_copy(update={"question": 1.0})
     tables = {
-        name: table.model_copy(update={"source": (f"{name}.parquet",), "read": Reading()})
+        name: table.model_copy(update={"source": (f"{name}.parquet",), "read": Reading(), "grows_by": None})
         for name, table in catalogue.tables.items()
     }
     copied = catalogue.model_copy(update={"tables": tables, "place": Place(), "folder": folder, "limit": unlimited})

@@ -66,6 +66,12 @@ def release_table(table: str, target: str | Path, wanted: WantedRelease, house: 
         raise InputError(
             f"{table} protects records, and a release has one row for each: ask for counts and sums instead"
         )
+    if (growth := catalogue.tables[table].grows_by) is not None:
+        raise InputError(
+            f"{table} grows by {growth.noun}, and a table that grows is not released as a "
+            f"whole: declare the rows to release as a table of their own in place of this one, or ask for them in "
+            f"aggregates"
+        )
     if catalogue.place.engine != "duckdb":
         raise InputError(
             f"the snapshots are on {catalogue.place.engine}, and tables are released from DuckDB vaults only: ask for "

@@ -47,6 +47,8 @@ GUIDE = """
 # account_by  By default each private column has one account, and an answer costs what it reveals about the row it
 #             reveals most about. With public columns named here, each of their values has a separate account: right for
 #             groups that questions keep apart, such as years. The first question fixes it.
+# grows_by    A table that gets new rows every month is registered part by part, and what was answered about a month
+#             stays free: { column = "day", part = "month" }, a public date of the row key; or a batch, without part.
 # min_group   Questions about private columns leave out groups of fewer rows, and say so: one small group sets the price
 #             of all. It may rise later and not fall.
 # noises      With "any" all noises may spend alike, and the same floors last for about half as many answers with bounds
@@ -92,6 +94,7 @@ source = {source}
 version = "1"
 row_key = "choose"  # such as {key}
 # account_by = {by}
+# grows_by = {{ column = "day", part = "month" }}
 # min_group = 10
 # noises = "any"
 # questions = "shared"

@@ -7,6 +7,7 @@ from typing import Any, get_args
 from errorfloor.catalogue.columns import Declaration, MistakesError, Prior, PrivateColumn, PublicColumn, PublicType
 from errorfloor.catalogue.model import (
     Catalogue,
+    Growth,
     Limit,
     Owner,
     Period,
@@ -37,6 +38,8 @@ WRITE = {  # what a word that is missing, or still to be chosen, may look like
     "owner.floor": "floor = 0.2: how often, at least, whoever tries to tell two histories apart must be wrong (below "
     "0.5)",
     "owner.column": 'column = "household": the public column that names the owner',
+    "grows_by": 'grows_by = { column = "day", part = "month" }: each month is registered once, and stays',
+    "grows_by.column": 'column = "day": the public date, or the number of a batch, that says which part a row is in',
     "owner.per": 'per = { column = "day", period = "month" }: two histories differ within one month',
     "per.column": 'column = "day": the public date, or the number of a batch, that says which period a row is in',
     "owner.apart": "apart = { kwh = 5 }: by how much two histories differ at most in each reading",
@@ -156,6 +159,8 @@ def _model(place: Sequence[str]) -> type[Declaration]:
             return Owner
         case ("tables", _, "owner", "per"):
             return Period
+        case ("tables", _, "grows_by"):
+            return Growth
         case ("tables", _, "read"):
             return Reading
         case ("tables" | "streams", _, "private", _):
@@ -214,7 +219,8 @@ def _names(document: Mapping[str, Any], known: set[str]) -> list[Found]:
         private, public = _columns(table.get("private")), _columns(table.get("public"))
         owner = table.get("owner")
         named = {word: _listed(table.get(word)) for word in ("row_key", "account_by")}
-        for word, section in (("owner", owner), ("owner.per", owner.get("per") if isinstance(owner, dict) else None)):
+        period = owner.get("per") if isinstance(owner, dict) else None
+        for word, section in (("owner", owner), ("owner.per", period), ("grows_by", table.get("grows_by"))):
             named[f"{word}.column"] = _listed([section.get("column")]) if isinstance(section, dict) else ()
         for word, text in mistakes_in_names(private, public, named):
             found.append((".".join(filter(None, ("tables", name, word))), text))

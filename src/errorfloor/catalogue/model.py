@@ -14,6 +14,8 @@ from errorfloor.catalogue.columns import MOST_STEPS as MOST_STEPS
 from errorfloor.catalogue.columns import NAME, Declaration, MistakesError, misnamed
 from errorfloor.catalogue.columns import PrivateColumn as PrivateColumn
 from errorfloor.catalogue.columns import PublicColumn as PublicColumn
+from errorfloor.catalogue.growth import Growth as Growth
+from errorfloor.catalogue.growth import mistakes_in_growth
 from errorfloor.catalogue.near import near
 from errorfloor.catalogue.numbers import Double
 from errorfloor.catalogue.owner import SPANS
@@ -35,6 +37,8 @@ class Table(Declaration):
     A table without private columns is public; others can be joined to it on its row key. Questions about private
     columns leave out groups of fewer than ``min_group`` rows.
 
+    With ``grows_by`` it is registered in parts, each of which stays as it is while others are added.
+
     One that ``protects`` records keeps secret who is there at all: it has neither row key nor public columns, each of
     its ``columns`` has a declared domain, and ``most_rows``, which is public, bounds its size.
 
@@ -52,6 +56,7 @@ class Table(Declaration):
     most_rows: int = Field(default=10**6, ge=1, le=10**12)
     owner: Owner | None = None
     account_by: tuple[str, ...] = ()
+    grows_by: Growth | None = None
     min_group: int = Field(default=1, ge=1, le=10**9)
     noises: Literal["raised cosine", "any"] = "raised cosine"
     questions: Literal["own", "shared"] = "own"
@@ -115,6 +120,7 @@ class Table(Declaration):
         owner = () if self.owner is None else (self.owner.column,)
         named = {"row_key": self.row_key, "account_by": self.account_by, "owner.column": owner}
         named["owner.per.column"] = () if self.per is None else (self.per.column,)
+        named["grows_by.column"] = () if self.grows_by is None else (self.grows_by.column,)
         found = list(mistakes_in_names(tuple(self.private), tuple(self.public), named))
         if not self.private and (self.owner is not None or self.account_by):
             word = "account_by" if self.owner is None else "owner"
@@ -129,7 +135,7 @@ class Table(Declaration):
                 found.append(
                     (f"owner.{word}", 'is for protects = "records"; `errorfloor ledger epsilon` states ε here')
                 )
-        found += [*self._mistakes_in_distances(), *self._mistakes_in_period()]
+        found += [*self._mistakes_in_distances(), *self._mistakes_in_period(), *self._mistakes_in_growth()]
         if found:
             raise MistakesError(found)
         return self
@@ -157,6 +163,16 @@ class Table(Declaration):
                 f"is for dates, and {column} is declared {type!r}: leave it out, and each value of {column} is a "
                 f"period; or name a public date",
             )
+
+    def _mistakes_in_growth(self) -> Iterator[tuple[str, str]]:
+        growth = self.grows_by
+        if growth is None or growth.column not in self.public:
+            return
+        if not self.private:
+            yield "grows_by", "is for tables with private columns: declare a new version of a public one instead"
+        if self.divided_by:
+            yield "grows_by", "cannot be declared together with account_by or owner.per yet: leave one of them out"
+        yield from mistakes_in_growth(growth, self.public[growth.column], in_key=growth.column in self.row_key)
 
 
 def mistakes_in_names(

@@ -142,7 +142,7 @@ def mistakes_in_records(given: Declaration) -> Iterator[tuple[str, str]]:
     pydantic_core._pydantic_core.ValidationError: ...min_group is for tables that protect values...
     """
     columns, owner = getattr(given, "columns", {}), getattr(given, "owner", None)
-    for word in ("row_key", "private", "public", "account_by", "min_group", "noises"):
+    for word in ("row_key", "private", "public", "account_by", "grows_by", "min_group", "noises"):
         if getattr(given, word) != type(given).model_fields[word].get_default(call_default_factory=True) and (
             word not in ("row_key", "public") or getattr(given, word)
         ):

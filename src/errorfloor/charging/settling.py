@@ -37,8 +37,17 @@ def terms_of(name: str, table: Table, accounts: Iterable[Account], snapshots: It
     return {
         **table_terms(name, table),
         **column_terms(name, {column: table.private[column] for column in columns}),
-        **{(name, "snapshot", one.table_name, one.version): {"identity": one.identity} for one in snapshots},
+        **{path: {"identity": identity} for one in snapshots for path, identity in _snapshot_paths(name, one)},
     }
+
+
+def _snapshot_paths(name: str, snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Give where a ledger keeps which snapshot a version, or each part that is read, is."""
+    path = name, "snapshot", snapshot.table_name
+    for one in snapshot.parts:
+        yield (*path, one.version, one.name), one.identity
+    if not snapshot.parts:
+        yield (*path, snapshot.version), snapshot.identity
 
 
 def table_terms(name: str, table: Table) -> Terms:

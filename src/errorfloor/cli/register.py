@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,8 +17,11 @@ from errorfloor.engines import open_engine
 from errorfloor.engines.sources import file_paths
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.service.registering import ledger_exists, registering
+from errorfloor.vault.growing import PartsFound
 from errorfloor.vault.near import nearest
 from errorfloor.vault.report import source_report, write_for_owner
+
+MOST_NAMED = 12  # parts in a line
 
 
 @contextmanager
@@ -33,6 +37,15 @@ def _showing(declared: Catalogue) -> Iterator[None]:
         raise
 
 
+def _parts(found: PartsFound) -> Iterator[str]:
+    """Say which parts were made and which were there; of many the first and the last."""
+    states = {"new": found.new, "corrected": found.corrected, "unchanged": found.unchanged}
+    for state, parts in (states | {"not in the source, and kept as registered": found.absent}).items():
+        if parts:
+            named = ", ".join(parts) if len(parts) <= MOST_NAMED else f"{parts[0]} … {parts[-1]}"
+            yield f"  {counted(len(parts), 'part')} {state}: {named}"
+
+
 @app.command()
 def register(
     catalogue: CatalogueFile = Path("errorfloor.toml"),
@@ -43,6 +56,13 @@ def register(
         Path | None,
         typer.Option("--copy-from", help="Copy snapshots, with their identities, from the vault of this catalogue."),
     ] = None,
+    corrections: Annotated[
+        bool,
+        typer.Option(
+            "--corrections",
+            help="Register new versions of parts of a table that grows; without this the command says what they cost.",
+        ),
+    ] = False,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -55,7 +75,8 @@ def register(
     """Make a snapshot of each declared table in the vault: private values clamped, in fixed point; row keys checked.
 
     A version is registered once. When the source has changed, declare a new version in the catalogue first. The first
-    registration of a vault also makes the ledger; later ones need it to exist.
+    registration of a vault also makes the ledger; later ones need it to exist. Of a table with grows_by the parts that
+    are new are added, and those that are there must be unchanged.
     """
     if report is not None and report.exists():
         raise InputError(f"{report} exists already: name another file for the report")
@@ -68,15 +89,20 @@ def register(
         )
     done: list[dict[str, Any]] = []
     had_ledger = ledger_exists(declared)
-    work = registering(declared, names, copied_from=None if copy_from is None else load(copy_from))
+    other = None if copy_from is None else load(copy_from)
+    work = registering(declared, names, copied_from=other, corrections=corrections)
     with messages.status(f"registering {', '.join(names)} …"), _showing(declared):
         for made in work:
             name = made.snapshot.table_name
             done.append({"table": name, "version": made.snapshot.version, "rows": made.rows, "fresh": made.fresh})
+            if made.parts is not None:
+                done[-1]["parts"] = asdict(made.parts)
             if not as_json:
                 state = "registered" if made.fresh else "was registered already, and is unchanged"
                 most = "at most " if made.snapshot.table.hides_records else ""
                 print(f"{name} version {made.snapshot.version}: {most}{counted(made.rows, 'row')}, {state}")
+                if made.parts is not None:
+                    print("\n".join(_parts(made.parts)))
                 for column, rule in declared.tables[name].private.items():
                     low, high, step = (f"{float(one):.12g}" for one in (*rule.range, rule.resolution))
                     unit = f" {rule.unit}" if rule.unit else ""

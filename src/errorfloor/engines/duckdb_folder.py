@@ -16,6 +16,7 @@ from errorfloor.errors import CatalogueError, EngineError
 LOCK = ".writing"
 MAKING = ".making-"  # a file that is not whole yet; nobody reads it
 SPILLING = ".spilling"
+AT_ONCE = 200  # notes that one query reads
 
 
 @final
@@ -53,7 +54,9 @@ class DuckDBFolder(DuckDBEngine):
             )
         try:
             for name in self.known():
-                self._attach(name)
+                self._attach(name, alone=False)
+            if read_only:
+                self._use_threads()
         except BaseException:
             self.close()
             raise
@@ -74,9 +77,15 @@ class DuckDBFolder(DuckDBEngine):
         return self._told[name]
 
     def recall_all(self) -> dict[str, str]:
-        """Read the notes of all files."""
-        found = {name: self.recall(name) for name in self.known()}
-        return {name: note for name, note in found.items() if note is not None}
+        """Read the notes of all files, many at a time."""
+        names = [name for name in self.known() if self._attach(name)]
+        untold = [name for name in names if name not in self._told]
+        for start in range(0, len(untold), AT_ONCE):
+            some = untold[start : start + AT_ONCE]
+            each = (f"SELECT '{name}' AS name, note FROM {self._notes(name)}" for name in some)
+            found = self.query(" UNION ALL ".join(each)).to_pydict()
+            self._told |= dict(zip(found["name"], found["note"], strict=True))
+        return {name: self._told[name] for name in names}
 
     def note_anew(self, name: str, note: str) -> None:
         """Change the note in the file, which nobody may have open."""
@@ -157,8 +166,11 @@ class DuckDBFolder(DuckDBEngine):
             making.rename(self.file_of(name))  # whole, or not there
             self._keep_folder()
 
-    def _attach(self, name: str) -> bool:
-        """Attach a table's file if it exists, again if it has changed; say whether it exists."""
+    def _attach(self, name: str, *, alone: bool = True) -> bool:
+        """Attach a table's file if it exists, again if it has changed; say whether it exists.
+
+        Threads are counted anew for each file that is attached ``alone``: that looks at all files.
+        """
         with self._lock:
             inode = self._inode(name)
             if inode is None:
@@ -181,7 +193,7 @@ class DuckDBFolder(DuckDBEngine):
                 text = f"duckdb could not open {self.file_of(name)} ({kind}): {why_closed(self.file_of(name))}"
                 raise EngineError(text, engine="duckdb", kind=kind) from None
             self._attached[name] = inode
-            if self._read_only:
+            if self._read_only and alone:
                 self._use_threads()
             return True
 

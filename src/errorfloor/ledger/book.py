@@ -173,7 +173,7 @@ def first_charged(fixed: Mapping[str, str]) -> list[Deposit]:
     found = []
     for name, text in fixed.items():
         match json.loads(name), json.loads(text):
-            case [_, "snapshot", str(table), str(version)], {"identity": str(identity)}:
+            case [_, "snapshot", str(table), str(version), *_], {"identity": str(identity)}:
                 found.append(Deposit(table, version, identity))
     return found
 

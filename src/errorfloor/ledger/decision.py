@@ -110,9 +110,13 @@ def words(name: str) -> str:
 def _changed_meaning(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> CatalogueError:
     path = json.loads(name)
     if set(old) == {"identity"}:
-        if len(path) != 4:
+        if len(path) < 4:
             return CatalogueError(f"{words(name)} is not the stream that was charged under that name", table=path[0])
-        what = f"{path[2]} in version {path[3]!r}"
+        what = (
+            f"{path[2]} in version {path[3]!r}"
+            if len(path) == 4
+            else f"part {path[4]} of {path[2]} in version {path[3]!r}"
+        )
         return CatalogueError(
             f"{what} is not the snapshot that was charged under that version: the vault was made again. Put back the "
             f"vault that was in use; or declare a new version and register it",

@@ -11,7 +11,7 @@ from errorfloor.errors import CatalogueError, EngineError, KeyFileError
 from errorfloor.identity import KeyRing
 from errorfloor.server.failures import DoorError
 from errorfloor.service import Database
-from errorfloor.service.opening import let_go
+from errorfloor.service.opening import kept_parts, let_go
 
 LOG = logging.getLogger("errorfloor.server")
 GLANCE = 1.0  # seconds between two looks at the catalogue and at what was destroyed
@@ -35,6 +35,7 @@ class Current:
     def __init__(self, database: Database, path: Path | None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._database, self._path, self._clock = database, path, clock
         self._seen = _state(path)
+        self._parts = kept_parts(database)
         self._told: object = None
         self._looked = clock()
         self._ring: tuple[int, ...] | None = None  # the key file, as it was when it was last read
@@ -58,6 +59,7 @@ class Current:
                 self._looked = self._clock()
                 if self._path is not None:
                     self._follow(self._path)
+                    self._grow()
                     self._look_at_keys(self._database.catalogue)
                 try:
                     let_go(self._database)
@@ -89,6 +91,16 @@ class Current:
             if self._told != state:
                 LOG.warning("the catalogue has changed but is not used yet: %s", problem)
             self._told = state
+
+    def _grow(self) -> None:
+        """Use the parts of tables that grow as they are now, if there are others."""
+        try:
+            parts = kept_parts(self._database)
+            if parts != self._parts:
+                self._database = _renewed(self._database, self._database.catalogue)
+                self._parts = parts
+        except (CatalogueError, EngineError) as problem:  # looked at again at the next look
+            LOG.warning("new parts of a table are not used yet: %s", problem)
 
 
 def _renewed(database: Database, catalogue: Catalogue) -> Database:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 
 from errorfloor.charging import Charging
 from errorfloor.charging.settling import Grant
@@ -100,7 +101,9 @@ class Asking:
     ) -> "Asking":
         """Price a prepared question for one who asks, as the ledger will know it; the first of ``keys`` is in use."""
         question, drawing = prepared.question, _drawing(prepared, ledger, keys)
-        note = {"table": question.table, "version": question.version, "key": keys[0].id}
+        note: dict[str, Any] = {"table": question.table, "version": question.version, "key": keys[0].id}
+        if parts := prepared.plan.snapshots[0].parts:
+            note["parts"] = {part.name: part.version for part in parts}
         if quotas.analyst is not None:
             note["analyst"] = quotas.analyst
         labels = {

@@ -321,7 +321,7 @@ class Database(Closing):
         """Raise LedgerError if a declared table was registered with another ledger; one that was not is left out."""
         registered = [name for name in self.catalogue.tables if self._rows(name) is not None]
         found = [self._known.snapshot(self.catalogue, name, self._engine) for name in registered]
-        self.ledger.check_belong(Deposit(one.table_name, one.version, one.identity) for one in found)
+        self.ledger.check_belong(Deposit(one.table_name, *which) for one in found for which in one.identities)
 
     def left(self) -> Accounts[Standing]:
         """Say how each undivided account, and each divided one that was charged, stands."""

@@ -165,7 +165,7 @@ class Keeper:
             "shared": read.table.shared,
             "table": read.question.table,
             "version": read.question.version,
-            "snapshots": [[one.table_name, one.version, one.identity] for one in read.snapshots],
+            "snapshots": [[one.table_name, *which] for one in read.snapshots for which in one.identities],
             "cells": len(prepared.bounds.groups),
             "left_out": prepared.bounds.left_out,
             "units": [one.unit for one in prepared.bounds.groups.columns],

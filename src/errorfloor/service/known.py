@@ -11,6 +11,7 @@ from errorfloor.service.preparation import PlannedQuestion, Prepared, plan, prep
 from errorfloor.service.reading import ReadQuestion, read_question
 from errorfloor.service.releasing import laid_out
 from errorfloor.service.unions import from_parts
+from errorfloor.sql.question import Question
 from errorfloor.vault import Snapshot, snapshot
 
 
@@ -38,6 +39,8 @@ class Known:
             question = read_question(text, catalogue)
             names = (question.table, *(join.table for join in question.joins))
             snapshots = tuple(self.snapshot(catalogue, name, engine) for name in names)
+            if snapshots[0].parts:
+                snapshots = (part_of_it(snapshots[0], question), *snapshots[1:])
             found = ReadQuestion(text, question, catalogue.tables[question.table], snapshots)
             self.facts.keep(("question", text), found, len(text))
         return found
@@ -82,6 +85,16 @@ class Known:
             table = prepared.shown[0]
             size += table.num_rows * table.num_columns + len(prepared.outputs) * len(prepared.bounds.groups)
         self.facts.keep(("prepared", id(read), *wish.key), prepared, size)
+
+
+def part_of_it(whole: Snapshot, question: Question) -> Snapshot:
+    """Give those parts of a table that grows which a question reads: its answer stays the same while others come."""
+    from errorfloor.sql.parts_read import parts_read  # most tables do not grow, and do without
+
+    growth = whole.table.grows_by
+    assert growth is not None
+    names = [part.name for part in whole.parts]
+    return whole.reading(parts_read(question.where, growth, whole.table.public[growth.column], names))
 
 
 def _with_kept(prepared: Prepared, kept: tuple[KeptColumn | None, ...], engine: Engine) -> Prepared:

@@ -75,6 +75,12 @@ def let_go(database: Database) -> None:
     database._engine.let_go()
 
 
+def kept_parts(database: Database) -> list[str]:
+    """Name what the vault keeps, if a declared table grows: ``errorfloor register`` adds to it beside a server."""
+    grows = any(table.grows_by is not None for table in database.catalogue.tables.values())
+    return database._engine.known() if grows else []
+
+
 def _is_there(part: Callable[[], None]) -> bool:
     try:
         part()

@@ -17,10 +17,12 @@ from errorfloor.ledger.book import ERASED, GONE, RECORDS, SOURCE, Deposit, Pinne
 from errorfloor.ledger.keeping import from_snapshot
 from errorfloor.ledger.opening import open_anchor
 from errorfloor.service.continuing import check_versions, compare, keep
+from errorfloor.service.correcting import corrected_word, register_parts
 from errorfloor.service.joining import join, join_charged, unrelated
 from errorfloor.vault import Erasure, Registration, copy, erase, register
 from errorfloor.vault.continuity import renamed
 from errorfloor.vault.likeness import check_no_copy
+from errorfloor.vault.parts import part_of
 from errorfloor.vault.registration import overlap, shared_source
 from errorfloor.vault.snapshot import notes
 
@@ -36,12 +38,17 @@ def register_all(catalogue: Catalogue, names: Sequence[str] | None = None) -> li
 
 
 def registering(
-    catalogue: Catalogue, names: Sequence[str] | None = None, *, copied_from: Catalogue | None = None
+    catalogue: Catalogue,
+    names: Sequence[str] | None = None,
+    *,
+    copied_from: Catalogue | None = None,
+    corrections: bool = False,
 ) -> Generator[Registration, None, None]:
     """Register tables one after the other, all that are declared unless some are named; make the ledger if it is first.
 
     With ``copied_from``, snapshots come from the vault of another catalogue, with their identities. Their accounts come
-    with them: no ledger is made then, and the one here must go on from the one there.
+    with them: no ledger is made then, and the one here must go on from the one there. Without ``corrections``, a new
+    version of a part of a table that grows is refused, and the message says what it would cost.
 
     Raises CatalogueError before a snapshot is made if it could never be charged: because its declaration changes what a
     promised floor means, or the vault has lost a version whose cells it would have to be compared with. Raises
@@ -74,7 +81,7 @@ def registering(
                 if table.divided_by and source is None:
                     check_versions(name, table, ledger, engine)
             if source is None:
-                yield register_with(ledger, catalogue, name, engine=engine)
+                yield register_with(ledger, catalogue, name, engine=engine, corrections=corrections)
             else:
                 yield copy(catalogue, name, source=source, target=engine, entering=lambda note: enter(ledger, note))
                 join(ledger, name, catalogue.tables[name])
@@ -87,8 +94,9 @@ def register_with(
     *,
     engine: Engine,
     identity: str | None = None,
+    corrections: bool = False,
 ) -> Registration:
-    """Register a table, and enter its snapshot in the ledger before anybody can see it.
+    """Register a table, or the new parts of one that grows, and enter it in the ledger before anybody can see it.
 
     If it is killed between the two, the ledger knows a snapshot that was never made, which does no harm. Where accounts
     are divided, a version that is there already is compared with the others before its source is read, which may be
@@ -98,28 +106,41 @@ def register_with(
     if table is not None and table.divided_by:
         compare(name, table, ledger, engine)
 
-    def entering(note: Mapping[str, Any]) -> None:
+    def entering(*noted: Mapping[str, Any]) -> None:
         if table is not None:
             join(ledger, name, table)
-        enter(ledger, note)
+        enter(ledger, *noted)
 
     def checking(relation: str) -> None:
         if table is not None:
             check_no_copy(name, table, relation, unrelated(name, catalogue, ledger, engine), engine)
 
-    made = register(catalogue, name, engine=engine, identity=identity, entering=entering, checking=checking)
+    if table is not None and table.grows_by is not None:
+        made = register_parts(
+            ledger,
+            catalogue,
+            name,
+            engine=engine,
+            corrections=corrections,
+            entering=lambda parts: entering(*parts),
+            checking=checking,
+        )
+    else:
+        made = register(catalogue, name, engine=engine, identity=identity, entering=entering, checking=checking)
     join(ledger, name, made.snapshot.table)
     if made.fresh and made.snapshot.table.divided_by:
         keep(name, made.snapshot.table, made.compared, ledger, engine)
     return made
 
 
-def enter(ledger: Ledger, note: Mapping[str, Any]) -> None:
+def enter(ledger: Ledger, note: Mapping[str, Any], *others: Mapping[str, Any]) -> None:
     """Write down that a snapshot belongs to a ledger, and where its rows come from; once is enough.
 
-    Raises CatalogueError if the ledger knows the source under another table's name, also where the vault has lost it.
+    ``others`` are further parts of the same table. Raises CatalogueError if the ledger knows the source under another
+    table's name, or a part under another identity, also where the vault has lost it.
     """
     known = deposit(note)
+    parts = {name: one for one in (note, *others) if (name := part_of(one)) is not None}
     hidden = "records" in note.get("declaration", {})
 
     def check(pinned: Pinned) -> None:
@@ -128,9 +149,21 @@ def enter(ledger: Ledger, note: Mapping[str, Any]) -> None:
         for path in pinned:
             if path[1:2] == (SOURCE,) and path[0] != known.table and overlap(path[2], note["source"]):
                 raise shared_source(known.table, path[0])
+        for name, one in parts.items():
+            held = pinned.get((known.table, "snapshot", known.table, one["version"], name))
+            if held is not None and held["identity"] != one["identity"]:
+                raise CatalogueError(
+                    f"part {name} of {known.table} was registered and charged in version {one['version']!r} before, as "
+                    f"another snapshot, which this vault has lost: put back the vault that was in use; or declare a "
+                    f"new version of that part, which is charged anew ({corrected_word([name])})",
+                    table=known.table,
+                    part=name,
+                )
 
-    said = {"event": "registered", "table": known.table, "version": known.version}
-    terms: Terms = {known.path: {}, (known.table, SOURCE, note["source"]): {}}
+    said: dict[str, Any] = {"event": "registered", "table": known.table, "version": known.version}
+    said |= {"parts": {name: one["version"] for name, one in parts.items()}} if parts else {}
+    terms: Terms = {(known.table, SOURCE, note["source"]): {}}
+    terms |= {deposit(one).path: {} for one in (note, *others)}
     ledger.enter(said, terms | ({(known.table, RECORDS): {}} if hidden else {}), check)
 
 

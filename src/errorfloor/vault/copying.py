@@ -33,6 +33,12 @@ def copy(
     ['catalogue', 'table_name', 'source', 'target', 'entering']
     """
     started = time.perf_counter()
+    if catalogue.tables[table_name].grows_by is not None:
+        raise CatalogueError(
+            f"{table_name} is kept in parts, which are files: copy the folder of the vault instead, and restore the "
+            f"ledger beside it (errorfloor ledger export, errorfloor ledger restore)",
+            table=table_name,
+        )
     found = snapshot(catalogue, table_name, source)
     name, table = name_of(table_name, found.version), found.table
     fresh = not target.exists(name)

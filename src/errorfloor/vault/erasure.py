@@ -69,6 +69,12 @@ def plan_erasure(
         )
     _check_person(table_name, table, person)
     kept = {note["version"]: note for note in notes(engine).values() if note["table"] == table_name}
+    if any(note["parts"] for note in kept.values()):
+        raise CatalogueError(
+            f"{table_name} is kept in parts, and nobody is erased from parts by this command: erase the person in the "
+            f"source, declare a new version of the table and register it, then remove the older files of the vault",
+            table=table_name,
+        )
     holding = {
         version: count
         for version, note in sorted(kept.items())

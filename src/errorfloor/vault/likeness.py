@@ -6,7 +6,7 @@ from errorfloor.catalogue.model import Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError
 from errorfloor.vault.conversion import physical_names
-from errorfloor.vault.snapshot import name_of, notes, settled
+from errorfloor.vault.snapshot import notes, settled
 
 SHARED = 10  # one of so many owners of the smaller table is enough
 
@@ -20,11 +20,11 @@ def check_no_copy(table_name: str, table: Table, relation: str, others: Mapping[
     if table.owner is None or table.hides_records:
         return
     type, mine = settled(table)["public"][table.owner.column], physical_names(table)[table.owner.column]
-    for note in notes(engine).values():
+    for key, note in notes(engine).items():
         column = others.get(note["table"])
         if column is None or note["declaration"]["public"].get(column) != type:
             continue
-        there = engine.relation(name_of(note["table"], note["version"]))
+        there = engine.relation(key)
         one, two = (
             f"SELECT DISTINCT {named} AS o FROM {rows} WHERE {named} IS NOT NULL"
             for named, rows in ((mine, relation), (note["columns"][column], there))

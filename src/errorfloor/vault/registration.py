@@ -5,17 +5,21 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from errorfloor.catalogue.model import MOST_STEPS, Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError
 from errorfloor.vault.continuity import check_cells_stay, check_names_stay
 from errorfloor.vault.conversion import columns_read, conversion_sql, physical_names
+from errorfloor.vault.parts import check_one_way
 from errorfloor.vault.records import record_facts
 from errorfloor.vault.row_keys import are_unique
 from errorfloor.vault.snapshot import FORMAT, Snapshot, check_settled, declared, name_of, notes, settled, snapshot
 from errorfloor.vault.tallies import make_tallies
+
+if TYPE_CHECKING:
+    from errorfloor.vault.growing import PartsFound
 
 Progress = Callable[[str, float], None]  # what is being done, and which share of the work is behind
 Entering = Callable[[Mapping[str, Any]], None]  # told the note of a snapshot that is about to be kept
@@ -26,7 +30,8 @@ Checking = Callable[[str], None]  # told where the rows are that a snapshot is a
 class Registration:
     """A registered snapshot; ``fresh`` is False if the same rows were registered under the same version before.
 
-    Where accounts are divided, ``compared`` has the identities of the versions that a fresh one was compared with.
+    Where accounts are divided, ``compared`` has the identities of the versions that a fresh one was compared with. Of a
+    table that grows, ``parts`` says which ones were found.
 
     >>> Registration.__annotations__["seconds"]
     <class 'float'>
@@ -37,6 +42,7 @@ class Registration:
     rows: int
     seconds: float
     compared: frozenset[str] = frozenset()
+    parts: "PartsFound | None" = None
 
     @property
     def clamping(self) -> str:
@@ -108,7 +114,9 @@ def register(
     started = time.perf_counter()
     tell = progress or (lambda words, share: None)
     table = declared(catalogue, table_name)
-    _check_source_is_its_own(catalogue, table_name, engine)
+    assert table.grows_by is None, "parts are registered by errorfloor.vault.growing"
+    check_source_is_its_own(catalogue, table_name, engine)
+    check_one_way(table_name, table, notes(engine).values())
     name = name_of(table_name, table.version)
     before = engine.recall(name)
     earlier = {known: note for known, note in notes(engine).items() if note["table"] == table_name}
@@ -137,7 +145,7 @@ def register(
                     entering(facts)
                 return json.dumps(facts)
 
-            _converting(table_name, lambda: engine.create(name, select, note))
+            converting(table_name, lambda: engine.create(name, select, note))
         else:
             tell("comparing with what is registered", 0.2)
             _check_same(table_name, table, select, engine.relation(name), engine)
@@ -147,7 +155,7 @@ def register(
     return Registration(found, before is None, found.rows, time.perf_counter() - started, compared)
 
 
-def _converting(table_name: str, work: Callable[[], None]) -> None:
+def converting(table_name: str, work: Callable[[], None]) -> None:
     """Say of an engine that cannot convert what may be wrong; what it says itself could quote a value."""
     kind = ""
     try:
@@ -163,7 +171,7 @@ def _converting(table_name: str, work: Callable[[], None]) -> None:
         )
 
 
-def _check_source_is_its_own(catalogue: Catalogue, table_name: str, engine: Engine) -> None:
+def check_source_is_its_own(catalogue: Catalogue, table_name: str, engine: Engine) -> None:
     """Accounts belong to the data: under two names the same numbers would have two allowances."""
     source = engine.identify(catalogue.tables[table_name].source)
     sources = [(name, engine.identified(table.source)) for name, table in catalogue.tables.items()]
@@ -195,7 +203,15 @@ def overlap(one: str, other: str) -> bool:
 
 
 def facts_of(table_name: str, table: Table, relation: str, engine: Engine) -> dict[str, Any]:
-    """Check a new table, and give what is to be known of it."""
+    """Check a table that is being made, count its rows by public values, and give what is to be known of it."""
+    found = checked_facts(table_name, table, relation, engine)
+    if table.hides_records:
+        return found
+    return found | {"tallies": make_tallies(name_of(table_name, table.version), table, relation, found["rows"], engine)}
+
+
+def checked_facts(table_name: str, table: Table, relation: str, engine: Engine) -> dict[str, Any]:
+    """Check rows, and give what is to be known of them."""
     columns = physical_names(table)
     known = {
         "format": FORMAT,
@@ -247,8 +263,7 @@ def facts_of(table_name: str, table: Table, relation: str, engine: Engine) -> di
             f"the row key ({keys}) of {table_name} is not unique: two rows have the same. Add a public column that "
             f"tells them apart; if there is none, number the rows of a text file or sheet: number in the section read"
         )
-    tallies = make_tallies(name_of(table_name, table.version), table, relation, facts["n"], engine)
-    return known | {"rows": facts["n"], "extent": extent, "tallies": tallies}
+    return known | {"rows": facts["n"], "extent": extent}
 
 
 def _check_same(table_name: str, table: Table, select: str, relation: str, engine: Engine) -> None:

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -13,6 +13,15 @@ from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError
 from errorfloor.identity import Part
 from errorfloor.vault.near import nearest
+from errorfloor.vault.parts import (
+    SnapshotPart,
+    check_one_way,
+    declared_parts,
+    merged_extent,
+    merged_identity,
+    merged_relation,
+    part_of,
+)
 from errorfloor.vault.records import record_settled
 from errorfloor.vault.tallies import Tally, tallies_of
 
@@ -39,6 +48,7 @@ def settled(table: Table) -> dict[str, Any]:
             for name, column in table.private.items()
         },
         **({"records": record_settled(table)} if table.hides_records else {}),
+        **({"grows_by": [table.grows_by.column, table.grows_by.part]} if table.grows_by is not None else {}),
     }
 
 
@@ -48,6 +58,8 @@ def check_settled(table_name: str, table: Table, before: dict[str, Any]) -> None
     changed = [] if now["row_key"] == before["row_key"] else ["its row key"]
     if now.get("records") != before.get("records"):
         changed.append("what it protects, or the domains, the owner or the rows that count of its records")
+    if now.get("grows_by") != before.get("grows_by"):
+        changed.append("by what it grows")
     for what in ("public", "private"):
         for name in (*now[what], *(name for name in before[what] if name not in now[what])):
             old, new = before[what].get(name), now[what].get(name)
@@ -79,7 +91,7 @@ class Snapshot:
     and the greatest stored integer of each public column of numbers that has any. ``identity`` was drawn at random when
     the snapshot was made, and goes with it when it is copied to another engine; a vault that is made again, from
     whatever source, has other ones. Of a table that protects records, ``rows`` is the declared bound on them, and
-    ``extent`` that of the domains.
+    ``extent`` that of the domains. Of a table that grows, ``parts`` are those that are read, as one table.
 
     >>> table = Table(source="t.parquet", version="1", row_key=("id",), public={"id": "whole"})
     >>> Snapshot("t", "1", table, '"s"', 3, {"id": "p0"}, {"id": (1, 3)}).columns["id"]
@@ -95,14 +107,30 @@ class Snapshot:
     extent: Mapping[str, tuple[int, int]]
     identity: str = ""
     tallies: tuple[Tally, ...] = ()
+    parts: tuple[SnapshotPart, ...] = ()
 
     @property
     def whose(self) -> tuple[Part, ...]:
-        """Which rows these are, for labels: table, version, and the name, period and identity of each part.
+        """Which rows these are, for labels: table, version, and the name, version and identity of each part.
 
-        A table has one part today, without a name or a period.
+        A table that does not grow has one part, without a name or a version of its own.
         """
-        return self.table_name, self.version, (("", "", self.identity),)
+        parts = tuple(part.whose for part in self.parts)
+        return self.table_name, self.version, parts or (("", "", self.identity),)
+
+    @property
+    def identities(self) -> Iterator[tuple[str, str]]:
+        """The version and the identity of each snapshot that is read: of the parts, or of the whole."""
+        yield from (part.whose[1:] for part in self.parts)
+        if not self.parts:
+            yield self.version, self.identity
+
+    def reading(self, names: Collection[str]) -> "Snapshot":
+        """Give some parts of it as one table; of none the first, of which no row is wanted then."""
+        if not self.parts:
+            return self
+        chosen = tuple(part for part in self.parts if part.name in names) or self.parts[:1]
+        return self if chosen == self.parts else replace(self, **_together(chosen))
 
 
 def snapshot(catalogue: Catalogue, table_name: str, engine: Engine) -> Snapshot:
@@ -125,9 +153,12 @@ def snapshot(catalogue: Catalogue, table_name: str, engine: Engine) -> Snapshot:
     errorfloor.errors.CatalogueError: there is no table 'meters' in the catalogue; it declares none
     """
     table = declared(catalogue, table_name)
+    if table.grows_by is not None:
+        return _growing(table_name, table, engine)
     name = name_of(table_name, table.version)
     note = engine.recall(name)
     if note is None:
+        check_one_way(table_name, table, notes(engine).values())
         others = sorted(n["version"] for n in notes(engine).values() if n["table"] == table_name)
         known = f" (registered are {', '.join(map(repr, others))})" if others else ""
         raise CatalogueError(
@@ -150,6 +181,46 @@ def snapshot(catalogue: Catalogue, table_name: str, engine: Engine) -> Snapshot:
     )
 
 
+def _growing(table_name: str, table: Table, engine: Engine) -> Snapshot:
+    """Put together the parts of a table that grows, in the versions that are declared."""
+    check_grows_here(table_name, engine)
+    known = notes(engine)
+    check_one_way(table_name, table, known.values())
+    chosen, parts = declared_parts(table_name, table, known.values()), []
+    names = chosen[0]["columns"]  # the order of columns may have changed from part to part
+    for note in chosen:
+        check_settled(table_name, table, note["declaration"])
+        key, columns = name_of(table_name, note["version"], part_of(note)), note["columns"]
+        shown = ", ".join(name if columns[one] == name else f"{columns[one]} AS {name}" for one, name in names.items())
+        select = f"SELECT {shown} FROM {engine.relation(key)}"
+        extent = {column: (low, high) for column, (low, high) in note["extent"].items()}
+        parts.append(
+            SnapshotPart(str(part_of(note)), note["version"], note["identity"], key, select, note["rows"], extent)
+        )
+    return Snapshot(table_name, table.version, table, columns=names, **_together(tuple(parts)))
+
+
+def _together(parts: tuple[SnapshotPart, ...]) -> dict[str, Any]:
+    return {
+        "relation": merged_relation(parts),
+        "rows": sum(part.rows for part in parts),
+        "extent": merged_extent(parts),
+        "identity": merged_identity(parts),
+        "parts": parts,
+    }
+
+
+def check_grows_here(table_name: str, engine: Engine) -> None:
+    """Refuse a table that grows where its parts cannot be kept."""
+    if engine.name != "duckdb":
+        raise CatalogueError(
+            f"table {table_name} is declared with grows_by, which needs a DuckDB vault, and its snapshots are on "
+            f'{engine.name}: declare engine = "duckdb" in [place], or leave grows_by out and declare a new version '
+            f"when the table has grown",
+            table=table_name,
+        )
+
+
 def is_current(found: Snapshot, engine: Engine) -> bool:
     """Say whether the engine still keeps that very snapshot, and not another one under its name.
 
@@ -159,8 +230,13 @@ def is_current(found: Snapshot, engine: Engine) -> bool:
     >>> list(inspect.signature(is_current).parameters)
     ['found', 'engine']
     """
-    note = engine.recall(name_of(found.table_name, found.version))
-    return note is not None and _facts(note)["identity"] == found.identity
+    for key, identity in [(part.key, part.identity) for part in found.parts] or [
+        (name_of(found.table_name, found.version), found.identity)
+    ]:
+        note = engine.recall(key)
+        if note is None or _facts(note)["identity"] != identity:
+            return False
+    return True
 
 
 @lru_cache(maxsize=4096)
@@ -182,9 +258,10 @@ def declared(catalogue: Catalogue, table_name: str) -> Table:
     return catalogue.tables[table_name]
 
 
-def name_of(table_name: str, version: str) -> str:
-    """Give the physical name of a version of a table: nothing in it was chosen by a user."""
-    return "s_" + hashlib.sha256(json.dumps([table_name, version]).encode()).hexdigest()[:40]
+def name_of(table_name: str, version: str, part: str | None = None) -> str:
+    """Give the physical name of a version of a table, or of a part of it: nothing in it was chosen by a user."""
+    named = [table_name, version, *([] if part is None else [part])]
+    return "s_" + hashlib.sha256(json.dumps(named).encode()).hexdigest()[:40]
 
 
 def notes(engine: Engine) -> dict[str, Mapping[str, Any]]:

@@ -1,0 +1,81 @@
+"""Registration of parts that is killed, or raced: each part is there whole or not at all, and the next run goes on."""
+
+import subprocess
+import sys
+
+import pytest
+
+import errorfloor as ef
+from errorfloor.engines import open_engine
+from monthly import ALL, JANUARY, grow, write_catalogue, write_months
+
+KILL = """
+import os, sys
+from errorfloor.catalogue import load
+from errorfloor.engines.duckdb_folder import DuckDBFolder
+from errorfloor.service import registering
+
+moment, calls = sys.argv[2], []
+make, keep = DuckDBFolder._make, DuckDBFolder._keep_folder
+
+def making(self, name, select, note):
+    def noted(relation):
+        if moment == "inside" and len(calls) == 1:
+            os._exit(9)
+        return note(relation)
+    if moment == "before":
+        os._exit(9)
+    make(self, name, select, noted)
+    calls.append(name)
+
+def keeping(self):
+    if moment == "renamed" and len(calls) == 1:
+        os._exit(9)
+    keep(self)
+
+DuckDBFolder._make, DuckDBFolder._keep_folder = making, keeping
+list(registering.registering(load(sys.argv[1])))
+"""
+
+
+@pytest.mark.parametrize(("moment", "made"), [("before", 1), ("inside", 2), ("renamed", 3)])
+def test_killed_anywhere_in_a_registration_the_next_one_goes_on(tmp_path, moment, made):
+    write_months(tmp_path, [1])
+    declared = write_catalogue(tmp_path)
+    grow(tmp_path)
+    with ef.open(tmp_path / "errorfloor.toml") as db:
+        first = db.ask(JANUARY, max_error=4).to_arrow()
+    write_months(tmp_path, [1, 2, 3, 4])
+    command = [sys.executable, "-c", KILL, str(tmp_path / "errorfloor.toml"), moment]
+    assert subprocess.run(command, timeout=60, check=False).returncode == 9
+    with open_engine(declared.place, declared.folder) as engine:
+        assert len(engine.known()) == made
+    with ef.open(tmp_path / "errorfloor.toml") as db:  # what is there can be asked
+        assert db.tables()[0]["rows"] == 100 * made
+        assert db.ask(JANUARY, max_error=4).to_arrow() == first
+        assert db.ask(ALL, max_error=4).fresh == (True,)
+    found = grow(tmp_path)
+    assert len(found.unchanged) == made and len(found.new) == 4 - made
+    with ef.open(tmp_path / "errorfloor.toml") as db:
+        again = db.ask(JANUARY, max_error=4)
+        assert again.to_arrow() == first and again.fresh == (False,)
+        assert db.tables()[0]["rows"] == 400
+        assert len(db.history()) == 2
+    assert not list((tmp_path / "vault.duckdb").glob(".making*"))
+
+
+def test_of_two_processes_that_register_at_once_each_part_is_made_once(tmp_path):
+    write_months(tmp_path, range(1, 13))
+    declared = write_catalogue(tmp_path)
+    command = [sys.executable, "-m", "errorfloor", "register", "--catalogue", str(tmp_path / "errorfloor.toml")]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+    said = [one.communicate(timeout=120)[1].decode() for one in running]
+    codes = [one.returncode for one in running]
+    assert 0 in codes
+    for code, text in zip(codes, said, strict=True):
+        assert code == 0 or "in use" in text, text
+    with open_engine(declared.place, declared.folder) as engine:
+        assert len(engine.known()) == 12
+    assert len(grow(tmp_path).unchanged) == 12
+    with ef.open(tmp_path / "errorfloor.toml") as db:
+        assert db.ask(ALL, max_error=4).fresh == (True,)
