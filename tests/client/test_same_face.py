@@ -160,7 +160,7 @@ def test_faces_are_the_same():
     assert {name for name in dir(RemoteDatabase) if not name.startswith("_")} == ours
     for name in ours:
         here, there = (inspect.signature(getattr(one, name)).parameters for one in (Database, RemoteDatabase))
-        named = [one for one in there if one != "over_limit"]  # beside the data there is no limit
+        named = [one for one in there if one not in ("over_limit", "charge_per_day")]  # beside the data are no limits
         assert [one for one in here if one != "analyst"] == named, name  # the token says who asks
 
 

@@ -39,6 +39,12 @@ def create(
     day: Annotated[
         float | None, typer.Option("--day", help="The share that all its questions in one day may take.")
     ] = None,
+    silently: Annotated[
+        bool,
+        typer.Option(
+            "--silently", help="Let SQL tools be charged within --question and --day, without SET charge = on."
+        ),
+    ] = False,
     file: File = FILE,
     as_json: AsJson = False,
 ) -> None:
@@ -54,6 +60,7 @@ def create(
         tables=tuple(table or ()),
         question=question,
         day=day,
+        silently=silently,
     )
     token, text = known.create(name, role, terms)
     if as_json:
@@ -116,6 +123,7 @@ def _terms(terms: Terms) -> str:
     words += [f"{100 * terms.question:g} % of the allowance per question"] if terms.question is not None else []
     share = "" if terms.question is not None else " of the allowance"
     words += [f"{100 * terms.day:g} %{share} per day"] if terms.day is not None else []
+    words += ["silently through SQL tools"] if terms.silently else []
     return ", ".join(words)
 
 

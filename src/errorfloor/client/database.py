@@ -54,15 +54,19 @@ class RemoteDatabase(Closing):
         spend: Any = None,
         support: Any = None,
         max_loss: Any = None,
-        charge: bool = True,
+        charge: bool | float = True,
+        charge_per_day: float | None = None,
         over_limit: bool = False,
     ) -> RemoteAnswer:
         """Answer a question; the parameters and errors are those of ``Database.ask``.
 
-        ``over_limit`` is for an owner: the question may take more of the allowance than a catalogue lets one take
-        through a network door.
+        ``charge`` may be the share of any allowance that the question may take at most, and ``charge_per_day`` what all
+        questions of the token with such a limit may take in one day. ``over_limit`` is for an owner: the question may
+        take more of the allowance than a catalogue lets one take through a network door.
         """
         body = self._body(sql, max_error, spend, support, max_loss) | {"charge": charge}
+        if charge_per_day is not None:
+            body["charge_per_day"] = charge_per_day
         if over_limit:
             body["over_limit"] = True
         headers = {"Accept": ARROW, "Idempotency-Key": secrets.token_hex(16)}
@@ -72,6 +76,11 @@ class RemoteDatabase(Closing):
         metadata = dict(table.schema.metadata or {})
         facts = json.loads(metadata.pop(METADATA))
         return RemoteAnswer(facts, table.replace_schema_metadata(metadata or None))
+
+    def _columns(self, sql: str) -> list[dict[str, Any]]:
+        """Say which columns the answer to a question has; nothing is asked."""
+        found: list[dict[str, Any]] = self._connection.post("/v1/columns", {"sql": sql}).json()["columns"]
+        return found
 
     def simulate(
         self, sql: str, *, max_error: Any = None, spend: Any = None, support: Any = None, max_loss: Any = None

@@ -95,7 +95,8 @@ def connect(
     token: str,
     max_error: Any = None,
     spend: float | None = None,
-    charge: bool = False,
+    charge: bool | float = False,
+    charge_per_day: float | None = None,
     bounds: bool = True,
     verify: "bool | str | Path" = True,
     timeout: float = 60.0,
@@ -104,11 +105,12 @@ def connect(
     """Connect to a server.
 
     ``max_error`` or ``spend`` holds for questions that do not say how exact their answers should be; ``charge`` lets
-    them be charged; ``bounds`` shows the ends of certain intervals, after all selected columns.
+    them be charged, each up to this share of any allowance if it is a number, and in one day up to ``charge_per_day``;
+    ``bounds`` shows the ends of certain intervals, after all selected columns.
     """
     wish = {name: value for name, value in (("max_error", max_error), ("spend", spend)) if value is not None}
     opened = _told(lambda: connect_database(url, token=token, verify=verify, timeout=timeout, insecure=insecure))
-    return QuestionConnection(opened, wish, charge=charge, bounds=bounds)
+    return QuestionConnection(opened, wish, {"charge": charge, "charge_per_day": charge_per_day}, bounds=bounds)
 
 
 class QuestionConnection(Closing):
@@ -118,8 +120,8 @@ class QuestionConnection(Closing):
     DataError, OperationalError, IntegrityError = DataError, OperationalError, IntegrityError
     InternalError, ProgrammingError, NotSupportedError = InternalError, ProgrammingError, NotSupportedError
 
-    def __init__(self, database: RemoteDatabase, wish: dict[str, Any], *, charge: bool, bounds: bool) -> None:
-        self.database, self._wish, self._charge, self._bounds = database, wish, charge, bounds
+    def __init__(self, database: RemoteDatabase, wish: dict[str, Any], limits: dict[str, Any], *, bounds: bool) -> None:
+        self.database, self._wish, self._limits, self._bounds = database, wish, limits, bounds
         self._is_open = True
 
     def cursor(self) -> "Cursor":
@@ -161,10 +163,10 @@ class QuestionConnection(Closing):
             if question.table:
                 return None, question.shown(self._columns_of(question.table), [], bounds=False)
             if question.is_probe:
-                return self._without_rows(question, wish)
-            if question.around and self._charge:  # what cannot be done with an answer is refused before its charge
-                self._without_rows(question, wish)
-            answer = self.database.ask(question.sql, **wish, charge=self._charge)
+                return None, self._without_rows(question)
+            if question.around and self._limits["charge"]:
+                self._without_rows(question)  # what cannot be done with an answer is refused before its charge
+            answer = self.database.ask(question.sql, **wish, **self._limits)
             return answer, self._shown(answer.to_arrow(), answer.outputs(), question)
 
         return _told(answered)
@@ -179,15 +181,11 @@ class QuestionConnection(Closing):
         kinds |= {one["name"]: pa.float64() for one in found["private"]}
         return pa.schema(kinds).empty_table()
 
-    def _without_rows(self, question: AskedQuestion, wish: dict[str, Any]) -> tuple[RemoteAnswer, pa.Table]:
-        """Give which columns are shown: their types are those of dummy rows, and their intervals those of the price."""
-        answer = self.database.dry().ask(question.sql, **wish)
-        outputs = self.database.price(question.sql, **wish).outputs()
-        table = answer.to_arrow().slice(0, 0)
-        for name in (f"{one['name']}{end}" for one in outputs if not one["exact"] for end in ENDS):
-            if name not in table.column_names:
-                table = table.append_column(name, pa.array([], pa.float64()))
-        return answer, self._shown(table, outputs, question)
+    def _without_rows(self, question: AskedQuestion) -> pa.Table:
+        """Give which columns are shown; nothing is asked."""
+        found = self.database._columns(question.sql)
+        table = pa.schema([(one["name"], ARROW[one["type"]]) for one in found]).empty_table()
+        return question.shown(table, [one["name"] for one in found if one["private"]], bounds=self._bounds)
 
     def _shown(self, table: pa.Table, outputs: Sequence[dict[str, Any]], question: AskedQuestion) -> pa.Table:
         private = [one["name"] for one in outputs if not one["exact"] and one["name"] in table.column_names]

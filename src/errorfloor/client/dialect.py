@@ -1,7 +1,8 @@
 """SQLAlchemy's way to a server: ``create_engine("errorfloor://anna:TOKEN@host:8470/?max_error=0.5")``.
 
-The address means https, and http on this machine. ``charge=on`` lets questions be charged, ``bounds=off`` leaves out
-the ends of certain intervals, ``insecure=on`` allows http elsewhere, ``verify`` names a file of certificates.
+The address means https, and http on this machine. ``charge=on`` lets questions be charged, ``charge=0.001`` each up to
+that share of any allowance, with ``charge_per_day=0.01`` all of one day up to that; ``bounds=off`` leaves out the ends
+of certain intervals, ``insecure=on`` allows http elsewhere, ``verify`` names a file of certificates.
 """
 
 from types import ModuleType
@@ -45,9 +46,12 @@ class ErrorFloorDialect(default.DefaultDialect):
         """Give what ``connect`` takes; the name in the address is for its reader, the password is the token."""
         options: dict[str, Any] = dict(url.query)
         found: dict[str, Any] = {"token": url.password or ""}
-        for name in ("charge", "bounds", "insecure"):
+        for name in ("bounds", "insecure"):
             if name in options:
                 found[name] = _flag(name, options.pop(name))
+        for name in ("charge", "charge_per_day"):
+            if name in options:
+                found[name] = _limit(name, str(options.pop(name)))
         for name in ("max_error", "spend"):
             if name in options:
                 found[name] = wished(name, options.pop(name))
@@ -117,6 +121,19 @@ class ErrorFloorDialect(default.DefaultDialect):
 
     def initialize(self, connection: Any) -> None:
         """Ask nothing: what a connection can do is known."""
+
+
+def _limit(name: str, text: str) -> bool | float:
+    if name == "charge" and text.lower() in FLAGS:
+        return FLAGS[text.lower()]
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        words = "on, off, or " if name == "charge" else ""
+        raise InputError(f"{name} is {words}a share of every allowance above 0 and at most 1, got {text[:40]!r}")
+    return share
 
 
 def _flag(name: str, text: str) -> bool:

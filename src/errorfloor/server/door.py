@@ -85,8 +85,6 @@ class ServerDoor:
         token: Token,
         asked: Asked,
         written: Callable[[Answer], Reply],
-        *,
-        grant: Grant | None = None,
     ) -> Reply:
         """Answer a question: a reader gets what is free, others may be charged. ``written`` makes the reply."""
         self.check_length(asked.sql)
@@ -99,8 +97,8 @@ class ServerDoor:
             self.metrics.answer(fresh)
 
         def work() -> Reply:
-            spends = asked.charge and token.role.covers(Role.ANALYST)
-            tables = self.tables(asked.dry, token, grant)
+            spends = bool(asked.charge) and token.role.covers(Role.ANALYST)
+            tables = self.tables(asked.dry, token, grant_of(token, asked.most, asked.charge_per_day))
             return written(tables.ask(asked.sql, **wish, analyst=analyst_of(token), charge=spends))
 
         return await self.attended(visitor, token, work, noted=noted, over_limit=asked.over_limit)
@@ -228,9 +226,16 @@ def charged_facts(price: Price, fresh: Sequence[bool], labels: Sequence[str]) ->
     }
 
 
-def grant_of(token: Token) -> Grant:
-    """Give what the questions of a token are limited to."""
-    return Grant(token.id, token.terms.tables, token.terms.question, token.terms.day)
+def grant_of(token: Token, question: float | None = None, day: float | None = None) -> Grant:
+    """Give what the questions of a token are limited to, and no more than they allow themselves.
+
+    >>> token, _ = Token.fresh("anna", Role.ANALYST)
+    >>> grant_of(token, question=0.01).question, grant_of(token).day
+    (0.01, None)
+    """
+    limits = ((question, token.terms.question), (day, token.terms.day))
+    least = (min((one for one in both if one is not None), default=None) for both in limits)
+    return Grant(token.id, token.terms.tables, *least)
 
 
 def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:

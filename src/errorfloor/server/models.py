@@ -14,6 +14,9 @@ SQL = "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff"
 Bound = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]  # neither true nor "50" is a bound
 
 
+Share = Annotated[float, Field(gt=0, le=1)]  # of every allowance
+
+
 class WantedAnswer(BaseModel):
     """A question, and how exact its answer should be: one of ``max_error``, ``spend`` and ``support``."""
 
@@ -47,10 +50,33 @@ class WantedAnswer(BaseModel):
 class Asked(WantedAnswer):
     """A question to be answered."""
 
-    charge: Annotated[bool, Field(description="False: answer only if it was charged before, as for a reader.")] = True
+    charge: Annotated[
+        bool | Share,
+        Field(
+            description="False: answer only if it was charged before, as for a reader. A number: the most that it may "
+            "take of any allowance."
+        ),
+    ] = True
+    charge_per_day: Annotated[
+        Share | None,
+        Field(description="The most that all questions of the token with such a limit may take in one day (UTC)."),
+    ] = None
     over_limit: Annotated[
         bool, Field(description="For an owner: let it take more of the allowance than the limit for one question.")
     ] = False
+
+    @property
+    def most(self) -> float | None:
+        """What it may take of any allowance, if it says so."""
+        return None if isinstance(self.charge, bool) else self.charge
+
+
+class DescribedQuestion(BaseModel):
+    """A question whose columns are looked up."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"sql": SQL}]})
+
+    sql: Annotated[str, Field(min_length=1, description="SELECT … FROM … [WHERE …] [GROUP BY …]")]
 
 
 class Open(BaseModel):
@@ -149,6 +175,20 @@ class FloorState(BaseModel):
     raised_cosine: (
         Annotated[list[float], Field(description="The part from answers with raised-cosine noise.")] | None
     ) = None
+
+
+class ColumnState(Open):
+    """A column of an answer."""
+
+    name: str
+    type: Annotated[str, Field(description="whole, number, text, date, moment or flag")]
+    private: Annotated[bool, Field(description="Whether it has noise, and an interval.")]
+
+
+class ColumnsReply(BaseModel):
+    """The columns of an answer, in order."""
+
+    columns: list[ColumnState]
 
 
 class PriceReply(Open):

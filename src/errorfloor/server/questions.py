@@ -10,17 +10,21 @@ from errorfloor.server.failures import DoorError
 from errorfloor.server.models import (
     AnswerReply,
     Asked,
+    ColumnsReply,
+    DescribedQuestion,
     PriceReply,
     SimulationReply,
     TablesReply,
     TableState,
     WantedAnswer,
 )
+from errorfloor.server.postgres.answers import described_columns
 from errorfloor.server.replies import JSON, TABLES, as_json, as_table, in_parts, preferred
 from errorfloor.server.statements import AT_ONCE, facts_json, json_parts
 from errorfloor.server.tokens import Role, Token
 from errorfloor.service import Answer
 from errorfloor.service.stating import stated
+from errorfloor.sql import parse
 
 
 def questions(door: ServerDoor) -> APIRouter:
@@ -89,6 +93,21 @@ def questions(door: ServerDoor) -> APIRouter:
     async def price(request: Request, token: Poster, wanted: WantedAnswer) -> Response:
         """What an answer would state and cost. Nothing is charged, and no private column is read."""
         return await door.price(visitor_of(request), token, wanted, lambda price: as_json(stated(price)))
+
+    @routes.post(
+        "/columns",
+        responses={200: {"model": ColumnsReply}, **failures(400, 413, 415, 422)},
+        summary="Which columns an answer has",
+    )
+    async def columns(token: Poster, wanted: DescribedQuestion) -> Response:
+        """The names and types of the columns of an answer, in order, which follow from the question. Nothing is asked.
+
+        The ends of certain intervals (`…_low`, `…_high`) of all that is private come last.
+        """
+        door.check_length(wanted.sql)
+        catalogue = door.tables(False, token).catalogue
+        found = await door.looked_up(token, lambda: described_columns(parse(wanted.sql, catalogue)))
+        return as_json({"columns": found})
 
     @routes.post(
         "/simulate",

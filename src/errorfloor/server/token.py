@@ -40,12 +40,13 @@ class Terms:
 
     ``expires`` is a moment with its zone; ``addresses`` are networks from which it may be used; ``tables`` names tables
     and streams. ``question`` and ``day`` are shares of every allowance that one question, or all of one day (of
-    universal time), may take through this token.
+    universal time), may take through this token. ``silently`` lets SQL tools be charged within both without a word.
 
-    Raises InputError for a share that is none, an address that is none, and a moment without its zone.
+    Raises InputError for a share that is none, an address that is none, a moment without its zone, and tools that are
+    charged without limits.
 
     >>> Terms(question=0.01, addresses=("10.0.0.0/8",)).to_dict()
-    {'expires': None, 'addresses': ['10.0.0.0/8'], 'tables': [], 'question': 0.01, 'day': None}
+    {'expires': None, 'addresses': ['10.0.0.0/8'], 'tables': [], 'question': 0.01, 'day': None, 'silently': False}
     """
 
     expires: datetime.datetime | None = None
@@ -53,12 +54,15 @@ class Terms:
     tables: tuple[str, ...] = ()
     question: float | None = None
     day: float | None = None
+    silently: bool = False
 
     def __post_init__(self) -> None:
         for name in ("question", "day"):
             share = getattr(self, name)
             if share is not None and not 0 < share <= 1:
                 raise InputError(f"{name} is a share of the allowance, above 0 and at most 1; got {share}")
+        if self.silently and (self.question is None or self.day is None):
+            raise InputError("tools may be charged silently within limits only: give question and day, too")
         for address in self.addresses:
             _network(address)
         if self.expires is not None and self.expires.tzinfo is None:
@@ -88,6 +92,7 @@ class Terms:
             "tables": list(self.tables),
             "question": self.question,
             "day": self.day,
+            "silently": self.silently,
         }
 
     @classmethod
@@ -100,6 +105,7 @@ class Terms:
             tables=tuple(map(str, plain.get("tables", ()))),
             question=plain.get("question"),
             day=plain.get("day"),
+            silently=plain.get("silently", False) is True,
         )
 
 

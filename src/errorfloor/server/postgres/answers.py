@@ -94,6 +94,15 @@ def answer_columns(question: Question, *, bounds: bool) -> tuple[ResultColumn, .
     )
 
 
+def described_columns(question: Question) -> list[dict[str, Any]]:
+    """Describe the columns of an answer as plain JSON types."""
+    words, private = {kind: word for word, kind in DECLARED.items()}, _private(question)
+    return [
+        {"name": one.name, "type": words[one.kind], "private": one.name in private}
+        for one in answer_columns(question, bounds=True)
+    ]
+
+
 def answer_rows(answer: Answer, asked: AskedQuestion, *, bounds: bool) -> ResultRows:
     """Give an answer as a result set; of what no private value moves the interval is what it is off by."""
     question = answer.prepared.question

@@ -206,7 +206,9 @@ def _letter_box(folder: Path, process: int) -> Iterator[str]:
 
 
 def _begin(session: Session, wanted: dict[str, str]) -> None:
-    """Set what a client wants from the start: by name, or as -c name=value in its options."""
+    """Set what the token says, then what a client wants from the start: by name, or as -c name=value in its options."""
+    if session.token.terms.silently:
+        session.settings.set("charge", "on")
     for name, value in wanted.items():
         if name == "options":
             parts = value.replace("\\ ", "\0").split()

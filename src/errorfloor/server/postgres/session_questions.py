@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import ErrorFloorError
@@ -103,20 +104,22 @@ class SessionQuestions:
         if self.is_looked_up(statement):
             return await self.look_up(statement)
         is_price = statement.words[:1] == ("PRICE",)
-        found, bounds, grant = read_question(statement), self.settings.bounds, self.settings.grant(self.token)
+        found, bounds = read_question(statement), self.settings.bounds
         if found.around and not is_price:
             described = await self.described(found)
             if found.is_probe:
                 return described
         wish = found.wish or self.settings.wish()
-        wanted = Asked(sql=found.sql or " ", **wish, charge=self.settings.charge, dry=self.settings.dry)
+        limits: dict[str, Any] = {"charge": self.settings.charge, "charge_per_day": self.settings.charge_per_day}
+        wanted = Asked(sql=found.sql or " ", **wish, **limits, dry=self.settings.dry)
         if is_price:
+            grant = self.settings.grant(self.token)
             return await self.door.price(visitor, self.token, wanted, price_rows, grant=grant)
 
         def written(answer: Answer) -> ResultRows:
             return answer_rows(answer, found, bounds=bounds)
 
-        return await self.door.ask(visitor, self.token, wanted, written, grant=grant)
+        return await self.door.ask(visitor, self.token, wanted, written)
 
     async def described(self, found: AskedQuestion) -> ResultRows:
         """Give the result set of a question without its rows; nothing is asked."""

@@ -137,20 +137,21 @@ class SessionSettings:
         return self._values["client_min_messages"].lower() not in ("warning", "error", "fatal", "panic")
 
     @property
-    def charge(self) -> bool:
-        """Whether questions may be charged."""
-        return FLAGS.get(self._values["charge"].lower(), True)
+    def charge(self) -> bool | float:
+        """Whether questions may be charged, or how much each of them."""
+        text = self._values["charge"].lower()
+        return FLAGS[text] if text in FLAGS else bool(text) and float(text)
+
+    @property
+    def charge_per_day(self) -> float | None:
+        """How much may be charged in one day."""
+        text = self._values["charge_per_day"].lower()
+        return None if text in (*FLAGS, "") else float(text)
 
     def grant(self, token: Token) -> Grant:
         """Give what questions may take: what the token may, and no more than the session allows itself."""
-        whole = grant_of(token)
-        limits = []
-        for name, of_token in (("charge", whole.question), ("charge_per_day", whole.day)):
-            text = self._values[name].lower()
-            own = None if text in (*FLAGS, "") else float(text)
-            given = [one for one in (own, of_token) if one is not None]
-            limits.append(min(given, default=None))
-        return Grant(whole.token, whole.tables, *limits)
+        most = None if isinstance(self.charge, bool) else self.charge
+        return grant_of(token, most, self.charge_per_day)
 
 
 def _known(name: str) -> str:
