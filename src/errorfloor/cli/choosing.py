@@ -1,4 +1,4 @@
-"""What each column of a table is: asked on the terminal, or given as flags; ranges are never taken from the data."""
+"""What each column of a table is: asked on the terminal, on a page or given as flags; never taken from the data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -30,7 +30,18 @@ def chosen_by_flags(
 
     The row key is public, whether or not it is named among the public columns; with ``number`` it numbers the rows.
     """
-    rules = dict(_rule(one) for one in private)
+    return chosen(schema, dict(_rule(one) for one in private), public, row_key, number=number)
+
+
+def chosen(
+    schema: Schema,
+    rules: Mapping[str, Mapping[str, Any]],
+    public: Sequence[str],
+    row_key: Sequence[str],
+    *,
+    number: bool = False,
+) -> Chosen:
+    """Check what was chosen: the words of each private column, and the names of the others."""
     public = tuple(dict.fromkeys((*row_key, *public)))
     for name in (*rules, *public):
         if name not in schema.names:
@@ -82,27 +93,46 @@ def chosen_by_questions(schema: Schema) -> Chosen:
 
 def _private(name: str, *, whole: bool) -> dict[str, Any]:
     known = "from what is known about such data (a scale, a law, a fuse), not from the data"
-    low, high = _asked(f"  range of {name} as low..high, {known}", None, _range)
-    words: dict[str, Any] = {"range": [_plain(low), _plain(high)]}
-    step = "1" if whole else "0.01"
-    words["resolution"] = _asked(f"  resolution of {name}: values are kept as multiples of it", step, _number)
-    floor = str(_plain((high - low) * PROPOSED_FLOOR))
-    words["floor"] = _asked(f"  floor of {name}: any estimate of one value is off by at least this", floor, _number)
+    low, high = _asked(f"  range of {name} as low..high, {known}", None, read_range)
+    words: dict[str, Any] = {"range": plain_range(low, high)}
+    step = proposed_step(whole=whole)
+    words["resolution"] = _asked(f"  resolution of {name}: values are kept as multiples of it", step, read_number)
+    floor = proposed_floor(low, high)
+    words["floor"] = _asked(f"  floor of {name}: any estimate of one value is off by at least this", floor, read_number)
     unit = _asked(f"  unit of {name}, for words", unit_of(name) or "none", lambda text: "" if text == "none" else text)
     if unit:
         words["unit"] = unit
     nulls = _asked(f"  may {name} be missing? no, or yes: then everybody may know where", "no", _yes)
     if nulls:
         words["nulls"] = "public"
-    column = _checked(name, words)
-    promised = entry_promise(column)
-    unit = f" {unit}" if unit else ""
-    messages.say(
-        f"  this promises: whatever is asked, any estimate of one {name} is off by at least {promised.least}{unit} (a "
-        f"blind guess: {rounded_down(column.ignorance)}{unit}), and of two values {column.example:g}{unit} apart the "
-        f"true one is told at most {promised.times} times in 100"
-    )
+    messages.say(f"  this promises: {promised(name, words)}")
     return words
+
+
+def promised(name: str, words: Mapping[str, Any]) -> str:
+    """Say what the declaration of a private column promises; raises InputError if it cannot be declared so.
+
+    >>> promised("pay", {"range": [0, 5000], "resolution": 1, "floor": 250, "unit": "EUR"})[:66]
+    'whatever is asked, any estimate of one pay is off by at least 250 '
+    """
+    column = _checked(name, words)
+    promise = entry_promise(column)
+    unit = f" {column.unit}" if column.unit else ""
+    return (
+        f"whatever is asked, any estimate of one {name} is off by at least {promise.least}{unit} (a blind guess: "
+        f"{rounded_down(column.ignorance)}{unit}), and of two values {column.example:g}{unit} apart the true one is "
+        f"told at most {promise.times} times in 100"
+    )
+
+
+def proposed_step(*, whole: bool) -> str:
+    """Propose a resolution."""
+    return "1" if whole else "0.01"
+
+
+def proposed_floor(low: Fraction, high: Fraction) -> str:
+    """Propose a floor for a range."""
+    return str(_plain((high - low) * PROPOSED_FLOOR))
 
 
 def _asked(text: str, default: str | None, read: Callable[[str], Any]) -> Any:
@@ -145,12 +175,12 @@ def _rule(text: str) -> tuple[str, dict[str, Any]]:
     first, *others = rest.split(",")
     if not mark:
         raise InputError(f"--private needs a range, such as {name}=0..50,resolution=0.01,floor=2; got {text!r}")
-    words: dict[str, Any] = {"range": [_plain(end) for end in _range(first)]}
+    words: dict[str, Any] = {"range": plain_range(*read_range(first))}
     for one in others:
         word, _, value = one.partition("=")
         if word.strip() not in WORDS:
             raise InputError(f"--private {name}: {word.strip()!r} is not a word for it{near(word, WORDS)}")
-        words[word.strip()] = value if word.strip() in ("unit", "nulls") else _number(value)
+        words[word.strip()] = value if word.strip() in ("unit", "nulls") else read_number(value)
     missing = next((word for word in ("resolution", "floor") if word not in words), None)
     if missing is not None:
         raise InputError(f"--private {name} needs {missing}=…, such as {name}=0..50,resolution=0.01,floor=2")
@@ -165,14 +195,21 @@ def _checked(name: str, words: Mapping[str, Any]) -> PrivateColumn:
     raise InputError(f"{name}: {word} {text}")
 
 
-def _range(text: str) -> tuple[Fraction, Fraction]:
+def plain_range(low: Fraction, high: Fraction) -> list[int | float]:
+    """Write a range as a catalogue has it."""
+    return [_plain(low), _plain(high)]
+
+
+def read_range(text: str) -> tuple[Fraction, Fraction]:
+    """Read low..high."""
     low, mark, high = text.partition("..")
     if not mark:
         raise InputError(f"a range is written low..high, such as 0..50; got {text!r}")
-    return Fraction(str(_number(low))), Fraction(str(_number(high)))
+    return Fraction(str(read_number(low))), Fraction(str(read_number(high)))
 
 
-def _number(text: str) -> int | float:
+def read_number(text: str) -> int | float:
+    """Read a number as it is written."""
     try:
         return _plain(Fraction(text.strip()))
     except (ValueError, ZeroDivisionError):

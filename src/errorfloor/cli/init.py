@@ -2,8 +2,9 @@
 
 import json
 import os
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,7 @@ from errorfloor.engines import open_engine
 from errorfloor.engines.detection import Detected, detect
 from errorfloor.engines.sources import find_files, format_of
 from errorfloor.errors import InputError
+from errorfloor.extras import require
 from errorfloor.identity import KeyRing
 from errorfloor.identity.keys import missing, used_with
 
@@ -50,6 +52,9 @@ def init(
     ] = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="Ask on the terminal what each column is, and leave nothing to choose.")
+    ] = False,
+    page: Annotated[
+        bool, typer.Option("--page", help="Ask on a page instead, which this command serves to this machine alone.")
     ] = False,
     private: Annotated[
         list[str] | None,
@@ -89,8 +94,12 @@ def init(
     options = _options(read or [])
     schemas = [_schema(given, folder, place, options) for given in source]
     given = bool(private or public or row_key or number_rows)
-    if given and (ask or len(schemas) != 1):
-        raise InputError("--private, --public, --row-key and --number-rows are for one --source, and not with --ask")
+    if given and (ask or page or len(schemas) != 1):
+        raise InputError(
+            "--private, --public, --row-key and --number-rows are for one --source, and not with --ask or --page"
+        )
+    if page and (ask or not schemas or as_json):
+        raise InputError("--page needs a --source to ask about, and is not for --ask or --json")
     if number_rows and format_of(schemas[0].source) not in ("text", "sheet"):
         raise InputError(
             f"--number-rows is for text files and sheets, and {schemas[0].source} is none: add a column that numbers "
@@ -103,8 +112,12 @@ def init(
         schemas = [one.filled(by) for one, by in zip(schemas, chosen, strict=True)]
     elif ask:
         schemas = [one.filled(chosen_by_questions(one)) for one in schemas]
-    text = draft(schemas, place)
-    _write(output, text, 0o600 if place.engine == "postgresql" else 0o666, replace)
+    mode = 0o600 if place.engine == "postgresql" else 0o666
+    if page:
+        text = _on_page(schemas, place, output, lambda text: _write(output, text, mode, replace))
+    else:
+        text = draft(schemas, place)
+        _write(output, text, mode, replace)
     key = _make_key(folder / place.keys) if keys else None
     to_choose = sum(' = "choose"' in line for line in text.splitlines() if not line.startswith("#"))
     if as_json:
@@ -121,6 +134,43 @@ def init(
         )
     else:
         print(f"name a table next: {command()} init --source FILE --output {output}")
+
+
+def _on_page(schemas: list["Schema"], place: "Place", output: Path, write: Callable[[str], None]) -> str:
+    """Ask on a page, and give the catalogue that was checked there and written."""
+    require("server", "fastapi", "uvicorn", "jinja2")
+    from errorfloor.cli.page import DeclaringPage, NextStep, serve_once
+
+    if not sys.stderr.isatty():
+        raise InputError("--page prints an address that only you may see, so it needs a terminal: a log would keep it")
+    kept: list[str] = []
+
+    def written(text: str) -> list[NextStep]:
+        write(text)
+        kept.append(text)
+        return [NextStep(words, line) for words, line in _steps(output)]
+
+    shown = DeclaringPage(schemas, output.name, lambda filled: draft(filled, place), written)
+    messages.say("open this address in a browser on this machine; it works once, and Ctrl+C ends it:")
+    serve_once(shown, lambda address: messages.say(f"  {address}"))
+    if not kept:
+        raise InputError("nothing was written: the page was left before the catalogue was")
+    return kept[0]
+
+
+def _steps(output: Path) -> list[tuple[str, str]]:
+    """Say what to do once a catalogue is written, each step with its command."""
+    return [
+        (
+            "Register the table: a snapshot is made, and row keys are checked.",
+            f"{command()} register --catalogue {output}",
+        ),
+        (
+            "See what your questions would take, and which floors allow them, before one is answered.",
+            f"{command()} plan FILE --catalogue {output}",
+        ),
+        ("Ask.", f'{command()} ask "SELECT …" --max-error … --catalogue {output}'),
+    ]
 
 
 def _then_plan() -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from fastapi import Request
+from fastapi import HTTPException, Request
 from fastapi.responses import Response
 from fastapi.templating import Jinja2Templates
 
@@ -30,6 +30,14 @@ def drawn(request: Request, name: str, title: str, status: int = 200, **facts: A
     page.headers["Cache-Control"] = "no-store"
     page.headers["Content-Security-Policy"] = f"{POLICY}; style-src 'self' 'nonce-{nonce}'"
     return page
+
+
+def static_file(wanted: str, name: str) -> Response:
+    """Give a file that pages are drawn with, of this edition only."""
+    if wanted != EDITION or name not in FILES.content:
+        raise HTTPException(404)
+    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(FILES.content[name], media_type=FILES.type_of(name), headers=headers)
 
 
 def signed_in_page(request: Request, following: str) -> Response:

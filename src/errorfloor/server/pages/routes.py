@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from errorfloor.catalogue import Catalogue
 from errorfloor.server.door import grant_of
 from errorfloor.server.failures import DoorError
-from errorfloor.server.pages.drawing import EDITION, FILES, PAGES, drawn, login_page
+from errorfloor.server.pages.drawing import PAGES, drawn, login_page, static_file
 from errorfloor.server.pages.sheet import guarantee
 from errorfloor.server.tokens import Token
 from errorfloor.server.visit import visit_of
@@ -60,13 +60,7 @@ def router(catalogue: Callable[[], Catalogue], visitor: Callable[[Request], Toke
     def login(request: Request) -> Response:
         return login_page(request, request.query_params.get("next", ""))
 
-    @pages.get("/static/{wanted}/{name}")
-    def static(wanted: str, name: str) -> Response:
-        if wanted != EDITION or name not in FILES.content:
-            raise HTTPException(404)
-        headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-        return Response(FILES.content[name], media_type=FILES.type_of(name), headers=headers)
-
+    pages.get("/static/{wanted}/{name}")(static_file)
     for name, title in PAGES.items():
         pages.get(f"/{name}", name=name)(page(name, title, sheet if name == "about" else lambda _: {}))
     return pages
