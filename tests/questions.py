@@ -35,6 +35,8 @@ ROUNDED = [
     "SELECT tariff, median(kwh) AS a FROM meters GROUP BY tariff",
     "SELECT tariff, cumulative(kwh, 5, 10, 20) AS a FROM meters GROUP BY tariff",
     "SELECT histogram(soft(kwh, 2), 5, 10, 20) AS a, avg(peak) AS b FROM meters",
+    "SELECT tariff, stddev(kwh) AS a, corr(kwh, peak) AS b FROM meters GROUP BY tariff",
+    "SELECT avg(peak) / avg(kwh) AS a, regr_slope(kwh, peak) AS b FROM meters",
 ]
 REFUSED = [
     "SELECT avg(kwh) FROM meters WHERE kwh > 20",
@@ -44,8 +46,6 @@ REFUSED = [
     "SELECT avg(1 / kwh) FROM meters",
     "SELECT avg(sqrt(kwh)) FROM meters",
     "SELECT avg(ln(kwh)) FROM meters",
-    "SELECT stddev(kwh) FROM meters",
-    "SELECT corr(kwh, peak) FROM meters",
     "SELECT avg(exp(kwh * 100)) FROM meters",
     "SELECT avg(kwh) OVER () FROM meters",
     "SELECT avg(kwh) FROM meters WHERE household = (SELECT max(household) FROM homes)",

@@ -158,6 +158,13 @@ def test_quantile_is_stated_with_its_shares(town):
     assert f"{row['m_low']:.3f} … {row['m_high']:.3f} kWh" in answer.text()
 
 
+def test_a_bound_that_tells_nothing_is_called_that(town):
+    said = "That tells nothing: it may lie anywhere in the range. Ask for a max_error far below 25."
+    assert said in town.price("SELECT median(kwh) FROM meters", max_error=2000).explain()
+    assert "tells nothing" in town.price("SELECT median(kwh) FROM meters", max_error=2000).summary()
+    assert "tells nothing" not in town.price("SELECT median(kwh) FROM meters", max_error=20).explain()
+
+
 def test_a_share_to_spend_is_met(town):
     answer = town.ask("SELECT median(kwh) FROM meters", spend=0.1)
     assert 0.09 < answer.standings[0].used_by_this <= 0.1

@@ -104,6 +104,12 @@ class OutputBounds:
     curve: RowCurve | None = None
 
     @property
+    def farthest(self) -> float:
+        """The number farthest from 0 that it can be in any group."""
+        low, high = self.low[self.defined].min(initial=0.0), self.high[self.defined].max(initial=0.0)
+        return float(high if high >= -low else low)
+
+    @property
     def is_moved(self) -> bool:
         """Whether anything private is in it."""
         return bool(self.slopes) or bool(self.owner.any())

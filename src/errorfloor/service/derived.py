@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from errorfloor.catalogue import Table
+from errorfloor.catalogue import PrivateColumn, Table
 from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_up
 from errorfloor.pricing.functions import FUNCTIONS
 from errorfloor.pricing.interval import Enclosure, quiet
+from errorfloor.pricing.words import number, words
 from errorfloor.service.ends import interval
 from errorfloor.sql import arrow
 from errorfloor.sql.plan import (
@@ -26,14 +27,17 @@ from errorfloor.sql.plan import (
     Count,
     Covariance,
     Formula,
+    Missing,
     Plus,
     Power,
     Quotient,
     Sum,
+    TableColumn,
     Times,
+    WeightedMean,
 )
 from errorfloor.sql.polynomial import Polynomial
-from errorfloor.sql.question import Derived
+from errorfloor.sql.question import Derived, walk
 from errorfloor.sql.record_ranges import value_range
 from errorfloor.sql.records import with_presence
 
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from errorfloor.service.preparation import Prepared, PreparedOutput
 
 NOT_NEGATIVE = Enclosure.of(0.0, np.inf)
+NEAR = 1e-4  # of a part: where slopes are taken
 
 
 class Bounded(NamedTuple):
@@ -58,6 +63,9 @@ def derived_columns(derived: Derived, prepared: "Prepared") -> dict[str, Any]:
     shape = (len(prepared.bounds.groups),)
     low, high = (np.broadcast_to(end, shape) for end in (found.around.low, found.around.high))
     there = np.isfinite(low) & np.isfinite(high) & (low <= high)
+    for one in prepared.outputs:
+        if one.output.part_of == derived:
+            there &= ~arrow.nulls(one.kept)
     low, high = np.where(there, low, 0.0), np.where(there, high, 0.0)
     number = np.broadcast_to(found.number, shape)
     middle = np.where((low <= number) & (number <= high), number, (low + high) / 2)
@@ -82,6 +90,8 @@ class _Walk:
     table: Table
 
     def of(self, formula: Formula) -> Bounded:
+        if formula in self.parts:
+            return self.parts[formula]
         match formula:
             case Constant(value=value):
                 return Bounded(np.array(float(value)), Enclosure.exact(value))
@@ -95,6 +105,8 @@ class _Walk:
                 return _within(self._quotient(one, formula.denominator), Enclosure.of(-1.0, 1.0))  # a correlation
             case Quotient(numerator=numerator, denominator=denominator):
                 return self._quotient(numerator, denominator)
+            case WeightedMean(value=value, weight=weight, where=where):
+                return self._quotient(Sum(value * weight, where), Sum(weight, where))
             case Plus(parts=parts):
                 return reduce(
                     lambda one, two: Bounded(one.number + two.number, one.around + two.around), map(self.of, parts)
@@ -148,8 +160,54 @@ def _range(of: Polynomial, table: Table) -> Enclosure:
     return Enclosure(ends.low[0], ends.high[1])
 
 
-def derived_where(derived: Derived, one: "PreparedOutput") -> str:
+@quiet
+def scales(derived: Derived, parts: Mapping[Formula, tuple[float, bool]], table: Table) -> dict[Formula, float]:
+    """Say by how much what is derived is farther off than each of its parts, all of them together.
+
+    That is where every part is as far from 0 as it can be, a number that is given with whether the part is private. It
+    follows from public facts, and is rounded up to three digits, by which bounds are divided.
+    """
+
+    def at(values: Mapping[Formula, float]) -> float:
+        known = {part: Bounded(np.array(value), Enclosure.of(value, value)) for part, value in values.items()}
+        return float(_Walk(known, table).of(derived.formula).number)
+
+    values = {part: value for part, (value, _) in parts.items()}
+    noisy = [part for part, (_, is_noisy) in parts.items() if is_noisy]
+    found = {}
+    for part in noisy:
+        by = abs(values[part]) * NEAR
+        steep = (at({**values, part: values[part] + by}) - at({**values, part: values[part] - by})) / (2 * by)
+        scale = len(noisy) * abs(steep)
+        found[part] = float(rounded_up(scale)) if 0 < scale < np.inf else 1.0
+    return found
+
+
+def _by_parts(derived: Derived, prepared: "Prepared") -> str:
+    """Say what the parts are, and how far off each of them is."""
+    parts = [one for one in prepared.outputs if one.output.part_of == derived and one.added is not None]
+    said = [f"{words(one.output.formula)} within ±{rounded_up(one.added.widest.high)}" for one in parts if one.added]
+    private = {name: one for name, one in prepared.table.private.items() if name in _columns(derived.formula)}
+    said += [_clamped(name, one) for name, one in private.items()]
+    return (
+        f"{derived.name} is certainly between {derived.name}_low and {derived.name}_high: it is computed from released "
+        f"parts, {', '.join(said)}, since its own derivative has "
+        f"no bound. How far off that leaves it depends on the values; it is null where nothing bounds it."
+    )
+
+
+def _columns(formula: Formula) -> set[str]:
+    return {node.name for node in walk(formula, stop=Missing) if isinstance(node, TableColumn) and node.private}
+
+
+def _clamped(name: str, one: PrivateColumn) -> str:
+    return f"{name} clamped to {number(one.low)} … {number(one.high)}{f' {one.unit}' if one.unit else ''}"
+
+
+def derived_where(derived: Derived, one: "PreparedOutput", prepared: "Prepared") -> str:
     """Say what is certain of what is derived, from one of its sums."""
+    if not derived.in_rows:
+        return _by_parts(derived, prepared)
     rows = rounded_up((0.0 if one.added is None else one.added.widest.high) * one.output.span, 6)
     return (
         f"{derived.name} is certainly between {derived.name}_low and {derived.name}_high, if there are rows at all: it "
@@ -160,4 +218,5 @@ def derived_where(derived: Derived, one: "PreparedOutput") -> str:
 def derived_facts(derived: Derived, one: "PreparedOutput") -> dict[str, Any]:
     """Give what is stated of what is derived beforehand, as plain JSON types."""
     rows = (0.0 if one.added is None else one.added.widest.high) * one.output.span
-    return {"name": derived.name, "unit": derived.unit, "exact": False, "rows": rows, "low": None, "high": None}
+    made = {"rows": rows} if derived.in_rows else {"by_parts": True}
+    return {"name": derived.name, "unit": derived.unit, "exact": False, **made, "low": None, "high": None}

@@ -4,14 +4,16 @@ from dataclasses import dataclass, field, replace
 
 from errorfloor.catalogue import Catalogue
 from errorfloor.engines import Engine
-from errorfloor.pricing import FactsCache
+from errorfloor.errors import RefusedError
+from errorfloor.pricing import FactsCache, bounds
 from errorfloor.service.keeping import Keeper, KeptColumn
 from errorfloor.service.noises import QuestionWish
 from errorfloor.service.preparation import PlannedQuestion, Prepared, plan, prepare, prepared_for
 from errorfloor.service.reading import ReadQuestion, read_question
 from errorfloor.service.releasing import laid_out
 from errorfloor.service.unions import from_parts
-from errorfloor.sql.question import Question
+from errorfloor.sql.parts import by_parts, is_made_of_parts
+from errorfloor.sql.question import Question, QuestionOutput
 from errorfloor.vault import Snapshot, snapshot
 
 
@@ -42,8 +44,27 @@ class Known:
             if snapshots[0].parts:
                 snapshots = (part_of_it(snapshots[0], question), *snapshots[1:])
             found = ReadQuestion(text, question, catalogue.tables[question.table], snapshots)
+            found = self._by_parts(found, catalogue, engine)
             self.facts.keep(("question", text), found, len(text))
         return found
+
+    def _by_parts(self, read: ReadQuestion, catalogue: Catalogue, engine: Engine) -> ReadQuestion:
+        """Derive what has no bounded derivative from released parts; public columns only are read."""
+        question = read.question
+        if read.table.hides_records:
+            return read
+
+        def is_bounded(output: QuestionOutput) -> bool:
+            alone = replace(question, outputs=(output,), sets=(), running=())
+            try:
+                bounds(alone, catalogue, read.snapshots, engine, self.facts)
+            except RefusedError as refused:
+                return refused.fields["reason"] != "unbounded"  # what else is wrong is said of the whole question
+            return True
+
+        doubtful = [place for place, one in enumerate(question.outputs) if is_made_of_parts(one.formula)]
+        unbounded = [place for place in doubtful if not is_bounded(question.outputs[place])]
+        return replace(read, question=by_parts(question, unbounded)) if unbounded else read
 
     def plan(self, read: ReadQuestion, catalogue: Catalogue, engine: Engine) -> PlannedQuestion:
         """Give the plan of a question."""

@@ -21,6 +21,7 @@ from errorfloor.pricing import Account, Bounds, Charge, FactsCache, Noised, Outp
 from errorfloor.pricing.records import record_bounds
 from errorfloor.service.cell_noise import CellNoise, affording
 from errorfloor.service.cost import public_cost
+from errorfloor.service.derived import scales
 from errorfloor.service.noises import PublicNumbers, QuestionWish, constant_of, empty
 from errorfloor.service.reading import VERSIONS, ReadQuestion
 from errorfloor.service.record_noise import ROUNDED_APART, cutting_of, record_noise
@@ -31,9 +32,9 @@ from errorfloor.service.spending import affordable, at_least, evaluation_error, 
 from errorfloor.service.totals import Totals, check_sums_stay_exact, totals_of
 from errorfloor.sql import needed, scan
 from errorfloor.sql.evaluate import ROWS
-from errorfloor.sql.plan import Call, Condition, Sum
+from errorfloor.sql.plan import Call, Condition, Formula, Sum
 from errorfloor.sql.polynomial import Monomial
-from errorfloor.sql.question import Question, QuestionOutput, walk
+from errorfloor.sql.question import Derived, Question, QuestionOutput, walk
 from errorfloor.vault import Snapshot
 
 MARGINS = tuple(1e-6 * 8.0**k for k in range(6))  # of a share, at each attempt to find bounds that take no more
@@ -78,11 +79,22 @@ class PlannedQuestion:
 
     def scale(self, output: QuestionOutput) -> float:
         """Give by what a bound that is asked for is divided: shares of a range, cells of a total."""
+        if isinstance(output.part_of, Derived) and not output.part_of.in_rows:
+            return self._scales[output.part_of].get(output.formula, 1.0)
         if not isinstance(output.formula, Sum):
             return output.span
         if self.question.sharing(output):
             return float(self.chains.parts)
         return output.span * (self.totals.parts if self.question.sets else 1)
+
+    @cached_property
+    def _scales(self) -> dict[Derived, dict[Formula, float]]:
+        """By how much what is derived is farther off than each of its parts."""
+        found: dict[Derived, dict[Formula, tuple[float, bool]]] = {}
+        for place, (one, bounded) in enumerate(zip(self.question.outputs, self.bounds.outputs, strict=True)):
+            if isinstance(one.part_of, Derived):
+                found.setdefault(one.part_of, {})[one.formula] = bounded.farthest, place in self.private
+        return {derived: scales(derived, parts, self.table) for derived, parts in found.items()}
 
     @cached_property
     def chains(self) -> Chains:

@@ -23,6 +23,7 @@ from errorfloor.service.rounding import multiples
 from errorfloor.sql import arrow
 from errorfloor.sql.question import Bin, Derived, Quantile
 
+ANYWHERE = 0.5  # a share that is off by so much may be any
 SLACK = 1e-9  # of the range: more than the roundings of a few operations
 
 
@@ -114,7 +115,7 @@ def located_where(family: Sequence[Quantile | Derived | Bin], one: PreparedOutpu
     if isinstance(quantile, Bin):
         return bins_where([each for each in family if isinstance(each, Bin)], one, prepared)
     if isinstance(quantile, Derived):
-        return derived_where(quantile, one)
+        return derived_where(quantile, one, prepared)
     unit = f" {quantile.unit}" if quantile.unit else ""
     if one.constant is not None and one.constant.is_empty:
         return f"{quantile.name} has no value: there are no rows to compute it from."
@@ -127,8 +128,20 @@ def located_where(family: Sequence[Quantile | Derived | Bin], one: PreparedOutpu
         f"{quantile.name} is certainly between {quantile.name}_low and {quantile.name}_high: it is located between "
         f"{len(quantile.ramps)} shares of rows below thresholds of {quantile.column}, clamped to "
         f"{number(quantile.low)} … {number(quantile.high)}{unit}, each softened over {float(end - start):.3g}{unit} "
-        f"and certainly within {within}."
+        f"and certainly within {within}.{_useless(quantile, one)}"
     )
+
+
+def tells_nothing(one: PreparedOutput) -> bool:
+    """Tell whether a share that a quantile is located by may be any, in every group."""
+    return bounds_of_shares(one)[0] >= ANYWHERE
+
+
+def _useless(quantile: Quantile, one: PreparedOutput) -> str:
+    if not tells_nothing(one):
+        return ""
+    whole = quantile.high - quantile.low
+    return f" That tells nothing: it may lie anywhere in the range. Ask for a max_error far below {number(whole / 2)}."
 
 
 def described(quantile: Quantile | Derived | Bin, one: PreparedOutput) -> dict[str, Any]:

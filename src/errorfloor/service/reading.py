@@ -16,7 +16,7 @@ from errorfloor.random import SAMPLER
 from errorfloor.service.noises import QuestionWish
 from errorfloor.sql import parse
 from errorfloor.sql.plan import Sum
-from errorfloor.sql.question import Question, QuestionOutput, is_private
+from errorfloor.sql.question import Derived, Question, QuestionOutput, is_private
 from errorfloor.support import HalfLine
 from errorfloor.vault import Snapshot
 
@@ -84,6 +84,8 @@ class ReadQuestion:
             return "within", wish.support.low, wish.support.high
         if wish.max_error is None or (isinstance(wish.max_error, Mapping) and output.asked_as not in wish.max_error):
             return "nothing"
+        if isinstance(output.part_of, Derived) and not output.part_of.in_rows:  # its bound follows from the whole
+            return "part of", output.part_of.formula.canonical, wish.bound_of(output.asked_as)
         if shared := self.question.sharing(output):
             values = {key.name: key.value.canonical for key in self.question.keys}
             window = self.question.running[0]

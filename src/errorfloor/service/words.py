@@ -14,11 +14,11 @@ from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.pricing.words import number, words
 from errorfloor.service.advice import advice
 from errorfloor.service.preparation import PreparedOutput
-from errorfloor.service.quantiles import located_where
+from errorfloor.service.quantiles import located_where, tells_nothing
 from errorfloor.service.unions import parts_of
 from errorfloor.sql.plan import Call, Count, Missing, Quotient, Sum, TableColumn
 from errorfloor.sql.polynomial import Polynomial
-from errorfloor.sql.question import Bin, QuestionOutput, walk
+from errorfloor.sql.question import Bin, Quantile, QuestionOutput, walk
 
 if TYPE_CHECKING:
     from errorfloor.service.answer import Price
@@ -113,7 +113,8 @@ def _bound(price: "Price", one: PreparedOutput) -> str:
     """Say where an output is, seen from the truth; nothing of one that is exact."""
     scale, quantile = price.prepared.scale(one), one.output.part_of
     if quantile is not None and not isinstance(quantile, Bin):
-        return f"between {quantile.name}_low and {quantile.name}_high"
+        useless = isinstance(quantile, Quantile) and tells_nothing(one)
+        return f"between {quantile.name}_low and {quantile.name}_high{', which tells nothing' if useless else ''}"
     unit = f" {one.output.unit}" if one.output.unit else ""
     if one.added is None:
         return f"within ±{rounded_up(one.constant.error * scale, 6)}{unit} of the truth" if one.constant else ""

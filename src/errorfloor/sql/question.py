@@ -65,11 +65,15 @@ class Quantile(Node):
 
 @dataclass(frozen=True, eq=False)
 class Derived(Node):
-    """A column of the answer that follows from released sums over records: an average, a ratio, a variance."""
+    """A column of the answer that follows from released parts: an average of records, a standard deviation, a ratio.
+
+    Bounds that are asked for it are ``in_rows`` if parts are sums over records, and else in its own unit.
+    """
 
     name: str
     unit: str
     formula: Formula
+    in_rows: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,111 @@
+"""What has no bounded derivative is computed from released parts, with certain intervals."""
+
+from statistics import correlation, linear_regression, mean, pstdev, stdev
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import errorfloor as ef
+from errorfloor.errors import AllowanceError, InputError, RefusedError
+from town import open_town, write_town
+
+ASKED = {
+    "stddev_pop(kwh)": lambda kwh, peak: pstdev(kwh),
+    "stddev(kwh)": lambda kwh, peak: stdev(kwh),
+    "corr(kwh, peak)": correlation,
+    "regr_slope(kwh, peak)": lambda kwh, peak: linear_regression(peak, kwh).slope,
+    "avg(peak) / avg(kwh)": lambda kwh, peak: mean(peak) / mean(kwh),
+    "ln(avg(kwh))": lambda kwh, peak: float(np.log(mean(kwh))),
+    "sum(peak * kwh) / sum(kwh)": lambda kwh, peak: float(np.dot(kwh, peak) / sum(kwh)),
+    "avg(kwh) * stddev_pop(kwh) + 2": lambda kwh, peak: mean(kwh) * pstdev(kwh) + 2,
+}
+
+
+def stored(folder):
+    """Give readings and peaks of each tariff as they are stored."""
+    table = pq.read_table(folder / "meters.parquet")
+    kwh = np.clip(np.round(table.column("kwh").to_numpy(), 3), 0, 50)
+    peak = np.round(table.column("peak").to_numpy(), 2)
+    peak = np.clip(np.where(np.isnan(peak), 1.0, peak), 0.5, 10)
+    tariff = np.array(table.column("tariff").to_pylist())
+    chosen = {name: (tariff == name) & ~np.isnan(kwh) for name in set(tariff)}
+    return {name: (kwh[one].tolist(), peak[one].tolist()) for name, one in chosen.items()}
+
+
+@pytest.mark.parametrize("kind", ["plain", "low", "high"])
+@pytest.mark.parametrize("wish", [{"spend": 0.1}, {"max_error": 0.5}], ids=["narrow", "wide"])
+def test_what_has_no_bounded_derivative_is_answered_by_parts(kind, wish, tmp_path):
+    write_town(tmp_path / "town", kind)
+    truth, shown = stored(tmp_path / "town"), 0
+    with open_town(tmp_path / "town") as town:
+        for asked, exact in ASKED.items():
+            where = " FILTER (WHERE kwh IS NOT NULL)" if asked.startswith("avg(peak)") else ""
+            sql = asked.replace("avg(peak)", f"avg(peak){where}")
+            wanted = {"max_error": 10} if "max_error" in wish and "*" in asked else wish
+            answer = town.ask(f"SELECT tariff, {sql} AS a FROM meters GROUP BY tariff", **wanted)
+            assert "computed from released parts" in answer.explain()
+            for row in answer.to_arrow().to_pylist():
+                if row["a"] is None:
+                    continue
+                shown += 1
+                try:
+                    value = exact(*truth[row["tariff"]])
+                except (ValueError, ZeroDivisionError, ArithmeticError):
+                    continue  # all values are the same
+                if np.isfinite(value):
+                    assert (
+                        row["a_low"] - 1e-9 <= value <= row["a_high"] + 1e-9
+                        and row["a_low"] <= row["a"] <= row["a_high"]
+                    )
+    assert shown > 0
+
+
+def test_what_has_a_bounded_derivative_keeps_noise_of_its_own(town):
+    price = town.price("SELECT avg(kwh) / avg(peak) AS r, stddev(kwh) AS s FROM meters", max_error=0.5)
+    own, made = price.outputs()
+    assert own["high"] == 0.5 and "noise" in own
+    assert made["by_parts"] and made["high"] is None and price.max_error == {"r": 0.5, "s": 0.5}
+
+
+def test_an_answer_by_parts_is_narrow_for_a_share_of_the_allowance(town):
+    answer = town.ask("SELECT stddev_pop(kwh) AS s, corr(kwh, peak) AS c FROM meters", spend=0.2)
+    row = answer.to_arrow().to_pylist()[0]
+    assert row["s_high"] - row["s_low"] < 0.5 and row["c_high"] - row["c_low"] < 0.2
+    assert max(one.used_by_this for one in answer.standings) <= 0.2
+
+
+def test_an_answer_by_parts_is_kept_and_found_again(tmp_path):
+    write_town(tmp_path / "town")
+    sql = "SELECT tariff, stddev(kwh) AS s FROM meters GROUP BY tariff"
+    with open_town(tmp_path / "town") as town:
+        first = town.ask(sql, max_error=0.1)
+        again = town.ask(sql, max_error=0.1)
+        assert again.to_arrow() == first.to_arrow() and not any(again.fresh)
+        assert again.standings[0].used_by_this == 0
+        plain = town.ask("SELECT tariff, var_samp(kwh) AS v FROM meters GROUP BY tariff", max_error=0.1 * 200)
+        assert all(abs(one["high"]) <= 20 for one in plain.outputs())
+
+
+def test_the_same_parts_on_every_engine(engine_place, tmp_path):
+    write_town(tmp_path / "town")
+    sql = "SELECT tariff, stddev(kwh) AS s, corr(kwh, peak) AS c, avg(peak) / avg(kwh) AS r FROM meters GROUP BY tariff"
+    with open_town(tmp_path / "town") as town:
+        reference = town.ask(sql, max_error=0.02).to_arrow()
+    with open_town(tmp_path / "town", engine_place.place) as town:
+        assert town.ask(sql, max_error=0.02).to_arrow() == reference
+
+
+def test_too_dear_an_answer_by_parts_is_refused_with_a_bound_that_works(town):
+    sql = "SELECT corr(kwh, peak) AS c FROM meters"
+    with pytest.raises(AllowanceError, match=r"max_error [0-9.]+ here") as refused:
+        town.ask(sql, max_error=1e-5)
+    bound = float(str(refused.value).split("max_error ")[-1].split(" here")[0])
+    assert town.price(sql, max_error=bound).affordable
+
+
+def test_what_rows_make_unbounded_is_still_refused(town):
+    with pytest.raises(RefusedError, match="cannot be answered"):
+        town.price("SELECT stddev(1 / kwh) AS s FROM meters", max_error=1)
+    with pytest.raises(InputError, match="give max_error or spend"):
+        town.price("SELECT stddev(kwh) AS s FROM meters", support=ef.Interval(-1, 1))
