@@ -183,6 +183,8 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "together are (ε, δ)-differentially private with this δ; it never changes",
             "max_epsilon": "with `max_delta`: the ε that all answers together never exceed; it never changes. Without "
             "it, ε follows from the floor",
+            "life": "with `per`: the floor of a further account, of two histories that differ in any periods, at most "
+            "`floor`; fixed by the first question, and may rise",
         },
     ),
     "[tables.NAME.owner.per]": (

@@ -247,9 +247,10 @@ def used_in_short(standings: Iterable[Any]) -> list[str]:
 
 def _together(standings: Iterable[Any]) -> Iterable[list[Any]]:
     """Put the parts of a divided account together, and of each quota of it."""
-    parts: dict[tuple[str, str, str], list[Any]] = {}
+    parts: dict[tuple[str, str, bool, str], list[Any]] = {}
     for one in standings:
-        parts.setdefault((one.account.table, one.account.column, one.account.holder), []).append(one)
+        account = one.account
+        parts.setdefault((account.table, account.column, bool(account.cell), account.holder), []).append(one)
     return parts.values()
 
 

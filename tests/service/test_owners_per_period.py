@@ -265,3 +265,63 @@ def test_versions_that_were_registered_before_are_compared_when_a_period_is_decl
     declare(tmp_path, MONTH)
     with pytest.raises(CatalogueError, match="some row of meters has a different month of day than in version '1'"):
         register_all(load(file))
+
+
+LIFE = f"{MONTH}\nlife = 0.03"
+
+
+def test_an_account_for_life_is_kept_beside_those_of_months(town):
+    whole, months, both = owners(town("")), owners(town(MONTH)), owners(town(LIFE))
+    assert both == {**months, **whole}
+    grouped = "SELECT tariff, rooms, sum(kwh) AS total FROM meters GROUP BY tariff, rooms"
+    whole, months, both = (owners(town(per), grouped, max_error=500.0) for per in ("", MONTH, LIFE))
+    assert both == {**months, **whole}
+
+
+def test_either_account_refuses_what_it_does_not_cover(town):
+    database = town(LIFE)
+    spent = [
+        database.ask(AVERAGE + f" WHERE day < DATE '2013-02-01' AND rooms <> {rooms}", spend=0.3)
+        for rooms in (91, 92, 93)
+    ]
+    with pytest.raises(AllowanceError, match="differ within the month 2013-01 only be told apart"):
+        database.ask(AVERAGE + " WHERE day < DATE '2013-02-01' AND rooms <> 94", spend=0.3)
+    found = {one.account.cell: one for one in database.left() if not one.account.column}
+    assert found.keys() == {"", '["2013-01"]'}
+    assert 0.8 < found['["2013-01"]'].used <= 0.9 and found[""].used < found['["2013-01"]'].used
+    assert found[""].promised.times == "97" and found['["2013-01"]'].promised.times == "95"
+    assert "two histories of one household, both within" in spent[0].explain()
+    assert "differ within the month 2013-01 only, both within" in spent[0].explain()
+    database.ask(AVERAGE, spend=0.1)
+    with pytest.raises(AllowanceError, match="two histories of one household be told apart"):
+        database.ask(AVERAGE + " WHERE rooms <> 95", max_error=0.6)
+    database.ledger.verify()
+
+
+def test_life_needs_periods_and_is_promised_no_more_than_one_of_them(tmp_path):
+    write_town(tmp_path / "town", owner=True)
+    declare(tmp_path / "town", "life = 0.03")
+    with pytest.raises(CatalogueError, match="life: is for an account beside those of periods: declare per, too"):
+        load(tmp_path / "town" / "errorfloor.toml")
+    declare(tmp_path / "town", MONTH)
+    file = tmp_path / "town" / "errorfloor.toml"
+    file.write_text(file.read_text().replace("life = 0.03", "life = 0.2"))
+    with pytest.raises(CatalogueError, match=r"declare a life of at most 0\.05"):
+        load(file)
+
+
+@pytest.mark.parametrize(("before", "after"), [(MONTH, LIFE), (LIFE, MONTH), (LIFE, LIFE.replace("0.03", "0.02"))])
+def test_an_account_for_life_counts_from_the_first_charge_or_never(town, before, after):
+    ledger = MemoryLedger()
+    town(before, ledger).ask(AVERAGE, max_error=5.0)
+    with pytest.raises(CatalogueError, match="declare it as it was"):
+        town(after, ledger).ask(AVERAGE, max_error=6.0)
+
+
+def test_a_plan_and_a_page_know_both_accounts(town):
+    database = town(LIFE)
+    plan = database.plan([{"sql": AVERAGE, "max_error": 5.0}], {"meters": {"owner": [0.04]}})
+    (line,) = [one for one in plan.accounts if one.name == "owners of meters"]
+    assert 0 < line.candidates[0].used < 1 and line.largest["owners of meters, per month"] > 0.04
+    (meters,) = guarantee(database.catalogue).tables
+    assert (meters.owner_times, meters.life_times) == ("95", "97")

@@ -16,6 +16,7 @@ from errorfloor.engines import open_engine
 from errorfloor.errors import AllowanceError, CatalogueError, LedgerError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger
+from errorfloor.server.current import Current
 from errorfloor.service import Database
 from errorfloor.service.loss_so_far import losses_so_far
 from errorfloor.service.registering import register_all
@@ -260,6 +261,34 @@ def test_tables_of_a_register_promise_the_same(changed, word):
 def test_a_register_has_a_name_like_a_table():
     with pytest.raises(ValueError, match="names a register 'all persons'; a name is a letter followed by"):
         Catalogue(tables={"wages": declaration("wages", "wage", "all persons")})
+
+
+def test_a_running_server_waits_until_all_have_joined(house):
+    house.register(None, None, only=("wages",))
+    with house.open() as db:
+        db.ask(WAGE, spend=0.3)
+        times = iter(range(100, 1000, 10))
+        current = Current(db, house.folder / "errorfloor.toml", clock=lambda: next(times))
+        catalogue = house.declare("persons", only=("wages",))
+        assert current() is db
+        register_all(catalogue)
+        assert current().catalogue == catalogue
+
+
+def test_a_table_that_protects_records_may_be_in_a_register(house):
+    people = {"source": "wages.csv", "version": "1", "protects": "records", "columns": {"wage": {"range": [0, 100]}}}
+    people["owner"] = {"column": "person", "floor": 0.1, "rows": 1, "register": "persons"}
+    visits = declaration("visits", "cost", "persons")
+    catalogue = Catalogue(tables={"people": people, "visits": visits}, folder=house.folder)
+    register_all(catalogue)
+    parts = {"engine": open_engine(catalogue.place, house.folder), "ledger": open_ledger(catalogue.place, house.folder)}
+    with Database(catalogue, **parts, keys=KeyRing(house.folder / "keys.json")) as db:
+        count = db.ask("SELECT count(*) AS n FROM people", max_error=100).charge[PERSONS]
+        cost = db.ask(COST, max_error=900).charge[PERSONS]
+        assert db.ledger.accounts()[PERSONS].raised_cosine == pytest.approx(count.raised_cosine + cost.raised_cosine)
+        assert db.ledger.terms(("people",)) is not None  # what a charge of the register alone is about, is pinned
+        assert db.ledger.pinned("people").keys() >= {("people", "snapshot", "people", "1"), ("people", "register")}
+        db.ledger.verify()
 
 
 def test_periods_of_two_tables_are_one_period(house):

@@ -41,6 +41,7 @@ WRITE = {  # what a word that is missing, or still to be chosen, may look like
     "grows_by": 'grows_by = { column = "day", part = "month" }: each month is registered once, and stays',
     "grows_by.column": 'column = "day": the public date, or the number of a batch, that says which part a row is in',
     "owner.per": 'per = { column = "day", period = "month" }: two histories differ within one month',
+    "owner.life": "life = 0.05: the floor of two histories that differ anywhere, beside that of each period",
     "per.column": 'column = "day": the public date, or the number of a batch, that says which period a row is in',
     "owner.apart": "apart = { kwh = 5 }: by how much two histories differ at most in each reading",
     "type": f"type = one of {', '.join(get_args(PublicType))}",

@@ -96,6 +96,14 @@ class Table(Declaration):
         return None if self.owner is None else self.owner.per
 
     @property
+    def lifelong(self) -> "Table":
+        """The same table with what is promised to owners for life, if that is declared beside what each period has."""
+        if self.owner is None or self.owner.life is None:
+            return self
+        whole = {"floor": self.owner.life, "per": None, "life": None}
+        return self.model_copy(update={"owner": self.owner.model_copy(update=whole)})
+
+    @property
     def divided_by(self) -> tuple[tuple[str, str | None], ...]:
         """The public columns that accounts are divided by, of dates with the period: rows stay where they are."""
         per = () if self.per is None else ((self.per.column, self.per.period),)
@@ -152,6 +160,15 @@ class Table(Declaration):
                 )
 
     def _mistakes_in_period(self) -> Iterator[tuple[str, str]]:
+        life = None if self.owner is None else self.owner.life
+        if self.owner is not None and life is not None and (self.per is None or life > self.owner.floor):
+            yield (
+                "owner.life",
+                "is for an account beside those of periods: declare per, too; or leave it out, and floor is for life"
+                if self.per is None
+                else f"is {life:g}, and floor, which is for one period, {self.owner.floor:g}: a whole life cannot be "
+                f"promised more than a part of it; declare a life of at most {self.owner.floor:g}",
+            )
         if self.per is None or self.per.column not in self.public:
             return
         column, type = self.per.column, self.public[self.per.column].type

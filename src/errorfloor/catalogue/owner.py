@@ -45,11 +45,12 @@ with warnings.catch_warnings():  # every class has a method register, which nobo
         ``floor`` is the share of guesses, at even odds, in which anybody who tries to tell two histories of an owner
         apart must be wrong: 0.5 is a coin, 0.2 means right at most 80 times in 100. ``apart`` is by how much the two
         histories differ at most in each number of a private column; without it, by as much as its range is wide. With
-        ``per`` they differ within one period only, and each period has an allowance. ``rows`` is for tables that
-        protect records: how many rows of an owner count at most. There ``column`` may be left out, and each row is
-        somebody else's. Tables that name one ``register`` are about the same people: what is asked of any of them is
-        charged to one account of theirs. With ``max_delta``, all answers about records together are (ε,
-        δ)-differentially private, ε at most ``max_epsilon`` if that is given.
+        ``per`` they differ within one period only, and each period has an allowance; ``life`` is then the floor of a
+        further account, of two histories that differ anywhere. ``rows`` is for tables that protect records: how many
+        rows of an owner count at most. There ``column`` may be left out, and each row is somebody else's. Tables that
+        name one ``register`` are about the same people: what is asked of any of them is charged to one account of
+        theirs. With ``max_delta``, all answers about records together are (ε, δ)-differentially private, ε at most
+        ``max_epsilon`` if that is given.
 
         >>> Owner(column="household", floor=0.2, apart={"kwh": 5}).apart
         {'kwh': Fraction(5, 1)}
@@ -63,6 +64,7 @@ with warnings.catch_warnings():  # every class has a method register, which nobo
         register: str | None = None
         max_delta: Double | None = Field(default=None, gt=0, le=0.01)
         max_epsilon: Double | None = Field(default=None, gt=0, le=20)
+        life: Double | None = Field(default=None, gt=0, lt=0.5)
 
         def accounts_of(self, table: str) -> str:
             """Name the table or the register that the accounts of a table's owners are kept for.

@@ -71,6 +71,7 @@ def promised(table: "Table") -> dict[str, Any]:
     public = None if per is None else table.public.get(per.column)
     return {
         "floor": table.owner.floor,
+        "life": table.owner.life,
         "noises": table.noises,
         "per": None if per is None or public is None else [public.type, str(public.resolution), per.period],
     }

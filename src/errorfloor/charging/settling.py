@@ -66,6 +66,7 @@ def table_terms(name: str, table: Table) -> Terms:
             **({"noises": table.noises} if table.exact else {}),
             **({"apart": _distances(table.owner)} if table.owner is not None and table.owner.apart else {}),
             **({"per": _period(table.per, table)} if table.per is not None else {}),
+            **_life(table.owner),
         }
     }
     fixed[name, "smallest group"] = {"min_group": table.min_group}
@@ -78,11 +79,19 @@ def owner_terms(name: str, table: Table) -> Terms:
         return {}
     floor, register = {"floor": table.owner.floor}, table.owner.register
     fixed: Terms = {(name, "owner floor"): floor, (name, REGISTER): {"register": register}}
+    accounts = table.owner.accounts_of(name)
     if register is not None:
-        accounts = table.owner.accounts_of(name)
-        fixed[accounts,] = {word: value for word, value in promised(table).items() if word != "floor"}
+        about = {word: value for word, value in promised(table).items() if word not in ("floor", "life")}
+        fixed[accounts,] = about | _life(table.owner)
         fixed[accounts, "owner floor"] = floor
+    if table.owner.life is not None:
+        fixed |= {(one, "owner floor", "life"): {"floor": table.owner.life} for one in {name, accounts}}
     return fixed
+
+
+def _life(owner: Owner | None) -> dict[str, JSON]:
+    """Say that owners have an account for life beside those of periods: it counts from the first charge, or never."""
+    return {} if owner is None or owner.life is None else {"life": True}
 
 
 def column_terms(name: str, columns: Mapping[str, PrivateColumn]) -> Terms:

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from errorfloor.accounts import Account, Balance, Charge, percent
-from errorfloor.catalogue import PrivateColumn, allowed, believed, promise, stored_distance
+from errorfloor.catalogue import PrivateColumn, Table, allowed, believed, promise, stored_distance
 from errorfloor.catalogue.allowance import Protected
 from errorfloor.catalogue.promise import histories
 from errorfloor.floors.prior import ziv_zakai_under
@@ -282,7 +282,13 @@ def standings(
 ) -> tuple[Standing, ...]:
     """Say how the accounts of a call stand once it is charged; ``charged`` says whether that has happened."""
     return tuple(
-        Standing(account, charge, _after(settled.spent[account], charge, charged), allowances[account], table)
+        Standing(
+            account,
+            charge,
+            _after(settled.spent[account], charge, charged),
+            allowances[account],
+            concerned(table, account),
+        )
         for account, charge in sorted(settled.asked.items())
     )
 
@@ -304,9 +310,22 @@ def _after(spent: Charge, charge: Charge, charged: bool) -> Charge:
     return spent if charged else spent + charge
 
 
+def concerned(table: Protected, account: Account) -> Protected:
+    """Give what an account is about: the table or, for owners' account for life, the table as it promises that.
+
+    >>> owner = {"column": "home", "floor": 0.2, "life": 0.1, "per": {"column": "day", "period": "month"}}
+    >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0}
+    >>> public = {"home": "whole", "day": "date"}
+    >>> table = Table(source="-", version="1", row_key=["home"], private={"kwh": kwh}, public=public, owner=owner)
+    >>> [promise(concerned(table, Account("meters", "", cell)), "").times for cell in ('["2013-07"]', "")]
+    ['80', '90']
+    """
+    return table.lifelong if isinstance(table, Table) and not account.column and not account.cell else table
+
+
 def allowances_of(table: Protected, accounts: Iterable[Account]) -> dict[Account, Charge]:
     """Give the whole allowance of each account, from the floors that the custodian declared."""
-    return {account: allowed(table, account.column) for account in accounts}
+    return {account: allowed(concerned(table, account), account.column) for account in accounts}
 
 
 def entry_floor(column: PrivateColumn, charged: Charge) -> float:

@@ -12,6 +12,7 @@ import typer
 from errorfloor.accounts import percent, share
 from errorfloor.catalogue import allowance, allowed, load
 from errorfloor.catalogue.registers import charged_in
+from errorfloor.charging.standing import concerned
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.errors import LedgerError
 from errorfloor.identity import KeyRing
@@ -264,7 +265,7 @@ def _allowance(declared: "Catalogue", account: "Account") -> "Charge | None":
         return None if state is None else Charge(*allowance(state))
     whose = None if table.owner is None else table.owner.accounts_of(account.table)
     known = account.column in table.private if account.column else account.table == whose
-    return allowed(table, account.column) if known else None
+    return allowed(concerned(table, account), account.column) if known else None
 
 
 def _applies(declared: "Catalogue", account: "Account", time: str) -> bool:

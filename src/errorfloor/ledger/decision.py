@@ -19,7 +19,7 @@ Path = str | tuple[str, ...]
 Versions = Mapping[Account, str | None]  # of tables, where a charge has a profile
 FAR = datetime.timedelta(days=366)  # between two records; a server that rests for longer has its clock confirmed
 SHOWN = 3  # accounts that a refusal names; its fields have all of them
-FROM_THE_START = {"noises", "apart", "per"}  # terms that change what was promised of answers already given
+FROM_THE_START = {"noises", "apart", "per", "life"}  # terms that change what was promised of answers already given
 RISING = {"floor", "min_group"}  # what is pinned alone, and may rise and not fall
 
 
@@ -99,7 +99,7 @@ def words(name: str) -> str:
             return str(table)
         case [table, "smallest group"]:
             return str(table)
-        case [table, "owner floor"]:
+        case [table, "owner floor", *_]:
             return f"{table}' owners"
         case [table, *_, last]:
             return f"{table}.{last}"
@@ -238,7 +238,7 @@ def decide(
     prices, LedgerError if a snapshot does not belong to the ledger, or the clock is far ahead of the last record.
     """
     fixed = _check_terms(book, entries, terms, held)
-    if fixed:
+    if any(name.endswith(f', "{REGISTER}"]') for name in fixed):
         check_joined(book, fixed)
     if fixed and not is_forgotten:
         check_belong(book, first_charged(fixed))

@@ -210,9 +210,13 @@ def bounds(
         per = None if table.per is None else _period(table.per, table)
         numbers = [owner, *([per] if isinstance(per, TableColumn) else [])]
         layout = _with_columns(stored, numbers, snapshots[0])
-        owners = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache, per).only(kept)
+        owners = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache, per)
         if table.per is not None:
             owners = replace(owners, cells=[(table.per.text(value),) for (value,) in owners.cells])
+        if table.owner.life is not None:
+            whole = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache)
+            owners = owners.with_life(whole)
+        owners = owners.only(kept)
     facts = facts.only(kept)
     kinds, kind = facts.kinds
     apart = {} if table.owner is None else {name: owner_distance(table, name) for name in table.owner.apart}

@@ -28,7 +28,8 @@ class OwnerCounts:
 
     Owners' names are not kept. Beyond ``MOST_PAIRS`` pairs all owners are taken for one that has in each group as many
     rows as the owner with most of them: more is charged than need be, never less. Where each period has an allowance,
-    an owner's rows in each of them count as another owner's: those of number o are in ``cells[cell[o]]``.
+    an owner's rows in each of them count as another owner's: those of number o are in ``cells[cell[o]]``. Where there
+    is an allowance for life, too, an owner's rows in all periods count as one more owner's.
 
     >>> OwnerCounts(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([30, 28, 31])).owners
     2
@@ -61,6 +62,22 @@ class OwnerCounts:
         worst = np.zeros(len(self.cells))
         np.maximum.at(worst, self.cell[: len(each)], each)
         return worst
+
+    def with_life(self, whole: "OwnerCounts") -> "OwnerCounts":
+        """Count owners once more, over all periods, in a cell of its own without a name.
+
+        >>> months = OwnerCounts(np.zeros(2, int), np.arange(2), np.array([3, 4]), np.arange(2), [("5",), ("6",)])
+        >>> both = months.with_life(OwnerCounts(np.zeros(1, int), np.zeros(1, int), np.array([7])))
+        >>> both.cells, both.largest(both.count).tolist()
+        ([('5',), ('6',), ()], [3.0, 4.0, 7.0])
+        """
+        return OwnerCounts(
+            np.concatenate([self.group, whole.group]),
+            np.concatenate([self.owner, whole.owner + len(self.cell)]),
+            np.concatenate([self.count, whole.count]),
+            np.concatenate([self.cell, np.full(whole.owners, len(self.cells))]),
+            [*self.cells, ()],
+        )
 
     def only(self, kept: Array) -> "OwnerCounts":
         """Give the counts of some of the groups, which are numbered anew."""

@@ -11,6 +11,7 @@ from errorfloor.errors import CatalogueError, EngineError, KeyFileError
 from errorfloor.identity import KeyRing
 from errorfloor.server.failures import DoorError
 from errorfloor.service import Database
+from errorfloor.service.joining import check_all_joined
 from errorfloor.service.opening import kept_parts, let_go
 
 LOG = logging.getLogger("errorfloor.server")
@@ -110,6 +111,7 @@ def _renewed(database: Database, catalogue: Catalogue) -> Database:
             raise CatalogueError(f"[{word}] has changed: restart the server")
     renewed = database.renewed(catalogue)
     renewed.check_registered()
+    check_all_joined(renewed.ledger, catalogue)
     return renewed
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from errorfloor.accounts import NOTHING, Account
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.charging.settling import Grant
-from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of
+from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of, concerned
 from errorfloor.display import Accounts
 from errorfloor.errors import InputError
 from errorfloor.ledger import Ledger, Quotas
@@ -70,13 +70,17 @@ def left(catalogue: Catalogue, ledger: Ledger) -> Accounts[Standing]:
     for name, table in catalogue.tables.items():
         accounts = [Account(name, column, "") for column in table.private] if not table.account_by else []
         whose = name if table.owner is None else table.owner.accounts_of(name)
-        if table.owner is not None and table.per is None:
+        if table.owner is not None and (table.per is None or table.owner.life is not None):
             accounts.append(Account(whose, "", ""))
         others = [account for account in spent if account.table in (name, whose) and account not in accounts]
         accounts += [account for account in others if _is_declared(account, table, whose)]
         limits = allowances_of(table, accounts)
         listed = {one.account for one in found}  # an account of a register, with an earlier table
-        found += [Standing(a, NOTHING, spent.get(a, NOTHING), limits[a], table) for a in accounts if a not in listed]
+        found += [
+            Standing(a, NOTHING, spent.get(a, NOTHING), limits[a], concerned(table, a))
+            for a in accounts
+            if a not in listed
+        ]
     return found
 
 

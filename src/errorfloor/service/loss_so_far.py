@@ -15,6 +15,7 @@ import numpy as np
 from errorfloor.accounts import Account, Charge
 from errorfloor.catalogue import Catalogue
 from errorfloor.catalogue.allowance import allowed
+from errorfloor.charging.standing import concerned
 from errorfloor.errors import InputError
 from errorfloor.floors.privacy_loss import epsilon_of
 from errorfloor.floors.tapered import DeclaredLoss
@@ -116,10 +117,17 @@ def losses_so_far(
         most = allowed(declared, "").raised_cosine
         whole = stated.epsilon_at(most, 1.0, delta)
         return [_normal(stated, account, found, most, delta, whole) for account, found in sorted(charged.items())]
-    whole = _epsilon([allowed(declared, column)], apart, delta, ALL_SAMPLED)
+    limits = {account: allowed(concerned(declared, account), column) for account in charged}
+    by_limit = {limit: _epsilon([limit], apart, delta, ALL_SAMPLED) for limit in set(limits.values())}
     return [
         LossSoFar(
-            account, len(found), delta, distance, unit, _epsilon(found, apart, delta, len(found) * SAMPLED), whole
+            account,
+            len(found),
+            delta,
+            distance,
+            unit,
+            _epsilon(found, apart, delta, len(found) * SAMPLED),
+            by_limit[limits[account]],
         )
         for account, found in sorted(charged.items())
     ]

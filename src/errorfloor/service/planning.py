@@ -9,6 +9,7 @@ from errorfloor.accounts import Account, Charge, share
 from errorfloor.catalogue import Catalogue
 from errorfloor.catalogue.registers import account_names
 from errorfloor.charging.settling import column_terms, table_terms
+from errorfloor.charging.standing import concerned
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.floors.words import rounded_down, rounded_up
@@ -203,13 +204,18 @@ def _largest(one: FloorCandidate, charges: Sequence[Charges], priced: Sequence[P
     fixed: list[Charges] = []
     shares = 0.0
     for each, found in zip(charges, priced, strict=True):
-        mine = {account: charge for account, charge in each.items() if account_name(account) == one.name}
+        mine = {a: charge for a, charge in each.items() if account_name(a) == one.name and _has_floor(one, a)}
         if mine and found.spend is not None:
             shares += found.spend
         elif mine:
             fixed.append(mine)
             shares += least_share(found.table) * len(found.charged)
     return largest_floor(one, add_up(fixed).values(), shares) if fixed else math.inf
+
+
+def _has_floor(one: FloorCandidate, account: Account) -> bool:
+    """Say whether an account has the floor that is considered, and not one for life beside it."""
+    return concerned(one.table, account) is one.table
 
 
 def _about(one: ListedQuestion, work: Callable[[], Found]) -> Found:

@@ -48,7 +48,8 @@ def affordable(plan: "PlannedQuestion", share: float) -> dict[int, Array]:
 def _alone(plan: "PlannedQuestion", index: int) -> Array:
     """Give, for each kind of group, the information of noise with which its cell would take a whole allowance."""
     bounded, output = plan.bounds, plan.bounds.outputs[index]
-    limits = {account.column: limit for account, limit in plan.allowances.items()}
+    smallest = sorted(plan.allowances.items(), key=lambda one: -most_of(one[1]))
+    limits = {account.column: limit for account, limit in smallest}
     taken = np.zeros(len(bounded.rows))
     for column, slopes in output.slopes.items():
         if column in limits:

@@ -35,6 +35,7 @@ class PromisedTable:
     histories: str
     hidden: str
     owner_times: str
+    life_times: str
     account_by: tuple[str, ...]
 
 
@@ -74,6 +75,7 @@ def _table(name: str, table: Table) -> PromisedTable:
         histories="" if table.owner is None or table.hides_records else histories(table),
         hidden=table.owner.noun if table.owner is not None and table.hides_records else "",
         owner_times="" if table.owner is None else promise(table, "").times,
+        life_times="" if table.owner is None or table.owner.life is None else promise(table.lifelong, "").times,
         account_by=table.account_by,
     )
 
