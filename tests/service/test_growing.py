@@ -240,3 +240,22 @@ def test_a_table_of_the_same_owners_needs_their_register(home):
         again = db.ask(JANUARY.replace("meters", "more"), max_error=4)
         used = [next(one.used for one in each.standings if not one.account.column) for each in (first, again)]
         assert used[1] == pytest.approx(2 * used[0])
+
+
+def test_what_is_told_of_a_place_in_the_range_is_not_taken_for_that_of_a_corrected_value(home):
+    """A profile counts by where an entry is; a correction may have moved it."""
+    sql = "SELECT avg(above(kwh, {}, 2)) AS share FROM meters WHERE day < '2024-02-01'"
+
+    def spent(folder, threshold):
+        with ef.open(folder / "errorfloor.toml") as db:
+            answer = db.ask(sql.format(threshold), max_error=0.3)
+            (kwh,) = (one for one in answer.standings if one.account.column)
+            return kwh.charge, kwh.spent
+
+    low, _ = spent(home, 3)
+    high, both = spent(home, 17)
+    assert both.raised_cosine < low.raised_cosine + high.raised_cosine  # no value is in both places
+    write_months(home, [1, 2], changed={(1, 7)})
+    grow(home, write_catalogue(home, corrected(m01="2")), corrections=True)
+    again, three = spent(home, 10)
+    assert three.raised_cosine >= both.raised_cosine + again.raised_cosine

@@ -122,7 +122,7 @@ class Bounds:
     Groups that public facts do not tell apart have equal bounds: they are of one kind, and there is one bound for each
     kind. Group j is of the kind ``kind[j]``; part i of the rows, those of one kind in one cell of accounts, is kind
     ``group[i]`` and cell ``cell[i]``. Groups of kind k have ``rows[k]`` rows each; ``left_out`` groups were too small.
-    All of it is about one ``version`` of the table; ``owners_of`` is what the accounts of owners are kept for.
+    All of it is about one ``version`` of the table's values; ``owners_of`` is what the accounts of owners are kept for.
 
     >>> example().outputs[0].error > 0
     array([ True])
@@ -222,7 +222,8 @@ def bounds(
     apart = {} if table.owner is None else {name: owner_distance(table, name) for name in table.owner.apart}
     found = bounds_from_facts(question, kinds, ranges, stored, owners, apart)
     whose = "" if table.owner is None else table.owner.accounts_of(question.table)
-    return replace(found, groups=facts.groups, kind=kind, left_out=int((~kept).sum()), owners_of=whose)
+    left_out, state = int((~kept).sum()), snapshots[0].state
+    return replace(found, groups=facts.groups, kind=kind, left_out=left_out, owners_of=whose, version=state)
 
 
 def bounds_from_facts(
