@@ -99,6 +99,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "owner": "values that make an owner",
             "analyst": "values that make an analyst",
             "reader": "values that make a reader",
+            "tables": "for a value of that claim, the tables and streams it opens, or `*` for all; without it, all",
         },
     ),
     "[limit]": (

@@ -21,7 +21,29 @@ client_id = "{client}"
 address = "http://127.0.0.1:{port}"
 owner = ["custodian"]
 analyst = ["staff"]
-reader = ["guest"]
+reader = ["guest", "driver", "intern"]
+"""
+OPENED = """
+[sign_in.tables]
+custodian = ["*"]
+staff = ["pay"]
+guest = ["pay"]
+driver = ["cars"]
+
+[streams.cars]
+A = [[1, 1], [0, 1]]
+C = [[1, 0]]
+horizon = 20
+states = ["position", "speed"]
+public = ["speed"]
+max_loss = 210000
+step = 1
+[streams.cars.private.position]
+unit = "m"
+range = [-2000000000, 2000000000]
+resolution = 1
+floor = 20
+distance = 50
 """
 
 
@@ -36,7 +58,7 @@ def signing(request, tmp_path_factory):
     with elsewhere.identity_provider(f"http://127.0.0.1:{port}/login/callback") as issuer:
         secret = "" if request.param == "public" else 'secret_file = "secret"'
         text = DECLARED.format(issuer=issuer, client=request.param, secret=secret, port=port)
-        catalogue.write_text(text + catalogue.read_text())
+        catalogue.write_text(text + catalogue.read_text() + OPENED)
         (folder / "secret").write_text(elsewhere.SECRET + "\n")
         (folder / "secret").chmod(0o600)
         tokens = TokenFile(folder / "tokens.json")
@@ -79,6 +101,24 @@ def test_somebody_without_a_role_is_refused(signing):
     assert (reply.status_code, "gives you no role here" in reply.text) == (403, True)
     assert not browser.cookies
     assert server.line_of(reply)["sign_in"] == "refused"
+
+
+def test_groups_of_the_provider_open_tables(signing):
+    server, issuer, _ = signing
+    seen = {}
+    for login in ("custodian-otto", "staff-anna", "driver-dora"):
+        browser, address = begun(server)
+        assert browser.get(elsewhere.sign_in_at(issuer, address, login)).status_code == 200
+        seen[login] = [one["name"] for one in browser.get("/v1/tables").json()["tables"]]
+        seen[login] += [one["name"] for one in browser.get("/v1/streams").json()["streams"]]
+        asked = {"sql": "SELECT avg(wage) AS m FROM pay", "spend": 0.01}
+        refused = browser.post("/v1/ask", json=asked, headers={"X-Errorfloor": "page"})
+        assert ("is not a declared table" in refused.text) == (login == "driver-dora")
+    assert seen == {"custodian-otto": ["pay", "cars"], "staff-anna": ["pay"], "driver-dora": ["cars"]}
+    browser, address = begun(server)
+    reply = browser.get(elsewhere.sign_in_at(issuer, address, "intern-ida"))
+    assert (reply.status_code, "gives you no tables here" in reply.text) == (403, True)
+    assert not browser.cookies
 
 
 def test_a_sign_in_counts_once_and_in_the_browser_that_began_it(signing):

@@ -10,6 +10,7 @@ from errorfloor.errors import KeyFileError
 from errorfloor.server import Role, TokenFile
 from errorfloor.server.signin.sessions import ENDED, MOST, OLDEST, Sessions
 from errorfloor.server.signin.store import Store
+from errorfloor.server.token import Terms, Token
 from serving import served
 
 ASK = {"sql": "SELECT avg(wage) AS mean FROM pay", "max_error": 1e6}
@@ -175,3 +176,13 @@ def test_no_token_is_in_any_log_line(server, capfd):
     server.client(None).get("/v1/tables", params={"token": server.tokens["owner"]})
     assert server.tokens["owner"] not in server.audit.read_text()
     assert server.tokens["owner"] not in "".join(capfd.readouterr())
+
+
+def test_session_of_a_person_keeps_to_their_tables():
+    sessions = Sessions(Store(None), TokenFile(None), idle=600, life=3600, clock=lambda: 0.0)
+    for tables in ((), ("pay",)):
+        person = Token.vouched("oidc-1", "anna", Role.ANALYST, Terms(tables=tables))
+        assert sessions.find(sessions.begin(person)).terms.tables == tables
+    before = sessions.begin(person)
+    sessions.store.change("UPDATE sessions SET person = ?", ('["anna", "analyst"]',))
+    assert sessions.find(before) is None  # it says nothing of tables

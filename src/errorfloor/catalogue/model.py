@@ -327,6 +327,8 @@ class Catalogue(Declaration):
             for name in self.streams
             if lowered.count(name.lower()) > 1
         ]
+        if self.sign_in is not None:
+            found += self.sign_in.mistakes_in_tables([*self.tables, *self.streams])
         if found := [*found, *mistakes_in_registers(self.tables)]:
             raise MistakesError(found)
         return self

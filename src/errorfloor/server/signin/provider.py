@@ -16,7 +16,7 @@ from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.errors import InputError, KeyFileError, MissingExtraError
 from errorfloor.server.failures import DoorError
 from errorfloor.server.signin.store import Store
-from errorfloor.server.token import Role, Token
+from errorfloor.server.token import Role, Terms, Token
 
 COOKIE = "errorfloor-state"
 PATIENCE = 600.0  # seconds that somebody may take at the provider
@@ -143,9 +143,14 @@ class Provider:
             raise DoorError(
                 403, "role", f"you are known, and your {declared.role} gives you no role here: ask the custodian"
             )
+        tables = declared.tables_of(claims)
+        if tables is None:
+            raise DoorError(
+                403, "role", f"you are known, and your {declared.role} gives you no tables here: ask the custodian"
+            )
         identity = _digest(f"{declared.issuer}\n{claims['sub']}")[:12]
         try:
-            return Token.vouched(f"oidc-{identity}", str(named), Role(role))
+            return Token.vouched(f"oidc-{identity}", str(named), Role(role), Terms(tables=tables))
         except InputError:
             raise _refused(
                 f"the claim {declared.name} is no name of up to 64 letters, digits and _.@-: the custodian can choose "

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from errorfloor.server.failures import DoorError
 from errorfloor.server.signin.store import Store
-from errorfloor.server.token import Role, Token
+from errorfloor.server.token import Role, Terms, Token
 from errorfloor.server.tokens import TokenFile
 
 MOST = 20  # sessions of one token, or of one person
@@ -54,7 +54,7 @@ class Sessions:
         self.store.change(ENDED, (now, now - self.idle))
         self.store.change(OLDEST, (token.id, MOST - 1))
         identifier = secrets.token_urlsafe(32)
-        person = None if token.digest else json.dumps([token.name, token.role.value])
+        person = None if token.digest else json.dumps([token.name, token.role.value, token.terms.tables])
         ends = now + self.life
         if token.terms.expires is not None:
             ends = min(ends, token.terms.expires.timestamp())
@@ -77,8 +77,10 @@ class Sessions:
                 self.store.change("UPDATE sessions SET used = ? WHERE digest = ?", (now, digest))
         if person is None:
             return self.tokens.get(identity)
-        name, role = json.loads(person)
-        return Token.vouched(identity, name, Role(role))
+        name, role, *tables = json.loads(person)
+        if not tables:  # written by a version that knew no limits: sign in again
+            return None
+        return Token.vouched(identity, name, Role(role), Terms(tables=tuple(tables[0])))
 
     def end(self, identifier: str) -> None:
         """Sign out: the identifier counts no longer, whoever has kept it."""
