@@ -110,6 +110,12 @@ def test_bounds_that_differ_are_shown(folder):
     assert [line.count("±") for line in shown.stdout.splitlines()] == [0, 0, 0, 1, 1, 1]
 
 
+def test_totals_of_cells_with_noise_of_their_own_show_both_bounds(folder):
+    shown = run("table", "meters", "--rows", "tariff", "--value", "sum(kwh)", "--spend", "0.02", cwd=folder)
+    bounds = [line.rpartition("± ")[2] for line in shown.stdout.splitlines()[3:]]
+    assert bounds[0] == bounds[1] and float(bounds[2]) == pytest.approx(2 * float(bounds[0]))
+
+
 def test_rows_can_be_chosen_and_dates_are_keys(folder):
     shown = run("table", "meters", *BY_WEEK, "--value", "count(*)", "--where", "rooms < 3", "--json", cwd=folder)
     table = json.loads(shown.stdout)["tables"][0]

@@ -65,10 +65,12 @@ NEEDS = {
     "docs/how-to-ask.md": catalogue,
     "docs/how-to-audit.md": catalogue,
     "docs/how-to-declare.md": tables,
+    "docs/how-to-distributions.md": registered,
     "docs/how-to-keep-the-ledger.md": registered,
     "docs/how-to-operate.md": registered,
     "docs/how-to-plan.md": catalogue,
     "docs/how-to-release.md": catalogue,
+    "docs/how-to-running-totals.md": registered,
     "docs/how-to-serve.md": registered,
 }
 INSTEAD = {

@@ -114,7 +114,7 @@ class CrossTable:
     def _shown(self, cell: Mapping[str, Any]) -> str:
         if cell.get(self.output["name"]) is None:
             return "–"
-        alike = self.output["exact"] or ("step" in self.output and not self.output.get("least"))
+        alike = self.output["exact"] or ("step" in self.output and not {"least", "parts"} & set(self.output))
         return self._number(cell) if alike else cell_text(cell, self.output["name"], {**self.output, "unit": ""})
 
     def _number(self, cell: Mapping[str, Any]) -> str:
