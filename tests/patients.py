@@ -116,5 +116,8 @@ def answers(question, rows):
         for place, output in enumerate(question.outputs):
             if truth(question.where, row) is True and truth(output.formula.where, row) is True:
                 cell = place, group
-                found[cell] = found.get(cell, Fraction(0)) + number(output.formula.of, row)
+                value = number(output.formula.of, row)
+                found[cell] = found.get(cell, Fraction(0)) + (
+                    value if isinstance(value, Fraction) else Fraction(float(value))
+                )
     return found

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from errorfloor.catalogue import Catalogue
+from errorfloor.errors import RefusedError
 from errorfloor.pricing.joint import distances, largest_sums
 from errorfloor.pricing.records import possible, row_curves, row_range
 from errorfloor.sql import parse
 from patients import CATALOGUE, answers, content
+from plan_values import number
 from repeated import rounds
 
 OUTPUTS = (
@@ -23,6 +25,14 @@ OUTPUTS = (
     "sum(CASE WHEN cost < 0 THEN 1 WHEN age > 60 THEN cost ELSE -2 END)",
     "sum(floor(cost / 7) - month(day))",
     "sum(year(day) - 2024)",
+    "sum(abs(cost - 700))",
+    "sum(round(cost / 7) * sign(age - 40))",
+    "sum(ceil(cost / 3) - round(cost, 1))",
+    "sum(greatest(cost, 10 * age, 50) - least(age, 65))",
+    "sum(CASE WHEN age < 18 THEN 3 WHEN age < 65 THEN age ELSE 65 END)",
+    "sum(exp(age / 40) - 2)",
+    "sum(ln(age + 1) * cost)",
+    "sum(sqrt(abs(cost)) / (age + 1))",
 )
 GROUPS = ("sex", "floor(age / 10)", "region", "CASE WHEN cost < 100 THEN 'low' ELSE 'high' END")
 
@@ -91,6 +101,61 @@ def test_ten_bins_cost_what_a_count_in_two_groups_does(catalogue):
     assert len(curves) == 10 and largest_sums(np.ones((10, 1)), distances(curves))[0] == pytest.approx(2)
     curves = row_curves(question, catalogue.tables["patients"], 5)
     assert largest_sums(np.ones((10, 1)), distances(curves))[0] == pytest.approx(2)
+
+
+NARROW = {  # what a row adds, at least and at most: reached by some row
+    "abs(cost)": (0, 2000),
+    "abs(cost - 700)": (0, 1300),
+    "greatest(cost, 0)": (0, 2000),
+    "least(cost, 500)": (-100, 500),
+    "round(cost / 7)": (-14, 286),
+    "ceil(cost / 3)": (-33, 667),
+    "sign(cost)": (-1, 1),
+    "CASE WHEN age < 18 THEN 0 WHEN age < 65 THEN age ELSE 65 END": (0, 65),
+    "CASE WHEN cost > 1000 THEN cost - 1000 ELSE 0 END": (0, 1000),
+    "least(greatest(cost, 0), 900)": (0, 900),
+}
+
+
+@pytest.mark.parametrize("what", NARROW)
+def test_comparisons_make_ranges_narrow(catalogue, what):
+    question = parse(f"SELECT sum({what}) AS s FROM patients", catalogue)
+    found = row_range(question.outputs[0].formula, catalogue.tables["patients"])
+    low, high = NARROW[what]
+    assert -found.below <= min(low, 0) and found.above >= max(high, 0)
+    assert (-found.below, found.above) == (min(low, 0), max(high, 0))
+
+
+@pytest.mark.parametrize(
+    "what", ["exp(age / 40)", "exp(-age)", "ln(age + 0.001)", "sqrt(age)", "1 / (age - 200)", "exp(27 - cost - 100)"]
+)
+def test_functions_of_a_row_lie_in_their_range(catalogue, what):
+    table = catalogue.tables["patients"]
+    question = parse(f"SELECT sum({what}) AS s FROM patients", catalogue)
+    formula = question.outputs[0].formula
+    found = row_range(formula, table)
+    chance = random.Random(1)
+    values = [number(formula.of, row) for _ in range(300) for row in content(chance, 1)]
+    assert min(values) >= -found.below and max(values) <= found.above and not found.whole
+    wide = max(values) - min(values)
+    assert float(found.above + found.below) <= 1.3 * float(max(wide, abs(max(values)), abs(min(values))))
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("ln(age)", r"ln needs what is above 0, and it can be 0 … 110: narrow it with greatest or least"),
+        ("exp(cost)", r"exp needs at most ±27, and it can be 2000: divide it"),
+        ("cost / age", r"a quotient needs what is on one side of 0, and it can be 0 … 110"),
+        ("sqrt(cost)", r"sqrt needs what is not below 0"),
+        ("exp(sqrt(age))", r"exp is a function of a function: use one at a time"),
+        ("sin(age)", r"sin is not computed for the rows .* use \+ - \* / floor, ceil, round, abs"),
+        ("abs(ln(age + 1))", r"steps with a rounded number"),
+    ],
+)
+def test_functions_without_a_bound_are_refused(catalogue, what, said):
+    with pytest.raises(RefusedError, match=said):
+        parse(f"SELECT sum({what}) AS s FROM patients", catalogue)
 
 
 def test_the_bound_of_a_row_is_reached_where_columns_occur_once(catalogue):

@@ -102,6 +102,14 @@ def test_no_two_contents_move_answers_farther_than_epsilon_was_stated_for(db):
                 assert math.sqrt(sum(move**2 for move in by)) <= output.added.widest.moved.distance
 
 
+def test_bins_are_charged_one_by_one(db):
+    """What is cut off each of them takes a share of δ by its own charge."""
+    price = db.price("SELECT histogram(age, 20, 40, 60, 80) AS h FROM patients", max_error=300)
+    outputs = [one.added.widest for one in price.prepared.outputs]
+    each = [one.information * one.moved.by(one.lattice) ** 2 for one in outputs]
+    assert len(each) == 5 and sum(each) <= price.standings[0].charge.raised_cosine * (1 + 1e-9)
+
+
 def test_every_output_takes_a_thousandth_at_least(db):
     assert db.price(COUNT, max_error=1e9).standings[0].used_by_this == pytest.approx(1 / OUTPUTS)
     with pytest.raises(InputError, match=r"every output takes at least 0\.001 of the allowance"):

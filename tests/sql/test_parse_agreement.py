@@ -158,6 +158,8 @@ def agree(database, text: str) -> Question:
         "SELECT CAST(read_at AS DATE) AS d, sum(kwh) FROM meters WHERE read_at::date <> DATE '2013-02-01' GROUP BY 1",
         "SELECT date_trunc('hour', read_at) AS h, sum(kwh) FROM meters GROUP BY h",
         "SELECT floor(area / 10) AS bin, avg(kwh) FROM meters GROUP BY bin",
+        "SELECT round(area / 8) AS r, ceil(area / 4) AS c, abs(rooms - 3) AS a, sum(kwh) FROM meters GROUP BY 1, 2, 3",
+        "SELECT sum(kwh * round((60 - area) / 8)), sum(sign(rooms - 3) * peak), sum(abs(60 - area)) FROM meters",
         "SELECT CASE WHEN rooms > 3 THEN 'many' WHEN rooms > 1 THEN 'few' END AS s, avg(kwh) FROM meters GROUP BY s",
         "SELECT coalesce(tariff, 'none') AS t, heated, sum(kwh) FROM meters GROUP BY t, heated",
         "SELECT CASE heated WHEN TRUE THEN 1 ELSE 2 END AS h, sum(kwh) FROM meters GROUP BY h",

@@ -31,7 +31,7 @@ REFUSED = [
     ("SELECT mode(kwh) FROM meters", "aggregate", "`mode(kwh)`", "count(*)"),
     ("SELECT first(kwh) FROM meters", "aggregate", "`first(kwh)`", "ask for sum"),
     ("SELECT avg(floor(kwh)) FROM meters", "function", "`floor(kwh)`", "above(x, t, width)"),
-    ("SELECT avg(round(kwh)) FROM meters", "function", "`round(kwh)`", "of a public column, use floor(x)"),
+    ("SELECT avg(round(kwh)) FROM meters", "function", "`round(kwh)`", "round the answer yourself"),
     ("SELECT avg(abs(kwh)) FROM meters", "function", "`abs(kwh)`", "greatest(x, 0) + greatest(-x, 0)"),
     # private columns where rows or groups are chosen
     ("SELECT avg(kwh) FROM meters WHERE kwh > 5", "private-filter", "`kwh > 5`", "above(kwh, t, width)"),

@@ -22,9 +22,9 @@ from errorfloor.pricing.interval import Enclosure, quiet, up
 from errorfloor.pricing.owners import OwnerCounts
 from errorfloor.sql.double_words import ROUNDING, UNDERFLOW
 from errorfloor.sql.layout import Layout, largest, scaled, stored_layout
-from errorfloor.sql.plan import Formula, Sum
-from errorfloor.sql.question import Question
-from errorfloor.sql.record_ranges import limits_of, row_range
+from errorfloor.sql.plan import Call, DatePart, Formula, RoundedDown, Sum, TableColumn
+from errorfloor.sql.question import Question, walk
+from errorfloor.sql.record_ranges import called, limits_of, row_range
 from errorfloor.sql.records import columns_grouped, combinations, domain_of, shown_where
 from errorfloor.vault import Snapshot
 
@@ -70,7 +70,7 @@ def record_bounds(
             f"{MOST_COMBINATIONS:,}: group by fewer columns, or put conditions into count(*) FILTER (WHERE …)",
             reason="cells",
         )
-    stored = stored_layout(question, snapshots)
+    stored = _with_calls(stored_layout(question, snapshots), question, table)
     domain = domain_of(question, snapshots[0], engine.dialect)
     listed = replace(question, where=shown_where(question))
     groups = fetch(listed, [], (), [domain], engine, stored, cache).groups
@@ -97,8 +97,11 @@ def record_bounds(
 def row_curves(question: Question, table: Table, groups: int) -> list[RowCurve | None]:
     """Say of sums whose conditions limit one column where in its range a row adds to them, and how much.
 
-    It is the column that most of them limit. The last piece is a row that is not there, or has no value.
+    It is the column that most of them limit. The last piece is a row that is not there, or has no value. None of it
+    where (ε, δ) is stated: there what is cut off each output is measured by what that output alone is charged.
     """
+    if table.owner is not None and table.owner.stated is not None:
+        return [None] * len(question.outputs)
     limits = [limits_of(one.formula) for one in question.outputs]
     named = [name for each in limits for name in each]
     if not named:
@@ -119,18 +122,40 @@ def row_curves(question: Question, table: Table, groups: int) -> list[RowCurve |
     return curves
 
 
+def _with_calls(stored: Layout, question: Question, table: Table) -> Layout:
+    """Add functions of a row to a layout: their bits and sizes follow from the domains that are declared."""
+    found = {node: called(node, table) for node in walk(question) if isinstance(node, Call)}
+    sizes: dict[TableColumn | DatePart | RoundedDown | Call, int] = {
+        call: math.ceil(max(map(abs, one.ends)) * Fraction(2) ** one.bits) + 1 for call, one in found.items()
+    }
+    return Layout({**stored.largest, **sizes}, {call: one.bits for call, one in found.items()}, stored.rows)
+
+
+def _off(formula: Sum, table: Table, layout: Layout) -> Fraction:
+    """Bound how far functions of a row put a sum off, over all rows that there can be."""
+    total = Fraction(0)
+    for monomial, factor in scaled(formula.of, layout):
+        part = abs(factor) * largest(monomial, layout) * layout.rows
+        for atom, power in monomial:
+            if isinstance(atom, Call):
+                one = called(atom, table)
+                total += part * power * one.error * Fraction(2) ** one.bits / layout.largest[atom]
+    return total
+
+
 @quiet
 def _output(formula: Formula, table: Table, layout: Layout, groups: int) -> OutputBounds:
     assert isinstance(formula, Sum)
     found = row_range(formula, table)
     low, high = possible(formula, table)
     terms = scaled(formula.of, layout)
+    off = Enclosure.exact(_off(formula, table, layout)).high
     reach = sum((abs(factor) * largest(monomial, layout) for monomial, factor in terms), Fraction(0)) * layout.rows
     error = up(up(Enclosure.exact(reach).high * ((len(terms) + 4) * ROUNDING)) + UNDERFLOW)
     return OutputBounds(
         slopes={},
         owner=np.array([found.moved(groups=groups)]),
-        error=np.array([float(up(error * APART))]),
+        error=np.array([float(up(up(error + off) * APART))]),
         low=np.array([low]),
         high=np.array([high]),
         defined=np.array([groups > 0]),

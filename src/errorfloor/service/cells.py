@@ -26,7 +26,7 @@ from errorfloor.pricing.records import signs
 from errorfloor.service.ends import centred
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.sql.double_words import two_product
-from errorfloor.sql.question import Bin, Derived, Quantile
+from errorfloor.sql.question import Located
 
 MOST_STATED = 1000  # kinds of cells that each have facts of their own
 EVERYWHERE = (-math.inf, math.inf)
@@ -140,7 +140,7 @@ class CellFacts:
 class QuantileFacts:
     """States the facts of the cells of a quantile; what is learnt of an entry is stated of the whole answer."""
 
-    quantile: Quantile | Derived | Bin
+    quantile: Located
 
     def of(self, row: Mapping[str, Any], group: int) -> dict[str, Any]:
         """Give the facts of the cell in a released row."""

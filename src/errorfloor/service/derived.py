@@ -37,7 +37,7 @@ from errorfloor.sql.plan import (
     WeightedMean,
 )
 from errorfloor.sql.polynomial import Polynomial
-from errorfloor.sql.question import Derived, walk
+from errorfloor.sql.question import CountedQuantile, Derived, walk
 from errorfloor.sql.record_ranges import value_range
 from errorfloor.sql.records import with_presence
 
@@ -215,8 +215,8 @@ def derived_where(derived: Derived, one: "PreparedOutput", prepared: "Prepared")
     )
 
 
-def derived_facts(derived: Derived, one: "PreparedOutput") -> dict[str, Any]:
+def derived_facts(derived: Derived | CountedQuantile, one: "PreparedOutput") -> dict[str, Any]:
     """Give what is stated of what is derived beforehand, as plain JSON types."""
     rows = (0.0 if one.added is None else one.added.widest.high) * one.output.span
-    made = {"rows": rows} if derived.in_rows else {"by_parts": True}
+    made = {"rows": rows} if isinstance(derived, CountedQuantile) or derived.in_rows else {"by_parts": True}
     return {"name": derived.name, "unit": derived.unit, "exact": False, **made, "low": None, "high": None}

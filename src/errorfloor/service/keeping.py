@@ -31,7 +31,7 @@ from errorfloor.service.packing import PackedCells, bounds_of, pack, unpack
 from errorfloor.service.preparation import PlannedQuestion, Prepared, PreparedOutput
 from errorfloor.service.reading import ReadQuestion
 from errorfloor.sql import arrow
-from errorfloor.sql.question import Bin, Derived, QuestionOutput
+from errorfloor.sql.question import Bin, CountedQuantile, Derived, QuestionOutput
 
 MOST_BYTES = 2**28  # of one answer; a larger one is drawn again
 
@@ -262,7 +262,7 @@ def _output(one: PreparedOutput, found: KeptOutput, columns: list[str]) -> dict[
         "added": None if one.added is None else one.added.widest.to_dict(),
         "constant": None if one.constant is None else one.constant.error,
         "columns": columns,
-        **({"part": True} if isinstance(one.output.part_of, Derived) else {}),
+        **({"part": True} if isinstance(one.output.part_of, Derived | CountedQuantile) else {}),
         **({"times": one.output.span} if isinstance(one.output.part_of, Bin) else {}),
     }
 

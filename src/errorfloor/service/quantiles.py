@@ -16,23 +16,26 @@ from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_up
 from errorfloor.noise.lattice import Lattice
 from errorfloor.pricing.words import number
+from errorfloor.service.counted_quantiles import counted_columns, counted_where
 from errorfloor.service.derived import derived_columns, derived_facts, derived_where
 from errorfloor.service.distributions import bin_columns, bin_facts, bins_where
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.rounding import multiples
 from errorfloor.sql import arrow
-from errorfloor.sql.question import Bin, Derived, Quantile
+from errorfloor.sql.question import Bin, CountedQuantile, Derived, Located, Quantile
 
 ANYWHERE = 0.5  # a share that is off by so much may be any
 SLACK = 1e-9  # of the range: more than the roundings of a few operations
 
 
-def located(quantile: Quantile | Derived | Bin, prepared: Prepared) -> dict[str, Any]:
+def located(quantile: Located, prepared: Prepared) -> dict[str, Any]:
     """Give the columns of a quantile: a number in the middle, and the ends of where it certainly lies."""
     if isinstance(quantile, Derived):
         return derived_columns(quantile, prepared)
     if isinstance(quantile, Bin):
         return bin_columns(quantile, prepared)
+    if isinstance(quantile, CountedQuantile):
+        return counted_columns(quantile, prepared)
     parts = [one for one in prepared.outputs if one.output.part_of == quantile]
     off = [[each[prepared.bounds.kind] for each in off_by(one, len(prepared.bounds.rows))] for one in parts]
     there = ~arrow.nulls(parts[0].kept)
@@ -103,19 +106,21 @@ def ends(quantile: Quantile, low: Array, high: Array, shares: tuple[Array, Array
     return first, last
 
 
-def lattice_of(quantile: Quantile) -> Lattice:
+def lattice_of(quantile: Quantile | CountedQuantile) -> Lattice:
     """Give the multiples of the column's resolution."""
     step = quantile.step
     return Lattice(str(Decimal(step.numerator) / Decimal(step.denominator)))
 
 
-def located_where(family: Sequence[Quantile | Derived | Bin], one: PreparedOutput, prepared: Prepared) -> str:
+def located_where(family: Sequence[Located], one: PreparedOutput, prepared: Prepared) -> str:
     """Say what is certain of a quantile, from one of its shares; of bins that were asked for together, all at once."""
     quantile = family[0]
     if isinstance(quantile, Bin):
         return bins_where([each for each in family if isinstance(each, Bin)], one, prepared)
     if isinstance(quantile, Derived):
         return derived_where(quantile, one, prepared)
+    if isinstance(quantile, CountedQuantile):
+        return counted_where(quantile, one)
     unit = f" {quantile.unit}" if quantile.unit else ""
     if one.constant is not None and one.constant.is_empty:
         return f"{quantile.name} has no value: there are no rows to compute it from."
@@ -144,11 +149,11 @@ def _useless(quantile: Quantile, one: PreparedOutput) -> str:
     return f" That tells nothing: it may lie anywhere in the range. Ask for a max_error far below {number(whole / 2)}."
 
 
-def described(quantile: Quantile | Derived | Bin, one: PreparedOutput) -> dict[str, Any]:
+def described(quantile: Located, one: PreparedOutput) -> dict[str, Any]:
     """Give what is stated of a quantile beforehand, as plain JSON types."""
     if isinstance(quantile, Bin):
         return bin_facts(quantile, one)
-    if isinstance(quantile, Derived):
+    if isinstance(quantile, Derived | CountedQuantile):
         return derived_facts(quantile, one)
     start, end = quantile.ramps[0]
     shares = {"count": len(quantile.ramps), "softness": float(end - start), "max_error": bounds_of_shares(one)[1]}

@@ -49,6 +49,7 @@ class Relation:
     joins: tuple[Join, ...]
     where: Condition
     columns: tuple[Visible, ...]
+    is_exact: bool = False  # whether every value may be compared: those of a table that protects records
 
     def find(self, node: exp.Column) -> Visible:
         """Give the column that a name means."""

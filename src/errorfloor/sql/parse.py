@@ -27,7 +27,7 @@ from errorfloor.sql.names import Relation, check_different, generated, name_of, 
 from errorfloor.sql.numbers import Number
 from errorfloor.sql.plan import Always, Count, Literal, Scalar, TableColumn
 from errorfloor.sql.polynomial import Polynomial
-from errorfloor.sql.quantiles import quantile_outputs
+from errorfloor.sql.quantiles import counted_outputs, quantile_outputs
 from errorfloor.sql.question import GroupKey, Ordering, Question, QuestionOutput, is_private, walk
 from errorfloor.sql.reading import check_all_read, read
 from errorfloor.sql.records import about_records
@@ -138,7 +138,10 @@ class _Asked:
             if is_distribution(item.node):
                 outputs += distribution_outputs(item.name, item.node, self.formulas, table)
                 continue
-            if is_quantile(item.node) and not table.hides_records:
+            if is_quantile(item.node) and table.hides_records:
+                outputs += counted_outputs(item.name, item.node, self.rows, table)
+                continue
+            if is_quantile(item.node):
                 outputs += quantile_outputs(item.name, item.node, self.rows, table.private)
                 continue
             if is_formula(item.node):

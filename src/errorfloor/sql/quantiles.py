@@ -11,10 +11,12 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from errorfloor.catalogue.columns import PrivateColumn
+from errorfloor.catalogue.model import Table
 from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.numbers import Number, quotient
-from errorfloor.sql.plan import Count, Sum
-from errorfloor.sql.question import Quantile, QuestionOutput
+from errorfloor.sql.plan import Compare, Count, Sum
+from errorfloor.sql.polynomial import Polynomial
+from errorfloor.sql.question import CountedQuantile, Quantile, QuestionOutput
 from errorfloor.sql.refusals import Wording
 from errorfloor.sql.truth import ALWAYS, NEVER, both
 
@@ -39,9 +41,7 @@ def quantile_outputs(
         raise words.refusal(
             node, "aggregate", "is answered for a private column as it is: of a public one, GROUP BY it and count"
         )
-    share = Fraction(1, 2) if wanted.share is None else rows.constant(wanted.share)
-    if not 0 < share < 1:
-        raise words.refusal(node, "constant", "needs a share between 0 and 1, such as 0.25 for the lowest quarter")
+    share = _share_of(wanted, node, rows)
     declared, number = private[column.name], rows.number(wanted.column)
     counted = both([ALWAYS if wanted.where is None else rows.filter(wanted.where), number.present])
     if counted == NEVER:
@@ -57,6 +57,32 @@ def quantile_outputs(
         for place, ramp in enumerate(quantile.ramps)
     ]
     return [*shares, QuestionOutput(f"{name}/rows", Count(counted), "")] if interpolated else shares
+
+
+def counted_outputs(name: str, node: exp.Expression, rows: RowConditions, table: Table) -> list[QuestionOutput]:
+    """Give the counts from which a quantile over records is located."""
+    words = rows.words
+    wanted = _wanted(node, words)
+    column = rows.relation.find(wanted.column).column if type(wanted.column) is exp.Column else None
+    if column is None or column.step is None:
+        raise words.refusal(node, "aggregate", "is answered for a column of numbers as it is, as in median(x)")
+    share = _share_of(wanted, node, rows)
+    declared = table.columns[column.name]
+    low, high = (step * column.step for step in declared.steps)
+    counted = ALWAYS if wanted.where is None else rows.filter(wanted.where)
+    quantile = CountedQuantile(name, declared.unit, column.name, share, low, high, column.step)
+    number = Polynomial.atom(column)
+    below = [both([counted, Compare("<=", number, Polynomial.constant(at))]) for at in quantile.thresholds]
+    return [
+        QuestionOutput(f"{name}/{place}", Count(where), "", quantile) for place, where in enumerate([*below, counted])
+    ]
+
+
+def _share_of(wanted: _Wanted, node: exp.Expression, rows: RowConditions) -> Fraction:
+    share = Fraction(1, 2) if wanted.share is None else rows.constant(wanted.share)
+    if not 0 < share < 1:
+        raise rows.words.refusal(node, "constant", "needs a share between 0 and 1, such as 0.25 for the lowest quarter")
+    return share
 
 
 def _wanted(node: exp.Expression, words: Wording) -> _Wanted:

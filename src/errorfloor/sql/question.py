@@ -11,6 +11,7 @@ from errorfloor.sql.plan import Condition, Formula, Missing, Scalar, TableColumn
 from errorfloor.sql.polynomial import Node
 
 RAMPS = 128  # half the pieces in which slopes are bounded: each piece meets one ramp
+COUNTED = 32  # parts in which a quantile over records is located
 APART = Fraction(1, 1000)  # of a ramp: left free at either end, so that it is
 
 
@@ -64,6 +65,33 @@ class Quantile(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class CountedQuantile(Node):
+    """A column of the answer that says where a quantile over records certainly lies.
+
+    It is computed from released counts: of all rows, and of those at or below each of the ``thresholds``.
+
+    >>> age = CountedQuantile("median_age", "", "age", Fraction(1, 2), Fraction(0), Fraction(3), Fraction(1))
+    >>> [int(t) for t in age.thresholds]
+    [0, 1, 2]
+    """
+
+    name: str
+    unit: str
+    column: str
+    share: Fraction
+    low: Fraction
+    high: Fraction
+    step: Fraction
+
+    @cached_property
+    def thresholds(self) -> tuple[Fraction, ...]:
+        """Every value but the last if they are few, and else 31 that cut the range into equal parts."""
+        steps = int((self.high - self.low) / self.step)
+        count = min(steps + 1, COUNTED)
+        return tuple(self.low + (place * (steps + 1) // count - 1) * self.step for place in range(1, count))
+
+
+@dataclass(frozen=True, eq=False)
 class Derived(Node):
     """A column of the answer that follows from released parts: an average of records, a standard deviation, a ratio.
 
@@ -97,6 +125,9 @@ class Bin(Node):
         return tuple(edge for edge in (self.start, self.end) if edge is not None)
 
 
+Located = Quantile | CountedQuantile | Derived | Bin
+
+
 @dataclass(frozen=True, eq=False)
 class QuestionOutput(Node):
     """A named cell of each group. ``unit`` is for display only, and no part of what is computed.
@@ -110,7 +141,7 @@ class QuestionOutput(Node):
     name: str
     formula: Formula
     unit: str
-    part_of: Quantile | Derived | Bin | None = None
+    part_of: "Located | None" = None
     weight: Fraction = Fraction(1)
     family: str = ""
 
@@ -177,7 +208,7 @@ class Question(Node):
         return tuple(one.name for one in self.outputs if one.formula == output.formula)
 
     @property
-    def quantiles(self) -> tuple[Quantile | Derived | Bin, ...]:
+    def quantiles(self) -> "tuple[Located, ...]":
         """The columns that are computed from released shares or sums."""
         return tuple(dict.fromkeys(one.part_of for one in self.outputs if one.part_of is not None))
 

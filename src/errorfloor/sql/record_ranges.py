@@ -1,18 +1,41 @@
 """What a row of a table that protects records can add to a sum, from the domains that are declared."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
 from errorfloor.catalogue.model import Table
-from errorfloor.sql.layout import LARGEST_PART
-from errorfloor.sql.plan import And, Compare, DatePart, Formula, Indicator, RoundedDown, Sum, TableColumn
-from errorfloor.sql.polynomial import Node, Polynomial
+from errorfloor.errors import RefusedError
+from errorfloor.sql.layout import LARGEST_PART, MOST_CALL
+from errorfloor.sql.plan import (
+    And,
+    Call,
+    Compare,
+    Condition,
+    DatePart,
+    Formula,
+    Indicator,
+    Not,
+    Or,
+    RoundedDown,
+    Sum,
+    TableColumn,
+)
+from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 from errorfloor.vault.records import PRESENCE
 
 MOST_INDICATORS = 8  # whose values are gone through one by one
+MOST_COMPARED = 64  # terms, times indicators, of what is compared with what indicators say
+NEEDS = {"exp": "bounded", "ln": "above 0", "sqrt": "not below 0", "reciprocal": "on one side of 0"}
+COMPUTED: Mapping[str, Callable[[float], float]] = {
+    "exp": math.exp,
+    "ln": math.log,
+    "sqrt": math.sqrt,
+    "reciprocal": lambda x: 1 / x,
+}
+FARTHEST = 27  # exp is then stored between 2⁻⁴⁰ and 2⁴⁰
 HERE = TableColumn(0, PRESENCE, "number", private=True, step=Fraction(1))
 
 
@@ -84,6 +107,8 @@ def limits_of(formula: Formula) -> dict[str, tuple[float, float]]:
 def value_range(polynomial: Polynomial, table: Table) -> tuple[Fraction, Fraction]:
     """Enclose a polynomial of a row: each of a few indicators is gone through, terms are enclosed one by one.
 
+    An indicator that compares numbers bounds what is a multiple of their difference: |x| is not negative.
+
     >>> value_range(Polynomial.constant(2), None)
     (Fraction(2, 1), Fraction(2, 1))
     """
@@ -94,20 +119,83 @@ def value_range(polynomial: Polynomial, table: Table) -> tuple[Fraction, Fractio
     found = [
         _by_terms(polynomial, ranges, dict(zip(flags, map(Fraction, values), strict=True)))
         for values in product((0, 1), repeat=len(flags))
+        if not _contradict(flags, values)
     ]
+    found = [(low, high) for low, high in found if low <= high]
     return min(low for low, _ in found), max(high for _, high in found)
 
 
-def _by_terms(
-    polynomial: Polynomial, ranges: Mapping[Node, tuple[Fraction, Fraction]], known: Mapping[Node, Fraction]
-) -> tuple[Fraction, Fraction]:
-    collected: dict[tuple[tuple[Node, int], ...], Fraction] = {}
-    for monomial, coefficient in polynomial.terms:  # what a known indicator makes alike is added first
+def _contradict(flags: Sequence[Indicator], values: Sequence[int]) -> bool:
+    """Tell whether one of several conditions would hold, and none of them and of others."""
+    each = [(_any_of(flag.of), value) for flag, value in zip(flags, values, strict=True)]
+    return any(one <= other for one, holds in each if holds for other, too in each if not too)
+
+
+def _any_of(condition: Condition) -> set[Condition]:
+    return set(condition.parts) if isinstance(condition, Or) else {condition}
+
+
+def _known(condition: Condition, holds: bool) -> Iterator[tuple[Polynomial, Polynomial]]:
+    """Give pairs, the first at most as large as the second, if a condition holds or not; nothing is missing here."""
+    match condition:
+        case Compare(operator="<" | "<=", left=Polynomial() as left, right=Polynomial() as right):
+            yield (left, right) if holds else (right, left)
+        case Compare(operator="=", left=Polynomial() as left, right=Polynomial() as right) if holds:
+            yield from ((left, right), (right, left))
+        case Not(part=part):
+            yield from _known(part, not holds)
+        case And(parts=parts) if holds:
+            yield from (one for part in parts for one in _known(part, holds))
+        case Or(parts=parts) if not holds:
+            yield from (one for part in parts for one in _known(part, holds))
+
+
+Terms = dict[Monomial, Fraction]
+Ranges = Mapping[Node, tuple[Fraction, Fraction]]
+
+
+def _by_terms(polynomial: Polynomial, ranges: Ranges, known: Mapping[Node, Fraction]) -> tuple[Fraction, Fraction]:
+    """Enclose a polynomial for known indicators, by its terms and by what the indicators say.
+
+    If p is not positive, c·p + q is at most as large as q where c > 0, and at least as large where c < 0.
+    """
+    terms = _collected(polynomial, known)
+    low, high = _enclosed(terms, ranges)
+    if len(terms) * len(known) > MOST_COMPARED:
+        return low, high
+    flags = [(flag.of, bool(value)) for flag, value in known.items() if isinstance(flag, Indicator)]
+    untrue = {part for condition, holds in flags if not holds for part in _any_of(condition)}
+    for condition, holds in flags:
+        left = _any_of(condition) - untrue if holds else {condition}
+        for small, large in _known(next(iter(left)), holds) if len(left) == 1 else ():
+            other = _without(_collected(small, known), _collected(large, known))
+            if len(other) > MOST_COMPARED or any(atom not in ranges for monomial in other for atom, _ in monomial):
+                continue
+            for factor in {by / other[part] for part, by in terms.items() if part and part in other}:
+                least, most = _enclosed(_without(terms, other, factor), ranges)
+                low, high = (low, min(high, most)) if factor > 0 else (max(low, least), high)
+    return low, high
+
+
+def _without(terms: Terms, other: Terms, factor: Fraction = Fraction(1)) -> Terms:
+    """Subtract a multiple of some terms."""
+    rest = {part: terms.get(part, Fraction(0)) - factor * other.get(part, Fraction(0)) for part in (*terms, *other)}
+    return {part: by for part, by in rest.items() if by}
+
+
+def _collected(polynomial: Polynomial, known: Mapping[Node, Fraction]) -> Terms:
+    """Add up what known indicators make alike."""
+    collected: Terms = {}
+    for monomial, coefficient in polynomial.terms:
         factor = math.prod((known[atom] for atom, _ in monomial if atom in known), start=coefficient)
         rest = tuple(item for item in monomial if item[0] not in known)
         collected[rest] = collected.get(rest, Fraction(0)) + factor
+    return {monomial: by for monomial, by in collected.items() if by}
+
+
+def _enclosed(terms: Terms, ranges: Ranges) -> tuple[Fraction, Fraction]:
     low = high = Fraction(0)
-    for monomial, coefficient in collected.items():
+    for monomial, coefficient in terms.items():
         ends = [coefficient]
         for atom, power in monomial:
             ends = [one * other for one in ends for other in _powers(*ranges[atom], power)]
@@ -132,6 +220,8 @@ def _of_atom(atom: Node, table: Table) -> tuple[Fraction, Fraction]:
         case RoundedDown(of=of):
             low, high = value_range(of, table)
             return Fraction(math.floor(low)), Fraction(math.floor(high))
+        case Call():
+            return called(atom, table).ends
         case DatePart(part="year"):
             days = [day for one in table.columns.values() if one.public.type == "date" for day in one.days]
             start = min(days)
@@ -142,8 +232,58 @@ def _of_atom(atom: Node, table: Table) -> tuple[Fraction, Fraction]:
     raise TypeError(f"{type(atom).__name__} is no atom of a record")
 
 
+class Called(NamedTuple):
+    """A function of a row as it is stored: between what ``ends``, in units of 2^−``bits``, how far off at most."""
+
+    ends: tuple[Fraction, Fraction]
+    bits: int
+    error: Fraction
+
+
+def called(call: Call, table: Table) -> Called:
+    """Bound exp, ln, sqrt or a reciprocal of a row, as engines compute and store it; ``pricing/records.proof.md``.
+
+    Raises RefusedError where it has no value, or none between 2⁻⁴⁰ and 2⁴⁰ in size.
+    """
+    low, high = value_range(call.argument, table)
+    if any(isinstance(atom, Call) for atom in call.argument.atoms):
+        raise _no_function(call, "is a function of a function: use one at a time")
+    name, needs = call.function, NEEDS.get(call.function)
+    if needs is None:
+        raise _no_function(
+            call,
+            "is not computed for the rows of a table that protects records: use + - * / floor, "
+            "ceil, round, abs, greatest, least, exp, ln, sqrt, comparisons and CASE",
+        )
+    if (name == "ln" and low <= 0) or (name == "sqrt" and low < 0) or (name == "reciprocal" and low <= 0 <= high):
+        raise _no_function(
+            call,
+            f"needs what is {needs}, and it can be {float(low):g} … {float(high):g}: narrow it with greatest or least",
+        )
+    if name == "exp" and not -FARTHEST <= high <= FARTHEST:
+        raise _no_function(call, f"needs at most ±{FARTHEST}, and it can be {float(high):g}: divide it")
+    one, two = sorted(
+        Fraction(COMPUTED[name](float(end))) for end in (max(low, Fraction(-700)) if name == "exp" else low, high)
+    )
+    reach = max(abs(one), abs(two))
+    if not Fraction(1, MOST_CALL) <= reach <= MOST_CALL / 2:
+        raise _no_function(
+            call, f"is at most {float(reach):.3g} in size, and is stored between 1e-12 and 5e11: rescale it"
+        )
+    bits = MOST_CALL.bit_length() - 2 - math.frexp(float(reach))[1]
+    error = reach / 2**44 + Fraction(1, 2**48) + Fraction(51, 100) / Fraction(2) ** bits
+    return Called((one - 2 * error, two + 2 * error), bits, error)
+
+
+def _no_function(call: Call, said: str) -> RefusedError:
+    written = "a quotient" if call.function == "reciprocal" else call.function
+    return RefusedError(f"{written} {said}", reason="function")
+
+
 def _is_whole(polynomial: Polynomial) -> bool:
     """Tell whether it is a whole number on every row, by its coefficients and the steps of its columns."""
+    if any(isinstance(atom, Call) for atom in polynomial.atoms):
+        return False
     return all(
         math.prod(
             ((atom.step or Fraction(1)) ** power for atom, power in monomial if isinstance(atom, TableColumn)),

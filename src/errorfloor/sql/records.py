@@ -30,7 +30,7 @@ from errorfloor.sql.plan import (
 )
 from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 from errorfloor.sql.question import Derived, Question, QuestionOutput, walk
-from errorfloor.sql.record_ranges import HERE, row_range
+from errorfloor.sql.record_ranges import HERE, called, row_range
 from errorfloor.sql.truth import ALWAYS, both
 from errorfloor.vault import Snapshot
 from errorfloor.vault.domains import domain_sql
@@ -59,19 +59,14 @@ def about_records(question: Question, table: Table) -> Question:
             "answered",
             reason="records",
         )
-    if question.sets and not all(isinstance(one.formula, Count | Sum) for one in question.outputs):
+    if question.sets and not all(isinstance(one.formula, Count | Sum) and not one.part_of for one in question.outputs):
         raise RefusedError(
             "of a table that protects records, counts and sums add up to totals, and nothing else: ask for these, or "
             "by one grouping at a time",
             reason="records",
         )
-    call = next((node for node in walk(question) if isinstance(node, Call)), None)
-    if call is not None:
-        raise RefusedError(
-            f"{call.function} is not computed for the rows of a table that protects records: use + - * floor, "
-            f"comparisons and CASE",
-            reason="records",
-        )
+    for call in (node for node in walk(question) if isinstance(node, Call)):
+        called(call, table)  # or it is refused
     return replace(question, outputs=tuple(part for one in question.outputs for part in _parts(one, table)))
 
 

@@ -61,12 +61,13 @@ UNANSWERED: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
         "is a question inside the question: only a table that filters or renames, in WITH or FROM, is allowed",
     ),
     (exp.Log, "function", "is not supported, because its base differs between systems: write ln(x)"),
-    (exp.Abs, "function", "is not supported: write greatest(x, 0) + greatest(-x, 0)"),
+    (exp.Abs, "function", "is not supported of a private column: write greatest(x, 0) + greatest(-x, 0)"),
     (
-        (exp.Round, exp.Ceil, exp.Trunc, exp.Sign),
+        (exp.Round, exp.Ceil, exp.Sign),
         "function",
-        "jumps, and is not supported: round the answer yourself; of a public column, use floor(x)",
+        "jumps, and is not supported of private columns or of answers: round the answer yourself",
     ),
+    (exp.Trunc, "function", "jumps, and is not supported: round the answer yourself; of a public column, use floor(x)"),
     ((exp.Mod, exp.IntDiv), "function", "is not supported, because signs differ between systems: use floor(x / n)"),
     (exp.If, "function", "is not supported: write CASE WHEN … THEN … ELSE … END"),
     (exp.Coalesce, "function", "is not supported for numbers: leave nulls out with FILTER (WHERE x IS NOT NULL)"),
@@ -92,6 +93,42 @@ UNANSWERED: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
         "public ones write CASE WHEN … THEN … ELSE … END",
     ),
 )
+
+# The same of a table that protects records: every column may be compared there, and none is public.
+OF_RECORDS: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
+    (
+        (exp.Min, exp.Max, exp.ArgMin, exp.ArgMax),
+        "aggregate",
+        "is not supported: it can hang on one row alone: ask for quantile(x, 0.99), or for "
+        "count(*) FILTER (WHERE x > t) at several t",
+    ),
+    ((exp.Mode, exp.ApproxTopK), "aggregate", "is not supported: GROUP BY it and ask for count(*)"),
+    (
+        (exp.Distinct, exp.ApproxDistinct),
+        "distinct",
+        "looks for different values: GROUP BY the column and ask for count(*); what is certainly above 0 occurs",
+    ),
+    (exp.Trunc, "function", "is not supported: use floor(x), ceil(x) or round(x)"),
+    ((exp.Mod, exp.IntDiv), "function", "is not supported, because signs differ between systems: use floor(x / n)"),
+    ((exp.Coalesce, exp.Nullif), "function", "is not needed: nothing is missing here, so leave it out"),
+    (exp.Null, "constant", "has no value, and nothing is missing here: leave it out"),
+    (exp.Predicate, "type", "is a condition where a value is needed: write CASE WHEN … THEN 1 ELSE 0 END"),
+)
+NAMED_OF_RECORDS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(
+        ("width_bucket", "cut", "qcut"),
+        ("aggregate", "is not supported: ask for histogram(x, 18, 40, 65), or GROUP BY floor(x / 10)"),
+    ),
+    **dict.fromkeys(
+        ("ifnull", "nvl", "isnull"), ("function", "is not needed: nothing is missing here, so leave it out")
+    ),
+    **dict.fromkeys(
+        ("above", "between"), ("function", "is softened for private values: here write x > t, or x BETWEEN a AND b")
+    ),
+    **dict.fromkeys(
+        ("bool_and", "bool_or", "every"), ("aggregate", "is not supported: ask for count(*) FILTER (WHERE …)")
+    ),
+}
 
 ANONYMOUS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
@@ -167,16 +204,17 @@ WITHOUT_PARTS = (exp.Case, exp.Count, exp.TableAlias)
 KNOWN_FUNCTIONS = (
     *("sum", "avg", "count", "var_pop", "var_samp", "variance", "stddev", "stddev_pop", "stddev_samp", "covar_pop"),
     *("covar_samp", "corr", "regr_slope", "power", "exp", "ln", "sqrt", "sin", "cos", "tanh", "above", "between"),
-    *("greatest", "least", "floor", "coalesce", "year", "quarter", "month", "week", "day", "dayofyear", "isodow"),
-    *("hour", "minute", "date_trunc", "extract", "date", "histogram", "cumulative"),
+    *("greatest", "least", "floor", "ceil", "round", "abs", "sign", "coalesce", "year", "quarter", "month", "week"),
+    *("day", "dayofyear", "isodow", "hour", "minute", "date_trunc", "extract", "date", "histogram", "cumulative"),
 )
 
 
 @dataclass(frozen=True)
 class Wording:
-    """The text of the question, for refusals that quote it."""
+    """The text of the question, for refusals that quote it; what to ask instead differs for a table of records."""
 
     text: str
+    about_records: bool = False
 
     def piece(self, node: exp.Expression) -> str:
         """Give the part of the text that a node was read from, on one line."""
@@ -220,13 +258,15 @@ class Wording:
         """Give the error for a node that has no place where it stands."""
         if isinstance(node, exp.Anonymous):
             return self._unknown_function(node)
-        for kind, reason, message in UNANSWERED:
+        for kind, reason, message in (*(OF_RECORDS if self.about_records else ()), *UNANSWERED):
             if isinstance(node, kind):
                 return self.refusal(node, reason, message)
         return self.refusal(node, "syntax", f"has no meaning here: {PLAIN}")
 
     def _unknown_function(self, node: exp.Anonymous) -> RefusedError:
         name = str(node.this).lower()
+        if self.about_records and name in NAMED_OF_RECORDS:
+            return self.refusal(node, *NAMED_OF_RECORDS[name])
         if name in ANONYMOUS:
             return self.refusal(node, *ANONYMOUS[name])
         meant = f"did you mean {CALLED_ELSEWHERE[name]}?" if name in CALLED_ELSEWHERE else near(name, KNOWN_FUNCTIONS)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 from sqlglot import exp
 
 from errorfloor.errors import RefusedError
-from errorfloor.sql import dates
+from errorfloor.sql import dates, steps
 from errorfloor.sql.choices import chosen_number, chosen_scalar
 from errorfloor.sql.dates import Value, literal_like
 from errorfloor.sql.names import Relation
@@ -25,13 +25,12 @@ from errorfloor.sql.plan import (
     Indicator,
     Literal,
     Missing,
-    RoundedDown,
     Scalar,
     TableColumn,
 )
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import is_private
-from errorfloor.sql.refusals import check_power
+from errorfloor.sql.refusals import NAMED_OF_RECORDS, check_power
 
 FUNCTIONS: dict[type[exp.Expression], str] = {
     exp.Exp: "exp",
@@ -41,6 +40,13 @@ FUNCTIONS: dict[type[exp.Expression], str] = {
     exp.Cos: "cos",
     exp.Tanh: "tanh",
 }
+STEPS: dict[type[exp.Expression], Callable[[Number], Number]] = {
+    exp.Abs: steps.size,
+    exp.Ceil: steps.upwards,
+    exp.Round: steps.nearest,
+    exp.Sign: steps.sign,
+}
+MOST_DIGITS = 9
 PARTS: dict[type[exp.Expression], str] = {
     exp.Year: "year",
     exp.Quarter: "quarter",
@@ -182,6 +188,14 @@ class RowExpressions(ABC):
         return self.number(node.this).call(FUNCTIONS[type(node)])
 
     def _extreme(self, node: exp.Expression) -> Value:
+        if self.relation.is_exact:
+            self.words.only(node, "this", "expressions", "ignore_nulls")
+            parts = [self.number(part) for part in (node.this, *node.expressions)]
+            if any(has_calls(part.polynomial) for part in parts):
+                raise self.words.refusal(node, "function", "compares rounded numbers: use + - * of columns")
+            if isinstance(node, exp.Greatest):
+                return steps.largest(parts)
+            return steps.MINUS * steps.largest([steps.MINUS * part for part in parts])
         number, bound = self.extreme(node, self.number, lambda number: number.polynomial.value)
         return number.call("greatest" if isinstance(node, exp.Greatest) else "least", bound)
 
@@ -206,10 +220,21 @@ class RowExpressions(ABC):
             )
         if has_calls(number.polynomial):
             raise self.words.refusal(node, "function", "takes the floor of a rounded number: use + - * of columns")
-        constant = number.polynomial.value
-        if constant is not None:
-            return Number(Polynomial.constant(constant.numerator // constant.denominator), number.present)
-        return Number(Polynomial.atom(small(RoundedDown(number.polynomial))), number.present)
+        return steps.down(number)
+
+    def _step(self, node: exp.Expression) -> Value:
+        self.words.only(node, "this", "decimals")
+        number, digits = self.number(node.this), node.args.get("decimals")
+        if is_private(number.polynomial):
+            raise self.words.unanswered(node)
+        if has_calls(number.polynomial):
+            raise self.words.refusal(node, "function", "steps with a rounded number: use + - * of columns")
+        if digits is None:
+            return STEPS[type(node)](number)
+        places = self.constant(digits)
+        if type(node) is not exp.Round or places.denominator != 1 or not 0 <= places <= MOST_DIGITS:
+            raise self.words.refusal(node, "constant", f"is rounded to 0 … {MOST_DIGITS} decimal digits: round(x, 2)")
+        return steps.nearest(number, int(places))
 
     def _case(self, node: exp.Expression) -> Value:
         self.words.only(node, "this", "ifs", "default")
@@ -295,6 +320,8 @@ class RowExpressions(ABC):
         assert isinstance(node, exp.Anonymous)
         self.words.only(node, "this", "expressions")
         name, arguments = str(node.this).lower(), node.expressions
+        if self.relation.is_exact and name in NAMED_OF_RECORDS:
+            raise self.words.unanswered(node)
         if name == "above" and len(arguments) == 3:
             return self._above(self.number(arguments[0]), arguments[1], arguments[2])
         if name == "between" and len(arguments) == 4:
@@ -336,6 +363,7 @@ class RowExpressions(ABC):
         exp.Greatest: _extreme,
         exp.Least: _extreme,
         exp.Floor: _floor,
+        **dict.fromkeys(STEPS, _step),
         exp.Case: _case,
         exp.Coalesce: _coalesce,
         exp.Cast: _cast,

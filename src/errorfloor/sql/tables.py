@@ -109,7 +109,9 @@ class TablesInView:
         if name.lower() in self.named:
             return self.named[name.lower()].renamed(alias)
         declared, table = self._declared(node, name)
-        return Relation(self.words, declared, table.version, (), ALWAYS, columns_of(table, alias, 0))
+        words = replace(self.words, about_records=table.hides_records)
+        columns = columns_of(table, alias, 0)
+        return Relation(words, declared, table.version, (), ALWAYS, columns, table.hides_records)
 
     def _table_name(self, node: exp.Expression) -> tuple[str, str]:
         if isinstance(node, (exp.Select, exp.Subquery)):
