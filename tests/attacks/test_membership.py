@@ -29,7 +29,10 @@ def catalogue():
     return Catalogue.model_validate({"tables": {"people": PEOPLE}})
 
 
-def test_no_attack_tells_presence_better_than_promised(catalogue):
+@pytest.mark.parametrize("owner", [{}, {"max_delta": 1e-4, "max_epsilon": 3}], ids=["floor", "epsilon"])
+def test_no_attack_tells_presence_better_than_promised(owner):
+    people = PEOPLE | {"owner": PEOPLE["owner"] | owner}
+    catalogue = Catalogue.model_validate({"tables": {"people": people}})
     with World(catalogue, "people", None, seed=5) as world:
         found = [judge(attack, world, runs=runs, seed=5) for attack, runs in ((OwnerTotal(), 200), (BestPlay(), 40))]
     assert not any(one.beaten for one in found)

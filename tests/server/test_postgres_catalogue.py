@@ -13,7 +13,9 @@ import pytest
 import sqlalchemy
 
 import doors
+from errorfloor.catalogue import Table
 from errorfloor.server import Role, TokenFile
+from errorfloor.server.postgres.declared import _rows
 from errorfloor.server.token import Terms
 from serving import served
 
@@ -149,3 +151,15 @@ def test_token_for_some_tables_finds_no_others(database, tmp_path):
                 if "tables" in name or "columns" in name or "fields" in name:
                     assert look_up(line, name) == [], name
             assert line.execute("SELECT 'pay'::regclass").fetchone() == (None,)
+
+
+def test_a_table_that_protects_records_has_no_key_to_show():
+    owned = {"owner": {"column": "patient", "rows": 2, "floor": 0.4}, "columns": {"age": {"range": [0, 110]}}}
+    hidden = Table.model_validate({"source": "p", "version": "1", "protects": "records", **owned})
+    shown = list(_rows(20_000, "patients", hidden))
+    assert "pkey" not in str(shown) and {"pg.pg_index", "pg.pg_constraint", "info.table_constraints"}.isdisjoint(
+        kind for kind, _ in shown
+    )
+    assert [row["relhasindex"] for kind, row in shown if kind == "pg.pg_class"] == [False]
+    plain = Table(source="p", version="1", row_key=["id"], public={"id": "whole"})
+    assert "patients_pkey" in str(list(_rows(20_000, "patients", plain)))

@@ -10,7 +10,7 @@ from statistics import correlation, covariance, linear_regression, mean, pvarian
 import pytest
 
 from errorfloor.catalogue import load
-from errorfloor.errors import CatalogueError, ErrorFloorError, InputError, RefusedError
+from errorfloor.errors import AllowanceError, CatalogueError, ErrorFloorError, InputError, RefusedError
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service.registering import register_all
 from patients import CATALOGUE, STATED, open_patients, stored, visits, write_patients
@@ -363,12 +363,47 @@ def test_what_is_not_answered_is_refused_with_advice(db, sql, said):
 def test_bounds_and_noises_that_make_no_sense_are_refused(db):
     from errorfloor.support import Interval
 
-    with pytest.raises(InputError, match="within ±1 to"):
+    with pytest.raises(InputError, match=r"within ±1 at least, got 0\.5: ask for a max_error of 1 or more"):
         db.price("SELECT count(*) FROM patients", max_error=0.5)
     with pytest.raises(InputError, match="give max_error or spend, not a support"):
         db.price("SELECT count(*) FROM patients", support=Interval(-5, 5))
     with pytest.raises(InputError, match="a release has one row for each"):
         db.release("patients", "out.parquet", columns={}, batch="1")
+
+
+@pytest.mark.parametrize("catalogue", [CATALOGUE, STATED], ids=["floor", "epsilon"])
+@pytest.mark.parametrize(
+    ("sql", "bound"),
+    [
+        ("SELECT count(*) AS n FROM patients", 1),
+        ("SELECT sex, count(*) AS n FROM patients GROUP BY sex", 1),
+        ("SELECT sum(cost) AS n FROM patients", 10),
+        ("SELECT avg(age) AS n FROM patients", 2),
+        ("SELECT median(age) AS n FROM patients", 2),
+        ("SELECT sex, count(*) AS n FROM patients GROUP BY ROLLUP (sex)", 3),
+        ("SELECT histogram(age, 20, 40) AS n FROM patients", 1),
+    ],
+)
+def test_the_bound_that_is_advised_is_accepted(tmp_path, catalogue, sql, bound):
+    with open_patients(tmp_path / "patients", [], catalogue=catalogue) as db:
+        with pytest.raises(AllowanceError, match="ask with bounds at least") as refused:
+            db.ask(sql, max_error=bound)
+        least = float(re.search(r"max_error (?:\w+=)?([0-9.]+)", str(refused.value))[1])
+        assert db.ask(sql, max_error=least).table.num_rows
+
+
+def test_what_no_bound_makes_affordable_is_refused_with_advice(tmp_path):
+    small = CATALOGUE.replace("10000", "3").replace("floor = 0.05", "floor = 0.45")
+    said = r"narrow what a row can add, as in sum\(least\(x, 100\)\)"
+    with open_patients(tmp_path / "patients", [], catalogue=small) as db, pytest.raises(AllowanceError, match=said):
+        db.ask("SELECT sum(cost) AS s FROM patients", max_error=100)
+
+
+def test_totals_of_many_groups_say_what_they_need(db):
+    with pytest.raises(
+        InputError, match="n is a total of 12 whole numbers, each within ±1 at least: ask for a max_error"
+    ):
+        db.price("SELECT sex, region, count(*) AS n FROM patients GROUP BY CUBE (sex, region)", max_error=3)
 
 
 def test_a_dry_run_answers_from_the_declaration_alone(tmp_path):

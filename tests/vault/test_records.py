@@ -8,8 +8,10 @@ import pytest
 from errorfloor.catalogue import load
 from errorfloor.engines import open_engine
 from errorfloor.errors import CatalogueError
+from errorfloor.service.registering import register_all
 from errorfloor.vault.report import source_report
 from errorfloor.vault.snapshot import notes
+from errorfloor.vault.source_files import marks_of
 from patients import CATALOGUE, MOST, open_patients, stored, visits, write_patients
 
 
@@ -50,7 +52,7 @@ def test_what_is_noted_of_a_snapshot_depends_on_no_row(tmp_path, monkeypatch):
         catalogue = load(write_patients(tmp_path / str(place), rows))
         with open_engine(catalogue.place, catalogue.folder) as engine:
             (note,) = (dict(one) for one in notes(engine).values())
-        seen.append(json.dumps(note | {"source": ""}, default=list))
+        seen.append(json.dumps(note | {"source": "", "files": []}, default=list))
     assert seen[0] == seen[1] == seen[2]
 
 
@@ -83,3 +85,42 @@ def test_the_report_tells_the_custodian_what_was_clamped_and_left_out(tmp_path):
         "outside": sum(row["sex"] == "F" for row in rows),
     }
     assert found["age"]["outside"] == sum(row["age"] in (-3.0, 130.0) for row in rows)
+
+
+VALUES = """
+[tables.{name}]
+source = "{source}"
+version = "1"
+row_key = ["patient"]
+public = {{ patient = "text" }}
+[tables.{name}.private.cost]
+range = [-100, 2000]
+resolution = 1
+floor = 20
+nulls = "public"
+"""
+
+
+@pytest.mark.parametrize("copied", [True, False], ids=["copy", "link"])
+@pytest.mark.parametrize("hidden_first", [True, False])
+def test_a_link_to_a_source_or_a_copy_of_it_is_no_other_source(tmp_path, copied, hidden_first):
+    """Whichever of the two is registered first, and whether the other has values to protect."""
+    rows = list({row["patient"]: row for row in visits(20)}.values())
+    plain = VALUES.format(name="plain", source="patients.parquet")
+    path = write_patients(tmp_path, rows, CATALOGUE if hidden_first else plain)
+    source, other = tmp_path / "patients.parquet", tmp_path / "other.parquet"
+    other.write_bytes(source.read_bytes()) if copied else other.hardlink_to(source)
+    kept, added = (CATALOGUE, plain) if hidden_first else (plain, CATALOGUE)
+    path.write_text(kept + added.replace("patients.parquet", "other.parquet").replace("[limit]\nquestion = 1.0\n", ""))
+    with pytest.raises(CatalogueError, match=r"has the same source as table (patients|plain): accounts belong to the"):
+        register_all(load(path))
+
+
+def test_large_sources_are_told_apart_by_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr("errorfloor.vault.source_files.WHOLE", 2**16)
+    one, two, three = (tmp_path / name for name in "abc")
+    one.write_bytes(bytes(2**20))
+    two.write_bytes(bytes(2**20))
+    three.write_bytes(bytes(2**19) + b"1" + bytes(2**19 - 1))
+    content = [marks_of(str(each))[1] for each in (one, two, three)]
+    assert content[0] == content[1] != content[2]

@@ -1,13 +1,14 @@
 """How strongly answers speak for one value against another."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.errors import AllowanceError, ErrorFloorError
-from errorfloor.noise import from_dict
+from errorfloor.noise import Gaussian, from_dict
+from errorfloor.service.tapered_noise import NAME as TAPERED
 
 About = TypeVar("About")
 SMALLEST = 1e-300  # probability that stands for none, so that logarithms stay finite
@@ -21,11 +22,16 @@ def log_likelihoods(answer: Any, output: str, truths: Any, *, cell: int = 0) -> 
     """
     stated = next(one for one in answer.to_dict()["outputs"] if one["name"] == output)
     released = answer.to_arrow()[output][cell].as_py()
-    noise, step = from_dict(stated["noise"]), float(stated["step"])
+    noise, step = _law(stated["noise"]), float(stated["step"])
     places = released - np.asarray(truths, dtype=float)
     inside = noise.cdf(places + step / 2) - noise.cdf(places - step / 2)
     mass = np.where(inside > 1e-9, inside, noise.pdf(places) * step)
     return np.asarray(np.log(np.maximum(mass, SMALLEST)))
+
+
+def _law(described: Mapping[str, Any]) -> Any:
+    """Give the noise; of one that is normal and cut off, the normal law, whose odds it has inside."""
+    return Gaussian(described["deviation"] ** 2) if described["type"] == TAPERED else from_dict(described)
 
 
 def log_odds(answer: Any, output: str, first: float, second: float, *, cell: int = 0) -> float:

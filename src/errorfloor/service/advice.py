@@ -73,6 +73,11 @@ def useful(prepared: Prepared, one: PreparedOutput) -> float:
 
 def _larger_groups(prepared: Prepared, left: float) -> str:
     """Say which groups could be asked about where no bound within the range of the answer is wide enough."""
+    if prepared.table.hides_records:
+        return (
+            "no bound within the range of the answer is wide enough: ask for fewer numbers at once, or narrow what a "
+            "row can add, as in sum(least(x, 100))"
+        )
     found = least_that_fits(prepared, left)
     if found is None:
         return "no bound within the range of the answer is wide enough: ask about larger groups"

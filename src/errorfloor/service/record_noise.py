@@ -52,7 +52,7 @@ def record_noise(
     if moved is not None:
         added = _tapered(output, wish, error, afforded, scale, whole, moved)
     elif afforded is None and whole:
-        added = within_whole(min(math.floor(wish.bound_of(output.asked_as) / scale), MOST_WHOLE + 1))
+        added = within_whole(_whole_bound(output, wish, scale))
     elif afforded is None:
         added = wish.added(output, error, scale)
     elif whole:
@@ -84,10 +84,40 @@ def _tapered(
         return tapered_for(afforded, whole, by, evaluation_error=error)
     bound = wish.bound_of(output.asked_as) / scale
     if whole:
-        bound = float(within_whole(min(math.floor(bound), MOST_WHOLE + 1)).high)  # or it is refused
+        bound = float(within_whole(_whole_bound(output, wish, scale)).high)  # or it is refused
     else:
         within(-bound, bound, evaluation_error=error)
     return tapered(bound, whole, by, evaluation_error=error)
+
+
+def _whole_bound(output: QuestionOutput, wish: QuestionWish, scale: float) -> int:
+    """Give the bound of a whole number, of which what is wished for may be a total."""
+    wanted = wish.bound_of(output.asked_as)
+    if wanted < scale and output.part_of is None:
+        raise InputError(
+            f"{output.asked_as} is a total of {scale:,.0f} whole numbers, each within ±1 at least: ask for a max_error "
+            f"of {scale:.0f} or more"
+            if scale > 1
+            else f"{output.asked_as} is a whole number, and is answered within ±1 at least, got {wanted:g}: ask for a "
+            f"max_error of 1 or more"
+        )
+    return min(math.floor(wanted / scale), MOST_WHOLE + 1)
+
+
+class WholeAdded(Added):
+    """Noise for a whole number: so are its bounds.
+
+    >>> within_whole(3).bound_at(0.5, 0.0), within_whole(3).information_at(3.7, 0.0) == within_whole(3).information
+    (5, True)
+    """
+
+    def bound_at(self, share: float, evaluation_error: float) -> float:
+        """Give the least whole bound of which noise has at most a share of this information."""
+        return whole_bound_for(self.information * share)
+
+    def information_at(self, bound: float, evaluation_error: float) -> float:
+        """Give the information of noise with another bound."""
+        return within_whole(math.floor(bound)).information
 
 
 @lru_cache(maxsize=4096)
@@ -108,7 +138,7 @@ def within_whole(bound: int) -> Added:
         )
     lattice = Lattice("1")
     half = bound + 0.5 - 2 * grain(lattice)
-    return Added(RaisedCosine(-half, half), lattice, -float(bound), float(bound))
+    return WholeAdded(RaisedCosine(-half, half), lattice, -float(bound), float(bound))
 
 
 def whole_bound_for(information: float) -> int:

@@ -1,7 +1,8 @@
 """Registration of a table that protects records: every value in its declared domain, and a cap on each owner's rows.
 
-Nothing that is noted of the snapshot depends on a row: its size is the declared one, its extents are those of the
-domains. Beside its columns it has one that is 1 on every row: who is there.
+Nothing that is noted of the snapshot depends on a row, but for a hash of its source, by which a copy is known: its size
+is the declared one, its extents are those of the domains. Beside its columns it has one that is 1 on every row: who is
+there.
 """
 
 from typing import Any

@@ -3,7 +3,7 @@
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from errorfloor.vault.parts import check_one_way
 from errorfloor.vault.records import record_facts
 from errorfloor.vault.row_keys import are_unique
 from errorfloor.vault.snapshot import FORMAT, Snapshot, check_settled, declared, name_of, notes, settled, snapshot
+from errorfloor.vault.source_files import marks_of, places_of
 from errorfloor.vault.tallies import make_tallies
 
 if TYPE_CHECKING:
@@ -177,8 +178,26 @@ def check_source_is_its_own(catalogue: Catalogue, table_name: str, engine: Engin
     sources = [(name, engine.identified(table.source)) for name, table in catalogue.tables.items()]
     sources += [(note["table"], note["source"]) for note in notes(engine).values()]
     others = sorted(name for name, other in sources if name != table_name and overlap(source, other))
-    if others:
+    if others := others or sorted(_other_names(catalogue, table_name, engine)):
         raise shared_source(table_name, others[0])
+
+
+def _other_names(catalogue: Catalogue, table_name: str, engine: Engine) -> Iterator[str]:
+    """Name tables over a hard link to a file of this one's, or over a copy, if one of the two protects records.
+
+    What is declared and not yet registered is told by its place alone.
+    """
+    source = engine.identify(catalogue.tables[table_name].source)
+    hides = catalogue.tables[table_name].hides_records
+    marks, places = set(marks_of(source)), set(places_of(source))
+    for note in notes(engine).values():
+        matters = note["table"] != table_name and (hides or "records" in note["declaration"])
+        if matters and marks.intersection(note.get("files", ())):
+            yield str(note["table"])
+    for name, other in catalogue.tables.items():
+        matters = name != table_name and (hides or other.hides_records)
+        if matters and places.intersection(places_of(engine.identified(other.source))):
+            yield name
 
 
 def shared_source(table_name: str, other: str) -> CatalogueError:
@@ -218,6 +237,7 @@ def checked_facts(table_name: str, table: Table, relation: str, engine: Engine) 
         "table": table_name,
         "version": table.version,
         "source": engine.identify(table.source),
+        "files": marks_of(engine.identify(table.source)),
         "declaration": settled(table),
         "columns": columns,
         "identity": secrets.token_hex(16),

@@ -5,7 +5,7 @@ It is a small DuckDB in memory, which holds declarations alone and can reach nei
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -210,54 +210,22 @@ def _rows(number: int, name: str, table: Table) -> Iterator[tuple[str, Row]]:
     yield (
         "pg.pg_class",
         classes
-        | {**{"oid": number, "relname": name, "relkind": "r", "relam": 2, "relnatts": len(kinds), "relhasindex": True}},
-    )
-    yield (
-        "pg.pg_class",
-        classes
         | {
-            **{"oid": number + 1, "relname": f"{name}_pkey", "relkind": "i", "relam": 403, "relnatts": len(key)},
-            "relhasindex": False,
+            **{"oid": number, "relname": name, "relkind": "r", "relam": 2, "relnatts": len(kinds)},
+            "relhasindex": bool(key),
         },
     )
-    yield "pg.pg_tables", {"schemaname": "public", "tablename": name, "tableowner": "errorfloor", "hasindexes": True}
+    indexed = {"hasindexes": bool(key)}
+    yield "pg.pg_tables", {"schemaname": "public", "tablename": name, "tableowner": "errorfloor", **indexed}
     about = _about(table)
     yield "pg.pg_description", {"objoid": number, "classoid": 1259, "objsubid": 0, "description": about}
     places = {column: place for place, column in enumerate(kinds, start=1)}
-    yield (
-        "pg.pg_index",
-        {
-            **{"indexrelid": number + 1, "indrelid": number, "indnatts": len(key), "indnkeyatts": len(key)},
-            **{"indisunique": True, "indisprimary": True, "indisvalid": True, "indisready": True, "indislive": True},
-            **{"indisclustered": False, "indisexclusion": False, "indimmediate": True, "indisreplident": False},
-            **{"indnullsnotdistinct": False, "indcheckxmin": False},
-            **{"indkey": [places[column] for column in key], "indoption": [0] * len(key)},
-            **{"indclass": [0] * len(key), "indcollation": [0] * len(key)},
-        },
-    )
-    yield (
-        "pg.pg_constraint",
-        {
-            **{"oid": number + 1, "conname": f"{name}_pkey", "connamespace": 2200, "contype": "p", "conrelid": number},
-            **{
-                "conindid": number + 1,
-                "conkey": [places[column] for column in key],
-                "convalidated": True,
-                "confrelid": 0,
-            },
-            **{"condeferrable": False, "condeferred": False, "conislocal": True, "contypid": 0, "conparentid": 0},
-        },
-    )
     where = {"table_catalog": "errorfloor", "table_schema": "public", "table_name": name}
     yield "info.tables", {**where, "table_type": "BASE TABLE", "is_insertable_into": "NO", "is_typed": "NO"}
-    named = {f"constraint_{part}": where[f"table_{part}"] for part in ("catalog", "schema")}
-    named |= {**where, "constraint_name": f"{name}_pkey"}
-    yield "info.table_constraints", {**named, "constraint_type": "PRIMARY KEY", "is_deferrable": "NO"}
     granted = {"grantor": "errorfloor", "grantee": "PUBLIC", **where, "privilege_type": "SELECT", "is_grantable": "NO"}
     yield "info.table_privileges", {**granted, "with_hierarchy": "NO"}
-    for place, column in enumerate(key, start=1):
-        yield "info.key_column_usage", {**named, "column_name": column, "ordinal_position": place}
-        yield "pg.pg_attribute", _attribute(number + 1, place, column, kinds[column], True)
+    if key:  # a table that protects records has none
+        yield from _key_rows(number, name, classes, where, {column: (places[column], kinds[column]) for column in key})
     for column, kind in kinds.items():
         needed = column in key
         yield "pg.pg_attribute", _attribute(number, places[column], column, kind, needed)
@@ -281,6 +249,50 @@ def _rows(number: int, name: str, table: Table) -> Iterator[tuple[str, Row]]:
                 **{"is_identity": "NO", "is_generated": "NEVER", "is_updatable": "NO", "is_self_referencing": "NO"},
             },
         )
+
+
+def _key_rows(
+    number: int, name: str, classes: Row, where: Row, key: Mapping[str, tuple[int, Kind]]
+) -> Iterator[tuple[str, Row]]:
+    """Give the rows about a row key: an index and a constraint; each column has its place in the table and its type."""
+    yield (
+        "pg.pg_class",
+        classes
+        | {
+            **{"oid": number + 1, "relname": f"{name}_pkey", "relkind": "i", "relam": 403, "relnatts": len(key)},
+            "relhasindex": False,
+        },
+    )
+    yield (
+        "pg.pg_index",
+        {
+            **{"indexrelid": number + 1, "indrelid": number, "indnatts": len(key), "indnkeyatts": len(key)},
+            **{"indisunique": True, "indisprimary": True, "indisvalid": True, "indisready": True, "indislive": True},
+            **{"indisclustered": False, "indisexclusion": False, "indimmediate": True, "indisreplident": False},
+            **{"indnullsnotdistinct": False, "indcheckxmin": False},
+            **{"indkey": [place for place, _ in key.values()], "indoption": [0] * len(key)},
+            **{"indclass": [0] * len(key), "indcollation": [0] * len(key)},
+        },
+    )
+    yield (
+        "pg.pg_constraint",
+        {
+            **{"oid": number + 1, "conname": f"{name}_pkey", "connamespace": 2200, "contype": "p", "conrelid": number},
+            **{
+                "conindid": number + 1,
+                "conkey": [place for place, _ in key.values()],
+                "convalidated": True,
+                "confrelid": 0,
+            },
+            **{"condeferrable": False, "condeferred": False, "conislocal": True, "contypid": 0, "conparentid": 0},
+        },
+    )
+    named = {f"constraint_{part}": where[f"table_{part}"] for part in ("catalog", "schema")}
+    named |= {**where, "constraint_name": f"{name}_pkey"}
+    yield "info.table_constraints", {**named, "constraint_type": "PRIMARY KEY", "is_deferrable": "NO"}
+    for place, (column, (_, kind)) in enumerate(key.items(), start=1):
+        yield "info.key_column_usage", {**named, "column_name": column, "ordinal_position": place}
+        yield "pg.pg_attribute", _attribute(number + 1, place, column, kind, True)
 
 
 def _attribute(number: int, place: int, column: str, kind: Kind, needed: bool) -> Row:
