@@ -1,6 +1,7 @@
 """``errorfloor init``: a catalogue from the schema alone, never over an existing one, and a key file."""
 
 import json
+import shlex
 import stat
 
 import duckdb
@@ -273,8 +274,13 @@ def test_flags_leave_nothing_to_choose_and_the_first_mean_takes_three_commands(h
     assert "check it; then errorfloor register" in shown.stdout
     table = load(here / "errorfloor.toml").tables["pay"]
     assert (table.row_key, set(table.public), set(table.private)) == (("nr",), {"nr", "site"}, {"pay"})
-    assert CliRunner().invoke(app, ["register"]).exit_code == 0
+    registered = CliRunner().invoke(app, ["register"])
+    assert registered.exit_code == 0
     loaded("ask")
+    suggested = shlex.split(registered.stderr.splitlines()[-1].partition(" ask ")[2])
+    first = CliRunner().invoke(app, ["ask", *suggested])  # what is suggested is answered
+    assert first.exit_code == 0, first.exception
+    assert "a first question" not in CliRunner().invoke(app, ["register"]).stderr  # nothing is new
     asked = CliRunner().invoke(app, ["ask", "SELECT avg(pay) AS mean FROM pay", "--max-error", "300"])
     assert asked.exit_code == 0, asked.exception
     assert "± 300 EUR" in asked.stdout

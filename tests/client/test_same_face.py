@@ -157,11 +157,31 @@ def test_faces_are_the_same():
     }  # what a door does for those behind it
     for_servers |= {"of_dummies", "release"}  # and what is done beside the data alone
     ours = {name for name in dir(Database) if not name.startswith("_")} - for_servers
-    assert {name for name in dir(RemoteDatabase) if not name.startswith("_")} == ours
+    of_servers = {"saved_questions", "save_question", "remove_question"}  # who keeps them, by name
+    assert {name for name in dir(RemoteDatabase) if not name.startswith("_")} == ours | of_servers
     for name in ours:
         here, there = (inspect.signature(getattr(one, name)).parameters for one in (Database, RemoteDatabase))
         named = [one for one in there if one not in ("over_limit", "charge_per_day")]  # beside the data are no limits
         assert [one for one in here if one != "analyst"] == named, name  # the token says who asks
+
+
+def test_questions_are_saved_by_name_replaced_and_removed(both):
+    _, remote, _ = both
+    sql = "SELECT team, avg(wage) AS mean FROM pay GROUP BY team"
+    remote.save_question("by team", sql, max_error=2e6)
+    remote.save_question("by team", sql, max_error={"mean": 3e6})
+    remote.save_question("all", "SELECT avg(wage) AS mean FROM pay", spend=0.01)
+    shown = {one["name"]: one for one in remote.saved_questions()}
+    assert set(shown) == {"by team", "all"} and all(one["mine"] for one in shown.values())
+    assert (shown["by team"]["sql"], shown["by team"]["max_error"]) == (sql, {"mean": 3e6})
+    assert shown["all"]["spend"] == 0.01
+    with pytest.raises(RefusedError):
+        remote.save_question("largest", "SELECT max(wage) FROM pay", max_error=1e6)
+    for name in shown:
+        remote.remove_question(name)
+    assert remote.saved_questions() == []
+    with pytest.raises(InputError, match="no saved question 'all' of yours"):
+        remote.remove_question("all")
 
 
 def test_errors_are_those_of_the_database(both):

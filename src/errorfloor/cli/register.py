@@ -11,6 +11,7 @@ import typer
 
 from errorfloor.catalogue import Catalogue, load
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
+from errorfloor.cli.first_question import first_question
 from errorfloor.cli.misread import show_value
 from errorfloor.cli.questions import CatalogueFile
 from errorfloor.engines import open_engine
@@ -122,3 +123,6 @@ def register(
             highlight=False,
             soft_wrap=True,
         )
+        suggested = "" if as_json else first_question(declared, names, catalogue)
+        if suggested:
+            messages.say(suggested)

@@ -133,6 +133,24 @@ class RemoteDatabase(Closing):
         found: list[dict[str, Any]] = page["answers"]
         return found
 
+    def saved_questions(self) -> list[dict[str, Any]]:
+        """Give the questions saved by name: your own, and those that are shared; with an owner's token all."""
+        found: list[dict[str, Any]] = self._connection.get("/v1/questions")["questions"]
+        return found
+
+    def save_question(self, name: str, sql: str, *, max_error: Any = None, spend: Any = None) -> None:
+        """Save a question under a name, in the place of one of yours that has it; one that cannot be asked is refused.
+
+        It is priced for that, and nothing is charged.
+        """
+        wish = {"max_error": _plain(max_error), "spend": _plain(spend)}
+        given = {word: value for word, value in wish.items() if value is not None}
+        self._connection.post("/v1/questions", {"name": str(name), "sql": str(sql), **given})
+
+    def remove_question(self, name: str) -> None:
+        """Remove a question that you saved."""
+        self._connection.post("/v1/questions/remove", {"name": str(name)})
+
     def streams(self) -> list[dict[str, Any]]:
         """Give what is declared and promised of each stream, as plain JSON types."""
         found: list[dict[str, Any]] = [] if self.is_dry else self._connection.get("/v1/streams")["streams"]
