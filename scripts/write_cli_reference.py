@@ -15,6 +15,7 @@ COMMANDS = (
     ("price",),
     ("ask",),
     ("table",),
+    ("follow",),
     ("ledger",),
     ("ledger", "show"),
     ("ledger", "epsilon"),

@@ -382,3 +382,12 @@ def test_an_older_ledger_that_knows_nothing_of_the_register_is_refused(house):
         else:
             with house.open() as db:
                 db.ask(COST, spend=0.1)
+
+
+def test_owners_are_compared_on_every_engine(house, engine_place):
+    catalogue = house.declare().model_copy(update={"place": engine_place.place})
+    register_all(catalogue, ["wages"])
+    with pytest.raises(CatalogueError, match="owners of visits are owners of wages, too"):
+        register_all(catalogue, ["visits"])
+    both = house.declare("persons", "persons").model_copy(update={"place": engine_place.place})
+    assert [one.fresh for one in register_all(both)] == [False, True]

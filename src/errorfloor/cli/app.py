@@ -46,6 +46,11 @@ COMMANDS = {  # each with its module and what help says of it: nothing is loaded
         "erase",
         "Erase a person: make the declared version without their rows, then destroy every snapshot that has them.",
     ),
+    "follow": (
+        "follow",
+        "Pay once for a sum in every month to come and for its running totals; the same again is free, and releases "
+        "are.",
+    ),
     "init": ("init", "Write a commented catalogue from the names and types of a table's columns, and make a key file."),
     "paper": (
         "paper",

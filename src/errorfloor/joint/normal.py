@@ -171,6 +171,20 @@ def running(lengths: tuple[int, ...], together: float = 0.0) -> NormalSums:
     return _noise(rows, factor, precise, blocks, together)
 
 
+def together_in_row(length: int) -> float:
+    """Give how many times as much as one cell's move it tells when all cells of a row of ``running`` move by as much.
+
+    No entry of Σ⁻¹ = CᵀC is negative, so that moves |δ_i| ≤ d tell at most d²·1ᵀΣ⁻¹1 = d²·|C1|²; the first cell alone
+    tells the most of all, d²·Σc².
+
+    >>> round(together_in_row(1), 6), round(together_in_row(60) / 60**2, 2)  # all of them: not 60² times as much
+    (1.0, 0.27)
+    """
+    lag = np.arange(1.0, length)
+    root = np.cumprod(np.append(1.0, (lag - 0.5) / lag))
+    return float((np.cumsum(root) ** 2).sum() / (root**2).sum()) * ROUNDING
+
+
 def _neighbours(rows: sparse.csr_matrix, root: Array, first: Array) -> sparse.csc_matrix:
     """Bound the moves of neighbouring cells together: what any of them changes, by the last one's, the largest."""
     size = max(1, len(root) // BLOCKS)

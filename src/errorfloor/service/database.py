@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.bulk.report import ChargedRelease
     from errorfloor.bulk.request import Wanted
     from errorfloor.service.floor_plan import FloorPlan
+    from errorfloor.service.following import Following
     from errorfloor.streams import Journal, StepAnswer, Streams
 
 
@@ -220,6 +221,58 @@ class Database(Closing):
         wanted = WantedRelease(columns, batch, overwrite, progress)
         house = House(self.catalogue, self._engine, self.ledger, self._key, self._grant)
         return release_table(table, target, wanted, house)
+
+    def follow(
+        self,
+        sql: str,
+        *,
+        since: str,
+        until: str,
+        max_error: float,
+        part: str | None = None,
+        column: str | None = None,
+        owner_rows: int | None = None,
+        analyst: str | None = None,
+    ) -> "Following":
+        """Pay once for a sum in every month from ``since`` to ``until``, and for its running totals; answer them later.
+
+        Parameters
+        ----------
+        sql
+            ``SELECT [public keys], sum(x) AS name FROM table [WHERE …] [GROUP BY …]``.
+        since, until
+            The first and the last period, such as "2030-12".
+        max_error
+            A bound on |released − true| of every period's figure and of every running total.
+        part
+            What a period is: day, week, month, quarter or year; a part of a table that grows, or else a month.
+        column
+            The public date of the row key that says which period a row is in; needed if there are several.
+        owner_rows
+            How many rows an owner has in one period, at most, where owners are declared.
+        analyst
+            Whose quotas count.
+
+        Raises
+        ------
+        RefusedError
+            Its price would depend on rows that are not there yet; the message says what to ask.
+        AllowanceError
+            It would break a declared floor or exceed a quota; nothing was charged.
+        """
+        from errorfloor.service.following import follow
+
+        return follow(
+            self,
+            sql,
+            column=column,
+            part=part,
+            since=since,
+            until=until,
+            max_error=max_error,
+            owner_rows=owner_rows,
+            analyst=analyst,
+        )
 
     def streams(self) -> list[dict[str, Any]]:
         """Give what is declared and promised of each stream, as plain JSON types; a dry run has none."""

@@ -181,6 +181,14 @@ def _full_table(sums: Totals, cells: Array) -> tuple[tuple[int, ...], tuple[tupl
     return shape, (tuple(range(len(names))), *sorted(sets)), cells[np.argsort(flat)]
 
 
+def horizon_noise(parts: int, bound: float, *, evaluation_error: float, together: float) -> JointAdded | None:
+    """Give joint noise for so many numbers to come, one after another, and their running totals."""
+    from errorfloor.joint.normal import running
+
+    law = running((parts,), math.ceil(together * 8) / 8)
+    return _added(law, np.arange(parts), parts, bound, evaluation_error, "running totals to come")
+
+
 def _added(law: "NormalSums", cells: Array, parts: int, bound: float, error: float, sums: str) -> JointAdded | None:
     """Give the noise for a bound, of which every cell of a sum takes a little for rounding."""
     lattice = Lattice.for_width(2 * bound / parts)
