@@ -14,6 +14,7 @@ import pytest
 import errorfloor
 from errorfloor.catalogue import Catalogue
 from errorfloor.engines import open_engine
+from errorfloor.engines.duckdb import DuckDBEngine
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import MemoryLedger
 from errorfloor.pricing.fetch import FactsCache
@@ -129,6 +130,19 @@ def test_a_longer_reply_takes_a_few_more_steps_for_thousands_of_rows(readings, q
         answer = readings.ask(QUESTIONS[question].format(cells), max_error=1e9)
         found[cells] = steps_of(lambda answer=answer: [reply_bytes(answer.prepared), *json_parts(answer)])
     assert found[MANY] - found[FEW] < SPARE
+
+
+def test_a_text_seen_before_is_scanned_once_though_there_is_no_room_for_its_facts(readings, monkeypatch):
+    scans, query = [], DuckDBEngine.query
+    monkeypatch.setattr(DuckDBEngine, "query", lambda self, sql: scans.append(sql) or query(self, sql))
+    room = 15 if readings.catalogue.tables["readings"].owner is None else 30  # for plan and answer, not for facts too
+    readings._known = Known(facts=FactsCache(most=room * MANY))
+    text = QUESTIONS["numbers"].format(MANY)
+    readings.ask(text, max_error=5e9)
+    for bound in (6e9, 7e9):
+        scans.clear()
+        readings.ask(text, max_error=bound)
+        assert len([sql for sql in scans if "GROUP BY" in sql]) == 1
 
 
 def test_what_is_kept_of_many_questions_stays_within_one_bound(readings):

@@ -184,7 +184,7 @@ def test_rows_in_another_order_are_told_apart_by_hashes_of_their_keys(duckdb_pla
     monkeypatch.setattr(DuckDBFolder, "query", lambda self, sql: asked.append(sql) or query(self, sql))
     size = 3000
     days = [(place * 7919) % size for place in range(size)]
-    for number, at_once in enumerate([2**25, 1000, 75]):  # in one part, in four, and in forty
+    for number, at_once in enumerate([2**25, 1000, 400]):  # in one part, in four, and in as many as there may be
         monkeypatch.setattr("errorfloor.vault.row_keys.AT_ONCE", at_once)
         write(duckdb_place, meter=["a", "b"] * (size // 2), day=days, kwh=[1.0] * size)
         asked.clear()

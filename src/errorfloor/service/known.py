@@ -100,7 +100,9 @@ class Known:
         return found if is_new else from_parts(found, read, wish, keeper, engine)
 
     def hold(self, prepared: Prepared, read: ReadQuestion, wish: QuestionWish) -> None:
-        """Hold on to a question with what was released for it."""
+        """Hold on to a question with what was released for it; its plan stays longer than the facts of the plan."""
+        for used in (("question", read.text), ("plan", id(read))):
+            self.facts.find(used)
         size = prepared.plan.size + len(prepared.outputs)
         if prepared.shown is not None:
             table = prepared.shown[0]

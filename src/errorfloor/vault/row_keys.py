@@ -7,6 +7,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 
+PASSES = 8  # over the keys of a very large table; with more, collecting all keys takes no longer
 AT_ONCE = 2**25  # hashes that are compared at a time: they take half a gigabyte while they are read
 
 
@@ -24,7 +25,7 @@ def are_unique(keys: Sequence[str], relation: str, rows: int, engine: Engine) ->
     """
     if engine.keeps_order and _are_ascending(keys, relation, engine):
         return True
-    hashed = engine.dialect.hashed(keys)
+    hashed = engine.dialect.hashed(keys) if rows < PASSES * AT_ONCE else None
     if hashed is not None and all(map(_all_differ, _hashes(hashed, relation, rows, engine))):
         return True
     distinct = f"SELECT count(*) AS n FROM (SELECT DISTINCT {', '.join(keys)} FROM {relation}) AS keys"
