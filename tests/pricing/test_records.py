@@ -103,6 +103,28 @@ def test_ten_bins_cost_what_a_count_in_two_groups_does(catalogue):
     assert largest_sums(np.ones((10, 1)), distances(curves))[0] == pytest.approx(2)
 
 
+@pytest.mark.soak
+def test_an_owner_changes_how_many_values_there_are_by_its_rows_at_most(catalogue):
+    chance, table = random.Random(9), catalogue.tables["patients"]
+    most = table.owner.most_rows
+    question = parse("SELECT sex AS k, count(DISTINCT floor(age / 10)) AS n FROM patients GROUP BY sex", catalogue)
+    formula, reached = question.outputs[0].formula, 0.0
+    found = row_range(formula, table)
+    assert (found.below, found.above, found.whole) == (0, 1, True)
+
+    def seen(rows):
+        values = {(row[0, "sex"], row[0, "age"] // 10) for row in rows}
+        return {sex: sum(one == sex for one, _ in values) for sex in ("f", "m", "other")}
+
+    for _ in range(rounds(300)):
+        others = [row for _ in range(chance.randrange(8)) for row in content(chance, most)]
+        one, two = (seen(others + content(chance, most)) for _ in range(2))
+        moved = sum((one[sex] - two[sex]) ** 2 for sex in one)
+        assert moved <= (most * Fraction(found.moved(groups=3))) ** 2
+        reached = max(reached, moved)
+    assert reached >= 4
+
+
 NARROW = {  # what a row adds, at least and at most: reached by some row
     "abs(cost)": (0, 2000),
     "abs(cost - 700)": (0, 1300),

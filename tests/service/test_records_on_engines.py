@@ -18,6 +18,7 @@ ASKED = (
     "SELECT sex, region, count(*) AS n, avg(cost) AS m FROM patients WHERE age >= 18 GROUP BY sex, region",
     "SELECT floor(age / 10) AS decade, count(*) FILTER (WHERE cost > 500) AS n FROM patients GROUP BY 1",
     "SELECT sum(abs(cost - 700)) AS a, sum(round(cost / 3)) AS r, sum(ceil(cost)) AS c, median(age) AS m FROM patients",
+    "SELECT sex, count(DISTINCT day) AS d, count(DISTINCT region) FILTER (WHERE age > 9) AS r FROM patients GROUP BY 1",
     "SELECT sex, sum(greatest(cost, 10 * age, 7)) AS g, sum(sqrt(age) * sign(cost)) AS q FROM patients GROUP BY sex",
     "SELECT date_trunc('month', day) AS m, sum(age * cost) AS s FROM patients WHERE sex <> 'f' GROUP BY 1",
 )

@@ -19,6 +19,7 @@ from errorfloor.sql.plan import (
     Constant,
     Count,
     Covariance,
+    Different,
     Formula,
     Literal,
     Missing,
@@ -213,12 +214,23 @@ class Formulas:
             return Count(where)
         if node.this is None:
             raise self.words.refusal(node, "aggregate", "counts nothing: write count(*)")
+        if type(node.this) is exp.Distinct and self.rows.relation.is_exact:
+            return self._different(node.this, where)
         value = self.rows.value(node.this)
         if isinstance(value, Number):
             return Count(self._counted(node, where, value.present))
         if isinstance(value, Literal) or (isinstance(value, TableColumn) and not value.nullable):
             return Count(where)
         return Count(both([where, opposite(Missing(value))]))
+
+    def _different(self, node: exp.Expression, where: Condition) -> Formula:
+        self.words.only(node, "expressions")
+        if len(node.expressions) != 1:
+            raise self.words.refusal(node, "distinct", "counts combinations of values: count those of one expression")
+        value = self.rows.comparable(node, self.rows.value(node.expressions[0]))
+        if isinstance(value, Literal) or (isinstance(value, Polynomial) and value.value is not None):
+            raise self.words.refusal(node, "constant", "names no column: count the different values of one")
+        return Sum(Polynomial.atom(Different(value)), where)
 
     def _pair(self, node: exp.Expression, where: Condition) -> Formula:
         self.words.only(node, "this", "expression")

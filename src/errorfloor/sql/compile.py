@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from errorfloor.engines.dialects import Dialect
 from errorfloor.sql.layout import Layout, completed, denominator, largest
-from errorfloor.sql.plan import Always, Compare, Condition, Literal, Scalar, TableColumn, Truncated
+from errorfloor.sql.plan import Always, Compare, Condition, Different, Literal, Scalar, TableColumn, Truncated, all_of
 from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
 from errorfloor.sql.question import Question, walk
+from errorfloor.sql.record_ranges import HERE
 from errorfloor.sql.records import with_domain, without_where
 from errorfloor.sql.row_sql import Row
 from errorfloor.vault.tallies import ROWS
@@ -248,6 +249,11 @@ def _weighted(row: Row, where: Condition, sql: str, bound: int, weight: str | No
 def _sum(row: Row, monomial: Monomial, where: Condition) -> str:
     if monomial == ONE:
         return row.dialect.exact(_rows(row, where, None), row.layout.rows)
+    different = next((atom.of for atom, _ in monomial if isinstance(atom, Different)), None)
+    if different is not None:
+        present = [Compare("=", Polynomial.atom(atom), Polynomial.constant(1)) for atom, _ in monomial if atom == HERE]
+        counted = _where(row, all_of([where, *present]), row.scalar(different))
+        return row.dialect.exact(f"count(DISTINCT {counted})", row.layout.rows)
     return _total(row, _where(row, where, row.product(monomial)), largest(monomial, row.layout), row.layout.rows)
 
 

@@ -7,7 +7,7 @@
       keys ..................... scalars of public columns: the groups
       outputs .................. formulas: arithmetic of aggregates
         Sum, Count, Covariance, WeightedMean over the rows of a group for which ``where`` holds
-          Polynomial ........... of atoms: TableColumn, Indicator, DatePart, RoundedDown, Call
+          Polynomial ........... of atoms: TableColumn, Indicator, DatePart, RoundedDown, Different, Call
 
 A row's numbers are polynomials with exact coefficients. Nodes are compared by their canonical encoding; sums, products,
 "and" and "or" are kept in canonical order.
@@ -109,6 +109,16 @@ class Indicator(Node):
 
     of: "Condition"
     idempotent: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
+class Different(Node):
+    """1 on one of the rows with each value and 0 on the others, of records that count: its sum counts the values.
+
+    It stands in sums alone, as a factor of presence.
+    """
+
+    of: "Scalar"
 
 
 @dataclass(frozen=True, eq=False)

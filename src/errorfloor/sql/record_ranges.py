@@ -15,6 +15,7 @@ from errorfloor.sql.plan import (
     Compare,
     Condition,
     DatePart,
+    Different,
     Formula,
     Indicator,
     Not,
@@ -215,7 +216,7 @@ def _of_atom(atom: Node, table: Table) -> tuple[Fraction, Fraction]:
         case TableColumn(name=name, step=step) if step is not None:
             first, last = table.columns[name].steps
             return first * step, last * step
-        case Indicator():
+        case Indicator() | Different():
             return Fraction(0), Fraction(1)
         case RoundedDown(of=of):
             low, high = value_range(of, table)

@@ -23,6 +23,7 @@ from errorfloor.sql.plan import (
     Condition,
     Count,
     Covariance,
+    Different,
     Formula,
     Sum,
     TableColumn,
@@ -59,7 +60,10 @@ def about_records(question: Question, table: Table) -> Question:
             "answered",
             reason="records",
         )
-    if question.sets and not all(isinstance(one.formula, Count | Sum) and not one.part_of for one in question.outputs):
+    different = any(isinstance(node, Different) for node in walk(question))
+    if question.sets and (
+        different or not all(isinstance(one.formula, Count | Sum) and not one.part_of for one in question.outputs)
+    ):
         raise RefusedError(
             "of a table that protects records, counts and sums add up to totals, and nothing else: ask for these, or "
             "by one grouping at a time",

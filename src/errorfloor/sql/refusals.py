@@ -106,7 +106,7 @@ OF_RECORDS: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
     (
         (exp.Distinct, exp.ApproxDistinct),
         "distinct",
-        "looks for different values: GROUP BY the column and ask for count(*); what is certainly above 0 occurs",
+        "looks for different values: ask for count(DISTINCT x), or GROUP BY the column and ask for count(*)",
     ),
     (exp.Trunc, "function", "is not supported: use floor(x), ceil(x) or round(x)"),
     ((exp.Mod, exp.IntDiv), "function", "is not supported, because signs differ between systems: use floor(x / n)"),
