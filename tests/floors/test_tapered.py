@@ -118,6 +118,29 @@ def test_draws_keep_their_bound_and_have_their_deviation():
     assert abs(numbers.mean()) < 6 / math.sqrt(200_000)
 
 
+def test_thresholds_meet_few_squares_of_the_grid():
+    """Box and Muller's map on a coarse grid: outcomes are off by no more than the squares that thresholds meet."""
+    side, bound = 512, 5.0
+    u, v = np.meshgrid(np.arange(1, side + 1) / side, np.arange(1, side + 1) / side)
+    w = np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
+    thresholds = np.linspace(-bound, bound, 41)
+    drawn_at_most = np.array([(w <= x).mean() for x in thresholds])
+    off = np.abs(np.diff(drawn_at_most - norm.cdf(thresholds))).sum() / 2
+    assert off <= len(thresholds) * 4 / side
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_released_steps_are_coarse_enough_for_draws(whole):
+    for delta, allowance in ((5e-3, 2.0), (5e-7, 0.3)):
+        moved = Moved(1.0, 2.0, Cutting(allowance, delta, 1))
+        for bound in (5, 37, 999, 1000, 1001, 54_321):
+            added = tapered(bound, whole, moved, evaluation_error=0.0)
+            if added.information > allowance:
+                continue
+            assert bound / added.lattice.size <= 1000 and added.bound * START / added.standard_error >= 2.5
+            assert added.standard_error / added.lattice.size <= 400
+
+
 def test_success_leaves_room_for_what_is_cut_off():
     stated = DeclaredLoss(0.01, None, 1)
     plain = float(best_success(0.25, 0.0))

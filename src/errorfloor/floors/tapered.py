@@ -17,7 +17,7 @@ DIGITS = 16  # a cut is a multiple of 1/16 of a deviation: the same on every mac
 FARTHEST = 24 * DIGITS
 ROUNDED = 1 + 1e-11  # far more than doubles lose in these formulas
 PART = 0.5  # of δ, for what is cut off
-DRAWN = 2.0**-40  # in total variation: how far the draw of one cell may be from its law, rounded to steps
+DRAWN = 2.0**-39  # in total variation: how far the draw of one cell may be from its law, rounded to steps
 FOR_DRAWS = 0.25  # of δ, for that: it limits ε
 OUTPUTS = 1000  # each takes a thousandth of the allowance at least
 HALVINGS = 60
@@ -30,7 +30,7 @@ class DeclaredLoss:
 
     >>> stated = DeclaredLoss(1e-6, None, 1)
     >>> round(stated.largest_charge, 3), round(stated.epsilon_at(stated.largest_charge, 1.0), 2)
-    (0.914, 4.92)
+    (0.695, 4.22)
     """
 
     delta: float
