@@ -103,6 +103,9 @@ def test_a_share_to_spend_gives_running_totals_that_add_up(folder):
             "SELECT day, sum(sum(kwh)) OVER (ORDER BY day) AS r FROM meters GROUP BY day, tariff",
             "every key of GROUP BY",
         ),
+        ("SELECT day, avg(avg(kwh)) OVER (ORDER BY day) AS r FROM meters GROUP BY day", "adds up what does not add up"),
+        ("SELECT day, avg(count(*)) OVER (ORDER BY day) AS r FROM meters GROUP BY day", "is a mean of counts: ask for"),
+        ("SELECT day, avg(kwh) OVER (ORDER BY day) AS r FROM meters GROUP BY day", "is a window function"),
         ("SELECT day, sum(sum(kwh)) OVER (ORDER BY day) / 2 AS r FROM meters GROUP BY day", "is a window function"),
         ("SELECT day, sum(sum(kwh)) OVER (ORDER BY day) FROM meters GROUP BY ROLLUP (day)", "ask in two questions"),
         (
@@ -123,6 +126,19 @@ def test_a_share_to_spend_gives_running_totals_that_add_up(folder):
 def test_what_is_no_running_total_is_refused(sql, says, folder):
     with open_town(folder) as database, pytest.raises(RefusedError, match=says):
         database.price(sql, max_error=1000)
+
+
+def test_running_means_are_running_totals_by_their_groups(folder):
+    running = "sum(sum(kwh)) OVER (ORDER BY day) AS r, avg(sum(kwh)) OVER (ORDER BY day) AS m"
+    sql = f"SELECT day, {running} FROM meters GROUP BY day ORDER BY day"
+    with open_town(folder) as database:
+        answer = database.ask(sql, max_error=300)
+        assert len(answer.prepared.charged) == 1
+    exact = truth(folder, sql)
+    for place, (row, own) in enumerate(zip(answer.to_arrow().to_pylist(), exact, strict=True), start=1):
+        assert row["m"] == pytest.approx(row["r"] / place, abs=1e-6)
+        assert row["m_low"] - 1e-6 <= own["m"] <= row["m_high"] + 1e-6
+        assert row["m_high"] - row["m_low"] <= 600 / place + 0.1
 
 
 def test_a_support_is_refused_for_running_totals(folder):

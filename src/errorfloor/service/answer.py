@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,10 @@ from errorfloor.service.quantiles import described
 from errorfloor.service.setting import Setting
 from errorfloor.service.unions import parts_of
 from errorfloor.service.words import in_full, in_short
+
+if TYPE_CHECKING:
+    from errorfloor.service.keeping import Keeper
+    from errorfloor.service.reading import ReadQuestion
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,7 +54,8 @@ class Price(Stated):
         Where bounds differ from group to group it is the largest. For one that no private value moves it is at most a
         step of the lattice.
         Of a quantile it is that of the shares that it is located by, times the width of the range: how far off it is
-        depends on the values around it.
+        depends on the values around it. Of what is computed from parts it is how far off that would be if every part
+        were as large as it can be.
         """
         return {o.output.asked_as: _scaled(_reach(o), self.prepared.scale(o)) for o in self.shown}
 
@@ -172,6 +177,18 @@ class Answer(ReleasedTable, Price):
     table: pa.Table
     places: Array
     fresh: tuple[bool, ...]
+    kept_by: "tuple[Keeper, ReadQuestion] | None" = field(default=None, compare=False)
+
+    def reconciled(self) -> pa.Table:
+        """Give the table with numbers that agree with other answers that are kept; nothing is charged.
+
+        Where answers about the same rows have a sum in common (parts and a total asked apart, one sum by two keys),
+        their certain intervals are intersected, and the numbers nearest to the released ones that agree are taken. A
+        number then is between its ends as before, but no longer within ``max_error`` of the truth.
+        """
+        from errorfloor.service.reconciling import reconciled  # loaded where it is needed: few answers do
+
+        return self.table if self.kept_by is None else reconciled(self, *self.kept_by)
 
     def cells(self, first: int = 0, count: int | None = None) -> list[dict[str, Any]]:
         """Give, for each released row, its keys and for each output all that is stated of that cell.

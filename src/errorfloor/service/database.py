@@ -6,6 +6,7 @@ Parse → bounds from public facts → noise → charge, durably → only then t
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -140,7 +141,8 @@ class Database(Closing):
             if time is not None and not self.is_dry:
                 self._keeper.keep(answered, read, wish, analyst=analyst, time=time)
 
-        return self._asking(sql, wish, analyst).answer(self._engine, keep, spend=charge)
+        answer = self._asking(sql, wish, analyst).answer(self._engine, keep, spend=charge)
+        return replace(answer, kept_by=(self._keeper, read))
 
     def simulate(
         self,

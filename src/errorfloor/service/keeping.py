@@ -83,6 +83,11 @@ class KeptColumn:
         return added_of(self.facts["added"]) if is_one else None
 
     @property
+    def noises(self) -> CellNoise | None:
+        """What was added to its cells; None for a public one."""
+        return self._added(bounds_of("", [(self.answer.cells, self.place)]))
+
+    @property
     def numbers(self) -> Any:
         """What was released for each group."""
         return self.answer.cells.numbers[self.place]
@@ -189,11 +194,15 @@ class Keeper:
         An answer that left groups out has no parts of them: it is passed over.
         """
         wanted = {key.value.encoded.hex() for key in read.question.keys}
+        return (one for one in self.beside(what) if wanted < set(one.answer.facts["keys"]))
+
+    def beside(self, what: str) -> Iterator[KeptColumn]:
+        """Give released outputs over the same, by any groups, newest first; but for answers that left groups out."""
         for one in self.ledger.kept_over([what]):
             if one.facts["left_out"]:
                 continue
             for output in one.facts["outputs"]:
-                if output["over"] == what and output["label"] is not None and wanted < set(one.facts["keys"]):
+                if output["over"] == what and output["label"] is not None:
                     answer = self._opened(self.ledger.kept([output["asked"]]).get(output["asked"], one))
                     column = None if answer is None else _column(answer, output["asked"])
                     if column is not None and column.answer.kept.content is not None:

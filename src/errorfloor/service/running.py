@@ -14,7 +14,7 @@ from errorfloor.checks import Array
 from errorfloor.errors import RefusedError
 from errorfloor.pricing import Bounds
 from errorfloor.pricing.keys import GroupKeys
-from errorfloor.service.ends import cut
+from errorfloor.service.ends import cut, rounded
 from errorfloor.service.rounding import multiples
 from errorfloor.sql import arrow
 from errorfloor.sql.question import Question
@@ -99,7 +99,7 @@ def _column(question: Question, groups: GroupKeys, name: str) -> Any:
 
 
 def running_columns(one: "PreparedOutput", prepared: "Prepared") -> dict[str, Any]:
-    """Give the columns of a running total: its numbers, and the ends of their certain intervals."""
+    """Give the columns of a running total, or of a mean: its numbers, and the ends of their certain intervals."""
     name, chains = one.output.name, prepared.plan.chains
     there = ~arrow.nulls(one.kept)
     reached = chains.summed(there.astype(np.int64)) > 0
@@ -117,5 +117,12 @@ def running_columns(one: "PreparedOutput", prepared: "Prepared") -> dict[str, An
     spread = (ROUNDING - 1) * chains.summed(np.maximum(np.abs(least), np.abs(most)))
     possible = chains.summed(least) - spread, chains.summed(most) + spread
     low, high = cut(numbers, (-half, half), possible, lattice.step)
+    if any(window.mean for window in prepared.question.running if window.name == name):
+        count = np.maximum(chains.summed(there.astype(np.int64)), 1)
+        numbers, nowhere = rounded(numbers / count, lattice), np.zeros(1)
+        low, high = (
+            cut(end / count, (nowhere, nowhere), (nowhere - np.inf, nowhere + np.inf), lattice.step)[side]
+            for side, end in enumerate((low, high))
+        )
     columns = {name: numbers, f"{name}_low": low, f"{name}_high": high}
     return {each: arrow.column(values, reached) for each, values in columns.items()}

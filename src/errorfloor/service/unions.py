@@ -108,7 +108,7 @@ def _joined(
     rows = cells.rows[cells.kind]
     if place is None or (np.bincount(place, rows, len(coarse.groups)) != coarse.rows[coarse.kind]).any():
         return None  # rows are missing
-    weights = _weights(one.output, column, rows, read)
+    weights = weights_of(one.output, column, rows, read)
     if weights is None:
         return None
     fine = cells.bounds[column.place]
@@ -165,7 +165,7 @@ def _bounds(fine: OutputBounds, kind: Array, fine_kind: Array, own: OutputBounds
     return replace(own, slopes=slopes, owner=largest(fine.owner), error=largest(fine.error))
 
 
-def _weights(output: QuestionOutput, column: KeptColumn, rows: Array, read: ReadQuestion) -> Array | None:
+def weights_of(output: QuestionOutput, column: KeptColumn, rows: Array, read: ReadQuestion) -> Array | None:
     """Give what the parts are multiplied by: 1 for sums, the rows that are counted for averages; None for all else."""
     match output.formula:
         case Sum():

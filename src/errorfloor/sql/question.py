@@ -162,12 +162,13 @@ class QuestionOutput(Node):
 class Running(Node):
     """A column that shows running totals of an output: over the groups that agree in the keys of the ``partition``.
 
-    ``order`` has the names of the other keys, each with whether it falls.
+    ``order`` has the names of the other keys, each with whether it falls. A ``mean`` is over the groups so far.
     """
 
     name: str
     partition: tuple[str, ...]
     order: tuple[tuple[str, bool], ...]
+    mean: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Running totals over the groups of a question: ``sum(sum(x)) OVER (PARTITION BY … ORDER BY …)``."""
+"""Running totals over the groups of a question, ``sum(sum(x)) OVER (PARTITION BY … ORDER BY …)``, and their means."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,16 +19,20 @@ class Window:
     summed: exp.Expression
     partition: tuple[exp.Expression, ...]
     order: tuple[tuple[exp.Expression, bool], ...]
+    mean: bool
 
 
 def is_window(node: exp.Expression) -> bool:
-    """Tell whether a running total is asked for.
+    """Tell whether a running total is asked for, or the mean of the groups so far.
 
     >>> from errorfloor.sql.reading import read
     >>> is_window(read("SELECT sum(sum(x)) OVER (ORDER BY m)").expressions[0])
     True
     """
-    return type(node) is exp.Window and type(node.this) is exp.Sum
+    if type(node) is not exp.Window:
+        return False
+    inside = node.this.this.walk() if type(node.this) is exp.Avg else ()
+    return type(node.this) is exp.Sum or any(isinstance(part, exp.AggFunc) for part in inside)
 
 
 def window_of(node: exp.Expression, words: Wording) -> Window:
@@ -56,7 +60,7 @@ def window_of(node: exp.Expression, words: Wording) -> Window:
         raise words.refusal(
             node, "window", "has another frame: running totals go from UNBOUNDED PRECEDING to CURRENT ROW"
         )
-    return Window(total.this, tuple(node.args.get("partition_by") or ()), tuple(order))
+    return Window(total.this, tuple(node.args.get("partition_by") or ()), tuple(order), type(total) is exp.Avg)
 
 
 def along(
@@ -76,13 +80,15 @@ def along(
         window = window_of(node, words)
         if not isinstance(formulas[name], (Sum, Count)):
             raise words.refusal(node, "window", "adds up what does not add up: sum(sum(x)) and sum(count(*)) do")
+        if window.mean and isinstance(formulas[name], Count):
+            raise words.refusal(node, "window", "is a mean of counts: ask for sum(count(*)) OVER (…), and divide it")
         partition = [named.get(key(one), "") for one in window.partition]
         order = [(named.get(key(one), ""), falls) for one, falls in window.order]
         if sorted([*partition, *(one for one, _ in order)]) != sorted(named.values()):
             raise words.refusal(
                 node, "window", "must name every key of GROUP BY once, in PARTITION BY or in ORDER BY, and nothing else"
             )
-        one = Running(name, tuple(sorted(partition)), tuple(order))
+        one = Running(name, tuple(sorted(partition)), tuple(order), window.mean)
         if found and (one.partition, one.order) != (found[0].partition, found[0].order):
             raise words.refusal(node, "window", "goes along other keys than the first: ask in two questions")
         found.append(one)

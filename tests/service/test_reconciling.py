@@ -1,0 +1,112 @@
+"""Answers that were released apart, brought to agree."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy.optimize import minimize
+
+from errorfloor.errors import InputError
+from errorfloor.service.reconciling import _bounded, _nearest
+from patients import open_patients, stored
+from town import open_town, write_town
+
+WISH = {"max_error": 400}
+
+
+def truth(folder):
+    """Give the stored readings with their public columns."""
+    table = pq.read_table(folder / "meters.parquet").to_pandas()
+    table["kwh"] = table["kwh"].round(3).clip(0, 50)
+    return table
+
+
+@pytest.mark.parametrize("kind", ["plain", "low", "high"])
+def test_parts_and_a_total_asked_apart_agree(kind, tmp_path):
+    write_town(tmp_path / "town", kind)
+    with open_town(tmp_path / "town") as town:
+        total = town.ask("SELECT sum(kwh) AS s FROM meters", max_error=30)
+        tariffs = town.ask("SELECT tariff, sum(kwh) AS s FROM meters GROUP BY tariff", **WISH)
+        rooms = town.ask("SELECT rooms, sum(kwh) AS s FROM meters GROUP BY rooms", **WISH)
+        before = [one.used for one in town.left()]
+        found = [one.reconciled().to_pylist() for one in (total, tariffs, rooms)]
+        assert [one.used for one in town.left()] == before
+    sums = [sum(row["s"] for row in rows) for rows in found]
+    assert sums[1] == pytest.approx(sums[0], abs=1e-3) and sums[2] == pytest.approx(sums[0], abs=1e-3)
+    exact = truth(tmp_path / "town")
+    for rows, key in zip(found[1:], ("tariff", "rooms"), strict=True):
+        by_key = exact.groupby(key)["kwh"].sum()
+        for row in rows:
+            assert row["s_low"] - 1e-6 <= by_key[row[key]] <= row["s_high"] + 1e-6
+            assert row["s_low"] <= row["s"] <= row["s_high"]
+
+
+def test_intervals_hold_the_truth_and_shrink(tmp_path):
+    """The same sums within ±400, and later within ±50; a total of other rows changes nothing."""
+    write_town(tmp_path / "town")
+    with open_town(tmp_path / "town") as town:
+        sql = "SELECT tariff, sum(kwh) AS s FROM meters GROUP BY tariff ORDER BY tariff DESC"
+        narrow = town.ask("SELECT sum(kwh) AS s FROM meters WHERE rooms > 0", max_error=30)
+        alone = town.ask(sql, **WISH)
+        assert alone.reconciled() == alone.to_arrow() and narrow.reconciled() == narrow.to_arrow()
+        town.ask(sql, max_error=50)
+        rows, wide = alone.reconciled().to_pylist(), alone.to_arrow().to_pylist()
+    by_key = truth(tmp_path / "town").groupby("tariff")["kwh"].sum()
+    for row, before in zip(rows, wide, strict=True):
+        assert row["tariff"] == before["tariff"]
+        assert row["s_high"] - row["s_low"] <= 100 < before["s_high"] - before["s_low"]
+        assert row["s_low"] - 1e-6 <= by_key[row["tariff"]] <= row["s_high"] + 1e-6
+
+
+def test_averages_agree_by_their_rows(tmp_path):
+    write_town(tmp_path / "town")
+    with open_town(tmp_path / "town") as town:
+        whole = town.ask("SELECT avg(peak) AS m, count(*) AS n FROM meters", max_error=0.5)
+        parts = town.ask("SELECT rooms, avg(peak) AS m, count(*) AS n FROM meters GROUP BY rooms", max_error=2)
+        one, rows = whole.reconciled().to_pylist()[0], parts.reconciled().to_pylist()
+    assert sum(row["n"] * row["m"] for row in rows) / one["n"] == pytest.approx(one["m"], abs=1e-5)
+
+
+def test_counts_of_records_agree(tmp_path):
+    with open_patients(tmp_path / "patients") as database:
+        total = database.ask("SELECT count(*) AS n FROM patients", max_error=20)
+        parts = database.ask("SELECT sex, count(*) AS n FROM patients GROUP BY sex", max_error=60)
+        rows, whole = parts.reconciled().to_pylist(), total.reconciled().to_pylist()[0]
+        exact = stored(database)
+    assert sum(row["n"] for row in rows) == pytest.approx(whole["n"], abs=1e-5)
+    for row in rows:
+        assert row["n_low"] <= sum(one["sex"] == row["sex"] for one in exact) <= row["n_high"]
+
+
+def test_totals_within_one_answer_need_no_reconciling(town):
+    answer = town.ask("SELECT tariff, sum(kwh) AS s FROM meters GROUP BY ROLLUP (tariff)", max_error=900)
+    with pytest.raises(InputError, match="agree already"):
+        answer.reconciled()
+
+
+def test_numbers_are_the_nearest_that_agree():
+    """Against a general solver: random sums, ends that hold a common truth, and released numbers anywhere between."""
+    generator = np.random.default_rng(3)
+    for _ in range(8):
+        parts = generator.integers(2, 5)
+        sums = np.zeros((1, parts + 1))
+        sums[0, :parts], sums[0, parts] = 1.0, -1.0
+        exact = generator.uniform(0, 10, parts)
+        exact = np.append(exact, exact.sum())
+        half = generator.uniform(1, 4, parts + 1)
+        released = exact + half * generator.uniform(-1, 1, parts + 1)
+        low, high = _bounded(sums, released - half, released + half)
+        assert (low <= exact + 1e-9).all() and (exact <= high + 1e-9).all()
+        found = _nearest(sums, released, half / 3, low, high)
+        assert abs(sums @ found).max() < 1e-6 and (low - 1e-6 <= found).all() and (found <= high + 1e-6).all()
+
+        def far(point, released=released, half=half):
+            return float((((point - released) / half) ** 2).sum())
+
+        other = minimize(
+            far,
+            exact,
+            bounds=list(zip(low, high, strict=True)),
+            constraints={"type": "eq", "fun": lambda point, sums=sums: sums @ point},
+            options={"ftol": 1e-14, "maxiter": 1000},
+        )
+        assert far(found) <= other.fun * (1 + 1e-5) + 1e-8
