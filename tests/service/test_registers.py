@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -15,9 +16,11 @@ from errorfloor.catalogue import Catalogue, load
 from errorfloor.engines import open_engine
 from errorfloor.errors import AllowanceError, CatalogueError, LedgerError
 from errorfloor.identity import KeyRing
-from errorfloor.ledger import open_ledger
+from errorfloor.ledger import Record, open_ledger
+from errorfloor.ledger.audit import Replay
 from errorfloor.server.current import Current
 from errorfloor.service import Database
+from errorfloor.service.joining import join
 from errorfloor.service.loss_so_far import losses_so_far
 from errorfloor.service.registering import register_all
 
@@ -391,3 +394,41 @@ def test_owners_are_compared_on_every_engine(house, engine_place):
         register_all(catalogue, ["visits"])
     both = house.declare("persons", "persons").model_copy(update={"place": engine_place.place})
     assert [one.fresh for one in register_all(both)] == [False, True]
+
+
+def test_quotas_come_along_and_exports_have_it(house):
+    house.register(only=("wages",))
+    file = house.folder / "errorfloor.toml"
+    quota = "\n[quota]\nanalyst = 0.5\n"
+    file.write_text(file.read_text() + quota)
+    with house.open() as db:
+        db.ask(WAGE, spend=0.3, analyst="ada")
+    house.declare("persons", "persons")
+    file.write_text(file.read_text() + quota)
+    register_all(load(file))
+    with house.open() as db:
+        (mine,) = [one for one in db.quotas("ada") if one.account.table == PERSONS.table]
+        assert mine.used == pytest.approx(0.6, abs=0.01)
+        with pytest.raises(AllowanceError, match="the quota of analyst ada of the owners of register persons"):
+            db.ask(COST, spend=0.25, analyst="ada")
+        records = [one.to_json() for one in db.ledger.entries()]
+    replay = Replay()
+    for _ in replay.through(map(Record.from_json, json.loads(json.dumps(records)))):
+        pass
+    restored = {one: total.rounded_up().raised_cosine for one, total in replay.totals.items() if not one.column}
+    assert {one: amount for one, amount in restored.items() if not one.holder} == house.spent()
+
+
+def test_those_who_join_at_once_add_it_once(house):
+    house.register(only=("wages",))
+    with house.open() as db:
+        db.ask(WAGE, spend=0.3)
+    before, catalogue = house.spent(), house.declare("persons", "persons")
+
+    def joins(_):
+        with open_ledger(catalogue.place, house.folder) as ledger:
+            join(ledger, "wages", catalogue.tables["wages"])
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(joins, range(4)))
+    assert house.spent() == {**before, PERSONS: before[WAGES]}
