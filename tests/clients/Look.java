@@ -23,6 +23,7 @@ public class Look {
       write("imported", known.getImportedKeys(null, "public", "pay"), "PKTABLE_NAME");
       write("exported", known.getExportedKeys(null, "public", "pay"), "FKTABLE_NAME");
       write("privileges", known.getTablePrivileges(null, "public", "pay"), "PRIVILEGE");
+      write("granted", known.getColumnPrivileges(null, "public", "pay", "%"), "PRIVILEGE");
       write("best", known.getBestRowIdentifier(null, "public", "pay", 0, true), "COLUMN_NAME");
       write("functions", known.getFunctions(null, "public", "%"), "FUNCTION_NAME");
       write("procedures", known.getProcedures(null, "public", "%"), "PROCEDURE_NAME");

@@ -49,6 +49,7 @@ def test_jdbc_finds_what_is_declared_and_prepares_what_it_asks_often(home, tmp_p
     assert found["comments"] == ["private, within 0 … 1e+09 EUR, with a floor of 10 EUR"]
     assert (found["keys"], found["best"], found["indexes"]) == (["person"], ["person"], ["pay_pkey"])
     assert all(found[none] == [""] for none in ("imported", "exported", "functions", "procedures"))
+    assert (found["privileges"], set(found["granted"])) == (["SELECT"], {"SELECT"})
     assert found["described"] == ["n", "int8"] and found["asked"] == ["19", "19", "19"]
     assert sum(map(int, found["fetched"])) == 120
 

@@ -1,5 +1,6 @@
 """Whatever is sent to the PostgreSQL door, it neither crashes nor hangs, and nothing private gets out."""
 
+import json
 import random
 import socket
 import struct
@@ -14,6 +15,8 @@ from repeated import rounds
 from serving import CANARY, holds_canary, served
 
 PATIENCE = 20.0
+KEPT = json.loads(Path(__file__).with_name("tool_queries.json").read_text(encoding="utf-8"))
+SENT = [one["sql"] for tool in KEPT["look-ups"].values() for one in tool.values()] + [*KEPT["questions of Superset"]]
 ASKED = [one for one in QUESTIONS if CANARY not in one]  # a refusal repeats what it refuses
 
 
@@ -293,6 +296,42 @@ def test_look_up_that_finds_too_much_is_refused_before_it_takes_memory(server, q
             line.execute(query)
         assert line.execute("SELECT replace('a\"b', '\"', '') AS x").fetchone() == ("ab",)
         assert line.execute("SELECT regexp_replace('a\"b', '\"', '') AS x").fetchone() == ("ab",)
+
+
+def mutated(rng, text):
+    """A query of a tool with words left out, doubled, exchanged, or taken from others."""
+    parts = text.split(" ")
+    for _ in range(rng.randint(1, 5)):
+        place, other = rng.randrange(len(parts)), rng.choice(SENT).split(" ")
+        start = rng.randrange(len(other))
+        match rng.randrange(4):
+            case 0:
+                parts[place : place + 1] = []
+            case 1:
+                parts.insert(
+                    place, rng.choice([*other, "(", ")", ",", "'", "||", "::text", "[1]", "/*", "$1", "WITHIN 1e6"])
+                )
+            case 2:
+                parts[place:place] = other[start : start + rng.randint(1, 8)]
+            case 3:
+                parts[place] = rng.choice(parts)
+        parts = parts or [""]
+    return " ".join(parts)
+
+
+@pytest.mark.parametrize("seed", range(rounds(4)))
+def test_queries_of_tools_that_are_spoilt_fail_in_words(server, seed):
+    rng = random.Random(seed)
+    with connect(server, options="-c max_error=1000000 -c charge=0.0001") as line, psycopg.RawCursor(line) as cursor:
+        for _ in range(50):
+            sql = mutated(rng, rng.choice([*SENT, *ASKED]))
+            try:
+                cursor.execute(sql.encode())
+                said = repr(cursor.fetchall() if cursor.description else "")
+            except psycopg.Error as problem:
+                said = str(problem)
+                assert problem.sqlstate not in (None, "XX000"), (sql, said)
+            assert not holds_canary(said), sql
 
 
 def chain(step, levels=26):

@@ -1,14 +1,19 @@
 """What tools do that people do not: try a connection, ask for columns without rows, list values, ask dozens at once."""
 
 import datetime
+import json
+import sys
 import time
+import types
+from pathlib import Path
 
 import psycopg
 import pytest
 
-from errorfloor.client import dbapi
+from errorfloor.client import dbapi, superset
 from serving import served
 
+KEPT = json.loads(Path(__file__).with_name("tool_queries.json").read_text(encoding="utf-8"))["questions of Superset"]
 BY_TEAM = "SELECT team, count(*) AS n FROM pay {} GROUP BY team"
 
 
@@ -126,6 +131,35 @@ def test_hint_is_read_with_a_space_before_its_plus(ask):
         ask("SELECT avg(wage) AS mean FROM pay /* + max_error=1000000 */ LIMIT 1001")
     with pytest.raises((psycopg.Error, dbapi.Error), match="give one of max_error"):
         ask("SELECT avg(wage) AS mean FROM pay /* max_error=1000000 */ LIMIT 1001")
+
+
+@pytest.mark.parametrize("question", KEPT)
+def test_superset_is_answered_over_http(question, server):
+    limits = {"max_error": 1e6, "charge": 0.01, "charge_per_day": 0.9}
+    with dbapi.connect(server.url, token=server.tokens["analyst"], **limits) as line:
+        if isinstance(KEPT[question], str):
+            with pytest.raises(dbapi.ProgrammingError, match=KEPT[question]):
+                line.cursor().execute(question)
+        else:
+            assert len(line.cursor().execute(question).fetchall()) == KEPT[question]
+
+
+def test_superset_learns_periods_and_how_sql_is_read(monkeypatch):
+    """With stand-ins for the parts of Superset that are used; it was tried with Superset itself."""
+    parts = {
+        "superset.sql.parse": {"SQLGLOT_DIALECTS": {}},
+        "superset.db_engine_specs.base": {"BaseEngineSpec": object},
+    }
+    for name, content in parts.items():
+        monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(**content))
+    for name in ("superset", "superset.sql", "superset.db_engine_specs"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    found = superset.ErrorFloorEngineSpec
+    assert (found.engine, found._time_grain_expressions["P1M"]) == ("errorfloor", "DATE_TRUNC('month', {col})")
+    assert found.convert_dttm("DATE", datetime.datetime(2001, 1, 31)) == "DATE '2001-01-31'"
+    assert parts["superset.sql.parse"]["SQLGLOT_DIALECTS"] == {"errorfloor": "postgres"}
+    with pytest.raises(AttributeError):
+        superset.nothing  # noqa: B018
 
 
 # -- dozens of statements at once
