@@ -111,7 +111,7 @@ def test_bounds_that_differ_are_shown(folder):
 
 
 def test_totals_of_cells_with_noise_of_their_own_show_both_bounds(folder):
-    shown = run("table", "meters", "--rows", "tariff", "--value", "sum(kwh)", "--spend", "0.02", cwd=folder)
+    shown = run("table", "meters", "--rows", "tariff", "--value", "sum(kwh)", "--spend", "0.00002", cwd=folder)
     bounds = [line.rpartition("± ")[2] for line in shown.stdout.splitlines()[3:]]
     assert bounds[0] == bounds[1] and float(bounds[2]) == pytest.approx(2 * float(bounds[0]))
 

@@ -77,6 +77,30 @@ def test_what_costs_next_to_nothing_keeps_noise_of_its_own(folder):
         assert database.price(ASKED, max_error=2e5).outputs()[0]["noise"]["type"] == "RaisedCosine"
 
 
+@pytest.mark.parametrize("share", [0.0004, 0.01, 0.5])
+def test_a_share_to_spend_is_met_by_joint_noise_where_that_is_nearer(share, folder):
+    sql = CUBE.replace("CUBE (tariff, rooms)", "CUBE (tariff, household)").replace("rooms", "household")
+    with open_town(folder) as database:
+        price = database.price(sql, spend=share)
+        alone = database.price("SELECT tariff, household, sum(kwh) AS total FROM meters GROUP BY 1, 2", spend=share)
+        assert price.outputs()[0]["noise"]["type"] == "JointNormal"
+        assert 0.998 * share <= price.standings[0].used_by_this <= share
+        assert price.max_error["total"] < 24 * alone.max_error["total"]
+        answer = database.ask(sql, spend=share)
+        assert answer.max_error == price.max_error and answer.standings[0].used <= share
+        same = database.price(sql, max_error=price.max_error["total"])
+        assert same.standings[0].used_by_this == 0  # one question, however it is wished for
+
+
+def test_a_share_that_is_too_small_for_bounds_keeps_noise_of_its_own(folder):
+    with open_town(folder) as database:
+        price = database.price(ASKED, spend=1e-5)
+        assert price.outputs()[0]["noise"]["type"] == "RaisedCosine"
+        assert price.standings[0].used_by_this <= 1e-5
+        mixed = database.price(ASKED.replace("sum(kwh)", "avg(kwh) AS mean, sum(kwh)"), spend=0.01)
+        assert {one["noise"]["type"] for one in mixed.outputs()} == {"RaisedCosine"}
+
+
 def test_joint_totals_are_kept_and_drawn_again_as_they_were(folder):
     with open_town(folder) as database:
         first = database.ask(ASKED, max_error=300)

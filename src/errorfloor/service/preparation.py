@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from errorfloor.accounts import share as part_of
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.charging.settling import Terms, terms_of
 from errorfloor.charging.standing import allowances_of
@@ -28,7 +27,15 @@ from errorfloor.service.record_noise import ROUNDED_APART, cutting_of, record_no
 from errorfloor.service.running import Chains, chains_of
 from errorfloor.service.setting import Setting, setting
 from errorfloor.service.spelling import check_spelling
-from errorfloor.service.spending import affordable, at_least, evaluation_error, joint_for, least_share
+from errorfloor.service.spending import (
+    affordable,
+    at_least,
+    evaluation_error,
+    joint_for,
+    jointly,
+    least_share,
+    taken_by,
+)
 from errorfloor.service.totals import Totals, check_sums_stay_exact, totals_of
 from errorfloor.sql import needed, scan
 from errorfloor.sql.evaluate import ROWS
@@ -267,20 +274,19 @@ def prepare(plan: PlannedQuestion, wish: QuestionWish, engine: Engine) -> Prepar
         raise InputError("totals are made of several numbers: give max_error or spend, not a support")
     if wish.spend is None:
         kinds = (False, True) if summed else (False,)
-        return min((_with_noise(plan, wish, engine, None, jointly=each) for each in kinds), key=_taken)
+        return min((_with_noise(plan, wish, engine, None, jointly=each) for each in kinds), key=taken_by)
     shares = affordable(plan, wish.spend)
     for margin in MARGINS:  # grains may add a little to what was worked out without them
         found = _with_noise(plan, wish, engine, shares)
-        taken = _taken(found)
+        taken = taken_by(found)
         if taken <= wish.spend:
             break
         shares = {index: information * (wish.spend / taken * (1 - margin)) for index, information in shares.items()}
-    return found
-
-
-def _taken(prepared: Prepared) -> float:
-    shares = (part_of(charge, prepared.plan.allowances[a]) for a, charge in prepared.charges.items())
-    return max(shares, default=0.0)
+    if not summed:
+        return found
+    return jointly(
+        found, wish.spend, lambda bounds: _with_noise(plan, QuestionWish(max_error=bounds), engine, None, jointly=True)
+    )
 
 
 def _with_noise(

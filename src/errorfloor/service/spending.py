@@ -1,5 +1,8 @@
 """How exact each cell may be for a share of the allowance, or what is left of it; from public facts alone."""
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +12,7 @@ from errorfloor.catalogue import Table
 from errorfloor.checks import Array
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.floors.tapered import OUTPUTS
+from errorfloor.floors.words import rounded_up
 from errorfloor.pricing import Bounds, Charge, Noised, charges
 from errorfloor.pricing.bounding import largest_at
 from errorfloor.pricing.interval import quiet
@@ -17,8 +21,10 @@ from errorfloor.service.noises import QuestionWish
 from errorfloor.sql.plan import Sum
 
 if TYPE_CHECKING:
-    from errorfloor.service.preparation import PlannedQuestion
+    from errorfloor.service.preparation import PlannedQuestion, Prepared
 
+ATTEMPTS, STRIDE, STALLED = 16, 16.0, 1.01  # to meet a share with joint noise; steps where a bound changes nothing
+NEARLY_ALL, AIM = 0.998, 0.9995  # of a share: what takes less of it could be nearer; and what is aimed at
 LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs, unless ε is stated of all of them
 
 
@@ -104,3 +110,35 @@ def joint_for(plan: "PlannedQuestion", index: int, wish: QuestionWish) -> JointA
         evaluation_error=evaluation_error(bounded, index),
         together=max(owners, default=0.0) ** 0.5,
     )
+
+
+def taken_by(prepared: "Prepared") -> float:
+    """Give the share of the scarcest allowance that a question takes."""
+    shares = (part_of(charge, prepared.plan.allowances[a]) for a, charge in prepared.charges.items())
+    return max(shares, default=0.0)
+
+
+def jointly(own: "Prepared", share: float, attempt: Callable[[dict[str, float]], "Prepared"]) -> "Prepared":
+    """Give joint noise that takes a share, where every number is then nearer than totals of ``own`` cells; else those.
+
+    ``attempt`` gives the question with joint noise of some bounds; they are scaled until the share is met.
+    """
+    noised = [one for one in own.outputs if one.added is not None]
+    if own.table.hides_records or not all(isinstance(one.output.formula, Sum) for one in noised):
+        return own
+    reach = {one.output.asked_as: own.scale(one) * one.added.widest.high for one in noised if one.added is not None}
+    names = {one.output.asked_as: own.question.sharing(one.output) or (one.output.asked_as,) for one in noised}
+    widest = {name: max(reach[other] for other in shared) for name, shared in names.items()}
+    inverse, before = 1.0, 0.0  # what is taken is proportional to 1/b², or what bounds take at least
+    for _ in range(ATTEMPTS):
+        found = attempt({name: float(rounded_up(bound / math.sqrt(inverse), 5)) for name, bound in widest.items()})
+        if not all(one.added.widest.keeps_sums for one in found.outputs if one.added is not None):
+            break
+        met = taken_by(found) / share
+        if inverse > 1 and NEARLY_ALL <= met <= 1:
+            return replace(found, spend=share)
+        inverse *= STRIDE if met < min(1.0, STALLED * before) or not met else AIM / met
+        before = met
+        if not inverse > 1:
+            break
+    return own
