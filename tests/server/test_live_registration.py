@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from errorfloor.identity import KeyRing
+from monthly import JANUARY, grow, write_catalogue, write_months
 from serving import PEOPLE, start_server, write_pay
 
 BONUS = """
@@ -100,3 +101,21 @@ def test_keys_that_were_discarded_draw_nothing_more(running):
         assert "were discarded: restart it" in ask(client).json()["error"]["message"]
         assert client.get("/healthz").status_code == client.get("/metrics").status_code == 200
         assert client.get("/readyz").status_code == 503
+
+
+def test_new_parts_of_a_table_that_grows_are_served_with_the_same_catalogue(tmp_path):
+    write_months(tmp_path, [1, 2])
+    write_catalogue(tmp_path)
+    grow(tmp_path)
+    server = start_server(tmp_path / "errorfloor.toml")
+    with server.client() as client:
+        wish = {"sql": JANUARY, "max_error": 6}
+        first = client.post("/v1/ask", json=wish).json()
+        assert client.get("/v1/tables").json()["tables"][0]["rows"] == 200
+        write_months(tmp_path, [1, 2, 3])
+        done = register(tmp_path / "errorfloor.toml")
+        assert done.returncode == 0 and "1 part new: 2024-03" in done.stdout, done.stderr
+        wait_for(lambda: client.get("/v1/tables").json()["tables"][0]["rows"] == 300)
+        again = client.post("/v1/ask", json=wish).json()
+        assert again["rows"] == first["rows"] and again["fresh"] == [False]
+    assert server.stop() == 0

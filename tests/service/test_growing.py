@@ -3,15 +3,21 @@
 import csv
 import shutil
 import statistics
+from types import SimpleNamespace
 
 import pytest
 
 import errorfloor as ef
 from errorfloor.catalogue import load
 from errorfloor.engines import open_engine
-from errorfloor.errors import CatalogueError, EngineError, InputError, LedgerError
-from errorfloor.service.registering import registering
+from errorfloor.engines.duckdb_folder import DuckDBFolder
+from errorfloor.errors import AllowanceError, CatalogueError, EngineError, InputError, LedgerError
+from errorfloor.identity import KeyRing
+from errorfloor.ledger import open_ledger
+from errorfloor.service.noises import QuestionWish
+from errorfloor.service.registering import erase_with, registering
 from errorfloor.vault import copy, plan_erasure, snapshot
+from errorfloor.vault.snapshot import check_grows_here
 from monthly import ALL, JANUARY, corrected, grow, write_catalogue, write_months
 
 
@@ -192,11 +198,9 @@ def test_what_is_not_done_for_parts_is_refused(home):
     refused = pytest.raises(InputError, match="grows by month, and a table that grows is not released as a whole")
     with ef.open(home / "errorfloor.toml") as db, refused:
         db.release("meters", home / "out.parquet", columns={"kwh": ef.Interval(-5, 5)}, batch="1")
-    with open_engine(declared.place, declared.folder, read_only=False) as engine:
-        with pytest.raises(CatalogueError, match="copy the folder of the vault instead"):
-            copy(declared, "meters", source=engine, target=engine)
-        with pytest.raises(CatalogueError, match="is kept in parts, and nobody is erased from parts"):
-            plan_erasure(declared, "meters", {"home": "H7"}, engine=engine)
+    refused = pytest.raises(CatalogueError, match="copy the folder of the vault instead")
+    with open_engine(declared.place, declared.folder, read_only=False) as engine, refused:
+        copy(declared, "meters", source=engine, target=engine)
     whole = declared.tables["meters"].model_copy(update={"grows_by": None})
     with pytest.raises(CatalogueError, match="version '1' of meters was registered in parts, and is now declared with"):
         list(registering(declared.model_copy(update={"tables": {"meters": whole}})))
@@ -259,3 +263,178 @@ def test_what_is_told_of_a_place_in_the_range_is_not_taken_for_that_of_a_correct
     grow(home, write_catalogue(home, corrected(m01="2")), corrections=True)
     again, three = spent(home, 10)
     assert three.raised_cosine >= both.raised_cosine + again.raised_cosine
+
+
+MONTHS = "SELECT date_trunc('month', day) AS month, tariff, avg(kwh) AS mean, count(*) AS n FROM meters GROUP BY 1, 2"
+
+
+def owners_used(folder, sql=MONTHS, **wish):
+    with ef.open(folder / "errorfloor.toml") as db:
+        answer = db.ask(sql, **(wish or {"max_error": 6}))
+        by_column = {one.account.column: one for one in answer.standings}
+        return by_column[""].charge.raised_cosine, by_column["kwh"].charge.raised_cosine, answer
+
+
+def test_cells_of_a_part_stay_the_same_and_free_when_other_parts_come(home):
+    _, _, first = owners_used(home)
+    before = first.to_arrow().to_pylist()
+    write_months(home, [1, 2, 3])
+    grow(home)
+    _, _, second = owners_used(home)
+    after = second.to_arrow().to_pylist()
+    assert len(before) == 4 and after[:4] == before and len(after) == 6 and second.fresh == (True,)
+    with ef.open(home / "errorfloor.toml") as db:
+        assert [one["parts"] for one in db.history()] == [{"2024-01": "1", "2024-02": "1"}, {"2024-03": "1"}]
+        price = db.price(MONTHS, max_error=6)
+        assert {one.charge.raised_cosine for one in price.standings} == {0.0}
+        assert db.ask(MONTHS, max_error=6, charge=False).to_arrow() == second.to_arrow()
+        newest = db.ask(f"{MONTHS} ORDER BY mean DESC LIMIT 2", max_error=6, charge=False).to_arrow()
+        means = sorted((row["mean"] for row in after), reverse=True)
+        assert newest.column("mean").to_pylist() == means[:2]
+    write_months(home, [1, 2, 3], changed={(2, 7)})
+    grow(home, write_catalogue(home, corrected(m02="2")), corrections=True)
+    _, _, third = owners_used(home)
+    rows = third.to_arrow().to_pylist()
+    assert rows[:2] == before[:2] and rows[4:] == after[4:] and third.fresh == (True,)
+
+
+def test_parts_are_charged_together_as_much_as_one_entry_or_owner_can_do(home):
+    owner, entry, _ = owners_used(home)
+    with ef.open(home / "errorfloor.toml") as db:
+        alone = [
+            {one.account.column: one.charge.raised_cosine for one in price.standings}
+            for where in ("<", ">=")
+            for price in [db.price(MONTHS.replace("GROUP", f"WHERE day {where} '2024-02-01' GROUP"), max_error=6)]
+        ]
+    assert owner == pytest.approx(sum(one[""] for one in alone)) and owner >= sum(one[""] for one in alone) * (1 - 1e-9)
+    assert entry == max(one["kwh"] for one in alone)
+
+
+def test_a_cell_by_part_is_that_of_the_part_asked_alone(tmp_path):
+    """January's cells are drawn alike whether it was alone when they were asked for, or with others."""
+    write_months(tmp_path, [1])
+    write_catalogue(tmp_path)
+    grow(tmp_path)
+    _, _, alone = owners_used(tmp_path)
+    write_months(tmp_path, [1, 2])
+    grow(tmp_path)
+    _, _, both = owners_used(tmp_path)
+    assert both.to_arrow().to_pylist()[:2] == alone.to_arrow().to_pylist()
+    with ef.open(tmp_path / "errorfloor.toml") as db:
+        assert [set(one["parts"]) for one in db.history()] == [{"2024-01"}, {"2024-02"}]
+
+
+def test_cells_by_part_hold_the_truth_and_are_kept(home):
+    with (home / "meters.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    sql = "SELECT day, sum(kwh) AS total, count(*) AS n FROM meters GROUP BY day ORDER BY day DESC"
+    _, _, answer = owners_used(home, sql, max_error=400)
+    found = answer.to_arrow().to_pylist()
+    assert [str(row["day"]) for row in found] == ["2024-02-15", "2024-02-01", "2024-01-15", "2024-01-01"]
+    for row in found:
+        values = sorted(float(one["kwh"]) for one in rows if one["day"] == str(row["day"]))
+        assert row["total_low"] <= sum(values) <= row["total_high"] and row["n"] == 50
+    with ef.open(home / "errorfloor.toml") as db:
+        kept = db.known()
+        assert len(kept) == 2 and {one["question"] for one in kept} == {sql}  # a line for each part
+        again = db.ask(sql, max_error=400)
+        assert again.to_arrow() == answer.to_arrow() and not any(again.fresh)
+
+
+def test_what_is_put_together_of_several_parts_is_asked_as_a_whole(home):
+    for sql, wish in (
+        (MONTHS, {"spend": 0.02}),
+        (MONTHS.replace("avg(kwh)", "sum(kwh)").replace("GROUP BY 1, 2", "GROUP BY ROLLUP (1, 2)"), {"max_error": 900}),
+        ("SELECT tariff, sum(kwh) AS total FROM meters GROUP BY tariff", {"max_error": 900}),
+    ):
+        with ef.open(home / "errorfloor.toml") as db:
+            db.ask(sql, **wish)
+            assert db.history()[-1]["parts"] == {"2024-01": "1", "2024-02": "1"}
+            assert len(db._asking(sql, QuestionWish(**wish), None).pieces) == 1
+
+
+def test_older_keys_draw_the_cells_that_were_charged_under_them(home):
+    _, _, first = owners_used(home)
+    KeyRing(home / "keys.json").rotate()
+    with open_ledger(load(home / "errorfloor.toml").place, home) as ledger:
+        ledger.forget(lambda one: True)  # nothing is kept: all of it is drawn again
+    write_months(home, [1, 2, 3])
+    grow(home)
+    _, _, second = owners_used(home)
+    assert second.to_arrow().to_pylist()[:4] == first.to_arrow().to_pylist()
+
+
+def test_parts_that_cannot_be_afforded_are_refused_all_together(home):
+    ask(home, MONTHS)
+    write_months(home, [1, 2, 3])
+    grow(home)
+    sql = MONTHS.replace("avg(kwh) AS mean", "avg(kwh) AS mean, sum(kwh) AS total")
+    with ef.open(home / "errorfloor.toml") as db:
+        before = db.left()
+        with pytest.raises(AllowanceError, match="would let two histories of one home be told apart"):
+            db.ask(sql, max_error={"mean": 4, "total": 1})
+        assert db.left() == before and len(db.history()) == 1
+        assert not db.price(sql, max_error={"mean": 4, "total": 1}).affordable
+        assert db.simulate(MONTHS, max_error=5).to_dict()
+
+
+def without(folder, home):
+    file = folder / "meters.csv"
+    file.write_text("".join(line for line in file.read_text().splitlines(True) if not line.startswith(f"{home},")))
+
+
+def test_a_person_is_erased_from_every_part_and_the_others_stay(home, monkeypatch):
+    ask(home, JANUARY)
+    write_months(home, [1, 2, 3])
+    text = (home / "meters.csv").read_text().replace("H7,2024-03", "H77,2024-03")  # who is not there in March
+    (home / "meters.csv").write_text(text)
+    grow(home)
+    march = "SELECT avg(kwh) AS mean FROM meters WHERE day >= '2024-03-01'"
+    kept, _ = ask(home, march)
+    person = {"home": "H7"}
+
+    def erase(catalogue, *, doing):
+        with (
+            open_ledger(catalogue.place, catalogue.folder) as ledger,
+            open_engine(catalogue.place, catalogue.folder, read_only=False) as engine,
+        ):
+            if not doing:
+                return plan_erasure(catalogue, "meters", person, engine=engine)
+            return erase_with(ledger, catalogue, "meters", person, engine=engine)
+
+    with pytest.raises(CatalogueError, match='"2024-01" = "2", "2024-02" = "2" }'):
+        erase(write_catalogue(home), doing=False)
+    declared = write_catalogue(home, corrected(m01="2", m02="2"))
+    with pytest.raises(CatalogueError, match="still has these rows"):
+        erase(declared, doing=False)
+    without(home, "H7")
+    assert erase(declared, doing=False).holding == {"1, part 2024-01": 2, "1, part 2024-02": 2}
+    files = set((home / "vault.duckdb").glob("*.duckdb"))
+    destroy = DuckDBFolder.destroy
+
+    def destroy_and_stop(self, name):
+        destroy(self, name)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DuckDBFolder, "destroy", destroy_and_stop)
+    with pytest.raises(KeyboardInterrupt):
+        erase(declared, doing=True)
+    monkeypatch.setattr(DuckDBFolder, "destroy", destroy)
+    assert list(erase(declared, doing=False).holding.values()) == [2]
+    assert not erase(declared, doing=True).made
+    left = set((home / "vault.duckdb").glob("*.duckdb"))
+    assert len(left) == 3 and len(left & files) == 1
+    with ef.open(home / "errorfloor.toml") as db:
+        assert db.tables()[0]["rows"] == 296 and [len(one["parts"]) for one in db.history()] == [1, 1]
+        assert len(db.known()) == 1  # of January nothing is kept
+    assert ask(home, march) == (kept, (False,))
+    assert ask(home, JANUARY)[1] == (True,)
+    assert grow(home, declared).unchanged == ("2024-01", "2024-02", "2024-03")
+    with pytest.raises(InputError, match="no registered part of meters has such a row"):
+        erase(declared, doing=False)
+
+
+@pytest.mark.parametrize("engine", ["postgresql", "spark"])
+def test_other_engines_refuse_a_table_that_grows(engine):
+    with pytest.raises(CatalogueError, match=f"needs a DuckDB vault, and its snapshots are on {engine}"):
+        check_grows_here("meters", SimpleNamespace(name=engine))

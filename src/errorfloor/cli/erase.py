@@ -52,7 +52,9 @@ def erase(
         print_json({**plain, "done": yes, "holding": dict(done.holding), "source": done.source, "answers": answers})
         return
     would = "" if yes else "would be "
-    if done.made:
+    if done.made and done.base is None:
+        print(f"parts of {table} in the versions that are declared for them: {would}made without these rows")
+    elif done.made:
         print(f"version {done.version!r} of {table}: {would}made from {done.base!r} without these rows")
     for version, rows in done.holding.items():
         given = answers[version]

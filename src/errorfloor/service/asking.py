@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
-from errorfloor.charging import Charging
+from errorfloor.charging import Charging, look
 from errorfloor.charging.settling import Grant
 from errorfloor.engines import Engine
 from errorfloor.engines.allotment import UNLIMITED, Allotment, allotted
@@ -15,12 +15,14 @@ from errorfloor.ledger import Entry, Ledger, Quotas, Settlement
 from errorfloor.ledger.decision import asked_of
 from errorfloor.service.advice import advice, affordable
 from errorfloor.service.answer import Answer, Price
+from errorfloor.service.by_part import Piece, charged_of, fresh_places, laid_out_together, together
 from errorfloor.service.preparation import Prepared, PreparedOutput
+from errorfloor.service.reading import ReadQuestion
 from errorfloor.service.releasing import look_and_release
 from errorfloor.service.simulation import Simulation, rooms
 from errorfloor.service.unions import parts_of
 
-Keep = Callable[[Prepared, str | None], None]
+Keep = Callable[[ReadQuestion, Prepared, str | None], None]
 
 
 class Attendant:
@@ -84,38 +86,55 @@ def attended_by(one: Attendant) -> Iterator[None]:
 class Asking:
     """A prepared question and its charge; in a dry run it is priced alike, and free.
 
-    ``keys`` draw the noise of each output: an older one if it was charged under that, and was never kept.
+    It has one piece, or one for each part where its groups are those of parts: they are charged together.
 
     Guarantee: ``answer`` reads private columns only once the charge is durable, and gives nothing before it is
     anchored. What was released before is read from what is kept: nothing is scanned, drawn or charged for it.
     """
 
     prepared: Prepared
+    pieces: tuple[Piece, ...]
     charging: Charging
-    keys: tuple[Key, ...]
     is_dry: bool
 
     @classmethod
     def of(
-        cls, prepared: Prepared, ledger: Ledger, keys: Sequence[Key], grant: Grant, quotas: Quotas, *, is_dry: bool
+        cls,
+        prepared: Prepared,
+        pieces: Sequence[Piece],
+        ledger: Ledger,
+        keys: Sequence[Key],
+        grant: Grant,
+        quotas: Quotas,
+        *,
+        is_dry: bool,
     ) -> "Asking":
         """Price a prepared question for one who asks, as the ledger will know it; the first of ``keys`` is in use."""
-        question, drawing = prepared.question, _drawing(prepared, ledger, keys)
+        question = prepared.question
         note: dict[str, Any] = {"table": question.table, "version": question.version, "key": keys[0].id}
-        if parts := prepared.plan.snapshots[0].parts:
-            note["parts"] = {part.name: part.version for part in parts}
         if quotas.analyst is not None:
             note["analyst"] = quotas.analyst
+        drawn = tuple(replace(piece, keys=_drawing(piece.prepared, ledger, keys)) for piece in pieces)
         labels = {
-            _paid(one, key): one for one, key in zip(prepared.outputs, drawing, strict=True) if one in prepared.charged
+            _paid(one, key): (piece, one)
+            for piece in drawn
+            for one, key in zip(piece.prepared.outputs, piece.keys, strict=True)
+            if one in piece.prepared.charged
         }
 
         def entry(chosen: Sequence[str]) -> Entry:
-            outputs = [labels[label] for label in chosen]
+            outputs = [labels[label][1] for label in chosen]
             names = {"output": ", ".join(dict.fromkeys(one.output.asked_as for one in outputs))}
-            whole = len(chosen) == len(labels)
-            cost = prepared.charges if whole else prepared.charges_of(outputs)
-            return Entry(chosen[0], cost, {**names, **note}, tuple(chosen[1:]), entry)
+            by_piece = {id(piece): piece for piece, _ in (labels[label] for label in chosen)}.values()
+            costs = []
+            for piece in by_piece:
+                mine = [one for one in outputs if one in piece.prepared.charged]
+                whole = len(mine) == len(piece.prepared.charged)
+                costs.append(piece.prepared.charges if whole else piece.prepared.charges_of(mine))
+            parts = {name: version for piece in by_piece for name, version in piece.parts.items()}
+            said = {**names, **note, **({"parts": parts} if parts else {})}
+            cost = costs[0] if len(costs) == 1 else together(costs)
+            return Entry(chosen[0], cost, said, tuple(chosen[1:]), entry)
 
         entries = [entry(tuple(labels))] if labels else []
         charging = Charging(
@@ -124,11 +143,13 @@ class Asking:
             entries,
             prepared.plan.allowances,
             prepared.terms,
-            lambda stand, fresh: advice(prepared, stand.accounts, stand.quotas, fresh, attendant().question),
+            lambda stand, fresh: advice(
+                prepared, stand.accounts, stand.quotas, charged_of(prepared, drawn, fresh), attendant().question
+            ),
             quotas,
             grant,
         )
-        return cls(prepared, charging, drawing, is_dry)
+        return cls(prepared, drawn, charging, is_dry)
 
     def price(self) -> Price:
         """Say what the answer would state and cost; nothing is charged."""
@@ -144,39 +165,52 @@ class Asking:
     def answer(self, engine: Engine, keep: Keep, *, spend: bool) -> Answer:
         """Charge, look, draw, keep and answer; with ``spend`` off anything that is not free is refused.
 
-        ``keep`` is given the question with what was released, and the time of the charge (None if nothing is charged).
+        ``keep`` is given each piece with what was released, and the time of the charge (None if nothing is charged).
         """
         if self.is_dry or not self.charging.entries:
-            return self._answer(self.charging.preview(), engine, lambda prepared: keep(prepared, None))
+            return self._answer(self.charging.preview(), engine, lambda read, prepared: keep(read, prepared, None))
         attending = attendant()
         self.charging.check_question(
             attending.question if spend else None,
-            lambda stand, fresh: affordable(self.prepared, stand.accounts, fresh, 1.0, attending.question),
+            lambda stand, fresh: affordable(
+                self.prepared, stand.accounts, charged_of(self.prepared, self.pieces, fresh), 1.0, attending.question
+            ),
         )
         attending.charging()
-        with self.charging.settling(spend=spend and not self.prepared.is_kept) as settled:
+        are_kept = all(piece.prepared.is_kept for piece in self.pieces)
+        with self.charging.settling(spend=spend and not are_kept) as settled:
             stated = self._stated(settled, charged=True)
             attending.looking(stated, settled.fresh, self.charging.entries[0].labels)
-            return self._answer(settled, engine, lambda prepared: keep(prepared, settled.time), stated)
+            return self._answer(settled, engine, lambda read, prepared: keep(read, prepared, settled.time), stated)
 
     def _answer(
-        self, settled: Settlement, engine: Engine, keep: Callable[[Prepared], None], stated: Price | None = None
+        self,
+        settled: Settlement,
+        engine: Engine,
+        keep: Callable[[ReadQuestion, Prepared], None],
+        stated: Price | None = None,
     ) -> Answer:
         price = self._stated(settled) if stated is None else stated
-        answered, (table, places) = look_and_release(self.prepared, engine, self.keys)
-        if answered is not self.prepared and not any(parts_of(one) for one in answered.outputs):
-            paid = (
-                replace(one, paid=_paid(one, key), drawn=one.drawn or key.id) if one.added is not None else one
-                for one, key in zip(answered.outputs, self.keys, strict=True)
-            )
-            charges = self.prepared.charges
-            keep(replace(answered, outputs=tuple(paid), recorded=charges, shown=(table, places)))
+        found = []
+        for piece in self.pieces:
+            answered, shown = look_and_release(piece.prepared, engine, piece.keys)
+            found.append((piece.groups, answered))
+            if answered is not piece.prepared and not any(parts_of(one) for one in answered.outputs):
+                paid = (
+                    replace(one, paid=_paid(one, key), drawn=one.drawn or key.id) if one.added is not None else one
+                    for one, key in zip(answered.outputs, piece.keys, strict=True)
+                )
+                charges = piece.prepared.charges
+                keep(piece.read, replace(answered, outputs=tuple(paid), recorded=charges, shown=shown))
+        if self.pieces[0].groups is not None:
+            shown = look(lambda: laid_out_together(self.prepared, found))
+        table, places = shown
         return Answer(self.prepared, price.standings, price.quotas, self.is_dry, table, places, self._fresh(settled))
 
     def _fresh(self, settled: Settlement) -> tuple[bool, ...]:
         """Say for each output with noise whether it was charged now; of those that are the same, the first one is."""
-        new = [one for one, fresh in zip(self.prepared.charged, settled.fresh, strict=True) if fresh]
-        return tuple(any(one is other for other in new) for one in self.prepared.outputs if one.added is not None)
+        new = fresh_places(self.pieces, settled.fresh)
+        return tuple(place in new for place, one in enumerate(self.prepared.outputs) if one.added is not None)
 
     def _stated(self, settled: Settlement, *, charged: bool = False) -> Price:
         return Price(self.prepared, *self.charging.stand(settled, charged=charged), self.is_dry)

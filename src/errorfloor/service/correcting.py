@@ -16,8 +16,7 @@ from errorfloor.ledger import Ledger
 from errorfloor.ledger.entry import account_name
 from errorfloor.vault import Registration
 from errorfloor.vault.growing import Growing, growing
-
-MOST_NAMED = 12  # parts in a message
+from errorfloor.vault.parts import MOST_NAMED, corrected_word
 
 
 @dataclass(frozen=True)
@@ -119,16 +118,6 @@ def correction_cost(ledger: Ledger, found: Growing, parts: Sequence[str]) -> Cor
         {account: share(charge, allowances[account]) for account, charge in total.items()},
         {account: share(spent.get(account, NOTHING), allowances[account]) for account in total},
     )
-
-
-def corrected_word(parts: Sequence[str]) -> str:
-    """Write what declares a new version of parts.
-
-    >>> corrected_word(["2024-01"])
-    'grows_by.corrected = { "2024-01" = "2" }'
-    """
-    named = ", ".join(f'"{part}" = "2"' for part in parts[:MOST_NAMED])
-    return f"grows_by.corrected = {{ {named}{', …' if len(parts) > MOST_NAMED else ''} }}"
 
 
 def _listed(parts: Sequence[str]) -> str:

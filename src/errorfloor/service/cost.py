@@ -14,6 +14,7 @@ START = 0.02  # seconds, for what every answer needs
 PER_ROW = {"duckdb": 2e-8, "postgresql": 4e-7, "spark": 4e-7}  # seconds for each sum over a row, generously
 STARTING: Mapping[str, float] = {"spark": 2.0}  # what an engine needs for any question
 PER_CALL = 2e-7  # seconds for each function of a row
+PER_PART = 1e-3  # seconds for each part of a table that is read
 PER_CELL = 2e-6  # seconds for each number of an answer
 PER_STEP = 4e-7  # seconds for each node of a formula on a cell
 PER_NODE = 1e-4  # seconds for each node of a formula, however few cells there are
@@ -34,7 +35,8 @@ def public_cost(prepared: "Prepared") -> float:
     >>> 0 < small < large < 1
     True
     """
-    rows = sum(snapshot.rows for snapshot in prepared.plan.snapshots) if prepared.looked_up else 0
+    first, *joined = prepared.plan.snapshots
+    rows = first.rows + prepared.pieces * sum(one.rows for one in joined) if prepared.looked_up else 0
     if rows and prepared.table.hides_records:
         rows += combinations(prepared.question, prepared.table)
     cells = len(prepared.bounds.groups)
@@ -45,4 +47,5 @@ def public_cost(prepared: "Prepared") -> float:
     )
     computing = cells * (PER_CELL * (1 + len(prepared.outputs)) + PER_STEP * len(nodes))
     starting = sum(PER_FUNCTION.get(node.function, PER_NODE) if isinstance(node, Apply) else PER_NODE for node in nodes)
-    return START + STARTING.get(prepared.engine, 0.0) + scanning + computing + starting
+    opening = len(first.parts) * PER_PART
+    return prepared.pieces * (START + starting) + STARTING.get(prepared.engine, 0.0) + opening + scanning + computing

@@ -30,6 +30,7 @@ from errorfloor.service.known import Known
 from errorfloor.service.listing import history, known, left, quotas
 from errorfloor.service.noises import QuestionWish
 from errorfloor.service.preparation import Prepared
+from errorfloor.service.reading import ReadQuestion
 from errorfloor.service.simulation import Simulation
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
@@ -136,10 +137,10 @@ class Database(Closing):
         read = self._known.read(sql, self.catalogue, self._engine)
         wish = wish.by_column(read.question.families)
 
-        def keep(answered: Prepared, time: str | None) -> None:
-            self._known.hold(answered, read, wish)
+        def keep(piece: ReadQuestion, answered: Prepared, time: str | None) -> None:
+            self._known.hold(answered, piece, wish)
             if time is not None and not self.is_dry:
-                self._keeper.keep(answered, read, wish, analyst=analyst, time=time)
+                self._keeper.keep(answered, piece, wish, analyst=analyst, time=time)
 
         answer = self._asking(sql, wish, analyst).answer(self._engine, keep, spend=charge)
         return replace(answer, kept_by=(self._keeper, read))
@@ -405,9 +406,9 @@ class Database(Closing):
         quotas = self._grant.quotas(self.catalogue.quota.shares, analyst)
         read = self._known.read(sql, self.catalogue, self._engine)
         wish = wish.by_column(read.question.families)
-        prepared = self._known.prepare(read, wish, self.catalogue, self._engine, self._keeper)
+        prepared, pieces = self._known.pieces(read, wish, self.catalogue, self._engine, self._keeper)
         attendant().priced(prepared)
-        return Asking.of(prepared, self.ledger, self._keeper.keys, self._grant, quotas, is_dry=self.is_dry)
+        return Asking.of(prepared, pieces, self.ledger, self._keeper.keys, self._grant, quotas, is_dry=self.is_dry)
 
     def _rows(self, name: str) -> int | None:
         try:

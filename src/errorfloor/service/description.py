@@ -117,6 +117,9 @@ def answers_from(ledger: Ledger, table: str, versions: Iterable[str]) -> dict[st
     """
     found = dict.fromkeys(versions, 0)
     for record in page(ledger.entries()):
-        if about(record) == table and record.get("version") in found and "event" not in record:
-            found[record["version"]] += 1
+        if about(record) == table and "event" not in record:
+            parts = [f"{version}, part {part}" for part, version in (record.get("parts") or {}).items()]
+            for named in parts or [str(record.get("version"))]:
+                if named in found:
+                    found[named] += 1
     return found

@@ -6,6 +6,7 @@ from errorfloor.catalogue import Catalogue
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
 from errorfloor.pricing import FactsCache, bounds
+from errorfloor.service.by_part import Piece, are_alike, groups_by_part, key_of_part, reading_part
 from errorfloor.service.keeping import Keeper, KeptColumn
 from errorfloor.service.noises import QuestionWish
 from errorfloor.service.preparation import PlannedQuestion, Prepared, plan, prepare, prepared_for
@@ -98,6 +99,34 @@ class Known:
         found = _with_kept(found, kept, engine)
         is_new = not keeper.ledger.kept_over([one.over for one in read.found_by(wish)])
         return found if is_new else from_parts(found, read, wish, keeper, engine)
+
+    def pieces(
+        self, read: ReadQuestion, wish: QuestionWish, catalogue: Catalogue, engine: Engine, keeper: Keeper
+    ) -> tuple[Prepared, list[Piece]]:
+        """Prepare a question, and give what is looked up for it: all at once, or each part whose groups it asks for."""
+        key = key_of_part(read, wish)
+        if key is not None:
+            whole: Prepared | None = self.facts.find(("prepared", id(read), *wish.key))
+            if whole is None or whole.question is not read.question:
+                whole = prepare(self.plan(read, catalogue, engine), wish, engine)
+                self.hold(whole, read, wish)
+            found = []
+            for name, groups in groups_by_part(whole, key).items():
+                part = self._part(read, name)
+                found.append(Piece(part, self.prepare(part, wish, catalogue, engine, keeper), groups))
+            if found and are_alike(whole, [piece.prepared for piece in found]):
+                return replace(whole, pieces=len(found)), found
+        prepared = self.prepare(read, wish, catalogue, engine, keeper)
+        return prepared, [Piece(read, prepared)]
+
+    def _part(self, read: ReadQuestion, name: str) -> ReadQuestion:
+        """Give a question of one part alone, always the same."""
+        key = ("part", id(read), name)
+        found: ReadQuestion | None = self.facts.find(key)
+        if found is None or found.question is not read.question:
+            found = reading_part(read, name)
+            self.facts.keep(key, found, len(read.text))
+        return found
 
     def hold(self, prepared: Prepared, read: ReadQuestion, wish: QuestionWish) -> None:
         """Hold on to a question with what was released for it; its plan stays longer than the facts of the plan."""

@@ -134,6 +134,7 @@ class Prepared:
     recorded: Mapping[Account, Charge] | None = None
     shown: tuple[Any, Array] | None = None
     spend: float | None = None  # the share that was asked for, which the bounds follow
+    pieces: int = 1  # how many questions of parts it is put together from
 
     @property
     def question(self) -> Question:

@@ -17,12 +17,12 @@ from errorfloor.ledger.book import ERASED, GONE, RECORDS, SOURCE, Deposit, Pinne
 from errorfloor.ledger.keeping import from_snapshot
 from errorfloor.ledger.opening import open_anchor
 from errorfloor.service.continuing import check_versions, compare, keep
-from errorfloor.service.correcting import corrected_word, register_parts
+from errorfloor.service.correcting import register_parts
 from errorfloor.service.joining import join, join_charged, unrelated
 from errorfloor.vault import Erasure, Registration, copy, erase, register
 from errorfloor.vault.continuity import renamed
 from errorfloor.vault.likeness import check_no_copy
-from errorfloor.vault.parts import part_of
+from errorfloor.vault.parts import corrected_word, part_of
 from errorfloor.vault.registration import overlap, shared_source
 from errorfloor.vault.snapshot import notes
 

@@ -67,18 +67,22 @@ def plan_erasure(
             f"the source, register a new version, and destroy the vault's older ones",
             table=table_name,
         )
-    _check_person(table_name, table, person)
+    if table.grows_by is not None:
+        from errorfloor.vault.part_erasure import erase_from_parts
+
+        return erase_from_parts(catalogue, table_name, person, engine=engine, doing=False)
+    check_person(table_name, table, person)
     kept = {note["version"]: note for note in notes(engine).values() if note["table"] == table_name}
     if any(note["parts"] for note in kept.values()):
         raise CatalogueError(
-            f"{table_name} is kept in parts, and nobody is erased from parts by this command: erase the person in the "
-            f"source, declare a new version of the table and register it, then remove the older files of the vault",
+            f"{table_name} was registered in parts, and is declared without grows_by: declare grows_by as it was, with "
+            f"which each part is erased from",
             table=table_name,
         )
     holding = {
         version: count
         for version, note in sorted(kept.items())
-        if (count := _count(engine, engine.relation(name_of(table_name, version)), table, note["columns"], person))
+        if (count := count_rows(engine, engine.relation(name_of(table_name, version)), table, note["columns"], person))
     }
     if not holding:
         raise InputError(f"no registered version of {table_name} has such a row: there is nothing to erase here")
@@ -89,7 +93,7 @@ def plan_erasure(
             table=table_name,
             version=table.version,
         )
-    source = _source(table_name, table, person, engine)
+    source = check_source(table_name, table, person, engine)
     if table.version in kept:
         return Erasure(table_name, table.version, None, False, holding, source)
     versions = sorted(version for version in kept if not version.endswith(REMAINDER))
@@ -144,14 +148,20 @@ def erase(
     ...         erase(two, "meters", {"id": "2"}, engine=engine).holding, len(engine.known())
     ({'1': 1}, 1)
     """
+    table = declared(catalogue, table_name)
+    if table.grows_by is not None:
+        from errorfloor.vault.part_erasure import erase_from_parts
+
+        return erase_from_parts(
+            catalogue, table_name, person, engine=engine, doing=True, entering=entering, destroying=destroying
+        )
     plan = plan_erasure(catalogue, table_name, person, engine=engine, base=base)
     engine.check_destroys()
-    table = declared(catalogue, table_name)
     columns = physical_names(table)
     if plan.made:
         assert plan.base is not None
         whole = engine.relation(name_of(table_name, plan.base))
-        stay = f"CASE WHEN {_matching(table, columns, person, engine)} THEN 1 ELSE 0 END = 0"
+        stay = f"CASE WHEN {matching(table, columns, person, engine)} THEN 1 ELSE 0 END = 0"
         select = f"SELECT {', '.join(columns.values())} FROM {whole} WHERE {stay}"
 
         def note(relation: str) -> str:
@@ -165,7 +175,7 @@ def erase(
     for version in plan.holding:
         old, goes_on = kept[name_of(table_name, version)], kept[name_of(table_name, table.version)]
         if table.divided_by and version != plan.base:
-            goes_on = _remainder(old, _matching(table, old["columns"], person, engine), engine, entering)
+            goes_on = _remainder(old, matching(table, old["columns"], person, engine), engine, entering)
         if destroying is not None:
             destroying(old, goes_on)
         engine.destroy(name_of(table_name, version))
@@ -173,7 +183,7 @@ def erase(
         note["version"]
         for note in notes(engine).values()
         if note["table"] == table_name
-        and _count(engine, engine.relation(name_of(table_name, note["version"])), table, note["columns"], person)
+        and count_rows(engine, engine.relation(name_of(table_name, note["version"])), table, note["columns"], person)
     ]
     if left:
         raise EngineError(f"version {left[0]!r} of {table_name} still has these rows: erase again")
@@ -216,7 +226,8 @@ def _is_other(note: Mapping[str, Any] | None, identity: str) -> bool:
     return note is not None and note.get("remains_of") != identity
 
 
-def _check_person(table_name: str, table: Table, person: Mapping[str, str]) -> None:
+def check_person(table_name: str, table: Table, person: Mapping[str, str]) -> None:
+    """Refuse a person who is not named by the owner's column or by the row key."""
     allowed = {*table.row_key, *([] if table.owner is None else [table.owner.column])}
     for column in person:
         if column not in allowed:
@@ -228,12 +239,12 @@ def _check_person(table_name: str, table: Table, person: Mapping[str, str]) -> N
         raise InputError(f"name a person by {' or '.join(sorted(allowed))} of {table_name}")
 
 
-def _source(table_name: str, table: Table, person: Mapping[str, str], engine: Engine) -> str:
+def check_source(table_name: str, table: Table, person: Mapping[str, str], engine: Engine) -> str:
     """Say whether the source is free of the person; refuse if it is not: the next version would bring them back."""
     try:
         with engine.reading(table.source, columns_read(table), table.read) as source:
             select = conversion_sql(table_name, table, source, engine)
-            found = _count(engine, f"({select}) AS source", table, physical_names(table), person)
+            found = count_rows(engine, f"({select}) AS source", table, physical_names(table), person)
     except (CatalogueError, EngineError):
         return "cannot be read"
     if found:
@@ -245,14 +256,18 @@ def _source(table_name: str, table: Table, person: Mapping[str, str], engine: En
     return "has no such row"
 
 
-def _count(engine: Engine, relation: str, table: Table, columns: Mapping[str, str], person: Mapping[str, str]) -> int:
+def count_rows(
+    engine: Engine, relation: str, table: Table, columns: Mapping[str, str], person: Mapping[str, str]
+) -> int:
+    """Count the rows of a person."""
     if not set(person) <= set(columns):
         raise CatalogueError("an older version does not have the columns that name the person: use other columns")
-    sql = f"SELECT count(*) AS n FROM {relation} WHERE {_matching(table, columns, person, engine)}"
+    sql = f"SELECT count(*) AS n FROM {relation} WHERE {matching(table, columns, person, engine)}"
     return int(engine.query(sql).column("n")[0].as_py())
 
 
-def _matching(table: Table, columns: Mapping[str, str], person: Mapping[str, str], engine: Engine) -> str:
+def matching(table: Table, columns: Mapping[str, str], person: Mapping[str, str], engine: Engine) -> str:
+    """Write the condition that a row is the person's."""
     return " AND ".join(f"{columns[name]} = {_stored(table, name, value, engine)}" for name, value in person.items())
 
 

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from errorfloor.catalogue.model import Table
 from errorfloor.errors import CatalogueError
 
+MOST_NAMED = 12  # parts in a message
+
 
 class SnapshotPart(NamedTuple):
     """One registered part: its name, its version, what its noise goes by, and public facts about its rows.
@@ -78,6 +80,16 @@ def check_one_way(table_name: str, table: Table, notes: Collection[Mapping[str, 
                 table=table_name,
                 version=table.version,
             )
+
+
+def corrected_word(parts: Sequence[str]) -> str:
+    """Write what declares a new version of parts.
+
+    >>> corrected_word(["2024-01"])
+    'grows_by.corrected = { "2024-01" = "2" }'
+    """
+    named = ", ".join(f'"{part}" = "2"' for part in parts[:MOST_NAMED])
+    return f"grows_by.corrected = {{ {named}{', …' if len(parts) > MOST_NAMED else ''} }}"
 
 
 def merged_extent(parts: Sequence[SnapshotPart]) -> dict[str, tuple[int, int]]:
