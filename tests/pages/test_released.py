@@ -68,8 +68,19 @@ def test_saved_files_hold_the_released_numbers_and_are_free(visit, site, tmp_pat
     assert spent(site) == before
 
 
-def test_three_keys_become_small_pictures_with_one_scale(visit):
+def test_three_keys_become_one_picture_in_rows_and_columns(visit):
     page = answered(visit, THREE_KEYS, 40)
+    picture = page.locator("#answer .chart svg")
+    expect(picture).to_have_count(1)
+    expect(picture.locator(".frame")).to_have_count(6)  # one for each tariff and class
+    expect(picture.locator(".released")).to_have_count(30)
+    titles = picture.locator("text.title").evaluate_all("all => all.map(one => one.firstChild.data)")
+    assert len(titles) == len(set(titles)) == 5  # three across, two down
+
+
+def test_three_keys_become_small_pictures_with_one_scale_where_it_is_narrow(visit):
+    page = answered(visit, THREE_KEYS, 40)
+    page.set_viewport_size({"width": 360, "height": 780})
     expect(page.locator("#answer .multiples svg")).to_have_count(6)  # one for each tariff and class
     expect(page.locator("#answer .multiples .released")).to_have_count(30)
     titles = page.locator("#answer .multiples text.title").evaluate_all("all => all.map(one => one.firstChild.data)")
@@ -189,3 +200,5 @@ def test_paper_has_every_row_and_no_form(visit):
     cut = "place => place.scrollHeight - place.clientHeight"
     assert page.locator("#answer .high").evaluate(cut) <= 1
     assert not page.locator("#question").is_visible() and not page.locator(".top").is_visible()
+    expect(page.locator("#answer .paper")).to_have_text("SELECT day, avg(kwh) AS mean FROM meters GROUP BY day")
+    assert not page.locator("#tables-card").is_visible()

@@ -29,6 +29,7 @@ export function answerShown(answer, asked) {
         " Answered before: the same numbers, and nothing was charged.",
       )
       : null,
+    element("pre", { class: "paper" }, asked.sql),
     answer.dry ? null : element("div", { class: "quote" }, sentences(answer).map((text) => element("p", {}, text))),
     answer.cells.length > MOST_STACKED ? [pictures, rows] : [rows, pictures],
     answer.dry ? null : [statements(answer), element("h3", {}, "Allowance used"), chargedBars(answer)],

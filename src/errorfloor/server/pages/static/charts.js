@@ -1,8 +1,9 @@
 // Which picture fits an answer: rows, a course over dates or numbers, or small multiples with one scale.
 
 import { drawn, element } from "./elements.js";
-import { courseChart, reachOf, rowsChart } from "./intervals.js";
+import { chart, courseChart, reachOf, rowsChart } from "./intervals.js";
 import { keyText, ownBound, saved } from "./released.js";
+import { trellis, trellisFits } from "./trellis.js";
 
 const MOST_ROWS = 24; // in one picture of rows
 const MOST_PANELS = 40;
@@ -50,11 +51,28 @@ function pictures(rows, style) {
   if (panels.size > MOST_PANELS || (!ordered && kinds.get(across).size > MOST_ROWS)) {
     return courseChart(rows.map((row) => ({ ...row, label: labelOf(row, varied) })), style);
   }
-  return element(
+  const apart = () => element(
     "div",
     { class: "multiples" },
     [...panels].map(([title, some]) => panel(some, ordered, { ...style, title, said: `${title}. ${style.said}` })),
   );
+  if (!ordered || others.length !== 2) return apart();
+  const plan = inRowsAndColumns(named, across, others, kinds);
+  return chart((width) => (trellisFits(width, plan.rows, plan.columns) ? trellis(plan, width, style) : apart()));
+}
+
+/** Panels of a trellis: the key with more values runs across, where a page has more room for names. */
+function inRowsAndColumns(points, across, others, kinds) {
+  const [down, over] = [...others].sort((one, two) => kinds.get(one).size - kinds.get(two).size);
+  const values = (name) => [...kinds.get(name)].map(keyText).sort((one, two) => one.localeCompare(two, "en", { numeric: true }));
+  const [rows, columns] = [values(down), values(over)];
+  const course = inOrder([...kinds.get(across)].map((value) => ({ label: keyText(value) }))).map((one) => one.label);
+  const places = new Map(course.map((label, place) => [label, place]));
+  const cells = Map.groupBy(points, (point) => JSON.stringify([keyText(point.keys[down]), keyText(point.keys[over])]));
+  const at = (row, column) =>
+    (cells.get(JSON.stringify([row, column])) ?? []).map((point) =>
+      ({ ...point, place: places.get(point.label), label: `${row} · ${column} · ${point.label}` }));
+  return { rows, columns, course, keys: { down, across: over, along: across }, at };
 }
 
 function panel(rows, ordered, style) {

@@ -42,6 +42,8 @@ export function said(text) {
 /** A table with a head; a column is {title, number, cell: row => text or element}, and a name if its title is no text. A phone may stack its cells. */
 export function table(columns, rows, caption, stacked = false) {
   const kind = (column) => (column.number ? "number" : null);
+  const long = (column) => (column.title.length > SHORT ? "long" : null);
+  const classes = (column) => [kind(column), long(column)].filter(Boolean).join(" ") || null;
   return element(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
@@ -51,7 +53,7 @@ export function table(columns, rows, caption, stacked = false) {
       element(
         "thead",
         {},
-        element("tr", {}, columns.map((c) => element("th", { scope: "col", class: kind(c) }, c.title))),
+        element("tr", {}, columns.map((c) => element("th", { scope: "col", class: classes(c) }, c.title))),
       ),
       element(
         "tbody",

@@ -4,7 +4,7 @@ import { scale, ticks, whenResized } from "./axes.js";
 import { drawn, element, show } from "./elements.js";
 import { digits, onLattice, withUnit } from "./numbers.js";
 
-const LETTER = 6.4; // pixels that a letter takes, about
+export const LETTER = 6.4; // pixels that a letter takes, about
 
 /** The ends of a scale on which all rows fit. */
 export function reachOf(rows) {
@@ -24,7 +24,8 @@ export function courseChart(rows, style) {
   return chart((width) => course(rows, width, style));
 }
 
-function chart(draw) {
+/** A picture that is drawn anew whenever its place gets another width. */
+export function chart(draw) {
   const place = element("figure", { class: "chart" });
   whenResized(place, (width) => show(place, draw(width)));
   return place;
@@ -76,7 +77,8 @@ function course(rows, width, { reach: [low, high], unit, step, said, title }) {
     drawn("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, digits(tick, 5)),
   ]);
   const names = labels(rows, width - left).map(([place, text]) => {
-    const anchor = place === 0 ? "start" : place === rows.length - 1 ? "end" : "middle";
+    const half = (LETTER * text.length) / 2; // a name is under its dot where there is room for it
+    const anchor = x(place) < half ? "start" : x(place) + half > width ? "end" : "middle";
     return drawn("text", { x: x(place), y: top + height + 20, "text-anchor": anchor }, text);
   });
   const unitText = small ? null : drawn("text", { x: left - 8, y: 12, "text-anchor": "end" }, unit);
@@ -100,16 +102,17 @@ function labels(rows, width) {
   return [...places].filter((place) => place < rows.length).map((place) => [place, shortened(rows[place].label, most)]);
 }
 
-function bar(x1, y1, x2, y2, thick) {
+export function bar(x1, y1, x2, y2, thick) {
   const line = drawn("line", { x1, y1, x2, y2, class: "interval" });
   line.style.strokeWidth = `${thick}px`;
   return line;
 }
 
-function picture(width, height, said, ...parts) {
+/** A picture with its parts, and what is said of it to whoever cannot see it. */
+export function picture(width, height, said, ...parts) {
   return drawn("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": said }, parts);
 }
 
-function shortened(text, most) {
+export function shortened(text, most) {
   return text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text;
 }

@@ -75,7 +75,7 @@ async function history() {
   if (said.entries.some((entry) => entry.analyst)) columns.push({ title: "by", cell: (entry) => entry.analyst ?? "" });
   if (said.entries.some((entry) => entry.charges)) columns.push({ title: "charged", number: true, cell: charged });
   if (said.entries.some((entry) => entry.label)) {
-    const shortLabel = (entry) => element("code", { title: entry.label }, entry.label.slice(0, 10));
+    const shortLabel = (entry) => element("code", { class: "short", title: entry.label }, entry.label.slice(0, 10));
     columns.push({ title: "label", cell: shortLabel });
   }
   return table(columns, said.entries, "Charges, in order", true);
