@@ -80,7 +80,7 @@ def test_three_keys_become_one_picture_in_rows_and_columns(visit):
 
 def test_three_keys_become_small_pictures_with_one_scale_where_it_is_narrow(visit):
     page = answered(visit, THREE_KEYS, 40)
-    page.set_viewport_size({"width": 360, "height": 780})
+    page.set_viewport_size({"width": 310, "height": 780})
     expect(page.locator("#answer .multiples svg")).to_have_count(6)  # one for each tariff and class
     expect(page.locator("#answer .multiples .released")).to_have_count(30)
     titles = page.locator("#answer .multiples text.title").evaluate_all("all => all.map(one => one.firstChild.data)")
