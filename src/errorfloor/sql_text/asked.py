@@ -7,6 +7,7 @@ released answer. A nested table that only filters and renames is no question: th
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from errorfloor.sql_text.listing import AGGREGATES, listing
 from errorfloor.sql_text.released_rows import Item, RowsWanted
 from errorfloor.sql_text.statements import SILENT, Piece, Statement, shallow
 
+CONDITIONS = ("WHERE", "AND")
 MOST_AROUND = 10  # queries around each other; the language refuses more
 
 
@@ -103,10 +105,23 @@ def _constants(pieces: Sequence[Piece]) -> RowsWanted | None:
     return wanted if is_read else None
 
 
+def _may_want_no_row(pieces: Sequence[Piece]) -> bool:
+    """Say whether there is a limit of 0, or a condition that begins with a constant: only then is more read."""
+    return any(
+        kind == "word"
+        and ((text.upper() == "LIMIT" and after[1] == "0") or (text.upper() in CONDITIONS and _begins_constant(after)))
+        for (kind, text), after in pairwise(pieces)
+    )
+
+
+def _begins_constant(piece: Piece) -> bool:
+    return piece[0] == "number" or piece[1][:1] in ("'", "(") or piece[1].upper() in ("FALSE", "NOT")
+
+
 def _columns_of_a_table(pieces: Sequence[Piece]) -> tuple[str, RowsWanted] | None:
     """Read a query that wants columns of a table and no row: SELECT * FROM pay WHERE 1 = 0, or LIMIT 0."""
     froms = [place for place, word in shallow(pieces).items() if word == "FROM" and place + 1 < len(pieces)]
-    if len(froms) != 1:
+    if len(froms) != 1 or not _may_want_no_row(pieces):
         return None
     table, rest = pieces[froms[0] + 1], pieces[froms[0] + 2 :]
     has_alias = bool(rest) and (rest[0][1][:1] == '"' or shallow(rest).get(0, AFTER_FROM[0]) not in AFTER_FROM)
