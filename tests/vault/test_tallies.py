@@ -132,7 +132,8 @@ def test_facts_from_tallies_are_those_of_the_rows(duckdb_place, monkeypatch, acc
     for seed in range(rounds(1)):
         chance = random.Random(seed)
         write(duckdb_place.folder, seed)
-        catalogue = declare(duckdb_place, account_by=account_by, version=f"1{seed}")
+        place = duckdb_place.place.model_copy(update={"snapshots": f"vault{seed}.duckdb"})
+        catalogue = declare(replace(duckdb_place, place=place), account_by=account_by)
         by = [TableColumn(0, column, "text") for column in account_by]
         used = []
         with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
