@@ -29,7 +29,7 @@ from errorfloor.service import open_database
 from serving import ServerProcess, start_server, write_pay
 
 CLIENTS, WORKERS, TOGETHER = 4, 3, 50  # a token may have four questions in progress
-PATIENCE = 300.0  # seconds; a busy disk can hold up every process of a machine for one minute
+PATIENCE = 60.0  # seconds
 SQL = "SELECT team, avg(wage) AS mean FROM pay GROUP BY team"
 
 

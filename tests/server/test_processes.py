@@ -16,6 +16,7 @@ import pytest
 
 from errorfloor.catalogue import load
 from errorfloor.ledger import open_ledger
+from errorfloor.server.running import PATIENCE
 from serving import LIMIT, start_server, write_pay
 
 POSTGRESQL = any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb") is not None
@@ -107,6 +108,28 @@ def test_limits_hold_for_all_processes_together(catalogue):
                 statuses.append(client.get("/v1/tables").status_code)
         assert len(processes) == 2
         assert statuses == [200] * 20 + [429] * 40
+    finally:
+        assert server.stop(signal.SIGINT) == 0
+
+
+@pytest.mark.parametrize("catalogue", FIRST, indirect=True)
+def test_a_process_that_dies_while_it_is_asked_whether_it_lives_is_missed_at_once(catalogue):
+    server = start_server(catalogue, "--rate", "0", "--workers", "2")
+
+    def process():
+        with server.client() as client:  # a connection of its own
+            return client.get("/healthz").json()["process"]
+
+    try:
+        known = {process() for _ in range(60)}
+        silent = min(known)
+        os.kill(silent, signal.SIGSTOP)
+        time.sleep(2)  # it is asked twice a second, and waited for
+        os.kill(silent, signal.SIGKILL)
+        until = time.monotonic() + PATIENCE - 5
+        while (found := process()) in known and time.monotonic() < until:
+            time.sleep(0.1)
+        assert len(known) == 2 and found not in known
     finally:
         assert server.stop(signal.SIGINT) == 0
 

@@ -80,6 +80,16 @@ def _opened(catalogue: Path) -> Database:
 class Workers(Multiprocess):
     """Several processes; a hang-up is passed on to them, and each reopens its log."""
 
+    def keep_subprocess_alive(self) -> None:
+        """Close the processes' ends of the lines to them, which they have: so one that dies is missed at once.
+
+        Else the death of a process that is just being asked whether it lives would hold up all others that are to be
+        started again, for as long as an answer may take.
+        """
+        for one in self.processes:
+            one.child_conn.close()
+        super().keep_subprocess_alive()
+
     def handle_hup(self) -> None:
         """Pass it on."""
         for one in self.processes:
