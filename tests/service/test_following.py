@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import shutil
 import sys
 
 import numpy as np
@@ -10,12 +11,14 @@ import pytest
 import errorfloor as ef
 from errorfloor.catalogue import load
 from errorfloor.cli.app import run
+from errorfloor.engines import open_engine
 from errorfloor.errors import AllowanceError, AnswerFailedError, CatalogueError, InputError, RefusedError
 from errorfloor.identity import KeyRing
 from errorfloor.joint.normal import running, together_in_row
 from errorfloor.service import following
 from errorfloor.service.horizon import Horizon
 from errorfloor.service.registering import registering
+from errorfloor.vault.snapshot import name_of
 
 CATALOGUE = """
 [tables.meters]
@@ -130,6 +133,20 @@ def test_the_noise_of_a_group_does_not_depend_on_others(house):
         assert (found._noise(tags[place : place + 1])[0] == together[place]).all()
     assert (abs(together) <= 400).all() and (abs(together.cumsum(axis=1)) <= 400).all()
     assert len(np.unique(together)) == together.size == 7 * 24
+
+
+def test_two_catalogues_with_one_key_file_share_no_noise(house, tmp_path_factory):
+    other = House(tmp_path_factory.mktemp("other"))
+    shutil.copy(house.folder / "keys.json", other.folder / "keys.json")
+    other.register("1", 4, shift=lambda month: 0.1 if month == 2 else 0.0)
+    seen = []
+    for one in (house, other):
+        with one.open() as db:
+            found = db.follow(SUM, **HORIZON)
+            assert db.follow(SUM, **HORIZON).drawn == found.drawn
+            seen.append(found._noise(np.arange(14, dtype="<u8").reshape(7, 2)))
+            assert found.release("2024-04").num_rows == 12
+    assert not np.isin(*seen).any()
 
 
 def test_it_is_charged_once_and_releases_are_free(house):
@@ -254,6 +271,20 @@ def test_parts_of_a_table_that_grows_are_read_in_their_first_version(tmp_path):
         seen = [truth[f"2024-0{month}", region] for month in (1, 2)]
         seen += [made.truth[f"2024-0{month}", region] for month in (3, 4)]
         assert abs(total[region] - sum(seen)) <= 400
+
+
+def test_a_month_whose_part_is_gone_is_not_read_from_another_one(tmp_path):
+    made = House(tmp_path, 'grows_by = { column = "day", part = "month" }')
+    made.register("1", 2)
+    with made.open() as db:
+        db.follow(SUM, **HORIZON).release("2024-01")
+    catalogue = load(tmp_path / "errorfloor.toml")
+    with open_engine(catalogue.place, tmp_path, read_only=False) as engine:
+        engine.destroy(name_of("meters", "1", "2024-01"))
+    made.owner = 'grows_by = { column = "day", part = "month", corrected = { 2024-01 = "2" } }'
+    made.register("1", 3, shift=lambda month: 1.0 if month == 1 else 0.0)
+    with made.open() as db, pytest.raises(CatalogueError, match=r"2024-01 was first released from .* never read from"):
+        db.follow(SUM, **HORIZON).release("2024-03")
 
 
 def test_what_was_cancelled_gives_no_more_than_it_gave(house):

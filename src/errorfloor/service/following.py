@@ -4,10 +4,12 @@ The noises of all months of a group are one draw of the joint noise of running t
 running total is within the bound that was asked for. ``following.proof.md`` says what one charge covers.
 
 *Guarantee*: a month is read in the snapshot in which it was first released, and in no other: which one that is, is
-durable before the first look at it. So its figure never changes, and a correction never shows under the same noise.
+durable before the first look at it. So its figure never changes, and a correction never shows under the same noise. The
+noise goes by a number that is drawn at random with the charge, and kept in the ledger with it: no other ledger has it.
 """
 
 import math
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -63,7 +65,8 @@ CANCELLED = "cancelled"
 class Following:
     """A standing question that is paid for: ``release`` gives what is known up to a period.
 
-    ``standings`` say how accounts stood after the charge; ``fresh`` whether it was made now.
+    ``standings`` say how accounts stood after the charge; ``fresh`` whether it was made now. ``drawn`` is the random
+    number that was charged with it, by which its noise goes.
     """
 
     database: "Database"
@@ -73,6 +76,7 @@ class Following:
     owner_rows: int
     label: Label
     key: Key
+    drawn: str
     standings: tuple[Standing, ...]
     fresh: bool
     _steps: dict[str, dict[tuple[Any, ...], int]] = field(default_factory=dict, repr=False)
@@ -179,7 +183,12 @@ class Following:
         day = TableColumn(0, self.horizon.column, "date")
         within = [Compare("<=", Literal(first, "date"), day), Compare("<=", day, Literal(last, "date"))]
         asked = replace(self.question, version=table.version, where=all_of([self.question.where, *within]))
-        whole = snapshot(catalogue, table_name, engine)
+        try:
+            whole = snapshot(catalogue, table_name, engine)
+        except CatalogueError:
+            if pinned is None:
+                raise
+            raise _gone(table_name, name) from None
         if pinned is None:
             taken = part_of_it(whole, asked) if whole.parts else whole
             ends = " AND ".join(map(engine.dialect.literal, (first, last)))
@@ -220,7 +229,7 @@ class Following:
     def _noise(self, tags: Array) -> Array:
         """Draw the noise of all periods for groups, a row each: a group's follows from its own key."""
         assert self.added.form is not None
-        bits = RowBits(self.key.derive(self.label), tags)
+        bits = RowBits(self.key.derive(Label("follow", (self.label.encoded, self.drawn))), tags)
         return self.added.form.sample(len(tags), bits) * self.added.bound
 
     def _table(self, names: Sequence[str], moving: int | None) -> pa.Table:
@@ -305,12 +314,13 @@ def follow(
     }
     function = read.question.function_of(output)
     about: tuple[Part, ...] = (column, part, horizon.names[0], horizon.names[-1], rows, added.law)
-    label = Label("follow", (VERSIONS, (function[0], *function[2:]), about))
+    label = Label("follow drawn", (VERSIONS, (function[0], *function[2:]), about))
     keys = database._keeper.keys
     known = database.ledger.known(one.release_id(label) for one in keys)
     key = next((one for one in keys if one.release_id(label) in known), keys[0])
     note = {"table": name, "version": read.question.version, "output": output.name, "key": key.id}
     note |= {"follow": f"{horizon.names[0]} … {horizon.names[-1]}"} | ({} if analyst is None else {"analyst": analyst})
+    note |= {"drawn": secrets.token_hex(16)}  # the first one stays
 
     def words_for(excess: float) -> str:
         return f"ask with a max_error of at least {rounded_up(bound * math.sqrt(excess) * 1.01)}, or for less time"
@@ -340,8 +350,9 @@ def follow(
     charging.check_question(limit, instead)
     settled = charging.settle()
     stand = charging.stand(settled, charged=True)
-    fresh = settled.fresh[0]
-    return Following(database, read.question, horizon, added, rows, label, key, stand.accounts, fresh)
+    own = key.release_id(label)
+    drawn = str(database.ledger.found({own})[own].note["drawn"])
+    return Following(database, read.question, horizon, added, rows, label, key, drawn, stand.accounts, settled.fresh[0])
 
 
 def _check_names(question: Question, part: str) -> None:
@@ -363,8 +374,9 @@ def _as_it_was(table: Table, version: str, pinned: Sequence[tuple[str, ...]]) ->
 
 def _gone(table: str, name: str) -> CatalogueError:
     return CatalogueError(
-        f"{name} was first released from a snapshot of {table} that is not in the vault any more, and it is never read "
-        f"from another one: put that vault back",
+        f"{name} was first released from a snapshot of {table} that is not in the vault any more, or was declared "
+        f"otherwise, and it is never read from another one: put back what was there. If it was erased, cancel this "
+        f"question and follow one that begins later",
         table=table,
     )
 
