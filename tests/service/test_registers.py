@@ -185,6 +185,19 @@ def test_nobody_leaves_a_register_or_goes_to_another(house):
             house.register(other, "persons")
 
 
+def test_nobody_leaves_a_register_by_having_no_owner(house):
+    house.register("persons", "persons")
+    file = house.folder / "errorfloor.toml"
+    lines = file.read_text().splitlines(keepends=True)
+    owners = [place for place, line in enumerate(lines) if line.startswith("owner")]
+    for left in (owners[:1], owners):
+        file.write_text("".join(line for place, line in enumerate(lines) if place not in left))
+        with pytest.raises(CatalogueError, match=r'declare register = "persons" for (wages|visits)'):
+            house.open()
+        with pytest.raises(CatalogueError, match="stays theirs"):
+            register_all(load(file))
+
+
 @pytest.mark.parametrize(
     ("registers", "is_refused"),
     [

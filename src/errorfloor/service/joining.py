@@ -1,5 +1,7 @@
 """Registers of owners: a table joins one when it is registered, with all that was spent of its owners before."""
 
+from collections.abc import Mapping
+
 from errorfloor.accounts import REGISTER
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.catalogue.registers import register_of
@@ -29,8 +31,14 @@ def join_charged(ledger: Ledger, catalogue: Catalogue) -> None:
             join(ledger, name, table)
 
 
+def check_none_left(ledger: Ledger, tables: Mapping[str, Table]) -> None:
+    """Refuse tables that are in a register and are declared without an owner now, charged or not."""
+    ledger.check({(name, REGISTER): {REGISTER: None} for name, table in tables.items() if table.owner is None})
+
+
 def check_all_joined(ledger: Ledger, catalogue: Catalogue) -> None:
-    """Refuse to ask while a declared register does not count yet what was spent of one of its tables."""
+    """Refuse to ask while a declared register does not count yet what was spent of one of its tables, or one left."""
+    check_none_left(ledger, catalogue.tables)
     for name, table in catalogue.tables.items():
         register = register_of(table)
         if register is not None and name not in ledger.joined(register) and ledger.terms((name,)) is not None:

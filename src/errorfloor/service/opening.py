@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from errorfloor.catalogue import load
-from errorfloor.catalogue.registers import members
 from errorfloor.engines import open_engine
 from errorfloor.errors import InputError
 from errorfloor.identity import Key, KeyRing
@@ -40,8 +39,7 @@ def open_database(path: str | Path = "errorfloor.toml", *, dry: bool = False, ke
         engine = dummy_engine(catalogue)[1]
     try:
         ledger = open_ledger(catalogue.place, catalogue.folder)
-        if members(catalogue.tables):
-            check_all_joined(ledger, catalogue)
+        check_all_joined(ledger, catalogue)
     except BaseException:
         engine.close()
         raise

@@ -18,7 +18,7 @@ from errorfloor.ledger.keeping import from_snapshot
 from errorfloor.ledger.opening import open_anchor
 from errorfloor.service.continuing import check_versions, compare, keep
 from errorfloor.service.correcting import register_parts
-from errorfloor.service.joining import join, join_charged, unrelated
+from errorfloor.service.joining import check_none_left, join, join_charged, unrelated
 from errorfloor.vault import Erasure, Registration, copy, erase, register
 from errorfloor.vault.continuity import renamed
 from errorfloor.vault.likeness import check_no_copy
@@ -72,6 +72,7 @@ def registering(
             theirs.check_belong(map(deposit, notes(source).values()))
             _check_goes_on(ledger, theirs.head())
         ledger.check_belong(map(deposit, notes(engine).values()))
+        check_none_left(ledger, catalogue.tables)
         join_charged(ledger, catalogue)
         for name in catalogue.tables if names is None else names:
             if name in catalogue.tables:
