@@ -110,9 +110,10 @@ def test_more_cells_take_no_more_steps_of_the_interpreter(readings, question):
         text = QUESTIONS[question].format(cells)
         readings.ask(text, max_error=1e9)  # what is loaded once, and designed once
         readings._known = Known()
+        readings.ledger.forget(lambda kept: True)  # those asked later would look through more
         found[cells] = steps_of(lambda text=text: readings.ask(text, max_error=1e9 + 1))
     assert found[FEW] > 10_000  # steps are counted
-    assert found[MANY] - found[FEW] < SPARE
+    assert found[MANY] - found[FEW] < SPARE / 6
 
 
 def test_levels_of_noise_are_few_however_many_kinds_of_cells_there_are(readings):
