@@ -164,6 +164,19 @@ def test_what_is_declared_never_changes(tmp_path, old, new):
             db.ask(COUNT, max_error=301)
 
 
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_epsilon_is_never_stated_of_answers_that_had_other_noise(tmp_path, version):
+    """Raised-cosine noise has been seen: a cut at ±20 rows alone has a δ of more than 10⁻⁴."""
+    path = write_patients(tmp_path, [], STATED.replace(", max_delta = 1e-5, max_epsilon = 3", ""))
+    with ef.open(path) as db:
+        db.ask(COUNT, max_error=20)
+    path.write_text(STATED.replace('version = "1"', f'version = "{version}"'))
+    with pytest.raises(ErrorFloorError, match="max_delta = null"):
+        register_all(load(path))
+        with ef.open(path) as db:
+            db.ask(COUNT, max_error=301)
+
+
 def test_the_command_states_epsilon_at_another_delta(tmp_path):
     path = write_patients(tmp_path, [], STATED)
     with ef.open(path) as db:

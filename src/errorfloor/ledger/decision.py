@@ -19,7 +19,7 @@ Path = str | tuple[str, ...]
 Versions = Mapping[Account, str | None]  # of tables, where a charge has a profile
 FAR = datetime.timedelta(days=366)  # between two records; a server that rests for longer has its clock confirmed
 SHOWN = 3  # accounts that a refusal names; its fields have all of them
-FROM_THE_START = {"noises", "apart", "per", "life"}  # terms that change what was promised of answers already given
+FROM_THE_START = {"noises", "apart", "per", "life", "max_delta", "max_epsilon"}  # terms of answers already given, too
 RISING = {"floor", "min_group"}  # what is pinned alone, and may rise and not fall
 
 
@@ -49,8 +49,8 @@ def texts(terms: Mapping[Path, object]) -> dict[str, str]:
 def stricter(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Say whether terms may take the place of others: a floor that rises, or the same with something more fixed.
 
-    How accounts count noises, and which histories an owner's are about, is fixed with the first charge: other limits
-    hold from the start, or not at all.
+    How accounts count noises, which histories an owner's are about, and whether (ε, δ) is stated, is fixed with the
+    first charge: other limits hold from the start, or not at all.
 
     >>> stricter({"floor": 2.0}, {"floor": 2.5}), stricter({"floor": 2.0}, {"floor": 1.5})
     (True, False)
