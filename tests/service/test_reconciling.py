@@ -77,6 +77,15 @@ def test_counts_of_records_agree(tmp_path):
         assert row["n_low"] <= sum(one["sex"] == row["sex"] for one in exact) <= row["n_high"]
 
 
+def test_numbers_of_different_values_do_not_add_up(tmp_path):
+    """A value that is in two groups is one value of both together."""
+    different = "count(DISTINCT floor(age / 10)) AS n"
+    with open_patients(tmp_path / "patients") as database:
+        total = database.ask(f"SELECT {different} FROM patients", max_error=3)
+        parts = database.ask(f"SELECT region, {different} FROM patients GROUP BY region", max_error=3)
+        assert total.reconciled() == total.to_arrow() and parts.reconciled() == parts.to_arrow()
+
+
 def test_totals_within_one_answer_need_no_reconciling(town):
     answer = town.ask("SELECT tariff, sum(kwh) AS s FROM meters GROUP BY ROLLUP (tariff)", max_error=900)
     with pytest.raises(InputError, match="agree already"):

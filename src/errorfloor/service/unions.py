@@ -23,7 +23,7 @@ from errorfloor.service.noises import Added, QuestionWish
 from errorfloor.service.preparation import Prepared, PreparedOutput, prepared_for
 from errorfloor.service.reading import ReadQuestion
 from errorfloor.sql import arrow
-from errorfloor.sql.plan import Always, Count, Quotient, Sum
+from errorfloor.sql.plan import Always, Count, Different, Quotient, Sum
 from errorfloor.sql.question import QuestionOutput
 
 UNIT = 2.0**-52
@@ -168,8 +168,8 @@ def _bounds(fine: OutputBounds, kind: Array, fine_kind: Array, own: OutputBounds
 def weights_of(output: QuestionOutput, column: KeptColumn, rows: Array, read: ReadQuestion) -> Array | None:
     """Give what the parts are multiplied by: 1 for sums, the rows that are counted for averages; None for all else."""
     match output.formula:
-        case Sum():
-            return np.ones(len(rows))
+        case Sum(of=of):  # a value in two groups is one of their union: such counts do not add up
+            return None if any(isinstance(atom, Different) for atom in of.atoms) else np.ones(len(rows))
         case Quotient(Sum(where=summed), Count(counted)) if summed == counted:
             if counted == Always():
                 return rows.astype(float)
