@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from errorfloor.sql.plan import Apply, Call
+from errorfloor.sql.plan import Apply, Call, Different
 from errorfloor.sql.question import walk
 from errorfloor.sql.records import combinations
 
@@ -14,6 +14,7 @@ START = 0.02  # seconds, for what every answer needs
 PER_ROW = {"duckdb": 2e-8, "postgresql": 4e-7, "spark": 4e-7}  # seconds for each sum over a row, generously
 STARTING: Mapping[str, float] = {"spark": 2.0}  # what an engine needs for any question
 PER_CALL = 2e-7  # seconds for each function of a row
+PER_DIFFERENT = 1e-6  # seconds for each value that is looked for among those before, if no two are the same
 PER_PART = 1e-3  # seconds for each part of a table that is read
 PER_CELL = 2e-6  # seconds for each number of an answer
 PER_STEP = 4e-7  # seconds for each node of a formula on a cell
@@ -42,8 +43,11 @@ def public_cost(prepared: "Prepared") -> float:
     cells = len(prepared.bounds.groups)
     nodes = {node for one in prepared.looked_up for node in walk(one.output.formula)}  # each is computed once
     calls = sum(isinstance(node, Call) for node in nodes)
+    different = sum(isinstance(atom, Different) for monomial, _ in prepared.sums for atom, _ in monomial)
     scanning = rows * (
-        (1 + len(prepared.sums)) * PER_ROW.get(prepared.engine, max(PER_ROW.values())) + calls * PER_CALL
+        (1 + len(prepared.sums)) * PER_ROW.get(prepared.engine, max(PER_ROW.values()))
+        + calls * PER_CALL
+        + different * PER_DIFFERENT
     )
     computing = cells * (PER_CELL * (1 + len(prepared.outputs)) + PER_STEP * len(nodes))
     starting = sum(PER_FUNCTION.get(node.function, PER_NODE) if isinstance(node, Apply) else PER_NODE for node in nodes)

@@ -68,8 +68,8 @@ def largest(numbers: Sequence[Number]) -> Number:
 
 
 def _by_sign(number: Number, below: Number, otherwise: Number) -> Number:
+    below, otherwise = (Number(one.polynomial, number.present) for one in (below, otherwise))  # null where it is null
     constant = number.polynomial.value
     if constant is not None:
         return below if constant < 0 else otherwise
-    below, otherwise = (Number(one.polynomial, number.present) for one in (below, otherwise))
     return chosen_number([(Compare("<", number.polynomial, Polynomial.constant(0)), below)], otherwise)
