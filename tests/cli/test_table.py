@@ -152,6 +152,8 @@ def test_texts_that_would_be_formulas_are_quoted(tmp_path):
     key = "CASE WHEN rooms < 3 THEN '=1+1' ELSE 'many' END AS size"
     shown = run("table", "meters", "--rows", key, "--columns", "tariff", "--value", "count(*)", "--csv", cwd=tmp_path)
     assert [line.partition(",")[0] for line in shown.stdout.splitlines()[2:]] == ["'=1+1", "many", "total"]
+    named = run("table", "meters", "--rows", "tariff", "--value", 'count(*) AS "=1+1"', "--csv", cwd=tmp_path)
+    assert named.stdout.splitlines()[:2] == ["'=1+1 by tariff", "tariff,'=1+1"]
 
 
 def test_a_table_that_hides_records_shows_every_declared_group(tmp_path):

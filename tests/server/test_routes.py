@@ -85,6 +85,13 @@ def test_parquet_and_csv_have_the_same_table(analyst):
     assert csv.read_csv(io.BytesIO(text.content)).to_pylist() == table.to_pylist()
 
 
+def test_names_in_csv_begin_no_formula(analyst):
+    question = {"sql": 'SELECT avg(wage) AS "=HYPERLINK(1)", count(*) AS "@n" FROM pay', "max_error": 5e7}
+    text = analyst.post("/v1/ask", json=question, headers={"Accept": "text/csv"}).text
+    head = ["'=HYPERLINK(1)", "'=HYPERLINK(1)_low", "'=HYPERLINK(1)_high", "'@n"]
+    assert text.partition("\n")[0].split(",") == [f'"{name}"' for name in head]
+
+
 def rows_of(table):
     return [list(row.values()) for row in table.to_pylist()]
 

@@ -6,9 +6,12 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
+from errorfloor.charging.settling import Grant
 from errorfloor.server import Role, Settings, TokenFile, create_app
+from errorfloor.server.token import Terms
 from town import open_town, write_town
 
+JOINED = "SELECT class, avg(kwh) AS by_class FROM meters JOIN homes USING (household) GROUP BY class"
 MEAN = {"name": "by tariff", "sql": "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff", "max_error": 0.5}
 
 
@@ -18,6 +21,7 @@ def clients(tmp_path):
     tokens = TokenFile(tmp_path / "tokens.json")
     named = {"owner": Role.OWNER, "ada": Role.ANALYST, "ben": Role.ANALYST, "reader": Role.READER}
     secrets = {name: tokens.create(name, role)[1] for name, role in named.items()}
+    secrets["narrow owner"] = tokens.create("otto", Role.OWNER, Terms(tables=("meters",)))[1]
     with open_town(tmp_path / "town") as database:
         app = create_app(database, tokens=tokens, settings=Settings())
         with TestClient(app) as client:
@@ -72,6 +76,17 @@ def test_names_are_ones_own_and_removed_by_their_owner_or_an_owner(clients):
     assert names(call("ada", "/remove", name="by tariff")) == []
 
 
+def test_an_owner_of_some_tables_removes_questions_about_these_only(clients):
+    call, _, _ = clients
+    call("ada", **MEAN)
+    call("ada", name="by class", sql=JOINED, max_error=9.0)
+    assert names(call("narrow owner")) == ["by tariff"]
+    refused = call("narrow owner", "/remove", name="by class", analyst="ada")
+    assert refused.status_code == 422 and "there is no saved question 'by class'" in refused.text
+    assert names(call("narrow owner", "/remove", name="by tariff", analyst="ada")) == []
+    assert names(call("ada")) == ["by class"]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -108,3 +123,23 @@ def test_history_of_one_analyst_is_for_owners_and_for_the_analyst(clients):
     assert [one["output"] for one in call("ada", "/../ledger/entries?analyst=ada").json()["entries"]] == ["a"]
     refused = call("ada", "/../ledger/entries?analyst=ben")
     assert refused.status_code == 403 and "only an owner may ask for the history of others" in refused.text
+
+
+def test_history_names_outputs_and_tables_of_questions_that_are_seen(clients):
+    call, database, _ = clients
+    database.ask("SELECT avg(peak) AS first FROM meters", max_error=9.0, analyst="ben")
+    meters = database.catalogue.tables["meters"].model_copy(update={"questions": "shared"})
+    shared = database.catalogue.model_copy(update={"tables": {**database.catalogue.tables, "meters": meters}})
+    object.__setattr__(database, "catalogue", shared)
+    database.ask(JOINED, max_error=9.0, analyst="ada")
+
+    def seen(who):
+        found = call(who, "/../ledger/entries").json()["entries"]
+        return [(one["output"], one["question"]) for one in found]
+
+    first = ("first", "SELECT avg(peak) AS first FROM meters")
+    assert seen("owner") == [first, ("by_class", JOINED)] == seen("ben")
+    assert seen("ada") == [(None, None), ("by_class", JOINED)]  # the first was not shared when it was asked
+    assert seen("narrow owner") == [first, (None, None)]  # for whom there are no homes
+    narrow = database.within(Grant(tables=("meters",)))
+    assert [one["question"] for one in narrow.history(analyst="ben")] == [first[1], None]

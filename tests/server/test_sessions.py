@@ -186,3 +186,12 @@ def test_session_of_a_person_keeps_to_their_tables():
     before = sessions.begin(person)
     sessions.store.change("UPDATE sessions SET person = ?", ('["anna", "analyst"]',))
     assert sessions.find(before) is None  # it says nothing of tables
+
+
+def test_session_of_a_person_ends_when_something_else_is_declared_of_signing_in():
+    store, person = Store(None), Token.vouched("oidc-1", "anna", Role.ANALYST)
+    then, same, now = (Sessions(store, TokenFile(None), 600, 3600, vouched_by=one) for one in ("a1", "a1", "b2"))
+    named = then.begin(person)
+    assert same.find(named).name == "anna"
+    assert now.find(named) is None
+    assert Sessions(store, TokenFile(None), 600, 3600).find(named) is None  # nobody vouches for people any more

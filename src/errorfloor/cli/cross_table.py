@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from errorfloor.display import cell_text, in_columns, key_text, plain_number
-from errorfloor.service.releasing import FORMULA
+from errorfloor.service.releasing import without_formula
 
 TOTAL = "total"
 Key = tuple[Any, ...]  # the values of some keys; None where it is a total
@@ -63,9 +63,9 @@ class CrossTable:
         names, lines = self._laid_out(self._number)
         first, file = len(self.rows), io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([self.title])
-        writer.writerow(map(_safe, names))
-        writer.writerows([[*map(_safe, line[:first]), *line[first:]] for line in lines])
+        writer.writerow([without_formula(self.title)])
+        writer.writerow(map(without_formula, names))
+        writer.writerows([[*map(without_formula, line[:first]), *line[first:]] for line in lines])
         return file.getvalue()
 
     def html(self) -> str:
@@ -140,7 +140,3 @@ def _texts(key: Key) -> list[str]:
     return [
         key_text(one) if one is not None else TOTAL if None not in key[:place] else "" for place, one in enumerate(key)
     ]
-
-
-def _safe(text: str) -> str:
-    return f"'{text}" if text and text[0] in FORMULA else text

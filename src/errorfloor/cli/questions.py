@@ -15,7 +15,7 @@ from errorfloor.cli.supports import parse_side
 from errorfloor.errors import InputError
 from errorfloor.service import open_database
 from errorfloor.service.asking import Attendant, attended_by
-from errorfloor.service.releasing import without_formulas
+from errorfloor.service.releasing import for_spreadsheets
 from errorfloor.service.simulation import Simulation
 from errorfloor.service.stating import stated
 from errorfloor.support import HalfLine, Interval
@@ -230,7 +230,7 @@ def _write(answer: "Answer", path: Path) -> None:
     table = answer.to_arrow()
     match path.suffix:
         case ".csv":
-            csv.write_csv(without_formulas(table), path)
+            csv.write_csv(for_spreadsheets(table), path)
         case ".parquet":
             parquet.write_table(table, path)
         case _:

@@ -38,6 +38,7 @@ from errorfloor.server.signin.routes import Link, signing_in, signing_in_elsewhe
 from errorfloor.server.signin.store import Store
 from errorfloor.server.streams import streams
 from errorfloor.server.threads import Threads
+from errorfloor.server.token import digest
 from errorfloor.server.tokens import TokenFile
 from errorfloor.server.under_way import UnderWay
 from errorfloor.server.workshop import Workshop
@@ -96,6 +97,7 @@ def create_app(
     beside = None if tokens.path is None else tokens.path.with_name("sessions.sqlite")
     store = Store(settings.sessions or beside)
     saved = SavedQuestions(None if tokens.path is None else tokens.path.with_name("questions.sqlite"))
+    declared = database.catalogue.sign_in
     authentication = Authentication(
         tokens,
         rates,
@@ -103,6 +105,7 @@ def create_app(
         idle=settings.session_idle,
         life=settings.session_life,
         failures=settings.failures,
+        vouched_by=digest(declared.model_dump_json()) if declared is not None else "",
     )
     metrics = Metrics()
     current = Current(database, catalogue)
@@ -161,7 +164,7 @@ def create_app(
         app.include_router(routes(door))
     app.include_router(saved_questions(door, saved))
     app.include_router(signing_in(authentication, login_page))
-    app.state.sign_in = declared = database.catalogue.sign_in
+    app.state.sign_in = declared
     if declared is not None:
         provider = Provider(declared, database.catalogue.folder, store)
         app.include_router(signing_in_elsewhere(authentication, provider, login_page))

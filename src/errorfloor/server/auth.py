@@ -49,10 +49,11 @@ class Authentication:
         idle: float = 3600.0,
         life: float = 43200.0,
         failures: int = 0,
+        vouched_by: str = "",
     ) -> None:
         kept = Store(None) if store is None else store
         self._tokens, self._rates = tokens, rates
-        self._sessions = Sessions(kept, tokens, idle, life)
+        self._sessions = Sessions(kept, tokens, idle, life, vouched_by=vouched_by)
         self._attempts = Attempts(kept, failures)
         self._uses = Uses(kept)
 

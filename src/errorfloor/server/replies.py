@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 from pyarrow import csv, parquet
 
 from errorfloor.json_forms import json_form
-from errorfloor.service.releasing import without_formulas
+from errorfloor.service.releasing import for_spreadsheets
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
@@ -54,7 +54,7 @@ def as_table(table: pa.Table, form: str, facts: bytes) -> Response:
     elif form == PARQUET:
         parquet.write_table(table, sink)
     else:
-        csv.write_csv(without_formulas(table), sink)
+        csv.write_csv(for_spreadsheets(table), sink)
     return Response(sink.getvalue().to_pybytes(), media_type=form)
 
 

@@ -150,10 +150,17 @@ def saved_questions(door: ServerDoor, saved: SavedQuestions) -> APIRouter:
             raise InputError("analyst is for an owner: leave it out to remove a question of your own")
 
         def work() -> Response:
-            if not saved.remove(removed.analyst or analyst or "", removed.name):
+            catalogue, whose = door.tables(False, token).catalogue, removed.analyst or analyst or ""
+            is_hidden = analyst is None and bool(token.terms.tables) and not _is_listed(removed.name, whose, catalogue)
+            if is_hidden or not saved.remove(whose, removed.name):
                 raise InputError(f"there is no saved question {removed.name!r} of yours")
-            return as_json({"questions": seen(saved, door.tables(False, token).catalogue, analyst)})
+            return as_json({"questions": seen(saved, catalogue, analyst)})
 
         return await door.looked_up(token, work)
+
+    def _is_listed(name: str, whose: str, catalogue: Catalogue) -> bool:
+        """Say whether an owner who is limited to some tables sees a question."""
+        listed = seen(saved, catalogue, None)
+        return any(one["name"] == name and (one["analyst"] or "") == whose for one in listed)
 
     return routes

@@ -42,7 +42,10 @@ def history(
     kept = keeper.of_labels({one["label"] for one in found if one["label"]})
     for one in found:
         answer = kept.get(one["label"])
-        one["question"] = answer.facts["sql"] if answer is not None and _is_seen(answer.facts, analyst) else None
+        is_seen = answer is not None and _is_covered(answer, grant) and _is_seen(answer.facts, analyst)
+        one["question"] = answer.facts["sql"] if answer is not None and is_seen else None
+        if not is_seen and (answer is not None or analyst not in (None, one["analyst"])):
+            one["output"] = None  # the names in a question are as much of it as its text
     return found
 
 
@@ -51,7 +54,7 @@ def known(keeper: Keeper, grant: Grant, after: int, limit: int, analyst: str | N
     check_page(after, limit)
     found = []
     for answer in keeper.opened(after):
-        if all(grant.covers(table) for table, _, _ in answer.facts["snapshots"]):
+        if _is_covered(answer, grant):
             found.append(_line(answer, analyst))
             if len(found) == limit:
                 break
@@ -116,6 +119,11 @@ def _output(one: Mapping[str, Any], seen: bool) -> dict[str, Any]:
     if one.get("part"):  # its bound is not that of what is derived from it, which has intervals
         bounds = {"exact": False, "low": None, "high": None}
     return {"name": one["name"] if seen else None, "unit": one["unit"] if seen else None, **bounds}
+
+
+def _is_covered(answer: KeptAnswer, grant: Grant) -> bool:
+    """Say whether a grant covers every table that an answer is from, those that were joined among them."""
+    return all(grant.covers(table) for table, _, _ in answer.facts["snapshots"])
 
 
 def _is_seen(said: Mapping[str, Any], analyst: str | None) -> bool:

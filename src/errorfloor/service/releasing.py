@@ -208,6 +208,20 @@ def without_formulas(table: pa.Table) -> pa.Table:
     """
     for place, field in enumerate(table.schema):
         if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
-            values = [f"'{one}" if one and one[0] in FORMULA else one for one in table.column(place).to_pylist()]
+            values = [one and without_formula(one) for one in table.column(place).to_pylist()]
             table = table.set_column(place, field, pa.array(values, field.type))
     return table
+
+
+def for_spreadsheets(table: pa.Table) -> pa.Table:
+    """Do the same with the names of the columns, which whoever wrote the question has chosen.
+
+    >>> for_spreadsheets(pa.table({"=HYPERLINK(1)": ["-2+3"], "n": [-1]})).to_pydict()
+    {"'=HYPERLINK(1)": ["'-2+3"], 'n': [-1]}
+    """
+    return without_formulas(table).rename_columns([without_formula(name) for name in table.column_names])
+
+
+def without_formula(text: str) -> str:
+    """Put a quote before a text that would be taken for a formula."""
+    return f"'{text}" if text and text[0] in FORMULA else text

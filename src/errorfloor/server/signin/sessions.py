@@ -27,8 +27,9 @@ class Sessions:
     """The sessions of a server, in every process of it.
 
     *Guarantee*: a session ends ``idle`` seconds after its last use (up to a minute earlier), at most ``life`` seconds
-    after it began, when it is signed out, when its token is revoked or expires, and when ``MOST`` others of its token
-    began after it, whichever is first. The file has hashes of identifiers only, so that reading it signs nobody in.
+    after it began, when it is signed out, when its token is revoked or expires, when ``MOST`` others of its token
+    began after it, and, of somebody who signed in elsewhere, when a server starts for which something else is declared
+    of that, whichever is first. The file has hashes of identifiers only, so that reading it signs nobody in.
 
     >>> now = [0.0]
     >>> tokens = TokenFile(None)
@@ -47,6 +48,7 @@ class Sessions:
     idle: float
     life: float
     clock: Callable[[], float] = time.time
+    vouched_by: str = ""  # what is declared of signing in elsewhere
 
     def begin(self, token: Token) -> str:
         """Begin a session of who was recognised, and give its identifier."""
@@ -54,7 +56,8 @@ class Sessions:
         self.store.change(ENDED, (now, now - self.idle))
         self.store.change(OLDEST, (token.id, MOST - 1))
         identifier = secrets.token_urlsafe(32)
-        person = None if token.digest else json.dumps([token.name, token.role.value, token.terms.tables])
+        given = [token.name, token.role.value, token.terms.tables, self.vouched_by]
+        person = None if token.digest else json.dumps(given)
         ends = now + self.life
         if token.terms.expires is not None:
             ends = min(ends, token.terms.expires.timestamp())
@@ -77,10 +80,10 @@ class Sessions:
                 self.store.change("UPDATE sessions SET used = ? WHERE digest = ?", (now, digest))
         if person is None:
             return self.tokens.get(identity)
-        name, role, *tables = json.loads(person)
-        if not tables:  # written by a version that knew no limits: sign in again
+        name, role, *limits = json.loads(person)
+        if limits[1:] != [self.vouched_by]:  # others gave a role and tables then, or a version that knew no limits
             return None
-        return Token.vouched(identity, name, Role(role), Terms(tables=tuple(tables[0])))
+        return Token.vouched(identity, name, Role(role), Terms(tables=tuple(limits[0])))
 
     def end(self, identifier: str) -> None:
         """Sign out: the identifier counts no longer, whoever has kept it."""
