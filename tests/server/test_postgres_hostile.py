@@ -10,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from errorfloor.server.postgres import session, session_questions
 from fuzzing import QUESTIONS
 from repeated import rounds
 from serving import CANARY, holds_canary, served
@@ -369,4 +370,28 @@ def test_text_that_is_joined_with_itself_stays_short(server, step):
 def test_series_that_would_fill_the_memory_is_refused(server, query):
     with connect(server) as line, pytest.raises(psycopg.Error, match=r"is not in the system catalogue|cannot be read"):
         line.execute(query)
+    serves(server)
+
+
+def test_long_texts_are_read_outside_of_the_event_loop(server, monkeypatch):
+    """Reading twenty thousand signs takes a tenth of a second, in which nobody else would be heard."""
+    where = []
+
+    def noted(read):
+        def reading(*arguments):
+            where.append(threading.current_thread().name)
+            return read(*arguments)
+
+        return reading
+
+    monkeypatch.setattr(session, "statements", noted(session.statements))
+    monkeypatch.setattr(session_questions, "asked", noted(session_questions.asked))
+    with connect(server) as line:
+        for prepare in (False, True):
+            where.clear()
+            long = f"SELECT a FROM (SELECT count(*) AS a FROM pay) AS t WHERE a IN ({'1, ' * 3000}120)"
+            assert line.execute(long, prepare=prepare).fetchone() == (120,)
+            assert len(where) > 1 and all(one.startswith("errorfloor-questions") for one in where)
+            assert line.execute("SELECT count(*) AS a FROM pay", prepare=prepare).fetchone() == (120,)
+            assert not where[-1].startswith("errorfloor-questions")  # what is short waits for nobody
     serves(server)

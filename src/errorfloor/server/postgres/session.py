@@ -123,7 +123,7 @@ class Session(SessionQuestions):
         self._check_length(text)
         whole = Counted()
         await self.count(whole)
-        found = statements(text)
+        found = await self.thought(len(text), lambda: statements(text))
         if len(found) > MOST_STATEMENTS:
             raise DoorError(
                 413, "too-large", f"a text may have {MOST_STATEMENTS} statements, but this has {len(found)}: send parts"
@@ -140,7 +140,7 @@ class Session(SessionQuestions):
         body.end()
         self._check_length(text)
         await self.count(Counted())
-        found = statements(text)
+        found = await self.thought(len(text), lambda: statements(text))
         if len(found) > 1:
             raise RefusedError("a prepared statement is one statement: send the others by themselves", reason="syntax")
         statement = found[0] if found else Statement(())
@@ -155,7 +155,7 @@ class Session(SessionQuestions):
         formats = body.numbers("!h")
         body.end()
         await self.count(prepared)
-        statement = prepared.statement
+        statement = await self.thought(len(prepared.text), lambda: prepared.statement)
         wanted = statement.parameters
         if len(values) < wanted or {*forms, *formats} - {0, 1} or len(forms) not in (0, 1, len(values)):
             raise wire.protocol_error(f"{wanted} parameters are needed, in format 0 or 1; {len(values)} were given")
@@ -179,7 +179,8 @@ class Session(SessionQuestions):
             types = [one or kind.oid for one, kind in zip(prepared.types, kinds, strict=False)]
             await self.line.send(wire.message(b"t", struct.pack(f"!H{len(types)}I", len(types), *types)))
             samples = [SAMPLES.get(kind, "NULL") for kind in kinds]
-            portal = Portal(prepared, prepared.statement.filled(samples), [])
+            text = await self.thought(len(prepared.text), lambda: prepared.statement.filled(samples))
+            portal = Portal(prepared, text, [])
             columns = await self._columns(portal, prepared)
         else:
             portal = self._named(self._portals, name, "portal")
@@ -214,7 +215,8 @@ class Session(SessionQuestions):
     async def _kinds(self, prepared: PreparedStatement) -> list[Kind]:
         """Say of which types parameters are; what a client does not say follows from what they are compared with."""
         if prepared.kinds is None:
-            statement, catalogue = prepared.statement, self.catalogue
+            statement = await self.thought(len(prepared.text), lambda: prepared.statement)
+            catalogue = self.catalogue
             prepared.kinds = [KINDS.get(one, TEXT) for one in prepared.types[: statement.parameters]]
             if any(one in UNKNOWN for one in prepared.types):
                 given = TEXT if self.is_looked_up(statement) else FLOAT8
@@ -229,7 +231,7 @@ class Session(SessionQuestions):
 
     async def _columns(self, portal: Portal, counted: Counted) -> tuple[ResultColumn, ...] | None:
         """Say which columns a portal's rows have; None if it has none."""
-        statement = Statement.of(portal.text)
+        statement = await self.thought(len(portal.text), lambda: Statement.of(portal.text))
         done = command(self, statement, describe=True)
         if done is not None:
             return None if done.rows is None else done.rows.columns
@@ -241,10 +243,12 @@ class Session(SessionQuestions):
             if self.is_looked_up(statement):
                 portal.found = await self.look_up(statement)
                 return portal.found.columns
-            return (await self.described(read_question(statement))).columns
+            question = await self.thought(len(statement.pieces), lambda: read_question(statement))
+            return (await self.described(question)).columns
 
     async def _execute(self, portal: Portal, most: int, *, described: bool) -> None:
-        statement = Statement(Statement.of(portal.text).pieces, portal.prepared.hints)
+        read = await self.thought(len(portal.text), lambda: Statement.of(portal.text))
+        statement = Statement(read.pieces, portal.prepared.hints)
         self._check_transaction(statement)
         if portal.found is not None and portal.found.sent:
             await self._send(portal.found, portal.found.again(), most)

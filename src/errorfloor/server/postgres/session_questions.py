@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import ErrorFloorError
@@ -34,7 +34,9 @@ from errorfloor.sql import parse
 from errorfloor.sql_text import Statement
 from errorfloor.sql_text.asked import AskedQuestion, asked
 
+Read = TypeVar("Read")
 ROUTE = "postgresql"
+LONG = 1000  # signs of a text that is read at once, in the event loop
 PATIENCE = 10.0  # seconds that a statement above the rate waits for its turn; tools look up dozens at once
 
 
@@ -104,7 +106,8 @@ class SessionQuestions:
         if self.is_looked_up(statement):
             return await self.look_up(statement)
         is_price = statement.words[:1] == ("PRICE",)
-        found, bounds = read_question(statement), self.settings.bounds
+        found = await self.thought(len(statement.pieces), lambda: read_question(statement))
+        bounds = self.settings.bounds
         if found.around and not is_price:
             described = await self.described(found)
             if found.is_probe:
@@ -138,6 +141,10 @@ class SessionQuestions:
             return ResultRows(*self.systems.of(whole, seen).query(text))
 
         return await self.door.looked_up(self.token, work)
+
+    async def thought(self, size: int, work: Callable[[], Read]) -> Read:
+        """Read a text of some signs or pieces; a long one in a thread, where it waits its turn as a question does."""
+        return work() if size <= LONG else await self.door.looked_up(self.token, work)
 
     def is_looked_up(self, statement: Statement) -> bool:
         """Say whether a statement asks the system catalogue, or nothing."""
