@@ -85,6 +85,11 @@ def test_an_owner_of_some_tables_removes_questions_about_these_only(clients):
     assert refused.status_code == 422 and "there is no saved question 'by class'" in refused.text
     assert names(call("narrow owner", "/remove", name="by tariff", analyst="ada")) == []
     assert names(call("ada")) == ["by class"]
+    call("owner", name="ours", sql=JOINED, max_error=9.0)  # the owners' own are all of theirs
+    refused = call("narrow owner", **{**MEAN, "name": "ours"})
+    assert refused.status_code == 422 and "choose another name" in refused.text
+    assert names(call("narrow owner", **MEAN)) == ["by tariff"] == names(call("narrow owner", **MEAN))
+    assert [one["sql"] for one in call("owner").json()["questions"] if one["name"] == "ours"] == [JOINED]
 
 
 @pytest.mark.parametrize(

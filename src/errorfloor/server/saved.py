@@ -76,6 +76,10 @@ class SavedQuestions:
         values = (analyst, question["name"], json.dumps(question))
         self._store.change("INSERT OR REPLACE INTO saved VALUES (?, ?, ?)", values)
 
+    def has(self, analyst: str, name: str) -> bool:
+        """Say whether there is such a question."""
+        return bool(self._store.rows("SELECT 1 FROM saved WHERE analyst = ? AND name = ?", (analyst, name)))
+
     def remove(self, analyst: str, name: str) -> bool:
         """Forget a question; say whether there was one."""
         return self._store.change("DELETE FROM saved WHERE analyst = ? AND name = ?", (analyst, name)) > 0
@@ -133,7 +137,10 @@ def saved_questions(door: ServerDoor, saved: SavedQuestions) -> APIRouter:
             priced = tables.price(question.sql, max_error=question.max_error, spend=question.spend, analyst=analyst)
             read = priced.prepared.question
             named = [read.table, *(join.table for join in read.joins)]
-            saved.keep(analyst or "", {**question.model_dump(exclude_none=True), "tables": named})
+            whose = analyst or ""
+            if _is_hidden(question.name, whose, tables.catalogue, token) and saved.has(whose, question.name):
+                raise InputError(f"there is a question {question.name!r} already: choose another name")
+            saved.keep(whose, {**question.model_dump(exclude_none=True), "tables": named})
             return as_json({"questions": seen(saved, tables.catalogue, analyst)})
 
         return await door.attended(visitor_of(request), token, work)
@@ -151,16 +158,17 @@ def saved_questions(door: ServerDoor, saved: SavedQuestions) -> APIRouter:
 
         def work() -> Response:
             catalogue, whose = door.tables(False, token).catalogue, removed.analyst or analyst or ""
-            is_hidden = analyst is None and bool(token.terms.tables) and not _is_listed(removed.name, whose, catalogue)
-            if is_hidden or not saved.remove(whose, removed.name):
+            if _is_hidden(removed.name, whose, catalogue, token) or not saved.remove(whose, removed.name):
                 raise InputError(f"there is no saved question {removed.name!r} of yours")
             return as_json({"questions": seen(saved, catalogue, analyst)})
 
         return await door.looked_up(token, work)
 
-    def _is_listed(name: str, whose: str, catalogue: Catalogue) -> bool:
-        """Say whether an owner who is limited to some tables sees a question."""
+    def _is_hidden(name: str, whose: str, catalogue: Catalogue, token: Token) -> bool:
+        """Say whether an owner who is limited to some tables does not see a question."""
+        if analyst_of(token) is not None or not token.terms.tables:
+            return False
         listed = seen(saved, catalogue, None)
-        return any(one["name"] == name and (one["analyst"] or "") == whose for one in listed)
+        return not any(one["name"] == name and (one["analyst"] or "") == whose for one in listed)
 
     return routes
