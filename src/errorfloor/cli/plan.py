@@ -23,16 +23,16 @@ CANDIDATES = re.compile(r"\s*\[\s*candidates\b|\s*candidates\b.*=")
 
 @app.command()
 def plan(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The plan: [[questions]] and [candidates.TABLE].")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=r"The plan: [\[questions]] and \[candidates.TABLE].")],
     catalogue: CatalogueFile = Path("errorfloor.toml"),
     analyst: Analyst = None,
     dry: Dry = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a list of questions would take together, and which floors would allow it; nothing is charged.
+    r"""Say what a list of questions would take together, and which floors would allow it; nothing is charged.
 
-    The file has a section [[questions]] for each question, with sql and either max_error or spend; a section
-    [candidates.TABLE] may list floors to compare. No private column is read.
+    The file has a section [\[questions]] for each question, with sql and max_error or spend; a
+    section \[candidates.TABLE] may list floors to compare. No private column is read.
     """
     text = _text(file)
     given = _parsed(file, text)
