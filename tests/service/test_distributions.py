@@ -1,11 +1,13 @@
 """How values are distributed: numbers of rows between softened edges, and exact ones where records are protected."""
 
+import re
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import errorfloor as ef
-from errorfloor.errors import InputError, RefusedError
+from errorfloor.errors import AllowanceError, InputError, RefusedError
 from patients import open_patients, stored
 from town import open_town, write_town
 
@@ -54,6 +56,13 @@ def test_cumulative_numbers_are_within_their_bound(kind, tmp_path):
         for edge, exact in zip(EDGES, counted(truth[row["tariff"]], 4.5), strict=True):
             assert row[f"c_to_{edge}_low"] - 1e-6 <= exact <= row[f"c_to_{edge}_high"] + 1e-6
             assert abs(row[f"c_to_{edge}"] - exact) <= 20 + 1e-6
+
+
+def test_what_is_advised_for_a_histogram_is_one_bound_for_all_bins(town):
+    with pytest.raises(AllowanceError, match=r"\(max_error [0-9.]+ here\)") as problem:
+        town.ask("SELECT histogram(kwh, 5, 10, 20, 30) AS h FROM meters", max_error=0.5)
+    bound = float(re.search(r"max_error ([0-9.]+) here", str(problem.value)).group(1))
+    assert town.price("SELECT histogram(kwh, 5, 10, 20, 30) AS h FROM meters", max_error=bound).affordable
 
 
 def test_ten_edges_cost_an_entry_what_one_costs(town):

@@ -56,6 +56,13 @@ def affordable(
     bounds = {one.output.asked_as: _half_width(one) * prepared.scale(one) for one in noisy}
     bounds |= {one.output.asked_as: needed[one.output.name] * prepared.scale(one) for one in wider}
     scale = max(needed[one.output.name] / _half_width(one) for one in wider)
+    if len(wider) == len(charged):  # what follows from them, such as the last bin of a histogram, widens with them
+        widened = {_half_width(one): needed[one.output.name] for one in wider}
+        following = [one for one in noisy if one not in charged]
+        bounds |= {
+            one.output.asked_as: widened.get(_half_width(one), scale * _half_width(one)) * prepared.scale(one)
+            for one in following
+        }
     if any(needed[one.output.name] > useful(prepared, one) for one in wider):
         return _larger_groups(prepared, left)
     part = max(_information(needed[one.output.name], one) for one in wider)
