@@ -3,15 +3,23 @@
 import difflib
 from collections.abc import Iterable
 
+from errorfloor.catalogue.proposals import UMLAUTS
+
 
 def close_to(word: str, choices: Iterable[str]) -> list[str]:
     """Give the choices that look like a word, whatever their capitals, the nearest first.
 
     >>> close_to("Houshold", ["household", "households", "day"])
     ['household', 'households']
+    >>> close_to("sued", ["Süd", "Nord"])
+    ['Süd']
     """
-    spelt = {choice.lower(): choice for choice in choices}
-    return [spelt[found] for found in difflib.get_close_matches(word.lower()[:100], spelt, n=3, cutoff=0.6)]
+    spelt = {_plain(choice): choice for choice in choices}
+    return [spelt[found] for found in difflib.get_close_matches(_plain(word[:100]), spelt, n=3, cutoff=0.6)]
+
+
+def _plain(word: str) -> str:
+    return word.lower().translate(UMLAUTS)
 
 
 def nearest(word: str, choices: Iterable[str]) -> str | None:
