@@ -288,18 +288,41 @@ def test_flags_leave_nothing_to_choose_and_the_first_mean_takes_three_commands(h
 
 def test_questions_are_asked_until_they_are_answered(here):
     (here / "pay.csv").write_text(PAY)
-    lines = ["u", "p", "u", "p", "50", "0..5000", "x", "0.01", "9000", "EUR", "no", "l", "", ""]
-    refused = CliRunner().invoke(app, ["init", "--source", "pay.csv", "--ask"], input="\n".join(lines))
+    lines = ["u", "p", "u", "p", "50", "0..5000", "x", "0.01", "9000", "250", "EUR", "no", "l", "", ""]
+    refused = CliRunner().invoke(app, ["init", "--source", "pay.csv", "--ask"], input="\n".join(lines) + "\n")
     assert "only numbers can be private" in refused.stderr
     assert "a range is written low..high" in refused.stderr and "a number is needed" in refused.stderr
-    assert "must stay below" in str(refused.exception)
+    assert "the floor must stay below" in refused.stderr and refused.exit_code == 0, refused.exception
     lines = ["", "", "", "0..5000", "", "", "", "", "l", ""]
-    shown = CliRunner().invoke(app, ["init", "--source", "pay.csv", "--ask"], input="\n".join(lines) + "\n")
+    shown = CliRunner().invoke(app, ["init", "--source", "pay.csv", "--ask", "--force"], input="\n".join(lines) + "\n")
     assert shown.exit_code == 0, shown.exception
     assert "any estimate of one pay is off by at least 250 EUR" in shown.stderr
     table = load(here / "errorfloor.toml").tables["pay"]
     assert (table.row_key, table.private["pay"].floor) == (("nr",), 250.0)
     assert "999999" not in shown.output
+
+
+def test_what_is_advised_asks_about_the_same_table(here):
+    (here / "pay.csv").write_text(PAY)
+    shown = init("--source", "pay.csv")
+    drafted = (here / "errorfloor.toml").read_text()
+    assert "errorfloor init --source pay.csv --ask --force; then" in shown.stdout
+    assert "--ask needs a table to ask about" in str(problem("--ask", "--force"))
+    assert (here / "errorfloor.toml").read_text() == drafted
+
+
+def test_a_first_question_is_suggested_after_a_registration_that_failed(here):
+    (here / "pay.csv").write_text(PAY + "99,x,,\n")
+    init("--source", "pay.csv", *FLAGS)
+    assert "has nulls" in str(CliRunner().invoke(app, ["register"]).exception)
+    (here / "pay.csv").write_text(PAY)
+    assert "a first question" in CliRunner().invoke(app, ["register"]).stderr
+
+
+def test_a_person_and_a_date_are_proposed_as_the_key_of_many_rows(here):
+    (here / "pay.csv").write_text("person,region,paid,pay\na,n,2025-01-31,9\na,n,2025-02-28,9\na,n,2025-02-28,9\n")
+    init("--source", "pay.csv")
+    assert 'such as ["person", "paid"]' in (here / "errorfloor.toml").read_text()
 
 
 def test_what_clamping_did_is_for_the_custodian_alone(here):

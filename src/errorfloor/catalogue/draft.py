@@ -165,12 +165,16 @@ class Schema:
 
     @property
     def proposed_key(self) -> list[str]:
-        """Columns that probably identify a row: one that differs in every row, else those that are no numbers."""
+        """Columns that probably identify a row: one that differs in every row, else two that are no numbers.
+
+        The second of them is a date, if there is one: the rows of a person are told apart by when they are from.
+        """
         single = [name for name, column in self.names.items() if column in self.unique]
         others = [name for name, column in self.names.items() if self.columns[column] not in ("whole", "number", None)]
-        return (sorted(single, key=lambda name: not is_identifier(name)) or others[:2] or list(self.names))[
-            : 1 if single else 2
-        ]
+        if single:
+            return sorted(single, key=lambda name: not is_identifier(name))[:1]
+        dates = [name for name in others[1:] if self.columns[self.names[name]] in ("date", "moment")]
+        return [*others[:1], *(dates[-1:] or others[1:2])] or list(self.names)[:2]
 
     @property
     def number(self) -> str:
@@ -240,7 +244,7 @@ def draft(schemas: Sequence[Schema], place: Place | None = None) -> str:
 
 def _head(place: Place) -> str:
     kinds = {
-        "duckdb": "a DuckDB file, made when the first table is registered",
+        "duckdb": "a folder of DuckDB files, made when the first table is registered",
         "postgresql": "the database; everything is kept in its schema errorfloor",
         "spark": "a folder, made when the first table is registered",
     }

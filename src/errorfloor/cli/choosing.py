@@ -98,7 +98,15 @@ def _private(name: str, *, whole: bool) -> dict[str, Any]:
     step = proposed_step(whole=whole)
     words["resolution"] = _asked(f"  resolution of {name}: values are kept as multiples of it", step, read_number)
     floor = proposed_floor(low, high)
-    words["floor"] = _asked(f"  floor of {name}: any estimate of one value is off by at least this", floor, read_number)
+
+    def read_floor(text: str) -> int | float:
+        given = read_number(text)
+        word, text = _mistake({**words, "floor": given}) or ("", "")
+        if word == "floor":
+            raise InputError(f"the floor {text}")
+        return given
+
+    words["floor"] = _asked(f"  floor of {name}: any estimate of one value is off by at least this", floor, read_floor)
     unit = _asked(f"  unit of {name}, for words", unit_of(name) or "none", lambda text: "" if text == "none" else text)
     if unit:
         words["unit"] = unit
@@ -188,11 +196,18 @@ def _rule(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _checked(name: str, words: Mapping[str, Any]) -> PrivateColumn:
+    if mistake := _mistake(words):
+        raise InputError(f"{name}: {' '.join(mistake)}")
+    return PrivateColumn.model_validate(words)
+
+
+def _mistake(words: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Give the first word that is wrong, and why."""
     try:
-        return PrivateColumn.model_validate(words)
+        PrivateColumn.model_validate(words)
     except ValidationError as problem:
-        word, text = explain(problem.errors(include_url=False), {})[0]
-    raise InputError(f"{name}: {word} {text}")
+        return explain(problem.errors(include_url=False), {})[0]
+    return None
 
 
 def plain_range(low: Fraction, high: Fraction) -> list[int | float]:

@@ -12,9 +12,10 @@ SHARE = 0.02  # of the allowance, that the question takes at most
 
 
 def first_question(declared: Catalogue, names: list[str], file: Path) -> str:
-    """Say what could be asked first, as a command; nothing where no question of this price would be answered.
+    """Say what could be asked first, as a command; nothing where something was charged before.
 
-    It is priced, which is free and reads no private column. On Spark a session would have to be started for that.
+    Nor is one suggested where none of this price would be answered. It is priced, which is free and reads no private
+    column. On Spark a session would have to be started for that.
     """
     if declared.place.engine == "spark":
         return ""
@@ -39,7 +40,7 @@ def _about(declared: Catalogue, name: str, database: Database, file: Path) -> st
         if bound > width / 2:
             return ""  # it would say nothing that the range does not
     price = database.price(sql, max_error=bound)
-    if not price.affordable:
+    if not price.affordable or any(one.used_before for one in price.standings):
         return ""
     where = "" if file == Path("errorfloor.toml") else f" --catalogue {file}"
     taken = 100 * max((one.used_by_this for one in price.standings), default=0.0)

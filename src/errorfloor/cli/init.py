@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -98,6 +99,8 @@ def init(
         raise InputError(
             "--private, --public, --row-key and --number-rows are for one --source, and not with --ask or --page"
         )
+    if ask and not schemas:
+        raise InputError(f"--ask needs a table to ask about: {command()} init --source FILE --ask; nothing was written")
     if page and (ask or not schemas or as_json):
         raise InputError("--page needs a --source to ask about, and is not for --ask or --json")
     if number_rows and format_of(schemas[0].source) not in ("text", "sheet"):
@@ -128,9 +131,10 @@ def init(
     if schemas and not to_choose:
         print(f"check it; then {command()} register --catalogue {output}{_then_plan()}")
     elif schemas:
+        again = shlex.join(_again(source, read or [], engine, snapshots, output))
         print(
-            f'choose what is left open ("choose", {to_choose} times), or be asked for it: {command()} init --ask '
-            f"--force; then {command()} register --catalogue {output}{_then_plan()}"
+            f'choose what is left open ("choose", {to_choose} times), or be asked for it: {command()} init {again}; '
+            f"then {command()} register --catalogue {output}{_then_plan()}"
         )
     else:
         print(f"name a table next: {command()} init --source FILE --output {output}")
@@ -156,6 +160,16 @@ def _on_page(schemas: list["Schema"], place: "Place", output: Path, write: Calla
     if not kept:
         raise InputError("nothing was written: the page was left before the catalogue was")
     return kept[0]
+
+
+def _again(source: list[str], read: list[str], engine: str, snapshots: str | None, output: Path) -> list[str]:
+    """Give the arguments that draft the same catalogue again, by questions."""
+    words = [word for one in source for word in ("--source", one)]
+    words += [word for one in read for word in ("--read", one)]
+    words += [] if engine == "duckdb" else ["--engine", engine]
+    words += [] if snapshots is None else ["--snapshots", snapshots]
+    words += [] if output == Path("errorfloor.toml") else ["--output", str(output)]
+    return [*words, "--ask", "--force"]
 
 
 def _steps(output: Path) -> list[tuple[str, str]]:

@@ -123,6 +123,7 @@ def register(
             highlight=False,
             soft_wrap=True,
         )
-        suggested = "" if as_json else first_question(declared, names, catalogue)
+    if not as_json and any(one["fresh"] for one in done):
+        suggested = first_question(declared, names, catalogue)
         if suggested:
             messages.say(suggested)
