@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
+from errorfloor.cli import serve
 from errorfloor.cli.app import app
 from errorfloor.cli.serve import _announce
 from errorfloor.client import connect
@@ -41,6 +42,18 @@ def test_every_setting_is_an_option_with_its_own_sentence():
         assert f"--{one.name.replace('_', '-')} " in words
         assert one.metadata["help"] in words
     assert "until Ctrl+C" in words
+
+
+def test_without_a_catalogue_the_one_in_the_folder_is_served_and_else_the_demo(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(serve, "prepare_demo", lambda folder: folder / "demo.toml")
+    with serve._tables(None, None) as demo:
+        assert demo.name == "demo.toml"
+    (tmp_path / "errorfloor.toml").touch()
+    with serve._tables(None, None) as here:
+        assert here.name == "errorfloor.toml"
+    with serve._tables(None, tmp_path) as kept:
+        assert kept == tmp_path / "demo.toml"
 
 
 def test_a_port_in_use_and_a_public_address_are_refused_in_words(catalogue):

@@ -21,9 +21,13 @@ from errorfloor.server.running import serve as run
 from errorfloor.server.settings import Settings
 from errorfloor.server.tokens import Role, Token, TokenFile
 
+HERE = Path("errorfloor.toml")
 Catalogue = Annotated[
     Path | None,
-    typer.Argument(metavar="[CATALOGUE]", help="The catalogue of the tables; default: the demo's generated table."),
+    typer.Argument(
+        metavar="[CATALOGUE]",
+        help="The catalogue of the tables; default: errorfloor.toml if it is here, else the demo's generated table.",
+    ),
 ]
 Folder = Annotated[
     Path | None,
@@ -92,9 +96,11 @@ def _owner(
 
 @contextmanager
 def _tables(catalogue: Path | None, output: Path | None) -> Iterator[Path]:
-    """Give the catalogue, or that of the demo, made if need be."""
+    """Give the catalogue, the one that lies here, or that of the demo, made if need be."""
     if catalogue is not None:
         yield catalogue
+    elif output is None and HERE.is_file():
+        yield HERE
     elif output is not None:
         yield prepare_demo(output)
     else:
