@@ -26,13 +26,13 @@ LINE = re.compile(r"^(?:\d+ +)?(\d+\.\d+) (\w+)\((?:\d+<([^>]*)>)?,? ?(.*)$")
 def answer(folder: str, ledger: str, count: str, unsafe: str) -> None:
     """Ask some questions; mark in the trace when the private columns are read and when the answer is there."""
     marks = os.open(Path(folder) / "marks", os.O_WRONLY | os.O_CREAT)
-    look = releasing.values_before_noise
+    look = releasing.scanned
 
     def looked(*given: Any) -> Any:
         os.write(marks, b"scan")
         return look(*given)
 
-    releasing.values_before_noise = looked
+    releasing.scanned = looked
     with Readings(Path(folder)).open(ledger) as database:
         if unsafe == "unsafe" and "://" not in ledger:  # PostgreSQL was started without fsync
             connections = database.ledger._database.connections  # type: ignore[attr-defined]

@@ -26,13 +26,13 @@ PART = "FROM meters WHERE household = 'h07'"
 def scanned(monkeypatch):
     """The statements that look at private columns."""
     seen = []
-    look = releasing.values_before_noise
+    look = releasing.scanned
 
     def looked(prepared, engine):
         seen.append(prepared.sums and prepared.looked_up and prepared.statement)
         return look(prepared, engine)
 
-    monkeypatch.setattr(releasing, "values_before_noise", looked)
+    monkeypatch.setattr(releasing, "scanned", looked)
     return seen
 
 
@@ -115,9 +115,9 @@ def test_the_cost_of_an_answer_follows_from_public_facts(towns):
 
 def test_noise_is_drawn_before_the_private_columns_are_read(town, monkeypatch):
     order = []
-    draw, look = CellNoise.draw, releasing.values_before_noise
+    draw, look = CellNoise.draw, releasing.scanned
     monkeypatch.setattr(CellNoise, "draw", lambda *given: order.append("draw") or draw(*given))
-    monkeypatch.setattr(releasing, "values_before_noise", lambda *given: order.append("look") or look(*given))
+    monkeypatch.setattr(releasing, "scanned", lambda *given: order.append("look") or look(*given))
     town.ask("SELECT avg(kwh) AS a, avg(peak) AS b FROM meters", max_error=5)
     assert order == ["draw", "draw", "look"]
 

@@ -1,5 +1,6 @@
 """What each column of a table is: asked on the terminal, on a page or given as flags; never taken from the data."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -20,6 +21,7 @@ from errorfloor.floors.words import rounded_down
 WORDS = ("resolution", "floor", "unit", "nulls", "impute", "distance")
 PROPOSED_FLOOR = Fraction(1, 20)  # of the range
 NUMBER = "#"  # what is said to number the rows
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")  # digits that a point may separate in threes
 ROLES = {"p": "private", "u": "public", "l": "left out"}
 
 
@@ -224,7 +226,18 @@ def read_range(text: str) -> tuple[Fraction, Fraction]:
 
 
 def read_number(text: str) -> int | float:
-    """Read a number as it is written."""
+    """Read a number as it is written; one that can mean a thousand times as much is refused.
+
+    >>> read_number("0.125"), read_number("12.5")
+    (0.125, 12.5)
+    >>> read_number("12.000")
+    Traceback (most recent call last):
+    errorfloor.errors.InputError: '12.000' can mean 12 or 12000: write one of them
+    """
+    if GROUPED.fullmatch(text.strip()):
+        whole, _, digits = text.strip().partition(".")
+        less = f"{whole}.{digits}0" if digits.strip("0") else whole
+        raise InputError(f"{text.strip()!r} can mean {less} or {whole}{digits}: write one of them")
     try:
         return _plain(Fraction(text.strip()))
     except (ValueError, ZeroDivisionError):

@@ -198,7 +198,10 @@ def kinds_of(columns: Sequence[Array]) -> tuple[Array, Array] | None:
             return None
         seen.append(column)
         own, values = _numbered(column)
-        kind, many = _numbered(kind * values + own)
+        if many == 1:
+            kind, many = own, values
+        elif values > 1:
+            kind, many = _numbered(kind * values + own)
         if 2 * many > len(kind):
             return None
     first = np.empty(many, dtype=np.int64)

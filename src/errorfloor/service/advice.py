@@ -28,7 +28,9 @@ def advice(
     """
 
     def instead(factor: float) -> str:
-        return affordable(prepared, standings, fresh, factor, limit)
+        most = max(one.used_by_this for one in standings)
+        within = "" if limit is None or limit >= factor * most else f"; one question may take {percent(limit)} of it"
+        return affordable(prepared, standings, fresh, factor, limit) + (within and f"{within} ([limit] question)")
 
     return refusal("answer", standings, quotas, again=AGAIN, instead=instead)
 
@@ -85,7 +87,8 @@ def _larger_groups(prepared: Prepared, left: float) -> str:
             "no bound within the range of the answer is wide enough: ask for fewer numbers at once, or narrow what a "
             "row can add, as in sum(least(x, 100))"
         )
-    found = least_that_fits(prepared, left)
+    summed = prepared.question.sets or prepared.question.running  # of which no group may be missing
+    found = None if summed else least_that_fits(prepared, left)
     if found is None:
         return "no bound within the range of the answer is wide enough: ask about larger groups"
     least, taken = found

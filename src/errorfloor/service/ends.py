@@ -29,8 +29,12 @@ def interval(values: Array, added: CellNoise, bounds: OutputBounds, kind: Array)
 
     *Guarantee*: the truth lies between them. They follow from the released number and from public facts.
     """
+    least, most = bounds.low, bounds.high
+    if not added.varies:
+        off = np.array(added.widest.low), np.array(added.widest.high)
+        return cut(values, off, (least[kind], most[kind]), added.widest.lattice.step)
     low, high = np.empty(len(values)), np.empty(len(values))
-    off, least, most = (added.of_kind("low"), added.of_kind("high")), bounds.low, bounds.high
+    off = added.of_kind("low"), added.of_kind("high")
     steps = [one.lattice.step for one in added.each]
     for step in dict.fromkeys(steps):
         mine = np.array([one == step for one in steps])[added.level[kind]]

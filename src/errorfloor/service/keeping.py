@@ -159,7 +159,7 @@ class Keeper:
 
         A failure is no failure of the answer, which is drawn again as it was.
         """
-        content = pack(prepared)
+        content = prepared.packed or pack(prepared)
         if len(content) > MOST_BYTES:
             return False
         said = {

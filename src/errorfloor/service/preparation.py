@@ -133,6 +133,7 @@ class Prepared:
     engine: str
     recorded: Mapping[Account, Charge] | None = None
     shown: tuple[Any, Array] | None = None
+    packed: bytes | None = None  # what is kept of the answer, where it was written while the table was laid out
     spend: float | None = None  # the share that was asked for, which the bounds follow
     pieces: int = 1  # how many questions of parts it is put together from
 

@@ -1,7 +1,10 @@
 """From a charge to released numbers: draw, look, add, round, lay out the table. Its cost is public."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from errorfloor.identity import Key, Label
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.pricing.records import signs
 from errorfloor.service.ends import interval
+from errorfloor.service.packing import pack
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quantiles import located
 from errorfloor.service.reading import TAGS
@@ -29,7 +33,11 @@ from errorfloor.vault import is_current
 
 MOST_WHOLE = 2.0**62
 NEARLY = 2.0**-80  # relative
+SMALL = 2**15  # groups: fewer are worked on at once, for threads would take longer to start
+BLOCK = 2**16  # groups, about: what is between the steps stays in a processor's cache
+MOST_THREADS = 8
 FORMULA = "=+-@\t\r"  # how a formula begins
+Evaluated = Callable[[slice], Sequence[DoubleWord]]  # some groups' values of the outputs that are looked up
 Released = tuple[pa.Table, Array]  # the released table, and which group each of its rows is; NO_GROUP for totals
 
 
@@ -44,7 +52,13 @@ def look_and_release(prepared: Prepared, engine: Engine, keys: Sequence[Key]) ->
 
     def work() -> tuple[Prepared, Released] | None:
         answered = prepared if prepared.is_kept else _answered(prepared, engine, keys)
-        found = answered.shown or laid_out(answered)
+        if prepared.is_kept or len(prepared.bounds.groups) <= SMALL:
+            found = answered.shown or laid_out(answered)
+        else:
+            with ThreadPoolExecutor(1) as beside:  # compressing takes about as long as laying out does
+                packed = beside.submit(pack, answered)
+                found = laid_out(answered)
+            answered = replace(answered, packed=packed.result())
         return (answered, found) if all(is_current(one, engine) for one in prepared.plan.snapshots) else None
 
     return look(work)
@@ -55,20 +69,18 @@ def _answered(prepared: Prepared, engine: Engine, keys: Sequence[Key]) -> Prepar
     drawn = [(one, key) for one, key in zip(prepared.outputs, keys, strict=True) if one in prepared.looked_up]
     tags = {key.id: tags_of(prepared.bounds.groups, key) for key in {key.id: key for _, key in drawn}.values()}
     noises = [_drawn(one, tags[key.id], key, prepared) for one, key in drawn]
-    return release(prepared, values_before_noise(prepared, engine), noises)
+    return release(prepared, scanned(prepared, engine), noises)
 
 
-def release(prepared: Prepared, values: list[DoubleWord], noises: list[Array | None]) -> Prepared:
+def release(prepared: Prepared, values: Evaluated, noises: Sequence[Array | None]) -> Prepared:
     """Add noise to the values of the outputs that were looked up, round, and give the question with all numbers."""
-    found = iter(zip(values, noises, strict=True))
+    found = iter(_numbers(prepared, values, noises))
     outputs = tuple(
         one
         if one.kept is not None
         else replace(
             one,
-            kept=_numbers(one, *next(found), prepared)
-            if one.constant is None
-            else one.constant.column.take(arrow.column(prepared.bounds.kind)),
+            kept=next(found) if one.constant is None else one.constant.column.take(arrow.column(prepared.bounds.kind)),
         )
         for one in prepared.outputs
     )
@@ -110,16 +122,34 @@ def _drawn(one: PreparedOutput, tags: Array, key: Key, prepared: Prepared) -> Ar
     return one.added.draw(key, one.label, tags, prepared.bounds.kind)
 
 
-def _numbers(one: PreparedOutput, value: DoubleWord, noise: Array | None, prepared: Prepared) -> Any:
-    """Give the numbers of an output, NULL where public facts make it that."""
-    defined = prepared.bounds_of(one).defined[prepared.bounds.kind]
-    if one.added is None or noise is None:
-        return _public_numbers(value, defined)
-    safe = DoubleWord(np.where(defined, value.high, 0.0), np.where(defined, value.low, 0.0))
-    found = one.added.released(safe, noise, prepared.bounds.kind)
-    if prepared.table.hides_records and not prepared.question.sets:  # else totals would not add up
-        found = np.clip(found, *signs(one.output.formula, prepared.table))
-    return arrow.column(found, defined)
+def _numbers(prepared: Prepared, values: Evaluated, noises: Sequence[Array | None]) -> Iterator[Any]:
+    """Give the numbers of the outputs that were looked up, NULL where public facts make them that."""
+    kind = prepared.bounds.kind
+    pairs = zip(prepared.looked_up, noises, strict=True)
+    outputs = [(one, prepared.bounds_of(one).defined, noise) for one, noise in pairs]
+
+    def numbers(places: slice) -> tuple[Array, ...]:
+        found: list[Array] = []
+        for (one, defined, noise), value in zip(outputs, values(places), strict=True):
+            safe = value
+            if not defined.all():
+                here = defined[kind[places]]
+                safe = DoubleWord(np.where(here, value.high, 0.0), np.where(here, value.low, 0.0))
+            if one.added is None or noise is None:
+                found += [safe.high, safe.low]
+            else:
+                found.append(one.added.released(safe, noise[places], kind[places]))
+        return tuple(found)
+
+    columns = iter(in_blocks(len(kind), numbers))
+    for one, defined, noise in outputs:
+        if one.added is None or noise is None:
+            yield _public_numbers(DoubleWord(next(columns), next(columns)), defined[kind])
+            continue
+        found = next(columns)
+        if prepared.table.hides_records and not prepared.question.sets:  # else totals would not add up
+            found = np.clip(found, *signs(one.output.formula, prepared.table))
+        yield arrow.column(found, defined[kind])
 
 
 def _shown(one: PreparedOutput, values: Any, prepared: Prepared) -> dict[str, Any]:
@@ -128,15 +158,14 @@ def _shown(one: PreparedOutput, values: Any, prepared: Prepared) -> dict[str, An
     if one.added is None:
         return {name: values}
     there = ~arrow.nulls(values)
-    low, high = interval(
-        arrow.values_of(arrow.without_nulls(values)), one.added, prepared.bounds_of(one), prepared.bounds.kind
-    )
+    numbers, kind = arrow.values_of(arrow.without_nulls(values)), prepared.bounds.kind
+    ends = partial(interval, added=one.added, bounds=prepared.bounds_of(one))
+    low, high = in_blocks(len(kind), lambda places: ends(numbers[places], kind=kind[places]))
     return {name: values, f"{name}_low": arrow.column(low, there), f"{name}_high": arrow.column(high, there)}
 
 
-def _public_numbers(value: DoubleWord, defined: Array) -> Any:
+def _public_numbers(safe: DoubleWord, defined: Array) -> Any:
     """Give public numbers, as integers if all are whole: nearer to one than their evaluation is off by."""
-    safe = DoubleWord(np.where(defined, value.high, 0.0), np.where(defined, value.low, 0.0))
     if (np.abs(safe.high) < MOST_WHOLE).all():
         whole = safe.nearest_whole()
         off = (safe.high - np.rint(safe.high)) + (safe.low - (whole - np.rint(safe.high)))
@@ -154,7 +183,12 @@ def tags_of(groups: GroupKeys, key: Key) -> Array:
 
 
 def values_before_noise(prepared: Prepared, engine: Engine) -> list[DoubleWord]:
-    """Run the scan and evaluate the formulas: for each output that is looked up, its value for every group.
+    """Run the scan, and give the value of each output that is looked up for every group."""
+    return list(scanned(prepared, engine)(slice(0, len(prepared.bounds.groups))))
+
+
+def scanned(prepared: Prepared, engine: Engine) -> Evaluated:
+    """Run the scan; formulas are then evaluated for as many groups at a time as are wanted.
 
     To be called once the charge is durable. What a failure says could depend on private values: it must not get out.
 
@@ -164,17 +198,49 @@ def values_before_noise(prepared: Prepared, engine: Engine) -> list[DoubleWord]:
     question, layout, groups = prepared.question, prepared.bounds.layout, prepared.bounds.groups
     formulas = [one.output.formula for one in prepared.looked_up]
     if not formulas:
-        return []
-    rows = prepared.bounds.rows[prepared.bounds.kind].astype(float)
-    sums = {ROWS: DoubleWord(rows, np.zeros(len(groups)))}
+        return lambda places: []
+    columns = {}
     if prepared.sums:
         result = engine.query(prepared.statement)
         if not GroupKeys.of(result, [key.value for key in question.keys], layout).are(groups):
             raise EngineError("the groups that were scanned are not those that were priced", engine=engine.name)
-        sums |= {wanted: arrow.read(result.column(f"s{j}")) for j, wanted in enumerate(prepared.sums)}
-    shape = (len(groups),)
-    values = evaluate(formulas, sums, layout)
-    return [DoubleWord(np.broadcast_to(one.high, shape), np.broadcast_to(one.low, shape)) for one in values]
+        columns = {wanted: arrow.whole(result.column(f"s{j}")) for j, wanted in enumerate(prepared.sums)}
+    rows, kind = prepared.bounds.rows.astype(float), prepared.bounds.kind
+
+    def evaluated(places: slice) -> Sequence[DoubleWord]:
+        shape = (places.stop - places.start,)
+        sums = {wanted: arrow.read(one.slice(places.start, *shape)) for wanted, one in columns.items()}
+        sums[ROWS] = DoubleWord(rows[kind[places]], np.zeros(shape))
+        values = evaluate(formulas, sums, layout)
+        return [DoubleWord(np.broadcast_to(one.high, shape), np.broadcast_to(one.low, shape)) for one in values]
+
+    return evaluated
+
+
+def in_blocks(size: int, work: Callable[[slice], tuple[Array, ...]]) -> tuple[Array, ...]:
+    """Give columns of ``size`` numbers from ``work``, which is told some places and gives the numbers there.
+
+    Blocks are worked on by every core. Each number must follow from those in its own place alone: then blocks change
+    no bit of it. How many there are follows from the number of groups, which is public.
+
+    >>> [one.tolist() for one in in_blocks(3, lambda places: (np.arange(3)[places] * 2, np.ones(3)[places]))]
+    [[0, 2, 4], [1.0, 1.0, 1.0]]
+    """
+    if size <= SMALL:
+        return work(slice(0, size))
+    threads = min(len(os.sched_getaffinity(0)), MOST_THREADS)
+    count = threads * -(-size // (threads * BLOCK))
+    edges = [size * place // count for place in range(count + 1)]
+    found = tuple(np.empty(size, dtype=one.dtype) for one in work(slice(0, 0)))
+
+    def put(places: slice) -> None:
+        for column, part in zip(found, work(places), strict=True):
+            column[places] = part
+
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(put, map(slice, edges[:-1], edges[1:])):
+            pass
+    return found
 
 
 def arranged(question: Question, keys: Mapping[str, Any], released: Mapping[str, Any]) -> Array | None:

@@ -41,7 +41,9 @@ def released(values: DoubleWord, noise: Array, offset: float, lattice: Lattice) 
     >>> released(DoubleWord(np.array([1 / 3]), np.zeros(1)), np.array([0.25]), 0.0, Lattice("0.01")).tolist()
     [0.58]
     """
-    added = DoubleWord(noise, np.zeros_like(noise)) + DoubleWord.of(Fraction(offset))
+    added = DoubleWord(noise, np.zeros_like(noise))
+    if offset:  # which is public
+        added = added + DoubleWord.of(Fraction(offset))
     grains = in_grains(values, lattice) + in_grains(added, lattice)
     return multiples((grains + GRAINS // 2) >> BITS, lattice)
 

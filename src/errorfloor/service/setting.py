@@ -73,7 +73,8 @@ def setting(prepared: "Prepared") -> Setting | None:
     columns = zip(prepared.question.keys, bounds.groups.columns, strict=True)
     keys = {key.name: _plain(column.taken(place).shown[0].as_py()) for key, column in columns}
     found = Setting(keys, int(bounds.rows[kind]), len(bounds.groups))
-    least = _without_few(bounds.rows, bounds.kind)
+    summed = prepared.question.sets or prepared.question.running  # of which no group may be missing
+    least = None if summed else _without_few(bounds.rows, bounds.kind)
     if least is None:
         return found
     used = _scarcest(prepared, least)[1]
