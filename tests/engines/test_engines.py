@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -232,6 +233,68 @@ def test_file_of_another_duckdb_is_refused_with_both_versions(duckdb_place, writ
     with pytest.raises(EngineError) as refused:
         opened(duckdb_place, read_only=True)
     assert advice in str(refused.value) and duckdb.__version__ in str(refused.value)
+
+
+def test_a_file_is_opened_when_a_statement_first_names_it(duckdb_place):
+    with opened(duckdb_place, read_only=False) as engine:
+        for name in ("numbers", "others"):
+            engine.create(name, ROWS, lambda relation, name=name: f"about {name}")
+    with opened(duckdb_place, read_only=True) as engine:
+        assert engine.recall_all() == {"numbers": "about numbers", "others": "about others"}
+        files = "SELECT count(*) AS n FROM duckdb_databases() WHERE path LIKE '%.duckdb'"
+        assert engine.query(files).column("n").to_pylist() == [0]
+        engine.query(f"SELECT * FROM {engine.relation('others')}")
+        assert engine.query(files).column("n").to_pylist() == [1]
+
+
+def test_more_threads_are_used_when_a_larger_file_is_opened(duckdb_place):
+    with opened(duckdb_place, read_only=False) as engine:
+        engine.create("few", ROWS)
+        engine.create("many", "SELECT hash(range) AS n FROM range(300000)")
+    with opened(duckdb_place, read_only=True) as engine:
+        used = []
+        for name in ("few", "many"):
+            engine.query(f"SELECT count(*) AS n FROM {engine.relation(name)}")
+            used += engine.query("SELECT current_setting('threads') AS n").column("n").to_pylist()
+        assert used == [1, min(3, engine._most_threads)]
+
+
+def test_the_copy_of_a_note_is_not_believed_of_a_file_that_was_written_over(duckdb_place):
+    notes = iter("AB")
+    for _ in range(2):
+        with opened(duckdb_place, read_only=False) as engine:
+            engine.create("numbers", ROWS, lambda relation: next(notes))
+        (file,) = duckdb_place.folder.glob("vault.duckdb/*.duckdb")
+        if not (duckdb_place.folder / "A").exists():
+            shutil.copy2(file, duckdb_place.folder / "A")
+            file.unlink()
+    then = file.stat()
+    file.write_bytes((duckdb_place.folder / "A").read_bytes())  # the same inode
+    os.utime(file, ns=(then.st_atime_ns, then.st_mtime_ns))
+    assert file.stat().st_size == then.st_size
+    with opened(duckdb_place, read_only=True) as engine:
+        assert engine.recall("numbers") == "A" and engine.recall_all() == {"numbers": "A"}
+
+
+@pytest.mark.parametrize("spoilt", [b"", b"[]", b'{"numbers": 7}', b'{"numbers": [1, 2]}', b"\xff"])
+def test_copies_of_notes_that_cannot_be_read_are_not_needed(duckdb_place, spoilt):
+    with opened(duckdb_place, read_only=False) as engine:
+        engine.create("numbers", ROWS, lambda relation: "A")
+    (duckdb_place.folder / "vault.duckdb" / ".notes").write_bytes(spoilt)
+    with opened(duckdb_place, read_only=True) as engine:
+        assert engine.recall_all() == {"numbers": "A"}
+
+
+def test_the_copy_of_a_note_goes_before_the_file_that_is_destroyed(duckdb_place, monkeypatch):
+    copies = duckdb_place.folder / "vault.duckdb" / ".notes"
+    with opened(duckdb_place, read_only=False) as engine:
+        engine.create("numbers", ROWS, lambda relation: "A")
+        engine.create("others", ROWS, lambda relation: "B")
+    assert '"B"' in copies.read_text() and copies.stat().st_mode & 0o777 == 0o600
+    with opened(duckdb_place, read_only=False) as engine:
+        engine.destroy("others")
+        assert not copies.exists()
+    assert "numbers" in copies.read_text() and '"B"' not in copies.read_text()
 
 
 def test_duckdb_reader_reaches_no_other_file(duckdb_place):

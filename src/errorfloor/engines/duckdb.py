@@ -38,6 +38,7 @@ class DuckDBEngine(TransactionalEngine):
     name = "duckdb"
     dialect = DuckDBDialect()
     notes = "errorfloor_notes"
+    _most_threads: int | None = None
 
     def __init__(self, path: Path, folder: Path, *, read_only: bool) -> None:
         if read_only and not path.exists():
@@ -70,7 +71,8 @@ class DuckDBEngine(TransactionalEngine):
         """Use no more threads than the largest table keeps busy: the others would be woken to find nothing to do."""
         found = self.query("SELECT current_setting('threads') AS now, max(estimated_size) AS rows FROM duckdb_tables()")
         now, rows = (found.column(name)[0].as_py() for name in ("now", "rows"))
-        self._connection.execute(f"SET threads = {min(int(now), 1 + (rows or 0) // ROW_GROUP)}")
+        self._most_threads = self._most_threads or int(now)
+        self._connection.execute(f"SET threads = {min(self._most_threads, 1 + (rows or 0) // ROW_GROUP)}")
 
     def recall(self, name: str) -> str | None:
         """Read the table of notes; once only for a reader, since no one can write to a file while it is read."""

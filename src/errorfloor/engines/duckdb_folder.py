@@ -1,13 +1,15 @@
 """DuckDB, a file for each table: many readers, and beside them one writer, who makes new files and changes none."""
 
 import fcntl
+import json
 import os
+import re
 import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 from errorfloor.engines.base import NAME
 from errorfloor.engines.duckdb import DuckDBEngine, connect_to_files, others_can_read, why_closed
@@ -16,7 +18,11 @@ from errorfloor.errors import CatalogueError, EngineError
 LOCK = ".writing"
 MAKING = ".making-"  # a file that is not whole yet; nobody reads it
 SPILLING = ".spilling"
+NOTES = ".notes"  # copies of the notes in all files, so that they need not all be opened; each is checked before use
 AT_ONCE = 200  # notes that one query reads
+NAMED = re.compile(rf'"({NAME.pattern})"\.main\.')  # a file in a statement, as ``relation`` and ``tally_of`` write it
+
+Stamp = tuple[int, int, int]  # inode, size and time of change (ctime, which nobody sets): one that changed has another
 
 
 @final
@@ -24,7 +30,8 @@ class DuckDBFolder(DuckDBEngine):
     """Snapshots in a folder, each in a DuckDB file of its own, which never changes once it has its name.
 
     A reader finds files that were made after it opened the folder, and no longer finds those that were removed. So
-    tables are registered while a server runs, and removing a file removes every row of it.
+    tables are registered while a server runs, and removing a file removes every row of it. A file is opened when a
+    statement first names it: what exists beside it costs nothing.
     """
 
     def __init__(self, path: Path, folder: Path, *, read_only: bool) -> None:
@@ -32,8 +39,10 @@ class DuckDBFolder(DuckDBEngine):
             raise CatalogueError(f"nothing is registered at {path} yet: run errorfloor register", path=str(path))
         self._path, self._folder, self._read_only = path.resolve(), folder, read_only
         self._readers = deque()
-        self._attached: dict[str, int] = {}  # the inode of each file that is attached
+        self._attached: dict[str, Stamp] = {}
+        self._counted = 0  # size of the file by which threads were counted last
         self._told: dict[str, str] = {}
+        self._copied: dict[str, tuple[Stamp, str]] | None = None
         self._lock = threading.RLock()
         self._writing: int | None = None
         self._umask = None if read_only else os.umask(0o077)
@@ -53,10 +62,7 @@ class DuckDBFolder(DuckDBEngine):
                 kind="permissions",
             )
         try:
-            for name in self.known():
-                self._attach(name, alone=False)
-            if read_only:
-                self._use_threads()
+            self._check_files()
         except BaseException:
             self.close()
             raise
@@ -77,30 +83,47 @@ class DuckDBFolder(DuckDBEngine):
         return self._told[name]
 
     def recall_all(self) -> dict[str, str]:
-        """Read the notes of all files, many at a time."""
-        names = [name for name in self.known() if self._attach(name)]
-        untold = [name for name in names if name not in self._told]
+        """Read the notes of all files: from their copies, or many files at a time."""
+        found, untold = dict[str, str](), list[str]()
+        for name in self.known():
+            stamp = self._stamp(name)
+            if stamp is not None and self._attached.get(name) == stamp and name in self._told:
+                found[name] = self._told[name]
+            elif (copied := self._copy_of(name, stamp)) is not None:
+                found[name] = copied
+            elif self._attach(name):
+                untold.append(name)
         for start in range(0, len(untold), AT_ONCE):
             some = untold[start : start + AT_ONCE]
             each = (f"SELECT '{name}' AS name, note FROM {self._notes(name)}" for name in some)
-            found = self.query(" UNION ALL ".join(each)).to_pydict()
-            self._told |= dict(zip(found["name"], found["note"], strict=True))
-        return {name: self._told[name] for name in names}
+            read = self.query(" UNION ALL ".join(each)).to_pydict()
+            self._told |= dict(zip(read["name"], read["note"], strict=True))
+        return dict(sorted((found | {name: self._told[name] for name in untold}).items()))
+
+    def query(self, sql: str) -> Any:
+        """Open what the statement names, and ask."""
+        self._attach_all(sql)
+        return super().query(sql)
+
+    def execute(self, sql: str) -> None:
+        """Open what the statement names, and run it."""
+        self._attach_all(sql)
+        super().execute(sql)
 
     def note_anew(self, name: str, note: str) -> None:
         """Change the note in the file, which nobody may have open."""
         with self._lock:
+            self._forget_copies()
             self._detach(name)
             self.execute(f"ATTACH {self._location(self.file_of(name))} AS {self.dialect.identifier(name)}")
             try:
-                self.execute(f"UPDATE {self._notes(name)} SET note = {self.dialect.literal(note)}")
+                super().execute(f"UPDATE {self._notes(name)} SET note = {self.dialect.literal(note)}")
                 self.execute(f"CHECKPOINT {self.dialect.identifier(name)}")
             finally:
                 self.execute(f"DETACH {self.dialect.identifier(name)}")
 
     def relation(self, name: str) -> str:
         """Give the table in its file; the same words name it where that file alone is opened."""
-        self._attach(name)
         return f"{self.dialect.identifier(name)}.main.{self.dialect.identifier(name)}"
 
     def tally_of(self, name: str, place: int) -> str:
@@ -120,6 +143,7 @@ class DuckDBFolder(DuckDBEngine):
         The disk may hold its bytes until it writes over them, as with every file.
         """
         with self._lock:
+            self._forget_copies()
             self._detach(name)
             self.file_of(name).unlink()
             self._keep_folder()
@@ -130,13 +154,18 @@ class DuckDBFolder(DuckDBEngine):
         *Guarantee*: after this, and after the end of the queries that read it, this process has no such file open.
         """
         with self._lock:
-            for name, inode in list(self._attached.items()):
-                if self._inode(name) != inode:
+            for name, stamp in list(self._attached.items()):
+                if self._stamp(name) != stamp:
                     self._detach(name)
 
     def close(self) -> None:
-        """Close all files."""
-        super().close()
+        """Close all files; a writer leaves copies of their notes."""
+        try:
+            if self._writing is not None and self._umask is not None:
+                with suppress(EngineError, OSError):  # readers do without
+                    self._copy_notes()
+        finally:
+            super().close()
         self._end_writing()
 
     def _make(self, name: str, select_sql: str, note: Callable[[str], str]) -> None:
@@ -146,15 +175,16 @@ class DuckDBFolder(DuckDBEngine):
         relation = f"{database}.main.{database}"
         with self._lock:
             self._clear(making)
+            self._attach_all(select_sql)
             self.execute(f"ATTACH {self._location(making)} AS {database}")
             made = False
             try:
-                self.execute("BEGIN")
-                self.execute(f"CREATE TABLE {relation} AS {select_sql}")
+                super().execute("BEGIN")
+                super().execute(f"CREATE TABLE {relation} AS {select_sql}")
                 text = self.dialect.literal(note(relation))
-                self.execute(f"CREATE TABLE {self._notes(name)} AS SELECT {text} AS note")
-                self.execute("COMMIT")
-                self.execute(f"CHECKPOINT {database}")
+                super().execute(f"CREATE TABLE {self._notes(name)} AS SELECT {text} AS note")
+                super().execute("COMMIT")
+                super().execute(f"CHECKPOINT {database}")
                 made = True
             finally:
                 if not made:
@@ -166,42 +196,58 @@ class DuckDBFolder(DuckDBEngine):
             making.rename(self.file_of(name))  # whole, or not there
             self._keep_folder()
 
-    def _attach(self, name: str, *, alone: bool = True) -> bool:
-        """Attach a table's file if it exists, again if it has changed; say whether it exists.
+    def _attach_all(self, sql: str) -> None:
+        """Attach the files that a statement names; one that was replaced since stays until it is recalled."""
+        for name in set(NAMED.findall(sql)) - self._attached.keys():
+            self._attach(name)
 
-        Threads are counted anew for each file that is attached ``alone``: that looks at all files.
-        """
+    def _attach(self, name: str) -> bool:
+        """Attach a table's file if it exists, again if it has changed; say whether it exists."""
         with self._lock:
-            inode = self._inode(name)
-            if inode is None:
+            stamp = self._stamp(name)
+            if stamp is None:
                 self._detach(name)
                 return False
-            if self._attached.get(name) == inode:
+            if self._attached.get(name) == stamp:
                 return True
             self._detach(name)
-            if others_can_read(self.file_of(name)):
-                raise EngineError(
-                    f"others can read {self.file_of(name)}, which holds private columns: allow its owner only",
-                    engine="duckdb",
-                    kind="permissions",
-                )
+            self._check_closed_to_others(name)
             location = self._location(self.file_of(name))
             try:
-                self.execute(f"ATTACH {location} AS {self.dialect.identifier(name)} (READ_ONLY)")
+                super().execute(f"ATTACH {location} AS {self.dialect.identifier(name)} (READ_ONLY)")
             except EngineError as problem:
                 kind = problem.fields.get("kind")
                 text = f"duckdb could not open {self.file_of(name)} ({kind}): {why_closed(self.file_of(name))}"
                 raise EngineError(text, engine="duckdb", kind=kind) from None
-            self._attached[name] = inode
-            if self._read_only and alone:
+            self._attached[name] = stamp
+            if (copied := self._copy_of(name, stamp)) is not None:
+                self._told[name] = copied
+            if self._read_only and stamp[1] > 1.5 * self._counted:  # that looks at all files, and most are alike
+                self._counted = stamp[1]
                 self._use_threads()
             return True
 
-    def _inode(self, name: str) -> int | None:
+    def _check_files(self) -> None:
+        """Open every file of whose note there is no copy: what is wrong with one is said before anything is asked."""
+        for name in self.known():
+            self._check_closed_to_others(name)
+            if self._copy_of(name, self._stamp(name)) is None:
+                self._attach(name)
+
+    def _check_closed_to_others(self, name: str) -> None:
+        if others_can_read(self.file_of(name)):
+            raise EngineError(
+                f"others can read {self.file_of(name)}, which holds private columns: allow its owner only",
+                engine="duckdb",
+                kind="permissions",
+            )
+
+    def _stamp(self, name: str) -> Stamp | None:
         try:
-            return self.file_of(name).stat().st_ino
+            found = self.file_of(name).stat()
         except OSError:
             return None
+        return found.st_ino, found.st_size, found.st_ctime_ns
 
     def _detach(self, name: str) -> None:
         if self._attached.pop(name, None) is not None:
@@ -214,6 +260,36 @@ class DuckDBFolder(DuckDBEngine):
 
     def _location(self, file: Path) -> str:
         return self.dialect.literal(str(file))
+
+    # -- copies of notes
+
+    def _copy_of(self, name: str, stamp: Stamp | None) -> str | None:
+        """Give the copy of a file's note; None if there is none, or the file has changed since."""
+        copied = self._copies().get(name)
+        return copied[1] if copied is not None and copied[0] == stamp else None
+
+    def _copies(self) -> dict[str, tuple[Stamp, str]]:
+        """Give the copies, with the stamp of the file that each was made of; none if they cannot be read."""
+        if self._copied is None:
+            self._copied = {}
+            with suppress(OSError, ValueError, TypeError, LookupError, AttributeError):
+                read = json.loads((self._path / NOTES).read_text())
+                self._copied = {name: ((one[0], one[1], one[2]), str(one[3])) for name, one in read.items()}
+        return self._copied
+
+    def _copy_notes(self) -> None:
+        """Write the copies anew if some are missing."""
+        stamps = {name: stamp for name in self.known() if (stamp := self._stamp(name)) is not None}
+        if stamps != {name: stamp for name, (stamp, _) in self._copies().items()}:
+            told = {name: [*stamps[name], note] for name, note in self.recall_all().items() if name in stamps}
+            new = self._path / f"{MAKING}notes"
+            new.write_text(json.dumps(told))
+            new.rename(self._path / NOTES)
+
+    def _forget_copies(self) -> None:
+        """Remove the copies before a file goes: what is erased must not stay in them."""
+        (self._path / NOTES).unlink(missing_ok=True)
+        self._copied = {}
 
     # -- one writer
 
