@@ -97,8 +97,8 @@ class Known:
             found = prepare(self.plan(read, catalogue, engine), wish, engine)
             self.hold(found, read, wish)
         found = _with_kept(found, kept, engine)
-        is_new = not keeper.ledger.kept_over([one.over for one in read.found_by(wish)])
-        return found if is_new else from_parts(found, read, wish, keeper, engine)
+        is_new = not keeper.ledger.kept_over(read.found_over)
+        return found if is_new else from_parts(found, read, keeper, engine)
 
     def pieces(
         self, read: ReadQuestion, wish: QuestionWish, catalogue: Catalogue, engine: Engine, keeper: Keeper

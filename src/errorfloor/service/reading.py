@@ -48,9 +48,14 @@ class ReadQuestion:
         """Give how each of its outputs is found if it was released for such a wish."""
         keys = tuple(key.value.canonical for key in self.question.keys)
         return tuple(
-            KeptOutput(_name("asked", (self._over(one), keys, self._wished(one, wish))), self.over(one))
-            for one in self.question.outputs
+            KeptOutput(_name("asked", (self._over(one), keys, self._wished(one, wish))), over)
+            for one, over in zip(self.question.outputs, self.found_over, strict=True)
         )
+
+    @cached_property
+    def found_over(self) -> tuple[str, ...]:
+        """How each of its outputs is found, whatever its groups and its noise."""
+        return tuple(map(self.over, self.question.outputs))
 
     def over(self, output: QuestionOutput) -> str:
         """Give how an output of the same rows is found, whatever its groups and its noise."""

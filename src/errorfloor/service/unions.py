@@ -19,7 +19,7 @@ from errorfloor.pricing.keys import GroupKeys
 from errorfloor.service.cell_noise import CellNoise
 from errorfloor.service.ends import FINEST, rounded
 from errorfloor.service.keeping import Keeper, KeptColumn
-from errorfloor.service.noises import Added, QuestionWish
+from errorfloor.service.noises import Added
 from errorfloor.service.preparation import Prepared, PreparedOutput, prepared_for
 from errorfloor.service.reading import ReadQuestion
 from errorfloor.sql import arrow
@@ -70,7 +70,7 @@ def parts_of(one: PreparedOutput) -> FromParts | None:
     return added if isinstance(added, FromParts) else None
 
 
-def from_parts(prepared: Prepared, read: ReadQuestion, wish: QuestionWish, keeper: Keeper, engine: Any) -> Prepared:
+def from_parts(prepared: Prepared, read: ReadQuestion, keeper: Keeper, engine: Any) -> Prepared:
     """Take the outputs of a question from released parts, if nothing is left to charge then; else give it as it is.
 
     An output whose own charge was made already is never replaced.
@@ -80,7 +80,7 @@ def from_parts(prepared: Prepared, read: ReadQuestion, wish: QuestionWish, keepe
     for place, one in enumerate(prepared.outputs):
         if one.label is None or one.kept is not None or one.label.encoded in charged:
             continue
-        over = read.found_by(wish)[place].over
+        over = read.found_over[place]
         found = next(filter(None, (_joined(one, column, prepared, read) for column in keeper.over(over, read))), None)
         if found is None:
             return prepared

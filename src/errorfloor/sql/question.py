@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import ClassVar
 
 from errorfloor.identity import Part
@@ -241,8 +241,13 @@ def walk(node: Node, stop: type[Node] | tuple[type[Node], ...] | None = None) ->
     """Give a node and all nodes below it, but nothing from below nodes of the kind ``stop``."""
     yield node
     if stop is None or not isinstance(node, stop):
-        for field in fields(node):
-            yield from _inside(getattr(node, field.name), stop)
+        for name in _fields_of(type(node)):
+            yield from _inside(getattr(node, name), stop)
+
+
+@cache
+def _fields_of(kind: type[Node]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def _inside(value: object, stop: type[Node] | tuple[type[Node], ...] | None) -> Iterator[Node]:
