@@ -241,12 +241,12 @@ def walk(node: Node, stop: type[Node] | tuple[type[Node], ...] | None = None) ->
     """Give a node and all nodes below it, but nothing from below nodes of the kind ``stop``."""
     yield node
     if stop is None or not isinstance(node, stop):
-        for name in _fields_of(type(node)):
+        for name in _fields_of(type(node)):  # type: ignore[arg-type]  # classes can be hashed as their objects can
             yield from _inside(getattr(node, name), stop)
 
 
 @cache
-def _fields_of(kind: type[Node]) -> tuple[str, ...]:
+def _fields_of(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
