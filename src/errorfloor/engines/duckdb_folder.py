@@ -273,7 +273,7 @@ class DuckDBFolder(DuckDBEngine):
         if self._copied is None:
             self._copied = {}
             with suppress(OSError, ValueError, TypeError, LookupError, AttributeError):
-                read = json.loads((self._path / NOTES).read_text())
+                read = json.loads((self._path / NOTES).read_text(encoding="utf-8"))
                 self._copied = {name: ((one[0], one[1], one[2]), str(one[3])) for name, one in read.items()}
         return self._copied
 
@@ -283,7 +283,7 @@ class DuckDBFolder(DuckDBEngine):
         if stamps != {name: stamp for name, (stamp, _) in self._copies().items()}:
             told = {name: [*stamps[name], note] for name, note in self.recall_all().items() if name in stamps}
             new = self._path / f"{MAKING}notes"
-            new.write_text(json.dumps(told))
+            new.write_text(json.dumps(told), encoding="utf-8")
             new.rename(self._path / NOTES)
 
     def _forget_copies(self) -> None:
