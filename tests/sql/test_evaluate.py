@@ -4,13 +4,15 @@ from fractions import Fraction
 
 import mpmath
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from errorfloor.sql import Layout, evaluate, needed
+from errorfloor.sql.arrow import read
 from errorfloor.sql.double_functions import FUNCTION_ERROR, FUNCTIONS
-from errorfloor.sql.double_words import LARGEST, LEAST, ROUNDING, UNDERFLOW, DoubleWord, fast_two_sum
+from errorfloor.sql.double_words import LARGEST, LEAST, NOTHING, ROUNDING, UNDERFLOW, DoubleWord, fast_two_sum
 from errorfloor.sql.plan import (
     Always,
     Apply,
@@ -236,6 +238,37 @@ def test_whole_numbers_of_128_bits_are_read_exactly_up_to_2_to_the_104():
     for place, number in enumerate(numbers):
         assert abs(found.exact(place) - number) <= abs(number) * Fraction(2) ** -104
         assert abs(number) > 2**104 or found.exact(place) == number
+
+
+def zeros_spelled_out(value):
+    """The same numbers with a lower word of zeros, so that no step is left out."""
+    return DoubleWord(value.high, np.zeros(np.shape(value.high)))
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_steps_that_only_add_zero_change_no_bit(name):
+    some = RNG.integers(-(2**53), 2**53, MANY, endpoint=True) >> RNG.integers(0, 54, MANY)
+    few = RNG.integers(1, 2**26, MANY, endpoint=True) >> RNG.integers(0, 26, MANY)
+    large, short = DoubleWord.whole(some, 2**53), DoubleWord.whole(np.maximum(few, 1), 2**26)
+    assert short.short and not large.short
+    words = [large, short, DoubleWord.of(1000), DoubleWord.of(3), pairs(spread(-60, 60)), DoubleWord.of(Fraction(1, 7))]
+    operation = OPERATIONS[name]
+    for one in words:
+        for two in words[1:]:
+            singles = [word for word in (one, two) if word.low is NOTHING]
+            plain = [zeros_spelled_out(word) if word in singles else word for word in (one, two)]
+            with np.errstate(all="ignore"):
+                found, whole = operation(one, two), operation(*plain)
+            assert np.array_equal(found.high, whole.high) and np.array_equal(found.low + 0.0, whole.low + 0.0)
+            assert np.array_equal(np.signbit(found.high), np.signbit(whole.high))
+
+
+def test_whole_numbers_of_64_bits_are_read_exactly():
+    numbers = [s * (2**k + d) for k in range(62) for s in (1, -1) for d in (-1, 0, 1)]
+    ends = [-(2**63), 2**63 - 1, 2**63 - 512, 2**63 - 513]
+    for some, most in ((numbers, None), (ends, None), ([n for n in numbers if abs(n) <= 2**53], 2**53)):
+        found = read(pa.array([*some, None], pa.int64()), most)
+        assert [found.exact(place) for place in range(len(some) + 1)] == [*some, 0]
 
 
 def test_a_function_that_is_none_is_refused():

@@ -7,6 +7,7 @@ import pytest
 
 from errorfloor.sql import denominator, facts, owners
 from errorfloor.sql.plan import (
+    Always,
     Among,
     Apply,
     AsDate,
@@ -266,7 +267,7 @@ def test_facts_are_those_of_the_public_columns(town):
         for j, (polynomial, where) in enumerate(requests):
             unit = denominator(polynomial, layout)
             values = [number(polynomial, row) for row in rows if truth(where, row) is True]
-            assert line[f"n_{j}"] == len(values)
+            assert line["n" if isinstance(where, Always) else f"n_{j}"] == len(values)
             if polynomial.value is not None:  # all else follows from the number of rows
                 assert f"low_{j}" not in line
                 continue

@@ -18,7 +18,7 @@ from errorfloor.pricing.keys import GroupKeys
 from errorfloor.sql import arrow
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.layout import Layout, denominator
-from errorfloor.sql.plan import TableColumn, Truncated
+from errorfloor.sql.plan import Always, TableColumn, Truncated
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import Question
 from errorfloor.vault import Snapshot
@@ -163,20 +163,23 @@ def read_facts(
         result, group, cell = result.take(arrow.column(order)), group[order], cell[order]
     else:
         cells, cell = [()], np.zeros(len(group), dtype=np.int64)
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    groups = each if len(first) == len(each) else each.taken(first)
+    is_apart = not len(group) or group[-1] == len(group) - 1
+    groups = each if is_apart else each.taken(np.flatnonzero(np.diff(group, prepend=-1)))
+    rows = arrow.whole_numbers(result.column("n"))
     return Facts(
         groups=groups if question.keys else GroupKeys((), 1),
         cells=cells,
         group=group,
         cell=cell,
-        rows=arrow.whole_numbers(result.column("n")),
-        known={request: _fact(result, j, request[0], layout) for j, request in enumerate(requests)},
+        rows=rows,
+        known={request: _fact(result, j, request, rows, layout) for j, request in enumerate(requests)},
     )
 
 
-def _fact(result: Any, j: int, polynomial: Polynomial, layout: Layout) -> Fact:
-    count, unit = arrow.whole_numbers(result.column(f"n_{j}")), denominator(polynomial, layout)
+def _fact(result: Any, j: int, request: Request, rows: Array, layout: Layout) -> Fact:
+    polynomial, where = request
+    count = rows if isinstance(where, Always) else arrow.whole_numbers(result.column(f"n_{j}"))
+    unit = denominator(polynomial, layout)
     constant = polynomial.value
     if constant is None:
         low, high, above, below = (arrow.whole_numbers(result.column(f"{name}_{j}")) for name in COLUMNS)

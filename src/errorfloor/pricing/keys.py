@@ -100,6 +100,10 @@ class KeyColumn:
 
     def changes(self) -> Array:
         """Tell for each key but the first whether it differs from the one before."""
+        if pa.types.is_int64(self.values.type) and not self.values.null_count:
+            numbers = arrow.values_of(self.values)
+            different: Array = numbers[1:] != numbers[:-1]
+            return different
         before, after = self.values.slice(0, max(len(self.values) - 1, 0)), self.values.slice(1)
         same = pc.equal(before, after).fill_null(arrow.scalar(False))
         both_null = pc.and_(before.is_null(), after.is_null())
@@ -151,6 +155,8 @@ class GroupKeys(Sequence[tuple[Part, ...]]):
         differs = np.zeros(max(self.size - 1, 0), dtype=bool)
         for column in self.columns:
             differs |= column.changes()
+        if differs.all():
+            return np.arange(self.size)
         return np.concatenate([np.zeros(min(self.size, 1), dtype=np.int64), np.cumsum(differs)])
 
     def tags(self, derived: bytes) -> Array:
@@ -196,6 +202,8 @@ def kinds_of(columns: Sequence[Array]) -> tuple[Array, Array] | None:
             continue
         if column.dtype == object:
             return None
+        if (column == column[:1]).all():
+            continue
         seen.append(column)
         own, values = _numbered(column)
         if many == 1:
@@ -204,6 +212,10 @@ def kinds_of(columns: Sequence[Array]) -> tuple[Array, Array] | None:
             kind, many = _numbered(kind * values + own)
         if 2 * many > len(kind):
             return None
+    if 2 * many > len(kind):
+        return None
+    if many == 1:
+        return kind, np.zeros(1, dtype=np.int64)
     first = np.empty(many, dtype=np.int64)
     first[kind[::-1]] = np.arange(len(kind))[::-1]  # the last of those that are put in one place stays
     return kind, first

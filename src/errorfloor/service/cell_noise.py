@@ -71,6 +71,11 @@ class CellNoise:
         """The noise with the smallest bound."""
         return self.each[0]
 
+    @property
+    def is_each_its_own(self) -> bool:
+        """Whether a draw takes the same steps from its own tag, whichever other cells are drawn with it."""
+        return self.varies or isinstance(self.widest.noise, RaisedCosine)
+
     @cached_property
     def information(self) -> Array:
         """The information of the noise of each kind."""

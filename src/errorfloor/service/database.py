@@ -138,7 +138,7 @@ class Database(Closing):
         wish = wish.by_column(read.question.families)
 
         def keep(piece: ReadQuestion, answered: Prepared, time: str | None) -> None:
-            self._known.hold(answered, piece, wish)
+            self._known.hold(replace(answered, packed=None), piece, wish)  # whose bytes nothing would count
             if time is not None and not self.is_dry:
                 self._keeper.keep(answered, piece, wish, analyst=analyst, time=time)
 

@@ -5,7 +5,9 @@ The truth is within the bounds of the released number, and within what declarati
 ``ends.proof.md`` says why the truth stays inside.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +34,7 @@ def interval(values: Array, added: CellNoise, bounds: OutputBounds, kind: Array)
     least, most = bounds.low, bounds.high
     if not added.varies:
         off = np.array(added.widest.low), np.array(added.widest.high)
-        return cut(values, off, (least[kind], most[kind]), added.widest.lattice.step)
+        return cut(values, off, (least, most), added.widest.lattice.step, kind)
     low, high = np.empty(len(values)), np.empty(len(values))
     off = added.of_kind("low"), added.of_kind("high")
     steps = [one.lattice.step for one in added.each]
@@ -44,20 +46,26 @@ def interval(values: Array, added: CellNoise, bounds: OutputBounds, kind: Array)
 
 
 @quiet
-def cut(values: Array, off: tuple[Array, Array], possible: tuple[Array, Array], step: str) -> tuple[Array, Array]:
+def cut(
+    values: Array, off: tuple[Array, Array], possible: tuple[Array, Array], step: str, kind: Any = ...
+) -> tuple[Array, Array]:
     """Give where truths lie: ``values`` less what they are ``off`` by, at most, and no farther than is ``possible``.
 
-    Ends are rounded outwards to a hundredth of a ``step``.
+    What is possible is given for each value, or for each ``kind`` of them. Ends are rounded outwards to a hundredth of
+    a ``step``.
 
     >>> off, possible = (np.array([-0.5]), np.array([0.5])), (np.array([0.0]), np.array([7.0]))
     >>> [end.tolist() for end in cut(np.array([0.3, 6.69]), off, possible, "0.01")]
     [[0.0, 6.19], [0.8, 7.0]]
     """
-    part = Fraction(step) / FINER
-    first = np.maximum(_down(values, part) - _up(off[1], part), _down(possible[0], part, POSSIBLE))
-    last = np.minimum(_up(values, part) - _down(off[0], part), _up(possible[1], part, POSSIBLE))
-    bare = np.maximum(values - off[1], possible[0]), np.minimum(values - off[0], possible[1])
-    return _written(first, part, bare[0]), _written(last, part, bare[1])
+    part, kind = Fraction(step) / FINER, 0 if len(possible[0]) == 1 else kind
+    parts = _parts(values, part)
+    first = np.maximum(np.floor(parts + SLACK) - _up(off[1], part), _down(possible[0], part, POSSIBLE)[kind])
+    last = np.minimum(-np.floor(SLACK - parts) - _down(off[0], part), _up(possible[1], part, POSSIBLE)[kind])
+    return (
+        _written(first, part, lambda: np.maximum(values - off[1], possible[0][kind])),
+        _written(last, part, lambda: np.minimum(values - off[0], possible[1][kind])),
+    )
 
 
 @quiet
@@ -68,7 +76,7 @@ def rounded(values: Array, lattice: Lattice) -> Array:
     [0.3]
     """
     part = Fraction(lattice.step) / FINEST
-    return _written(np.rint(_parts(values, part)), part, values, ROUNDED)
+    return _written(np.rint(_parts(values, part)), part, lambda: values, ROUNDED)
 
 
 @quiet
@@ -81,12 +89,12 @@ def centred(values: Array, bias: float, lattice: Lattice) -> Array:
     if bias == 0:
         return values
     part = Fraction(lattice.step) / FINER
-    return _written(np.rint(_parts(values - bias, part)), part, values - bias, ROUNDED)
+    return _written(np.rint(_parts(values - bias, part)), part, lambda: values - bias, ROUNDED)
 
 
 def _parts(values: Array, part: Fraction) -> Array:
-    parts: Array = values * float(part.denominator) / float(part.numerator)
-    return parts
+    parts: Array = values * float(part.denominator)
+    return parts if part.numerator == 1 else parts / float(part.numerator)
 
 
 def _down(values: Array, part: Fraction, slack: float = SLACK) -> Array:
@@ -98,9 +106,11 @@ def _up(values: Array, part: Fraction, slack: float = SLACK) -> Array:
     return -_down(-values, part, slack)
 
 
-def _written(parts: Array, part: Fraction, bare: Array, most: float = LARGEST) -> Array:
+def _written(parts: Array, part: Fraction, bare: Callable[[], Array], most: float = LARGEST) -> Array:
     """Give the doubles nearest to multiples of a decimal; the bare number where it is too large to be one."""
     if max(part.numerator, part.denominator) > POWERS:
-        return bare
-    exact = parts * float(part.numerator) / float(part.denominator) + 0.0
-    return np.where(np.abs(parts) < most, exact, bare)
+        return bare()
+    exact = (parts if part.numerator == 1 else parts * float(part.numerator)) / float(part.denominator) + 0.0
+    if parts.max(initial=0.0) < most and parts.min(initial=0.0) > -most:  # released, so anybody may know it
+        return exact
+    return np.where(np.abs(parts) < most, exact, bare())

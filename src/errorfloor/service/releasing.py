@@ -28,13 +28,16 @@ from errorfloor.service.totals import NO_GROUP, columns_of
 from errorfloor.sql import arrow, evaluate
 from errorfloor.sql.double_words import DoubleWord
 from errorfloor.sql.evaluate import ROWS
+from errorfloor.sql.layout import largest
 from errorfloor.sql.question import Question
 from errorfloor.vault import is_current
 
 MOST_WHOLE = 2.0**62
 NEARLY = 2.0**-80  # relative
-SMALL = 2**15  # groups: fewer are worked on at once, for threads would take longer to start
-BLOCK = 2**16  # groups, about: what is between the steps stays in a processor's cache
+BLOCK = 2**14  # groups: so many numbers stay in a processor's cache between steps, and in memory that is used again
+SMALL = 2**17  # groups: up to so many are left to one thread, for others would take longer to wait for their turns
+BLOCK_OF_MANY = 2**16  # groups, where threads share them: each step is then long beside the wait for a turn
+BESIDE = 2**14  # groups: from so many on, what is kept is compressed while the table is laid out
 MOST_THREADS = 8
 FORMULA = "=+-@\t\r"  # how a formula begins
 Evaluated = Callable[[slice], Sequence[DoubleWord]]  # some groups' values of the outputs that are looked up
@@ -52,7 +55,7 @@ def look_and_release(prepared: Prepared, engine: Engine, keys: Sequence[Key]) ->
 
     def work() -> tuple[Prepared, Released] | None:
         answered = prepared if prepared.is_kept else _answered(prepared, engine, keys)
-        if prepared.is_kept or len(prepared.bounds.groups) <= SMALL:
+        if prepared.is_kept or len(prepared.bounds.groups) < BESIDE:
             found = answered.shown or laid_out(answered)
         else:
             with ThreadPoolExecutor(1) as beside:  # compressing takes about as long as laying out does
@@ -119,7 +122,10 @@ def laid_out(prepared: Prepared) -> Released:
 def _drawn(one: PreparedOutput, tags: Array, key: Key, prepared: Prepared) -> Array | None:
     if one.added is None or one.label is None:
         return None
-    return one.added.draw(key, one.label, tags, prepared.bounds.kind)
+    label, added, kind = one.label, one.added, prepared.bounds.kind
+    if not added.is_each_its_own:
+        return added.draw(key, label, tags, kind)
+    return in_blocks(len(tags), lambda places: (added.draw(key, label, tags[places], kind[places]),))[0]
 
 
 def _numbers(prepared: Prepared, values: Evaluated, noises: Sequence[Array | None]) -> Iterator[Any]:
@@ -205,12 +211,13 @@ def scanned(prepared: Prepared, engine: Engine) -> Evaluated:
         if not GroupKeys.of(result, [key.value for key in question.keys], layout).are(groups):
             raise EngineError("the groups that were scanned are not those that were priced", engine=engine.name)
         columns = {wanted: arrow.whole(result.column(f"s{j}")) for j, wanted in enumerate(prepared.sums)}
-    rows, kind = prepared.bounds.rows.astype(float), prepared.bounds.kind
+    rows, kind = prepared.bounds.rows, prepared.bounds.kind
+    most = {(monomial, where): largest(monomial, layout) * layout.rows for monomial, where in columns}
 
     def evaluated(places: slice) -> Sequence[DoubleWord]:
         shape = (places.stop - places.start,)
-        sums = {wanted: arrow.read(one.slice(places.start, *shape)) for wanted, one in columns.items()}
-        sums[ROWS] = DoubleWord(rows[kind[places]], np.zeros(shape))
+        sums = {wanted: arrow.read(one.slice(places.start, *shape), most[wanted]) for wanted, one in columns.items()}
+        sums[ROWS] = DoubleWord.whole(rows if len(rows) == 1 else rows[kind[places]], int(rows.max(initial=0)))
         values = evaluate(formulas, sums, layout)
         return [DoubleWord(np.broadcast_to(one.high, shape), np.broadcast_to(one.low, shape)) for one in values]
 
@@ -220,16 +227,18 @@ def scanned(prepared: Prepared, engine: Engine) -> Evaluated:
 def in_blocks(size: int, work: Callable[[slice], tuple[Array, ...]]) -> tuple[Array, ...]:
     """Give columns of ``size`` numbers from ``work``, which is told some places and gives the numbers there.
 
-    Blocks are worked on by every core. Each number must follow from those in its own place alone: then blocks change
-    no bit of it. How many there are follows from the number of groups, which is public.
+    Very many are shared by threads, one for each core. Each number must follow from those in its own place alone: then
+    blocks change no bit of it. How many there are follows from the number of groups, which is public.
 
     >>> [one.tolist() for one in in_blocks(3, lambda places: (np.arange(3)[places] * 2, np.ones(3)[places]))]
     [[0, 2, 4], [1.0, 1.0, 1.0]]
     """
-    if size <= SMALL:
+    if size <= BLOCK:
         return work(slice(0, size))
-    threads = min(len(os.sched_getaffinity(0)), MOST_THREADS)
-    count = threads * -(-size // (threads * BLOCK))
+    threads, block = 1, BLOCK
+    if size > SMALL:
+        threads, block = min(len(os.sched_getaffinity(0)), MOST_THREADS), BLOCK_OF_MANY
+    count = threads * -(-size // (threads * block))
     edges = [size * place // count for place in range(count + 1)]
     found = tuple(np.empty(size, dtype=one.dtype) for one in work(slice(0, 0)))
 
@@ -237,8 +246,13 @@ def in_blocks(size: int, work: Callable[[slice], tuple[Array, ...]]) -> tuple[Ar
         for column, part in zip(found, work(places), strict=True):
             column[places] = part
 
+    blocks = map(slice, edges[:-1], edges[1:])
+    if threads == 1:
+        for places in blocks:
+            put(places)
+        return found
     with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(put, map(slice, edges[:-1], edges[1:])):
+        for _ in pool.map(put, blocks):
             pass
     return found
 

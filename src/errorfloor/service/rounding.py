@@ -5,12 +5,13 @@ the rounded value plus the noise, as ``rounding.proof.md`` needs it, in steps th
 """
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.noise.lattice import Lattice
-from errorfloor.sql.double_words import DoubleWord
+from errorfloor.sql.double_words import NOTHING, DoubleWord
 
 BITS = 20
 GRAINS = 2**BITS  # of a step
@@ -32,7 +33,7 @@ def in_grains(values: DoubleWord, lattice: Lattice) -> Array:
     >>> in_grains(DoubleWord.of(Fraction(1, 4)), Lattice("0.5")).item() == 2**19
     True
     """
-    return (values / DoubleWord.of(Fraction(lattice.step))).scaled(BITS).nearest_whole()
+    return (values / _exact_grain(lattice.step)).nearest_whole()
 
 
 def released(values: DoubleWord, noise: Array, offset: float, lattice: Lattice) -> Array:
@@ -41,11 +42,16 @@ def released(values: DoubleWord, noise: Array, offset: float, lattice: Lattice) 
     >>> released(DoubleWord(np.array([1 / 3]), np.zeros(1)), np.array([0.25]), 0.0, Lattice("0.01")).tolist()
     [0.58]
     """
-    added = DoubleWord(noise, np.zeros_like(noise))
+    added = DoubleWord(noise, NOTHING)
     if offset:  # which is public
         added = added + DoubleWord.of(Fraction(offset))
     grains = in_grains(values, lattice) + in_grains(added, lattice)
     return multiples((grains + GRAINS // 2) >> BITS, lattice)
+
+
+@lru_cache(maxsize=64)
+def _exact_grain(step: str) -> DoubleWord:
+    return DoubleWord.of(Fraction(step) / GRAINS)
 
 
 def multiples(steps: Array, lattice: Lattice) -> Array:

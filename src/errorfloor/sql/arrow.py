@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from errorfloor.checks import Array
 from errorfloor.engines.dialects.postgresql import RAISED
-from errorfloor.sql.double_words import DoubleWord, two_sum
+from errorfloor.sql.double_words import DoubleWord, fast_two_sum
 
 DIGITS = 38
+DOUBLES = 2**53  # whole numbers up to this one are doubles
 ARROW_TYPES = {np.dtype(np.int64): pa.int64(), np.dtype(np.float64): pa.float64(), np.dtype(bool): pa.bool_()}
 
 
@@ -32,6 +33,8 @@ def whole(column: Any) -> Any:
     [Decimal('-3'), None]
     """
     array = flat(column)
+    if array.type in (pa.int64(), pa.decimal128(DIGITS, 0)):
+        return array
     if pa.types.is_integer(array.type):
         return array.cast(pa.int64())
     if pa.types.is_decimal(array.type):
@@ -78,8 +81,8 @@ def whole_numbers(column: Any) -> Array:
     return np.array([int(value) for value in array.to_pylist()], dtype=object)
 
 
-def read(column: Any) -> DoubleWord:
-    """Give the sums of an Arrow column, 0 for NULL.
+def read(column: Any, most: int | None = None) -> DoubleWord:
+    """Give the sums of an Arrow column, 0 for NULL; ``most`` is a public bound on them, if one is known.
 
     >>> [read(pa.chunked_array([column])).high.tolist() for column in ([str(RAISED - 3), None], [7, None])]
     [[-3.0, 0.0], [7.0, 0.0]]
@@ -90,7 +93,9 @@ def read(column: Any) -> DoubleWord:
     array = without_nulls(array)
     if pa.types.is_integer(array.type):
         values = values_of(array)
-        return DoubleWord(*two_sum((values >> 32) * 2.0**32, (values & 0xFFFFFFFF).astype(float)))
+        if most is not None and most <= DOUBLES:
+            return DoubleWord.whole(values, most)
+        return DoubleWord(*fast_two_sum((values >> 32) * 2.0**32, (values & 0xFFFFFFFF).astype(float)))
     lower, upper = words_of(array)
     return DoubleWord.of_words(upper, lower)
 

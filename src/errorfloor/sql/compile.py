@@ -79,10 +79,11 @@ def facts(
     """Write the statement that gives public facts for each group and each cell of the columns ``by``.
 
     Columns: k0, k1, …; a0, a1, … (the cell); n (rows); and for request j, over the rows where its condition holds, n_j
-    (rows), low_j and high_j (least and greatest value), above_j and below_j (sum of the positive values ≥ 0, sum of the
-    negative values ≤ 0); of a constant n_j alone. Values are integers in units of 1/denominator. The layout need
-    not know columns, dates and floors of the question: their bounds follow from the snapshots. Where a tally has every
-    column that is read, it is read instead of the rows, and each of its rows counts for as many as it stands for.
+    (rows; n has them where it always holds), low_j and high_j (least and greatest value), above_j and below_j (sum of
+    the positive values ≥ 0, sum of the negative values ≤ 0); of a constant n_j alone. Values are integers in units of
+    1/denominator. The layout need not know columns, dates and floors of the question: their bounds follow from the
+    snapshots. Where a tally has every column that is read, it is read instead of the rows, and each of its rows counts
+    for as many as it stands for.
 
     >>> from errorfloor.catalogue.model import Table
     >>> from errorfloor.engines.dialects import DuckDBDialect
@@ -99,7 +100,8 @@ def facts(
     cells = [(f"a{j}", _scalar(column)) for j, column in enumerate(by)]
     columns = [f"{_rows(row, Always(), weight)} AS n"]
     for j, (polynomial, where) in enumerate(requests):
-        columns.append(f"{_rows(row, where, weight)} AS n_{j}")
+        if not isinstance(where, Always):
+            columns.append(f"{_rows(row, where, weight)} AS n_{j}")
         if polynomial.value is not None:
             continue
         sql, bound, _ = row.polynomial(polynomial)

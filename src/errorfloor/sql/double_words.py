@@ -2,10 +2,12 @@
 
 Every operation is a fixed sequence of sums, products, quotients and square roots of doubles. So its cost depends on the
 length of the arrays and on nothing else, and its result is the same, bit for bit, on every machine.
+
+Where public facts show a number to be a double, or one of few digits, steps that could only add zero are left out.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -19,6 +21,9 @@ LARGEST = 2.0**900  # of an operand and of a result in absolute value
 LEAST = 2.0**-900  # of a divisor and of what a square root or a logarithm is taken of
 UNDERFLOW = 2.0**-1000  # absolute: more than what is lost below the least double
 SPLITTER = 2.0**27 + 1
+NOTHING: Array = np.zeros(())  # the lower word of numbers that are doubles by public facts; known by its identity
+SHORT = 2.0**26  # whole numbers up to this one are their own upper half
+Halves = tuple[Array, Array]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -38,6 +43,9 @@ def quiet(function: Callable[P, R]) -> Callable[P, R]:
 class DoubleWord:
     """Numbers high + low, |low| at most half a unit in the last place of high.
 
+    ``low`` is ``NOTHING`` where public facts show that it is 0 everywhere, and ``short`` says that they show ``high``
+    to have 26 digits at most.
+
     *Guarantee*: a result differs from the exact one for the same operands by at most ``ROUNDING`` of it plus
     ``UNDERFLOW`` (of a quotient, ``UNDERFLOW`` over the divisor), while operands and results stay within ``LARGEST``
     and divisors beyond ``LEAST``; ``double_words.proof.md``.
@@ -49,12 +57,25 @@ class DoubleWord:
 
     high: Array
     low: Array
+    short: bool = False
+    _halves: list[Halves] = field(default_factory=list, repr=False)  # once they were needed
 
     @classmethod
     def of(cls, value: Fraction | int) -> "DoubleWord":
         """Give the double word nearest to a rational number, about."""
         high = float(value)
-        return cls(np.asarray(high), np.asarray(float(value - Fraction(high))))
+        low = float(value - Fraction(high))
+        upper = np.asarray(high)
+        return cls(upper, np.asarray(low) if low else NOTHING, bool(halves_of(upper)[1] == 0.0))
+
+    @classmethod
+    def whole(cls, values: Array, most: int) -> "DoubleWord":
+        """Give whole numbers; public facts bound them by ``most``, which is at most 2⁵³.
+
+        >>> DoubleWord.whole(np.array([7]), most=10).short
+        True
+        """
+        return cls(values.astype(float), NOTHING, most <= SHORT)
 
     @classmethod
     @quiet
@@ -73,38 +94,58 @@ class DoubleWord:
         ]
         total = cls(*two_sum(parts[0], parts[1]))
         for part in parts[2:]:
-            total = total + cls(part, np.zeros_like(part))
+            total = total + cls(part, NOTHING)
         return total
+
+    @property
+    def halves(self) -> Halves:
+        """The upper word in two parts of at most 26 digits each."""
+        if not self._halves:
+            self._halves.append((self.high, NOTHING) if self.short else halves_of(self.high))
+        return self._halves[0]
 
     def exact(self, place: int | tuple[()]) -> Fraction:
         """Give one of the numbers as a fraction."""
-        return Fraction(float(self.high[place])) + Fraction(float(self.low[place]))
+        low = np.broadcast_to(self.low, self.high.shape)
+        return Fraction(float(self.high[place])) + Fraction(float(low[place]))
 
     @quiet
     def __add__(self, other: "DoubleWord") -> "DoubleWord":
         high, rest = two_sum(self.high, other.high)
+        if self.low is NOTHING and other.low is NOTHING:
+            return DoubleWord(high, rest)
+        if self.low is NOTHING or other.low is NOTHING:
+            low = other.low if self.low is NOTHING else self.low
+            return DoubleWord(*fast_two_sum(high, rest + low))
         low, last = two_sum(self.low, other.low)
         high, rest = fast_two_sum(high, rest + low)
         return DoubleWord(*fast_two_sum(high, last + rest))
 
     def __neg__(self) -> "DoubleWord":
-        return DoubleWord(-self.high, -self.low)
+        return DoubleWord(-self.high, self.low if self.low is NOTHING else -self.low, self.short)
 
     def __sub__(self, other: "DoubleWord") -> "DoubleWord":
         return self + -other
 
     @quiet
     def __mul__(self, other: "DoubleWord") -> "DoubleWord":
-        high, rest = two_product(self.high, other.high)
-        return DoubleWord(*fast_two_sum(high, rest + (self.high * other.low + self.low * other.high)))
+        high, rest = product_of(self.high, self.halves, other.high, other.halves)
+        if self.low is NOTHING and other.low is NOTHING:
+            return DoubleWord(high, rest)
+        if self.low is NOTHING or other.low is NOTHING:
+            cross = self.high * other.low if self.low is NOTHING else self.low * other.high
+        else:
+            cross = self.high * other.low + self.low * other.high
+        return DoubleWord(*fast_two_sum(high, rest + cross))
 
     @quiet
     def __truediv__(self, other: "DoubleWord") -> "DoubleWord":
         high = self.high / other.high
-        product, rest = two_product(other.high, high)
-        upper, part = fast_two_sum(product, other.low * high)
-        upper, lower = fast_two_sum(upper, part + rest)
-        missing = (self.high - upper) + (self.low - lower)
+        upper, lower = product_of(other.high, other.halves, high, halves_of(high))
+        if other.low is not NOTHING:
+            upper, part = fast_two_sum(upper, other.low * high)
+            upper, lower = fast_two_sum(upper, part + lower)
+        missing = (self.high - upper) - lower if self.low is NOTHING else (self.high - upper) + (self.low - lower)
         return DoubleWord(*fast_two_sum(high, missing / other.high))
 
     def __pow__(self, exponent: int) -> "DoubleWord":
@@ -129,7 +170,8 @@ class DoubleWord:
 
     def scaled(self, exponent: Array | int) -> "DoubleWord":
         """Give the numbers times a power of two: exact, unless it is below the least double."""
-        return DoubleWord(np.ldexp(self.high, exponent), np.ldexp(self.low, exponent))
+        low = self.low if self.low is NOTHING else np.ldexp(self.low, exponent)
+        return DoubleWord(np.ldexp(self.high, exponent), low)
 
     def at_least(self, other: "DoubleWord") -> "DoubleWord":
         """Give the larger of two numbers, without a branch."""
@@ -168,13 +210,20 @@ def fast_two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 def two_product(a: Array, b: Array) -> tuple[Array, Array]:
     """Give a·b rounded, and what the rounding left out, exactly but for underflow."""
+    return product_of(a, halves_of(a), b, halves_of(b))
+
+
+def product_of(a: Array, of_a: Halves, b: Array, of_b: Halves) -> tuple[Array, Array]:
+    """Give the same from numbers and their halves; a lower one may be ``NOTHING``."""
     product = a * b
-    one, two = _halves(a), _halves(b)
-    rest = ((one[0] * two[0] - product) + one[0] * two[1] + one[1] * two[0]) + one[1] * two[1]
+    rest = of_a[0] * of_b[0] - product
+    for one, two in ((of_a[0], of_b[1]), (of_a[1], of_b[0]), (of_a[1], of_b[1])):
+        if one is not NOTHING and two is not NOTHING:
+            rest = rest + one * two
     return product, rest
 
 
-def _halves(a: Array) -> tuple[Array, Array]:
+def halves_of(a: Array) -> tuple[Array, Array]:
     """Split doubles into two of at most 26 digits each."""
     large = SPLITTER * a
     upper = large - (large - a)

@@ -73,6 +73,7 @@ class _Walk:
     sums: Sums
     layout: Layout
     known: dict[Formula, DoubleWord] = field(default_factory=dict)
+    totals: dict[tuple[Polynomial, Condition], DoubleWord] = field(default_factory=dict)
 
     def value(self, formula: Formula) -> DoubleWord:
         if formula not in self.known:
@@ -104,10 +105,15 @@ class _Walk:
 
     def _total(self, polynomial: Polynomial, where: Condition) -> DoubleWord:
         """Give Σ of a polynomial over the rows that count, from the sums of its monomials."""
-        terms = scaled(polynomial, self.layout)
+        if (polynomial, where) not in self.totals:
+            self.totals[polynomial, where] = self._added(polynomial, where)
+        return self.totals[polynomial, where]
+
+    def _added(self, polynomial: Polynomial, where: Condition) -> DoubleWord:
+        terms = _factors(polynomial, self.layout)
         if not terms:
             return self.sums[ONE, where] * DoubleWord.of(0)
-        return reduce(add, (self.sums[monomial, where] * DoubleWord.of(factor) for monomial, factor in terms))
+        return reduce(add, (self.sums[monomial, where] * factor for monomial, factor in terms))
 
     def _covariance(self, formula: Covariance) -> DoubleWord:
         where = formula.where
@@ -144,6 +150,12 @@ def _needed(formula: Formula) -> Iterator[Wanted]:
 def _monomials(polynomial: Polynomial, where: Condition) -> Iterator[Wanted]:
     """Give the monomials to sum; without any other, the count says whether a row counts at all."""
     yield from ((monomial, where) for monomial, _ in polynomial.terms) if polynomial.terms else iter([(ONE, where)])
+
+
+@lru_cache(maxsize=1024)
+def _factors(polynomial: Polynomial, layout: Layout) -> list[tuple[Monomial, DoubleWord]]:
+    """Give by what the sums of monomials are multiplied; the same for every block of groups."""
+    return [(monomial, DoubleWord.of(factor)) for monomial, factor in scaled(polynomial, layout)]
 
 
 @lru_cache(maxsize=1024)

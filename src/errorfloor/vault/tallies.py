@@ -14,8 +14,8 @@ from errorfloor.engines import Engine
 from errorfloor.vault.conversion import physical_names
 
 ROWS = "n"
-MOST = 100_000  # combinations of values in a tally, as far as can be told before
-EACH = 100  # rows for each of them: with fewer, reading the rows themselves takes little longer
+MOST = 125_000  # combinations of values in a tally, as far as can be told before
+EACH = 8  # rows for each of them: with fewer, reading the rows themselves takes little longer than a tally
 
 
 @dataclass(frozen=True)
