@@ -128,7 +128,7 @@ def alike(one, two):
 
 @pytest.mark.parametrize("account_by", [[], ["region"]], ids=["one account", "an account for each region"])
 def test_facts_from_tallies_are_those_of_the_rows(duckdb_place, monkeypatch, account_by):
-    monkeypatch.setattr("errorfloor.vault.tallies.EACH", 1)
+    monkeypatch.setattr("errorfloor.vault.tallies.EACH_OF_FEW", 1)
     for seed in range(rounds(1)):
         chance = random.Random(seed)
         write(duckdb_place.folder, seed)

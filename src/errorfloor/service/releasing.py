@@ -235,22 +235,18 @@ def in_blocks(size: int, work: Callable[[slice], tuple[Array, ...]]) -> tuple[Ar
     """
     if size <= BLOCK:
         return work(slice(0, size))
-    threads, block = 1, BLOCK
-    if size > SMALL:
-        threads, block = min(len(os.sched_getaffinity(0)), MOST_THREADS), BLOCK_OF_MANY
-    count = threads * -(-size // (threads * block))
+    threads = 1 if size <= SMALL else min(len(os.sched_getaffinity(0)), MOST_THREADS)
+    count = threads * -(-size // (threads * (BLOCK if threads == 1 else BLOCK_OF_MANY)))
     edges = [size * place // count for place in range(count + 1)]
+    blocks = map(slice, edges[:-1], edges[1:])
+    if threads == 1:
+        return tuple(map(np.concatenate, zip(*map(work, blocks), strict=True)))
     found = tuple(np.empty(size, dtype=one.dtype) for one in work(slice(0, 0)))
 
     def put(places: slice) -> None:
         for column, part in zip(found, work(places), strict=True):
             column[places] = part
 
-    blocks = map(slice, edges[:-1], edges[1:])
-    if threads == 1:
-        for places in blocks:
-            put(places)
-        return found
     with ThreadPoolExecutor(threads) as pool:
         for _ in pool.map(put, blocks):
             pass

@@ -15,7 +15,8 @@ from errorfloor.vault.conversion import physical_names
 
 ROWS = "n"
 MOST = 125_000  # combinations of values in a tally, as far as can be told before
-EACH = 8  # rows for each of them: with fewer, reading the rows themselves takes little longer than a tally
+LARGE = 100_000  # rows: a table of fewer is read so fast that a tally has to be much smaller
+EACH, EACH_OF_FEW = 8, 100  # rows for each combination: with fewer, reading the rows takes little longer than a tally
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def make_tallies(name: str, table: Table, relation: str, rows: int, engine: Engi
     Columns with few values go together as long as their combinations are few. Nothing is counted where rows are
     protected: how many there are is a secret then.
     """
-    most = min(MOST, rows // EACH)
+    most = min(MOST, rows // (EACH if rows >= LARGE else EACH_OF_FEW))
     if table.hides_records or not most or engine.tally_of(name, 0) is None:
         return []
     columns = physical_names(table)
