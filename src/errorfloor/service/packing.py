@@ -39,30 +39,57 @@ class PackedCells:
     levels: tuple[Any, ...]  # for each output the noise of each group; None where all have the same
 
 
+class Packing:
+    """Cells that are packed as they are released, some groups after others, in order."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        bounds = prepared.bounds
+        self._bounds, self._sink = bounds, pa.BufferOutputStream()
+        self._writer: Any = None  # of the stream that is being written
+        self._cells = {f"k{j}": one.values for j, one in enumerate(bounds.groups.columns)}
+        self._cells |= {"kind": arrow.column(bounds.kind)}
+        for j, one in enumerate(prepared.outputs):
+            if one.added is not None and one.added.varies:
+                noises = [json.dumps(noise.to_dict(), sort_keys=True) for noise in one.added.each]
+                self._cells[f"added{j}"] = pa.DictionaryArray.from_arrays(one.added.level[bounds.kind], noises)
+        if bounds.owners is not None:
+            self._cells["most"] = arrow.column(most_rows(bounds.owners, len(bounds.groups)))
+
+    def write(self, start: int, count: int, numbers: Sequence[Any]) -> None:
+        """Write ``count`` groups from ``start`` on, with the released numbers of each output."""
+        cells = {name: column.slice(start, count) for name, column in self._cells.items()}
+        self._write(pa.table(cells | {f"y{j}": one for j, one in enumerate(numbers)}))
+
+    def finished(self) -> bytes:
+        """Give what was written, with what holds for each kind of group."""
+        bounds = self._bounds
+        kinds = {"rows": arrow.column(bounds.rows.astype(np.int64))}
+        for j, bounded in enumerate(bounds.outputs):
+            kinds |= {f"defined{j}": arrow.column(bounded.defined), f"error{j}": arrow.column(bounded.error)}
+            kinds |= {f"{name}{j}": arrow.column(getattr(bounded, name)) for name in ("owner", "low", "high")}
+            for place, slopes in enumerate(bounded.slopes.values()):
+                kinds[f"slope{j}_{place}"] = arrow.column(slopes.by_group(len(bounds.rows)))
+        self._close()
+        self._write(pa.table(kinds))
+        self._close()
+        content: bytes = self._sink.getvalue().to_pybytes()
+        return content
+
+    def _write(self, table: pa.Table) -> None:
+        if self._writer is None:
+            self._writer = pa.ipc.new_stream(self._sink, table.schema, options=COMPRESSED)
+        self._writer.write_table(table)
+
+    def _close(self) -> None:
+        self._writer.close()
+        self._writer = None
+
+
 def pack(prepared: Prepared) -> bytes:
     """Write the cells of a question that was answered."""
-    bounds = prepared.bounds
-    cells = {f"k{j}": one.values for j, one in enumerate(bounds.groups.columns)}
-    cells |= {"kind": arrow.column(bounds.kind)}
-    cells |= {f"y{j}": one.kept for j, one in enumerate(prepared.outputs)}
-    for j, one in enumerate(prepared.outputs):
-        if one.added is not None and one.added.varies:
-            noises = [json.dumps(noise.to_dict(), sort_keys=True) for noise in one.added.each]
-            cells[f"added{j}"] = pa.DictionaryArray.from_arrays(one.added.level[bounds.kind], noises)
-    if bounds.owners is not None:
-        cells["most"] = arrow.column(most_rows(bounds.owners, len(bounds.groups)))
-    kinds = {"rows": arrow.column(bounds.rows.astype(np.int64))}
-    for j, bounded in enumerate(bounds.outputs):
-        kinds |= {f"defined{j}": arrow.column(bounded.defined), f"error{j}": arrow.column(bounded.error)}
-        kinds |= {f"{name}{j}": arrow.column(getattr(bounded, name)) for name in ("owner", "low", "high")}
-        for place, slopes in enumerate(bounded.slopes.values()):
-            kinds[f"slope{j}_{place}"] = arrow.column(slopes.by_group(len(bounds.rows)))
-    sink = pa.BufferOutputStream()
-    for table in (pa.table(cells), pa.table(kinds)):
-        with pa.ipc.new_stream(sink, table.schema, options=COMPRESSED) as writer:
-            writer.write_table(table)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+    packing = Packing(prepared)
+    packing.write(0, len(prepared.bounds.groups), [one.kept for one in prepared.outputs])
+    return packing.finished()
 
 
 def unpack(content: bytes, units: Sequence[int | None], columns: Sequence[Sequence[str]]) -> PackedCells:
@@ -96,7 +123,7 @@ def unpack(content: bytes, units: Sequence[int | None], columns: Sequence[Sequen
         tuple(bounds(j, moving) for j, moving in enumerate(columns)),
         tuple(arrow.flat(cells.column(f"y{j}")) for j in range(len(columns))),
         tuple(
-            cells.column(f"added{j}").unify_dictionaries().chunk(0) if f"added{j}" in cells.column_names else None
+            arrow.flat(cells.column(f"added{j}").unify_dictionaries()) if f"added{j}" in cells.column_names else None
             for j in range(len(columns))
         ),
     )

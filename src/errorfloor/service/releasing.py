@@ -19,7 +19,7 @@ from errorfloor.identity import Key, Label
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.pricing.records import signs
 from errorfloor.service.ends import interval
-from errorfloor.service.packing import pack
+from errorfloor.service.packing import Packing
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quantiles import located
 from errorfloor.service.reading import TAGS
@@ -41,6 +41,7 @@ BESIDE = 2**14  # groups: from so many on, what is kept is compressed while the 
 MOST_THREADS = 8
 FORMULA = "=+-@\t\r"  # how a formula begins
 Evaluated = Callable[[slice], Sequence[DoubleWord]]  # some groups' values of the outputs that are looked up
+Tell = Callable[[int, Sequence[Any]], None]  # hears what was released for the groups from a place on
 Released = tuple[pa.Table, Array]  # the released table, and which group each of its rows is; NO_GROUP for totals
 
 
@@ -54,30 +55,56 @@ def look_and_release(prepared: Prepared, engine: Engine, keys: Sequence[Key]) ->
     """
 
     def work() -> tuple[Prepared, Released] | None:
-        answered = prepared if prepared.is_kept else _answered(prepared, engine, keys)
         if prepared.is_kept or len(prepared.bounds.groups) < BESIDE:
+            answered = prepared if prepared.is_kept else _answered(prepared, engine, keys)
             found = answered.shown or laid_out(answered)
         else:
-            with ThreadPoolExecutor(1) as beside:  # compressing takes about as long as laying out does
-                packed = beside.submit(pack, answered)
-                found = laid_out(answered)
-            answered = replace(answered, packed=packed.result())
+            answered, found = _packed_beside(prepared, engine, keys)
         return (answered, found) if all(is_current(one, engine) for one in prepared.plan.snapshots) else None
 
     return look(work)
 
 
-def _answered(prepared: Prepared, engine: Engine, keys: Sequence[Key]) -> Prepared:
+def _packed_beside(prepared: Prepared, engine: Engine, keys: Sequence[Key]) -> tuple[Prepared, Released]:
+    """Give the question with its numbers and its table; what is kept of it is compressed by a thread meanwhile."""
+    packing, turns = Packing(prepared), []
+    with ThreadPoolExecutor(1) as thread:
+
+        def tell(start: int, numbers: Sequence[Any]) -> None:
+            turns.append(thread.submit(packing.write, start, len(numbers[0]), numbers))
+
+        in_turn = _are_told_in_turn(prepared)
+        answered = _answered(prepared, engine, keys, tell if in_turn else None)
+        if not in_turn:
+            tell(0, [one.kept for one in answered.outputs])
+        found = laid_out(answered)
+    for turn in turns:
+        turn.result()
+    return replace(answered, packed=packing.finished()), found
+
+
+def _are_told_in_turn(prepared: Prepared) -> bool:
+    """Whether numbers are released block after block, as they are kept."""
+    return (
+        len(prepared.bounds.groups) <= SMALL
+        and not prepared.table.hides_records
+        and all(one in prepared.looked_up and one.added is not None for one in prepared.outputs)
+    )
+
+
+def _answered(prepared: Prepared, engine: Engine, keys: Sequence[Key], tell: Tell | None = None) -> Prepared:
     """Draw, then look: give the question with the numbers of every output."""
     drawn = [(one, key) for one, key in zip(prepared.outputs, keys, strict=True) if one in prepared.looked_up]
     tags = {key.id: tags_of(prepared.bounds.groups, key) for key in {key.id: key for _, key in drawn}.values()}
     noises = [_drawn(one, tags[key.id], key, prepared) for one, key in drawn]
-    return release(prepared, scanned(prepared, engine), noises)
+    return release(prepared, scanned(prepared, engine), noises, tell)
 
 
-def release(prepared: Prepared, values: Evaluated, noises: Sequence[Array | None]) -> Prepared:
+def release(
+    prepared: Prepared, values: Evaluated, noises: Sequence[Array | None], tell: Tell | None = None
+) -> Prepared:
     """Add noise to the values of the outputs that were looked up, round, and give the question with all numbers."""
-    found = iter(_numbers(prepared, values, noises))
+    found = iter(_numbers(prepared, values, noises, tell))
     outputs = tuple(
         one
         if one.kept is not None
@@ -128,7 +155,7 @@ def _drawn(one: PreparedOutput, tags: Array, key: Key, prepared: Prepared) -> Ar
     return in_blocks(len(tags), lambda places: (added.draw(key, label, tags[places], kind[places]),))[0]
 
 
-def _numbers(prepared: Prepared, values: Evaluated, noises: Sequence[Array | None]) -> Iterator[Any]:
+def _numbers(prepared: Prepared, values: Evaluated, noises: Sequence[Array | None], tell: Tell | None) -> Iterator[Any]:
     """Give the numbers of the outputs that were looked up, NULL where public facts make them that."""
     kind = prepared.bounds.kind
     pairs = zip(prepared.looked_up, noises, strict=True)
@@ -145,6 +172,9 @@ def _numbers(prepared: Prepared, values: Evaluated, noises: Sequence[Array | Non
                 found += [safe.high, safe.low]
             else:
                 found.append(one.added.released(safe, noise[places], kind[places]))
+        if tell is not None:
+            defined_here = [defined[kind[places]] for _, defined, _ in outputs]
+            tell(places.start, [arrow.column(*each) for each in zip(found, defined_here, strict=True)])
         return tuple(found)
 
     columns = iter(in_blocks(len(kind), numbers))
