@@ -421,15 +421,16 @@ def test_spark_listens_on_this_machine_only(spark_place):
     assert set(listening) <= set(here)
 
 
-def run_spark(folder, **environment):
+def run_spark(folder, *under, **environment):
     script = (
         "import sys; from pathlib import Path; from errorfloor.catalogue.model import Place\n"
         "from errorfloor.engines import open_engine\n"
         "with open_engine(Place(engine='spark', snapshots='v'), Path(sys.argv[1]), read_only=False) as engine:\n"
         "    print(engine.query('SELECT 7 AS k').to_pylist())"
     )
-    command = [sys.executable, "-W", "error", "-c", script, str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=os.environ | environment)
+    command = [*under, sys.executable, "-W", "error", "-c", script, str(folder)]
+    own = {name: value for name, value in os.environ.items() if name != "SPARK_LOCAL_IP"}
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=own | environment)
 
 
 def test_spark_starts_without_a_word(spark_place):
@@ -445,3 +446,11 @@ def test_spark_without_java_says_what_is_missing(tmp_path):
     done = run_spark(tmp_path, JAVA_HOME=str(tmp_path))
     assert done.returncode == 1
     assert "EngineError: spark could not start: is Java 17 or newer installed?" in done.stderr
+
+
+def test_spark_starts_on_a_machine_whose_name_has_no_address(spark_place):
+    renamed = ["unshare", "--uts", "sh", "-c", 'hostname nowhere.invalid && exec "$@"', "renamed"]
+    if subprocess.run([*renamed, "true"], capture_output=True).returncode:
+        pytest.skip("only root may rename the machine for a test")
+    done = run_spark(spark_place.folder, *renamed)
+    assert done.stdout == "[{'k': 7}]\n", done.stderr

@@ -45,6 +45,9 @@ def new_session() -> Any:
 def _start() -> SparkContext:
     workplace = tempfile.mkdtemp(prefix="errorfloor-spark-")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault(
+        "SPARK_LOCAL_IP", "127.0.0.1"
+    )  # it would look up this machine's name, which may have no address
     configuration = SparkConf().setAll(
         [
             ("spark.master", "local[*]"),
