@@ -49,6 +49,7 @@ def test_prices_and_answers_are_the_same_to_the_last_digit(both, sql, wish):
     assert there.to_dict() == here.to_dict()
     assert there.explain() == here.explain()
     assert there.summary() == here.summary() == repr(there)
+    assert there.remarks() == here.remarks()
     assert there._repr_html_() == here._repr_html_()
     assert there.affordable == here.affordable
     assert there.max_error == here.max_error

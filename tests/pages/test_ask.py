@@ -410,3 +410,18 @@ def test_what_is_derived_of_records_has_an_interval_rounded_outwards_and_no_boun
         assert low - 1e-5 * abs(low) <= one <= low and high <= two <= high + 1e-5 * abs(high)
     off_by = f"async (output) => (await import({folder} + 'released.js')).offBy(output)"
     assert plain(page.evaluate(off_by, {"rows": 50, "low": None, "high": None})) == "from counts ±50"
+
+
+def test_what_was_overlooked_stands_beside_the_price_and_the_answer(visit):
+    page = visit("analyst", "/ask")
+    write(page, "SELECT count(*) AS n, avg(kwh) AS mean FROM meters WHERE tariff IN ('ToU', 'Nightly')", 1e6)
+    price(page)
+    said = [
+        "No row of meters has tariff = 'Nightly': there are ",
+        "The bound of mean says nothing beyond the declared ",
+    ]
+    for text in said:
+        expect(page.locator("#price .remark", has_text=text)).to_be_visible()
+    ask(page)
+    for text in said:
+        expect(page.locator("#answer .quote", has_text=text)).to_be_visible()

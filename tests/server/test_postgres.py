@@ -55,6 +55,13 @@ def spent(database):
     return [one.spent for one in database.left()]
 
 
+def test_a_value_that_no_row_has_is_a_notice(line):
+    heard = []
+    line.add_notice_handler(lambda one: heard.append(one.message_primary))
+    assert line.execute("SELECT count(*) AS n FROM pay WHERE team = 'Zeppelin'").fetchall() == [(0,)]
+    assert any("No row of pay has team = 'Zeppelin': there are " in text for text in heard)
+
+
 # -- who comes in
 
 

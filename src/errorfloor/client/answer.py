@@ -13,7 +13,7 @@ from errorfloor.client.standing import RemoteQuota, RemoteStanding
 from errorfloor.display import ReleasedTable, Stated
 from errorfloor.floors import Floor
 
-ADDED = ("max_error", "promised", "floor", "explain", "summary", "columns", "rows")  # besides the object's dictionary
+ADDED = ("max_error", "promised", "floor", "explain", "summary", "remarks", "columns", "rows")  # by the server
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,6 +88,10 @@ class RemotePrice(Stated):
     def summary(self) -> str:
         """Say the same in two short sentences, and in a line what was used."""
         return str(self.facts["summary"])
+
+    def remarks(self) -> list[str]:
+        """Say what may have been overlooked: values that no row has, and bounds that promise nothing."""
+        return list(self.facts.get("remarks", []))
 
     def outputs(self) -> list[dict[str, Any]]:
         """Give what is stated of each output, as plain JSON types."""

@@ -119,6 +119,9 @@ class Output(Open):
     name: str
     unit: str | None
     exact: bool
+    family: Annotated[str | None, Field(description="What several columns were asked for by, as by histogram().")] = (
+        None
+    )
     low: float | None = None
     high: Annotated[float | None, Field(description="null: no bound above")] = None
     least: Annotated[
@@ -210,6 +213,10 @@ class PriceReply(Open):
     floor: Annotated[FloorState, Field(description="The same" + AT_SPENT)]
     explain: Annotated[str, Field(description="All that is stated, in sentences.")]
     summary: Annotated[str, Field(description="The same in two short sentences, and a line of what was used.")]
+    remarks: Annotated[
+        list[str],
+        Field(description="Of these what may have been overlooked: values no row has, bounds that promise nothing."),
+    ]
 
 
 class AnswerReply(PriceReply):

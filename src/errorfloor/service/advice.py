@@ -1,17 +1,27 @@
-"""What to ask instead when an answer would break a floor or exceed a quota."""
+"""What to ask instead when an answer would break a floor or exceed a quota, or when its bound promises nothing.
+
+If an output is in [l, h] whatever the private values are, (l + h)/2 is within (h − l)/2 of the truth, free of charge. A
+bound from there on is no promise. Such a question is answered as asked; whoever prices or asks it is told.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
 
 from errorfloor.accounts import percent
 from errorfloor.charging.refusal import refusal
 from errorfloor.charging.standing import QuotaStanding, Standing
+from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.service.noises import MOST_ERROR
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.setting import least_that_fits
+from errorfloor.sql.plan import Missing, Sum, TableColumn
+from errorfloor.sql.question import Bin, CountedQuantile, Derived, Quantile, walk
 
 AGAIN = "you can repeat earlier questions"
+NEARLY = 1e-6  # of what is possible, which is enclosed with the errors of evaluation
 
 
 def advice(
@@ -80,6 +90,19 @@ def useful(prepared: Prepared, one: PreparedOutput) -> float:
     return float((bounds.high - bounds.low)[bounds.defined].max(initial=0.0)) / 2
 
 
+def vacuous(prepared: Prepared, shown: Iterable[PreparedOutput]) -> Iterator[str]:
+    """Say of each output whose bound promises nothing, perhaps in some groups alone, from which bound on it would.
+
+    *Guarantee*: it follows from the question, the bound and public facts.
+    """
+    named: dict[str, list[PreparedOutput]] = {}
+    for one in shown:
+        by_themselves = isinstance(one.output.part_of, Quantile | CountedQuantile)  # they say it in words of their own
+        if one.added is not None and not by_themselves:
+            named.setdefault(one.output.family or one.output.asked_as, []).append(one)
+    return filter(None, (_said(prepared, name, parts) for name, parts in named.items()))
+
+
 def _larger_groups(prepared: Prepared, left: float) -> str:
     """Say which groups could be asked about where no bound within the range of the answer is wide enough."""
     if prepared.table.hides_records:
@@ -126,3 +149,46 @@ def _typed(bounds: Mapping[str, float]) -> str:
     if len(set(bounds.values())) == 1:
         return f"{next(iter(bounds.values())):.15g}"
     return ", ".join(f"{name}={bound:.15g}" for name, bound in bounds.items())
+
+
+def _said(prepared: Prepared, name: str, parts: Sequence[PreparedOutput]) -> str:
+    """Say it of columns that were asked for together, or of what is derived from parts: if it is so of each."""
+    there = np.logical_and.reduce([prepared.bounds_of(one).defined for one in parts])
+    groups = np.where(there, np.bincount(prepared.bounds.kind, minlength=len(there)), 0)
+    silent, width = there, np.zeros(len(there))
+    for one in parts:
+        assert one.added is not None
+        scale = prepared.scale(one)  # by which what is asked for is divided
+        possible = _possible(prepared, one, groups) * (scale if isinstance(one.output.part_of, Derived) else 1.0)
+        asked = (one.added.of_kind("high") - one.added.of_kind("low")) * scale
+        silent = silent & np.isfinite(asked) & (asked >= possible * (1 - NEARLY))
+        width = np.maximum(width, possible)
+    count, of = int(groups[silent].sum()), int(groups.sum())
+    if not count:
+        return ""
+    of_what, added = parts[0].output.part_of, parts[0].added
+    unit = of_what.unit if isinstance(of_what, Derived) and not of_what.in_rows else parts[0].output.unit
+    least, is_symmetric = float(width[silent].max()), added is not None and added.widest.low == -added.widest.high
+    less = f"below ±{rounded_down(least / 2, 6)}" if is_symmetric else f"narrower than {rounded_down(least, 6)}"
+    where = "The" if count == of else f"In {count:,} of {of:,} groups the"
+    said = f"{where} bound of {name} says nothing beyond {_declared(prepared, parts)}"
+    return f"{said}; one {less}{f' {unit}' if unit else ''} would."
+
+
+def _possible(prepared: Prepared, one: PreparedOutput, groups: Array) -> Array:
+    """Give how far apart an output can be in each kind of group; of sums with totals, how far the whole can be."""
+    bounds = prepared.bounds_of(one)
+    if isinstance(one.output.part_of, Bin):  # it is made of several shares, and between none and all of the rows
+        return prepared.bounds.rows.astype(float)
+    possible = bounds.high - bounds.low
+    if isinstance(one.output.formula, Sum) and (prepared.question.sets or prepared.question.running):
+        return np.full(len(possible), float((possible * groups).sum()))
+    return possible
+
+
+def _declared(prepared: Prepared, parts: Sequence[PreparedOutput]) -> str:
+    if prepared.table.hides_records:
+        return "the declarations"
+    nodes = (node for one in parts for node in walk(one.output.formula, stop=Missing))
+    columns = {node.name for node in nodes if isinstance(node, TableColumn) and node.private}
+    return f"the declared range{'s' if len(columns) > 1 else ''}"

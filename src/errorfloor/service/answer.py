@@ -18,7 +18,7 @@ from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quantiles import described
 from errorfloor.service.setting import Setting
 from errorfloor.service.unions import parts_of
-from errorfloor.service.words import in_full, in_short
+from errorfloor.service.words import in_full, in_short, remarks
 
 if TYPE_CHECKING:
     from errorfloor.service.keeping import Keeper
@@ -118,6 +118,13 @@ class Price(Stated):
         """Say the same in two short sentences, and in a line what was used."""
         return in_short(self)
 
+    def remarks(self) -> list[str]:
+        """Say what may have been overlooked: values that no row has, and bounds that promise nothing.
+
+        They are in the other sentences, too.
+        """
+        return remarks(self)
+
     def outputs(self) -> list[dict[str, Any]]:
         """Give what is stated of each output, as plain JSON types."""
         return list({one.output.asked_as: self._output(one) for one in self.shown}.values())
@@ -129,6 +136,7 @@ class Price(Stated):
 
     def _output(self, one: PreparedOutput) -> dict[str, Any]:
         plain, parts = _output(one), self.prepared.scale(one)
+        plain |= {"family": one.output.family} if one.output.family else {}
         if one.output.part_of is not None or one.added is None or parts == 1:
             return plain
         return (

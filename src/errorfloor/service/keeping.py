@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,12 @@ from errorfloor.service.noises import Added, PublicNumbers, QuestionWish
 from errorfloor.service.packing import PackedCells, bounds_of, pack, unpack
 from errorfloor.service.preparation import PlannedQuestion, Prepared, PreparedOutput
 from errorfloor.service.reading import ReadQuestion
+from errorfloor.service.spelling import compared
 from errorfloor.sql import arrow
 from errorfloor.sql.question import Bin, CountedQuantile, Derived, QuestionOutput
+
+if TYPE_CHECKING:
+    from errorfloor.service.absent import Absent
 
 MOST_BYTES = 2**28  # of one answer; a larger one is drawn again
 
@@ -149,7 +153,8 @@ class Keeper:
         outputs = tuple(one.prepared(output, bounds) for one, output in zip(kept, question.outputs, strict=True))
         bounds = replace(bounds, left_out=kept[0].answer.facts["left_out"])
         allowances = allowances_of(table, charges)
-        plan = PlannedQuestion(question, table, read.snapshots, bounds, (), "", (), read.private, allowances)
+        absent = _absent(kept, read)
+        plan = PlannedQuestion(question, table, read.snapshots, bounds, (), "", (), read.private, allowances, absent)
         return Prepared(plan, outputs, (), "", engine.name, charges)
 
     def keep(
@@ -181,6 +186,7 @@ class Keeper:
             ],
             "content": hashlib.sha256(content).hexdigest(),
             "key": self.keys[0].id,
+            **({"absent": [one.to_dict() for one in prepared.plan.absent]} if prepared.plan.absent else {}),
         }
         text = canonical("what is kept", said)
         try:
@@ -274,6 +280,20 @@ def _output(one: PreparedOutput, found: KeptOutput, columns: list[str]) -> dict[
         **({"part": True} if isinstance(one.output.part_of, Derived | CountedQuantile) else {}),
         **({"times": one.output.span} if isinstance(one.output.part_of, Bin) else {}),
     }
+
+
+def _absent(kept: Sequence[KeptColumn], read: ReadQuestion) -> "tuple[Absent, ...]":
+    """Give what was said of values that no row has, of those that a question compares columns with."""
+    if not any("absent" in column.answer.facts for column in kept):
+        return ()
+    from errorfloor.service.absent import Absent  # loaded where it is needed: few answers have it
+
+    whose = {
+        (read.snapshots[one.place].table_name, one.name): values for one, values in compared(read.question).items()
+    }
+    found = (Absent.from_dict(one) for column in kept for one in column.answer.facts.get("absent", ()))
+    mine = dict.fromkeys(one.among(whose.get((one.table, one.column), ())) for one in found)
+    return tuple(one for one in mine if one.values)
 
 
 def _charges(records: Iterable[Record], table: Table, name: str) -> dict[Account, Charge]:

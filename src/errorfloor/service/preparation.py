@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from errorfloor.sql.polynomial import Monomial
 from errorfloor.sql.question import Derived, Question, QuestionOutput, walk
 from errorfloor.vault import Snapshot
 
+if TYPE_CHECKING:
+    from errorfloor.service.absent import Absent
+
 MARGINS = tuple(1e-6 * 8.0**k for k in range(6))  # of a share, at each attempt to find bounds that take no more
 
 
@@ -78,6 +81,7 @@ class PlannedQuestion:
     functions: tuple[Encoded, ...]
     private: tuple[int, ...]  # which outputs private values are used in
     allowances: Mapping[Account, Charge]  # of every account that it may be charged to
+    absent: "tuple[Absent, ...]" = ()  # values that public columns are compared with and that no row has
 
     @cached_property
     def totals(self) -> Totals:
@@ -251,11 +255,12 @@ class Prepared:
 def plan(read: ReadQuestion, catalogue: Catalogue, engine: Engine, known: FactsCache) -> PlannedQuestion:
     """Bound a question, and compile its scan; public columns only are read."""
     question, snapshots = read.question, read.snapshots
+    absent: tuple[Absent, ...] = ()
     if read.table.hides_records:
         bounded = record_bounds(question, catalogue, snapshots, engine, known)
     else:
         bounded = bounds(question, catalogue, snapshots, engine, known)
-        check_spelling(question, snapshots, bounded, engine, known)
+        absent = check_spelling(question, snapshots, bounded, engine, known)
     sums = _sums(question.outputs)
     statement = scan(question, snapshots, sums, bounded.layout, engine.dialect) if sums else ""
     functions = tuple(function_of(question, output, bounded, snapshots) for output in question.outputs)
@@ -266,7 +271,7 @@ def plan(read: ReadQuestion, catalogue: Catalogue, engine: Engine, known: FactsC
         totals_of(question, bounded)  # or it is refused
     if question.running:
         chains_of(question, bounded)
-    return PlannedQuestion(question, table, snapshots, bounded, sums, statement, functions, private, limits)
+    return PlannedQuestion(question, table, snapshots, bounded, sums, statement, functions, private, limits, absent)
 
 
 def prepare(plan: PlannedQuestion, wish: QuestionWish, engine: Engine) -> Prepared:

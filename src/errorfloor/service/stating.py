@@ -43,6 +43,7 @@ def stated(price: Price, plain: dict[str, Any] | None = None) -> dict[str, Any]:
         "floor": _floor_facts(columns, price.floor),
         "explain": price.explain(),
         "summary": price.summary(),
+        "remarks": price.remarks(),
     }
 
 

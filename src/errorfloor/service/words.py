@@ -12,7 +12,7 @@ from errorfloor.accounts import explained, used_in_short
 from errorfloor.catalogue import PrivateColumn, Table
 from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.pricing.words import number, words
-from errorfloor.service.advice import advice
+from errorfloor.service.advice import advice, vacuous
 from errorfloor.service.preparation import PreparedOutput
 from errorfloor.service.quantiles import located_where, tells_nothing
 from errorfloor.service.unions import parts_of
@@ -29,7 +29,7 @@ MOST_NAMED = 3  # outputs, columns or thresholds that a short sentence names one
 
 def in_full(price: "Price") -> str:
     """Say in sentences what is certain, what nobody can learn, and what it costs."""
-    lines = [*_left_out(price), *_certain(price), *_soft(price), *_clamped(price)]
+    lines = [*_absent(price), *_left_out(price), *_certain(price), *_vacuous(price), *_soft(price), *_clamped(price)]
     if price.dry:
         return "\n".join([DRY, *lines])
     if price.setting is not None:
@@ -41,7 +41,7 @@ def in_full(price: "Price") -> str:
 
 def in_short(price: "Price") -> str:
     """Say the same in two short sentences, and in a line what was used."""
-    lines = [*_left_out(price), _briefly(price)]
+    lines = [*_absent(price), *_left_out(price), _briefly(price), *_in_few(_vacuous(price))]
     if price.dry:
         return "\n".join([DRY, *lines])
     if not price.affordable:
@@ -53,6 +53,24 @@ def in_short(price: "Price") -> str:
 
 def _refused(price: "Price") -> str:
     return f"Refused if asked: {advice(price.prepared, price.standings, price.quotas)}."
+
+
+def remarks(price: "Price") -> list[str]:
+    """Say what whoever asks may have overlooked: values that no row has, and bounds that promise nothing."""
+    return [*_absent(price), *_in_few(_vacuous(price))]
+
+
+def _absent(price: "Price") -> list[str]:
+    return [] if price.dry else [one.explain() for one in price.prepared.plan.absent]  # dummy rows have their own
+
+
+def _vacuous(price: "Price") -> list[str]:
+    return list(vacuous(price.prepared, price.shown))
+
+
+def _in_few(said: list[str]) -> list[str]:
+    more = len(said) - MOST_NAMED
+    return said if more <= 0 else [*said[:MOST_NAMED], f"So it is with {more} more output{'s' if more > 1 else ''}."]
 
 
 def _left_out(price: "Price") -> list[str]:

@@ -115,7 +115,7 @@ def answer_rows(answer: Answer, asked: AskedQuestion, *, bounds: bool) -> Result
         name, end = next((one.name.removesuffix(end), end) for end in ENDS if one.name.endswith(end))
         off = answer.max_error[name] * (-1 if end == "_low" else 1)
         found.append(pc.add(table.column(name).cast(pa.float64()), pa.scalar(off)))
-    said = answer.summary() if _private(question) else ""
+    said = answer.summary() if _private(question) or answer.prepared.plan.absent else ""
     if not asked.around:
         return ResultRows(columns, pa.table(found, names=[str(place) for place in range(len(found))]), said)
     cast = [one.cast(ARROW[column.kind]) for one, column in zip(found, columns, strict=True)]

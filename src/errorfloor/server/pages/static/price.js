@@ -23,6 +23,7 @@ export function priceShown(price) {
   );
   return [
     price.affordable ? figure : null,
+    price.remarks.map((text) => element("p", { class: "remark" }, text)),
     element(
       "dl",
       { class: "facts" },
