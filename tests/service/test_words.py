@@ -132,7 +132,7 @@ def test_many_accounts_are_said_in_few_words(tmp_path):
     file.write_text(file.read_text().replace('version = "1"\n', divided, 1) + "\n[quota]\nanalyst = 0.5\n")
     with open_town(tmp_path / "town") as database:
         answer = database.ask(
-            "SELECT household, avg(kwh) AS a FROM meters GROUP BY household", max_error=40, analyst="ada"
+            "SELECT household, avg(kwh) AS a FROM meters GROUP BY household", max_error=24, analyst="ada"
         )
         assert len(answer.standings) == 24 == len(answer.quotas)
         assert len(answer.explain().split()) < 250 and len(answer.summary().split()) < 80
