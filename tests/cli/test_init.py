@@ -219,9 +219,14 @@ def test_how_a_file_is_written_is_shown_and_declared(here):
     assert "reading pay.csv with" in shown.stderr
     for said in ('delimiter ";"', 'decimal ","', 'dates "%d.%m.%Y"', 'nulls ["k.A."]', 'encoding "windows-1252"'):
         assert said in shown.stderr
-    assert '\nnames = { nr = "Nr.", gehalt_in = "Gehalt in €", tag = "Tag" }' not in shown.stderr
+    assert '\nnames = { nr = "Nr.", gehalt_in_eur = "Gehalt in €", tag = "Tag" }' not in shown.stderr
     text = (here / "errorfloor.toml").read_text()
-    for line in ('delimiter = ";"', 'thousands = "."', 'nulls = ["k.A."]', 'names = { nr = "Nr.", gehalt_in = "Geh'):
+    for line in (
+        'delimiter = ";"',
+        'thousands = "."',
+        'nulls = ["k.A."]',
+        'names = { nr = "Nr.", gehalt_in_eur = "Geh',
+    ):
         assert f"\n{line}" in text, line
 
 
@@ -300,6 +305,37 @@ def test_questions_are_asked_until_they_are_answered(here):
     table = load(here / "errorfloor.toml").tables["pay"]
     assert (table.row_key, table.private["pay"].floor) == (("nr",), 250.0)
     assert "999999" not in shown.output
+
+
+def test_what_is_promised_when_asked_is_what_answers_promise(here):
+    """Both follow from the floor and from how charges are counted, which must be the same."""
+    (here / "pay.csv").write_text(PAY)
+    lines = ["", "", "", "0..5000", "", "", "", "", "l", ""]
+    shown = CliRunner().invoke(app, ["init", "--source", "pay.csv", "--ask"], input="\n".join(lines) + "\n")
+    assert CliRunner().invoke(app, ["register"]).exit_code == 0
+    with open_database(here / "errorfloor.toml") as database:
+        (standing,) = database.price("SELECT avg(pay) AS mean FROM pay", max_error=300).standings
+    assert f"the true one is told at most {standing.promised.times} times in 100" in shown.stderr
+
+
+def test_an_empty_line_is_answered_and_signs_in_names_propose_units_and_ranges(here):
+    text = "nr;Lohn in €;Anteil (%);score\n" + "".join(f"a{i};{i},5;{i};{i}\n" for i in range(9))
+    (here / "staff.csv").write_text(text)
+    lines = ["", "", "", "0..9000", "", "", "", "", "", "", "", "", "", "", "l", ""]
+    shown = CliRunner().invoke(app, ["init", "--source", "staff.csv", "--ask"], input="\n".join(lines) + "\n")
+    assert shown.exit_code == 0, shown.exception
+    assert "  a range is written low..high, such as 0..50\n" in shown.stderr
+    private = load(here / "errorfloor.toml").tables["staff"].private
+    assert private["lohn_in_eur"].unit == "EUR"
+    assert (private["anteil_percent"].low, private["anteil_percent"].high) == (0, 100)
+
+
+def test_all_columns_with_nulls_are_named_at_once(here):
+    (here / "pay.csv").write_text("nr,pay,hours,age\na,1,,3\nb,,2,3\n")
+    rules = [word for name in ("pay", "hours", "age") for word in ("--private", f"{name}=0..99,resolution=1,floor=9")]
+    assert init("pay.csv", *rules, "--row-key", "nr").exit_code == 0
+    refused = CliRunner().invoke(app, ["register"]).exception
+    assert "the source has nulls in pay and hours, declared with nulls = 'forbidden': write" in str(refused)
 
 
 def test_what_is_advised_asks_about_the_same_table(here):

@@ -8,7 +8,22 @@ from errorfloor.catalogue.columns import NAME
 UNITS = {  # and words in names of columns that tell them
     "kWh": {"kwh", "energy", "consumption"},
     "kW": {"kw", "power", "load"},
-    "EUR": {"eur", "euro", "pay", "wage", "wages", "salary", "income", "cost", "costs", "price", "rent", "amount"},
+    "EUR": {
+        "eur",
+        "euro",
+        "lohn",
+        "gehalt",
+        "pay",
+        "wage",
+        "wages",
+        "salary",
+        "income",
+        "cost",
+        "costs",
+        "price",
+        "rent",
+        "amount",
+    },
     "USD": {"usd", "dollars"},
     "GBP": {"gbp", "pounds"},
     "CHF": {"chf"},
@@ -23,7 +38,14 @@ IDENTIFIERS = {
     *("id", "ids", "key", "nr", "no", "number", "nummer", "code", "uuid", "guid", "zip", "plz", "postcode", "year"),
     *("jahr", "month", "monat", "week", "woche", "quarter", "index", "row", "rowid"),
 }
+RANGES = {  # that words in names of columns define: known to everybody, and never taken from data
+    (0, 100): {"percent", "percentage", "pct", "prozent"},
+    (0, 120): {"age", "alter", "lebensalter"},
+    (-90, 90): {"latitude", "breitengrad"},
+    (-180, 180): {"longitude", "laengengrad"},
+}
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+SIGNS = str.maketrans({"€": " eur ", "$": " usd ", "£": " gbp ", "%": " percent "})
 
 
 def is_identifier(name: str) -> bool:
@@ -38,10 +60,14 @@ def is_identifier(name: str) -> bool:
 def plain(text: str, otherwise: str) -> str:
     """Write a name in letters, digits and _.
 
-    >>> plain("Größe in cm", "column"), plain("2024", "table")
-    ('groesse_in_cm', 'table_2024')
+    >>> plain("Größe in cm", "column"), plain("2024", "table"), plain("Lohn (€)", "column")
+    ('groesse_in_cm', 'table_2024', 'lohn_eur')
     """
-    spelt = unicodedata.normalize("NFKD", text.lower().translate(UMLAUTS)).encode("ascii", "ignore").decode()
+    spelt = (
+        unicodedata.normalize("NFKD", text.lower().translate(UMLAUTS).translate(SIGNS))
+        .encode("ascii", "ignore")
+        .decode()
+    )
     name = re.sub(r"\W+", "_", spelt, flags=re.ASCII).strip("_")[:50]
     return name if NAME.fullmatch(name) else f"{otherwise}_{name}".rstrip("_")
 
@@ -54,3 +80,13 @@ def unit_of(column: str) -> str:
     """
     words = set(re.split(r"[^a-z]+", column.lower()))
     return next((unit for unit, names in UNITS.items() if words & names), "")
+
+
+def range_of(column: str) -> tuple[int, int] | None:
+    """Give the range that the name of a column defines, if any.
+
+    >>> range_of("age_at_entry"), range_of("pay")
+    ((0, 120), None)
+    """
+    words = set(re.split(r"[^a-z]+", column.lower()))
+    return next((ends for ends, names in RANGES.items() if words & names), None)

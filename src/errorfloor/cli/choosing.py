@@ -12,7 +12,7 @@ from errorfloor.catalogue import PrivateColumn, Schema, entry_promise
 from errorfloor.catalogue.draft import NUMBERED, Chosen
 from errorfloor.catalogue.mistakes import explain
 from errorfloor.catalogue.near import near
-from errorfloor.catalogue.proposals import unit_of
+from errorfloor.catalogue.proposals import range_of, unit_of
 from errorfloor.cli.app import messages
 from errorfloor.engines.sources import format_of
 from errorfloor.errors import InputError
@@ -48,7 +48,7 @@ def chosen(
     for name in (*rules, *public):
         if name not in schema.names:
             raise InputError(
-                f"{schema.source} has no column {name!r}{near(name, schema.names)}; it has {', '.join(schema.names)}"
+                f"{schema.source} has no column {name!r}; it has {', '.join(schema.names)}{near(name, schema.names)}"
             )
     if bool(row_key) == number:
         raise InputError(
@@ -95,7 +95,7 @@ def chosen_by_questions(schema: Schema) -> Chosen:
 
 def _private(name: str, *, whole: bool) -> dict[str, Any]:
     known = "from what is known about such data (a scale, a law, a fuse), not from the data"
-    low, high = _asked(f"  range of {name} as low..high, {known}", None, read_range)
+    low, high = _asked(f"  range of {name} as low..high, {known}", proposed_range(name), read_range)
     words: dict[str, Any] = {"range": plain_range(low, high)}
     step = proposed_step(whole=whole)
     words["resolution"] = _asked(f"  resolution of {name}: values are kept as multiples of it", step, read_number)
@@ -126,13 +126,19 @@ def promised(name: str, words: Mapping[str, Any]) -> str:
     'whatever is asked, any estimate of one pay is off by at least 250 '
     """
     column = _checked(name, words)
-    promise = entry_promise(column)
+    promise = entry_promise(column, exact=True)  # as drafted catalogues count
     unit = f" {column.unit}" if column.unit else ""
     return (
         f"whatever is asked, any estimate of one {name} is off by at least {promise.least}{unit} (a blind guess: "
         f"{rounded_down(column.ignorance)}{unit}), and of two values {column.example:g}{unit} apart the true one is "
         f"told at most {promise.times} times in 100"
     )
+
+
+def proposed_range(name: str) -> str:
+    """Propose a range where the name defines one, such as that of a percentage; nothing elsewhere."""
+    found = range_of(name)
+    return "" if found is None else f"{found[0]}..{found[1]}"
 
 
 def proposed_step(*, whole: bool) -> str:
@@ -149,7 +155,7 @@ def _asked(text: str, default: str | None, read: Callable[[str], Any]) -> Any:
     """Ask until the answer can be read."""
     while True:
         try:
-            return read(str(typer.prompt(text, default=default, err=True)).strip())
+            return read(str(typer.prompt(text, default=default or "", show_default=bool(default), err=True)).strip())
         except InputError as problem:
             messages.say(f"  {problem}")
 
@@ -221,7 +227,7 @@ def read_range(text: str) -> tuple[Fraction, Fraction]:
     """Read low..high."""
     low, mark, high = text.partition("..")
     if not mark:
-        raise InputError(f"a range is written low..high, such as 0..50; got {text!r}")
+        raise InputError(f"a range is written low..high, such as 0..50{f'; got {text!r}' if text else ''}")
     return Fraction(str(read_number(low))), Fraction(str(read_number(high)))
 
 

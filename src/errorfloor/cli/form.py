@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from errorfloor.catalogue import Schema
 from errorfloor.catalogue.draft import Chosen
-from errorfloor.catalogue.proposals import unit_of
+from errorfloor.catalogue.proposals import range_of, unit_of
 from errorfloor.cli.choosing import (
     chosen,
     plain_range,
@@ -76,7 +76,9 @@ class FilledForm:
 
 
 def proposed(schemas: Sequence[Schema]) -> tuple[TableFields, ...]:
-    """Give the form with what names and types propose; ranges are left open, for only the custodian knows them.
+    """Give the form with what names and types propose.
+
+    Most ranges are left open, for only the custodian knows them.
 
     >>> (table,) = proposed([Schema("pay.csv", {"person": "whole", "pay": "number"}, unique=frozenset({"person"}))])
     >>> [(one.name, one.filled["role"], one.filled.get("key", "")) for one in table.columns]
@@ -135,6 +137,7 @@ def _column(id: str, schema: Schema, name: str, form: Mapping[str, str] | None, 
             "key": "on" if name in schema.proposed_key and not schema.is_private(name) and not numbered else "",
             "resolution": proposed_step(whole=kind == "whole"),
             "unit": unit_of(name),
+            **dict(zip(("low", "high"), map(str, range_of(name) or ()), strict=False)),
         }
     else:
         words = ("role", "key", "low", "high", "resolution", "floor", "unit", "nulls")

@@ -188,7 +188,7 @@ def _steps(output: Path) -> list[tuple[str, str]]:
 
 
 def _then_plan() -> str:
-    return f", and {command()} plan says which floors your questions allow, until one is answered"
+    return f". After the first answer no floor can be lowered: {command()} plan FILE says which your questions allow"
 
 
 def _is_bare(output: Path) -> bool:

@@ -255,13 +255,15 @@ def checked_facts(table_name: str, table: Table, relation: str, engine: Engine) 
     def refuse(what: str, column: str | None = None) -> CatalogueError:
         return CatalogueError(f"{what}. Nothing was registered", table=table_name, column=column)
 
-    for name in complete:
-        if facts[f"n_{columns[name]}"] < facts["n"]:
-            raise refuse(
-                f"{table_name}.{name} is declared with nulls = 'forbidden', but the source has nulls: correct the "
-                f"source, or declare 'public' or 'impute'",
-                name,
-            )
+    lacking = [name for name in complete if facts[f"n_{columns[name]}"] < facts["n"]]
+    if lacking:
+        where = "this column" if len(lacking) == 1 else "each of these columns"
+        raise refuse(
+            f"{table_name}: the source has nulls in {' and '.join(lacking)}, declared with nulls = 'forbidden': write "
+            f"nulls = 'public' in the section of {where}, and everybody may know which rows have none; or nulls = "
+            f"'impute' with impute = a number; or correct the source",
+            lacking[0],
+        )
     extent = {}
     for name in numbers:
         low, high = facts[f"min_{columns[name]}"], facts[f"max_{columns[name]}"]
