@@ -91,11 +91,54 @@ def test_three_keys_become_small_pictures_with_one_scale_where_it_is_narrow(visi
     assert len(set(scales)) == 1
 
 
+OVERLAPPING = """svg => [...svg.querySelectorAll('text')].map(one => one.getBoundingClientRect())
+  .filter((one, place, all) => all.slice(0, place).some(other => one.left < other.right && other.left < one.right
+    && one.top + 3 < other.bottom && other.top + 3 < one.bottom)).length"""
+
+
+def test_names_of_days_keep_apart_whatever_the_width(visit):
+    page = answered(visit, "SELECT day, avg(kwh) AS mean FROM meters GROUP BY day", 20)
+    for width in (1280, 900, 620, 390, 320):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_timeout(300)
+        assert page.locator("#answer .chart svg").evaluate(OVERLAPPING) == 0, width
+
+
+def test_long_names_of_pictures_differ_where_their_ends_do(visit):
+    long = "CASE WHEN {} THEN 'a contract for the whole of the year' ELSE 'a contract for the whole of the day' END"
+    keys = f"{long.format('tariff = ' + chr(39) + 'Std' + chr(39))} AS a, class AS b"
+    page = answered(
+        visit, f"SELECT day, {keys}, avg(kwh) AS mean FROM meters WHERE day < '2013-01-06' GROUP BY day, a, b", 40
+    )
+    for width in (1280, 330):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_timeout(300)
+        shown = page.locator("#answer .chart svg text.title").evaluate_all("all => all.map(one => one.firstChild.data)")
+        assert not [text for text in shown if "…" in text]
+        assert " ".join(shown).count("day") and " ".join(shown).count("year")
+
+
+def test_a_histogram_is_one_picture_and_a_wide_table_shows_that_there_is_more(visit):
+    page = answered(visit, "SELECT histogram(kwh, 5, 10, 15, 20, 30) FROM meters", 20_000)
+    picture = page.locator("#answer .chart svg")
+    expect(picture).to_have_count(1)
+    expect(picture.locator(".released")).to_have_count(6)
+    names = picture.locator("text.strong[text-anchor=end]").evaluate_all("all => all.map(one => one.firstChild.data)")
+    assert [name for name in names if not name[-1:].isdigit() or " " in name][:6] == [
+        "to 5", "5 to 10", "10 to 15", "15 to 20", "20 to 30", "from 30"
+    ]  # fmt: skip
+    table = page.locator("#answer .scroll")
+    assert table.evaluate("one => one.scrollWidth > one.clientWidth")
+    assert "to right" in table.evaluate("one => getComputedStyle(one).backgroundImage")
+
+
 def test_answer_to_an_earlier_question_is_marked(visit):
     page = answered(visit, BY_TARIFF, 2.5)
     expect(page.locator("#answer-stale")).to_be_hidden()
+    expect(page.locator("#price")).to_contain_text("Answered below")
     page.fill("#max_error", "2.4")
     expect(page.locator("#answer-stale")).to_be_visible()
+    expect(page.locator("#price")).to_contain_text("The question has changed")
     page.fill("#max_error", "2.5")
     expect(page.locator("#answer-stale")).to_be_hidden()
 

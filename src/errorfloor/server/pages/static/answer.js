@@ -9,7 +9,8 @@ const MOST_STACKED = 12; // rows of a table that may stand above its picture
 
 /** Everything that is said of an answer to `asked`; `dry` ones say first that their rows are made up. */
 export function answerShown(answer, asked) {
-  const pictures = answer.outputs.filter((output) => !output.exact).map((output) => outputChart(answer, output));
+  const families = Map.groupBy(answer.outputs.filter((output) => !output.exact), (output) => output.family ?? output.name);
+  const pictures = [...families.values()].map((outputs) => outputChart(answer, outputs));
   const rows = releasedTable(answer, answer.dry ? null : asked);
   const free = answer.fresh.length > 0 && !answer.fresh.some(Boolean);
   return [

@@ -36,6 +36,7 @@ function changed() {
   const old = answered !== null && answered !== JSON.stringify(body());
   byId("answer-card").classList.toggle("stale", old);
   byId("answer-stale").hidden = !old;
+  byId("answered")?.replaceChildren(old ? "The question has changed. Pricing is free." : "Answered below. Asking again is free.");
   const button = byId("to-ask");
   button.disabled = !(same && priced.price.affordable);
   const share = button.disabled ? 0 : largestShare(priced.price);
@@ -126,7 +127,7 @@ function ask(dry) {
     wish.learn(answer.outputs);
     if (!dry) {
       priced = null;
-      show(byId("price"), element("p", { class: "soft" }, "Answered below. Asking again is free."));
+      show(byId("price"), element("p", { id: "answered", class: "soft" }));
     }
     return [...answerShown({ dry: Boolean(dry), ...answer }, asked), copyAs(asked)];
   }).then(() => {

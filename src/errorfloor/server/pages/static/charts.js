@@ -10,23 +10,27 @@ const MOST_PANELS = 40;
 const WIDEST = 1600; // pixels of a saved picture
 const LOOKS = ["fill", "stroke", "stroke-width", "stroke-linecap", "opacity", "font-size", "font-family", "font-weight"];
 
-/** The picture of one output with its heading, or nothing if there is no number to draw. */
-export function outputChart(answer, output) {
-  const rows = answer.cells.map((row) => drawable(row, output)).filter((row) => Number.isFinite(row.value));
+/** The picture of one output, or of columns that were asked for together, with its heading; nothing if no number is there. */
+export function outputChart(answer, outputs) {
+  const [output] = outputs;
+  const name = output.family ?? output.name;
+  const rows = answer.cells
+    .flatMap((row) => outputs.map((one) => drawable(row, one)))
+    .filter((row) => Number.isFinite(row.value));
   if (!rows.length) return null;
   const count = rows.length === 1 ? "one released number" : `${rows.length} released numbers`;
-  const said = `${output.name}: ${count}, with the interval in which each truth certainly lies; the table has them all.`;
+  const said = `${name}: ${count}, with the interval in which each truth certainly lies; the table has them all.`;
   const style = { ...output, reach: reachOf(rows), said };
   const place = element("div", { class: "figure-of" }, pictures(rows, style));
   return element(
     "section",
     {},
-    element("h3", {}, `${output.name}: released, and where the truth certainly lies`),
+    element("h3", {}, `${name}${output.unit ? `, ${output.unit}` : ""}: released, and where the truth certainly lies`),
     place,
     element(
       "div",
       { class: "actions" },
-      element("button", { type: "button", onclick: () => savedPicture(place, output.name) }, "Save as PNG"),
+      element("button", { type: "button", onclick: () => savedPicture(place, name) }, "Save as PNG"),
     ),
   );
 }
@@ -35,7 +39,9 @@ function drawable(row, output) {
   const cell = row.outputs[output.name] ?? { answer: null };
   const [low, high] = cell.certain_interval ?? [cell.answer, cell.answer];
   const { step } = ownBound(output, cell);
-  return { keys: row.keys, value: cell.answer ?? NaN, low: low ?? cell.answer, high: high ?? cell.answer, step };
+  const which = output.family ? { [output.family]: output.name.replace(`${output.family}_`, "").replaceAll("_", " ") } : {};
+  const keys = { ...row.keys, ...which };
+  return { keys, value: cell.answer ?? NaN, low: low ?? cell.answer, high: high ?? cell.answer, step };
 }
 
 function pictures(rows, style) {
@@ -54,7 +60,7 @@ function pictures(rows, style) {
   const apart = () => element(
     "div",
     { class: "multiples" },
-    [...panels].map(([title, some]) => panel(some, ordered, { ...style, title, said: `${title}. ${style.said}` })),
+    [...panels].map(([title, some]) => panel(some, ordered, { ...style, title, titles: [...panels.keys()], said: `${title}. ${style.said}` })),
   );
   if (!ordered || others.length !== 2) return apart();
   const plan = inRowsAndColumns(named, across, others, kinds);

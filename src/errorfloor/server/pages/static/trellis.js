@@ -2,11 +2,11 @@
 
 import { scale, ticks } from "./axes.js";
 import { drawn } from "./elements.js";
-import { bar, LETTER, picture, shortened } from "./intervals.js";
+import { bar, LETTER, picture, shortened, wrapped } from "./intervals.js";
 import { digits, onLattice, withUnit } from "./numbers.js";
 
 const NARROWEST = 62; // pixels of a panel, below which it is not drawn so
-const [TOP, HEIGHT, GAP, AXIS] = [44, 88, 12, 48];
+const [HEAD, LINE, HEIGHT, GAP, AXIS] = [44, 16, 88, 12, 48];
 
 /** How many pixels the names of rows take. */
 function beside(rows) {
@@ -25,6 +25,8 @@ export function trellisFits(width, rows, columns) {
 export function trellis({ rows, columns, course, keys, at }, width, { reach: [low, high], unit, step, said }) {
   const left = beside(rows) + AXIS;
   const pitch = (width - left) / columns.length;
+  const heads = columns.map((column) => wrapped(column, letters(pitch - GAP), 3));
+  const top = HEAD + LINE * (Math.max(...heads.map((lines) => lines.length)) - 1);
   const y = scale(low, high, HEIGHT, 0);
   const x = scale(0, Math.max(1, course.length - 1), 9, pitch - GAP - 9);
   const thick = Math.max(1.5, Math.min(6, pitch / course.length / 1.8));
@@ -35,19 +37,22 @@ export function trellis({ rows, columns, course, keys, at }, width, { reach: [lo
   const panel = (row, column, down, across) =>
     drawn(
       "g",
-      { transform: `translate(${left + across * pitch} ${TOP + down * (HEIGHT + GAP)})` },
+      { transform: `translate(${left + across * pitch} ${top + down * (HEIGHT + GAP)})` },
       drawn("rect", { width: pitch - GAP, height: HEIGHT, class: "frame" }),
       lines.map((tick) => drawn("line", { x1: 0, x2: pitch - GAP, y1: y(tick), y2: y(tick), class: "grid" })),
       at(row, column).map((point) => [bar(x(point.place), y(point.low), x(point.place), y(point.high), thick), dot(point)]),
     );
-  const bottom = TOP + rows.length * (HEIGHT + GAP);
-  const heads = columns.map((column, across) =>
-    named(column, left + across * pitch + (pitch - GAP) / 2, TOP - 10, "middle", pitch - GAP),
+  const bottom = top + rows.length * (HEIGHT + GAP);
+  const above = heads.flatMap((lines, across) =>
+    lines.map((line, place) => {
+      const at = top - 10 - LINE * (lines.length - 1 - place);
+      return named(line, columns[across], left + across * pitch + (pitch - GAP) / 2, at, "middle");
+    }),
   );
   const sides = rows.flatMap((row, down) => [
-    ...lettered(row, TOP + down * (HEIGHT + GAP), beside(rows)),
+    ...beginning(row, top + down * (HEIGHT + GAP), beside(rows)),
     ...lines.map((tick) =>
-      drawn("text", { x: left - 7, y: TOP + down * (HEIGHT + GAP) + y(tick) + 4, "text-anchor": "end" }, digits(tick, 5)),
+      drawn("text", { x: left - 7, y: top + down * (HEIGHT + GAP) + y(tick) + 4, "text-anchor": "end" }, digits(tick, 5)),
     ),
   ]);
   const [first, last] = [course[0], course.at(-1)];
@@ -61,9 +66,9 @@ export function trellis({ rows, columns, course, keys, at }, width, { reach: [lo
     width,
     bottom + 34,
     said,
-    drawn("text", { x: 0, y: TOP - 10 }, shortened(keys.down, (left / LETTER) | 0)),
+    drawn("text", { x: 0, y: top - 10 }, shortened(keys.down, (left / LETTER) | 0)),
     drawn("text", { x: left, y: 12 }, keys.across),
-    heads,
+    above,
     sides,
     rows.map((row, down) => columns.map((column, across) => panel(row, column, down, across))),
     feet,
@@ -71,19 +76,15 @@ export function trellis({ rows, columns, course, keys, at }, width, { reach: [lo
   );
 }
 
-function named(text, x, y, anchor, width) {
-  return drawn("text", { x, y, "text-anchor": anchor, class: "title" }, shortened(text, (width / (1.15 * LETTER)) | 0),
-    drawn("title", {}, text));
+function letters(width) {
+  return (width / (1.15 * LETTER)) | 0;
+}
+
+function named(line, whole, x, y, anchor) {
+  return drawn("text", { x, y, "text-anchor": anchor, class: "title" }, line, drawn("title", {}, whole));
 }
 
 /** The name of a row of panels on up to four lines. */
-function lettered(text, top, width) {
-  const most = (width / (1.15 * LETTER)) | 0;
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    if (lines.at(-1) && `${lines.at(-1)} ${word}`.length > most) lines.push(word);
-    else lines[lines.length - 1] = `${lines.at(-1)} ${word}`.trim();
-  }
-  const shown = lines.length > 4 ? [...lines.slice(0, 3), `${lines[3]} …`] : lines;
-  return shown.map((line, place) => named(line, 0, top + 14 + 16 * place, "start", width));
+function beginning(text, top, width) {
+  return wrapped(text, letters(width), 4).map((line, place) => named(line, text, 0, top + 14 + LINE * place, "start"));
 }
