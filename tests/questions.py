@@ -36,7 +36,7 @@ ROUNDED = [
     "SELECT tariff, cumulative(kwh, 5, 10, 20) AS a FROM meters GROUP BY tariff",
     "SELECT histogram(soft(kwh, 2), 5, 10, 20) AS a, avg(peak) AS b FROM meters",
     "SELECT tariff, stddev(kwh) AS a, corr(kwh, peak) AS b FROM meters GROUP BY tariff",
-    "SELECT avg(peak) / avg(kwh) AS a, regr_slope(kwh, peak) AS b FROM meters",
+    "SELECT avg(peak) * stddev_pop(kwh) AS a, 1 / (1 + stddev_pop(peak)) AS b FROM meters",
 ]
 REFUSED = [
     "SELECT avg(kwh) FROM meters WHERE kwh > 20",

@@ -1,5 +1,6 @@
 """What has no bounded derivative is computed from released parts, with certain intervals."""
 
+from itertools import product
 from statistics import correlation, linear_regression, mean, pstdev, stdev
 
 import numpy as np
@@ -8,6 +9,10 @@ import pytest
 
 import errorfloor as ef
 from errorfloor.errors import AllowanceError, InputError, RefusedError
+from errorfloor.pricing import bounds
+from errorfloor.pricing.interval import Enclosure
+from errorfloor.service.derived import enclosed
+from errorfloor.sql.parts import by_parts
 from town import open_town, write_town
 
 ASKED = {
@@ -43,6 +48,7 @@ def test_what_has_no_bounded_derivative_is_answered_by_parts(kind, wish, tmp_pat
             where = " FILTER (WHERE kwh IS NOT NULL)" if asked.startswith("avg(peak)") else ""
             sql = asked.replace("avg(peak)", f"avg(peak){where}")
             wanted = {"max_error": 10} if "max_error" in wish and "*" in asked else wish
+            wanted = {"max_error": 0.2} if "max_error" in wish and asked.startswith("avg(peak)") else wanted
             answer = town.ask(f"SELECT tariff, {sql} AS a FROM meters GROUP BY tariff", **wanted)
             assert "computed from released parts" in answer.explain()
             for row in answer.to_arrow().to_pylist():
@@ -66,6 +72,80 @@ def test_what_has_a_bounded_derivative_keeps_noise_of_its_own(town):
     own, made = price.outputs()
     assert own["high"] == 0.5 and "noise" in own
     assert made["by_parts"] and made["high"] is None and price.max_error == {"r": 0.5, "s": 0.5}
+
+
+BOUNDED = [
+    "avg(kwh) / avg(peak)",
+    "avg(kwh) * avg(peak)",
+    "ln(avg(peak))",
+    "sum(kwh * peak) / sum(peak)",
+    "var_pop(kwh) / avg(peak)",
+    "(avg(kwh) - avg(peak)) / (avg(kwh) + avg(peak))",
+]
+
+
+@pytest.mark.parametrize("formula", BOUNDED)
+def test_parts_would_take_no_less_where_a_derivative_is_bounded(formula, town):
+    """By parts a bound b needs Σ Gᵢeᵢ ≤ b, so that they take at least (Σ Gᵢsᵢ)² for what takes D² on its own."""
+    sql = f"SELECT {formula} AS a FROM meters WHERE kwh IS NOT NULL"
+    price = town.price(sql, max_error=1.0)
+    assert price.outputs()[0]["way"] == "direct" and "would take no less" in price.explain()
+    read = town._known.read(sql, town.catalogue, town._engine)
+    parted = by_parts(read.question, [0])
+    parts = bounds(parted, town.catalogue, read.snapshots, town._engine)
+    derived, formulas = parted.outputs[0].part_of, [one.formula for one in parted.outputs]
+    ends = [(float(one.low[0]), float(one.high[0])) for one in parts.outputs]
+    steps = [1e-6 * (high - low) for low, high in ends]
+
+    def value(*at):
+        exact = {part: Enclosure.of(x, x) for part, x in zip(formulas, at, strict=True)}
+        return float(enclosed(derived, exact, town.catalogue.tables["meters"]).middle.low)
+
+    steepest = np.zeros(len(ends))
+    for corner in product(*(np.linspace(low + 2e-6 * (high - low), high, 9) for low, high in ends)):
+        for part, step in enumerate(steps):
+            below = [x - step * (part == place) for place, x in enumerate(corner)]
+            steepest[part] = max(steepest[part], abs(value(*corner) - value(*below)) / step if step else 0.0)
+    own = town.price(sql, max_error=1.0).prepared.bounds.outputs[0]
+    for column, slopes in own.slopes.items():
+        moved = [float(one.slopes[column][0].max()) if column in one.slopes else 0.0 for one in parts.outputs]
+        assert float(slopes[0].max()) <= 1.001 * float(steepest @ moved)
+
+
+def test_what_would_always_be_null_is_refused_with_a_bound_that_works(tmp_path):
+    write_town(tmp_path / "town", "high")
+    with open_town(tmp_path / "town") as town:
+        for sql in (
+            "SELECT tariff, avg(peak) / avg(kwh) AS r FROM meters GROUP BY tariff",
+            "SELECT regr_slope(kwh, peak) AS r FROM meters",
+            "SELECT ln(avg(kwh)) AS r FROM meters",
+        ):
+            with pytest.raises(RefusedError, match="r would be null") as refused:
+                town.price(sql, max_error=500.0)
+            assert refused.value.fields["reason"] == "null"
+            bound = float(str(refused.value).split("max_error of at most ")[1].split(" ")[0])
+            price = town.price(sql, max_error=bound)
+            assert price.outputs()[0]["may_be_null"] and "It is null where" in price.explain()
+        with pytest.raises(RefusedError, match="ask with a larger one"):
+            town.price("SELECT household, ln(avg(kwh)) AS r FROM meters GROUP BY household", spend=1e-6)
+        assert not any(one.used for one in town.left())
+
+
+@pytest.mark.parametrize("kind", ["plain", "low", "high"])
+def test_what_is_said_never_to_be_null_never_is(kind, tmp_path):
+    """And what is said to be perhaps is, where all values are at an end."""
+    write_town(tmp_path / "town", kind)
+    seen = set()
+    with open_town(tmp_path / "town") as town:
+        for asked in ASKED:
+            sql = f"SELECT tariff, {asked} AS a FROM meters WHERE kwh IS NOT NULL GROUP BY tariff"
+            answer = town.ask(sql, max_error=8.0 if "*" in asked else 0.2)
+            (said,) = answer.outputs()
+            shown = [row["a"] for row in answer.to_arrow().to_pylist()]
+            assert said["way"] == "parts" and said["may_be_null"] == ("It is null where" in answer.explain())
+            assert said["may_be_null"] or None not in shown
+            seen.add(said["may_be_null"])
+    assert seen == {True, False}
 
 
 def test_an_answer_by_parts_is_narrow_for_a_share_of_the_allowance(town):

@@ -18,7 +18,8 @@ from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quantiles import described
 from errorfloor.service.setting import Setting
 from errorfloor.service.unions import parts_of
-from errorfloor.service.words import in_full, in_short, remarks
+from errorfloor.service.words import DIRECT, in_full, in_short, is_direct, remarks
+from errorfloor.sql.question import Derived
 
 if TYPE_CHECKING:
     from errorfloor.service.keeping import Keeper
@@ -137,6 +138,12 @@ class Price(Stated):
     def _output(self, one: PreparedOutput) -> dict[str, Any]:
         plain, parts = _output(one), self.prepared.scale(one)
         plain |= {"family": one.output.family} if one.output.family else {}
+        if is_direct(one, self.prepared):
+            plain |= {"way": "direct", "why": DIRECT}
+        if isinstance(one.output.part_of, Derived):
+            from errorfloor.service.derived_nulls import is_null  # few questions need it
+
+            plain["may_be_null"] = is_null(one.output.part_of, self.prepared) != "never"
         if one.output.part_of is not None or one.added is None or parts == 1:
             return plain
         return (

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from errorfloor.service.preparation import Prepared, PreparedOutput
 
 NOT_NEGATIVE = Enclosure.of(0.0, np.inf)
+NO_DERIVATIVE = "its own derivative has no bound"
 NEAR = 1e-4  # of a part: where slopes are taken
 
 
@@ -71,6 +72,13 @@ def derived_columns(derived: Derived, prepared: "Prepared") -> dict[str, Any]:
     middle = np.where((low <= number) & (number <= high), number, (low + high) / 2)
     ends = {"": middle, "_low": low, "_high": high}
     return {f"{derived.name}{end}": arrow.column(values, there) for end, values in ends.items()}
+
+
+@quiet
+def enclosed(derived: Derived, parts: Mapping[Formula, Enclosure], table: Table) -> Enclosure:
+    """Enclose what is derived, for all values of its parts in intervals; endless where nothing bounds it."""
+    known = {part: Bounded((ends.low + ends.high) / 2, ends) for part, ends in parts.items()}
+    return _Walk(known, table).of(derived.formula).around
 
 
 def released(one: "PreparedOutput", prepared: "Prepared") -> Bounded:
@@ -191,9 +199,17 @@ def _by_parts(derived: Derived, prepared: "Prepared") -> str:
     said += [_clamped(name, one) for name, one in private.items()]
     return (
         f"{derived.name} is certainly between {derived.name}_low and {derived.name}_high: it is computed from released "
-        f"parts, {', '.join(said)}, since its own derivative has "
-        f"no bound. How far off that leaves it depends on the values; it is null where nothing bounds it."
+        f"parts, {', '.join(said)}, since {NO_DERIVATIVE}. How far off that leaves it depends "
+        f"on the values.{_null(derived, prepared)}"
     )
+
+
+def _null(derived: Derived, prepared: "Prepared") -> str:
+    from errorfloor.service.derived_nulls import is_null, needs  # loaded where it is needed: few questions do
+
+    if is_null(derived, prepared) == "never":
+        return ""
+    return f" It is null where the released parts do not show {needs(derived.formula)}."
 
 
 def _columns(formula: Formula) -> set[str]:
@@ -212,11 +228,13 @@ def derived_where(derived: Derived, one: "PreparedOutput", prepared: "Prepared")
     return (
         f"{derived.name} is certainly between {derived.name}_low and {derived.name}_high, if there are rows at all: it "
         f"follows from released counts within ±{rows} rows, and from sums within ±{rows} times what one row can add."
+        f"{_null(derived, prepared)}"
     )
 
 
 def derived_facts(derived: Derived | CountedQuantile, one: "PreparedOutput") -> dict[str, Any]:
     """Give what is stated of what is derived beforehand, as plain JSON types."""
     rows = (0.0 if one.added is None else one.added.widest.high) * one.output.span
-    made = {"rows": rows} if isinstance(derived, CountedQuantile) or derived.in_rows else {"by_parts": True}
+    by_parts = {"by_parts": True, "way": "parts", "why": NO_DERIVATIVE}
+    made = {"rows": rows} if isinstance(derived, CountedQuantile) or derived.in_rows else by_parts
     return {"name": derived.name, "unit": derived.unit, "exact": False, **made, "low": None, "high": None}

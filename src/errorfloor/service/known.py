@@ -14,7 +14,7 @@ from errorfloor.service.reading import ReadQuestion, read_question
 from errorfloor.service.releasing import laid_out
 from errorfloor.service.unions import from_parts
 from errorfloor.sql.parts import by_parts, is_made_of_parts
-from errorfloor.sql.question import Question, QuestionOutput
+from errorfloor.sql.question import Derived, Question, QuestionOutput
 from errorfloor.vault import Snapshot, snapshot
 
 
@@ -115,9 +115,18 @@ class Known:
                 part = self._part(read, name)
                 found.append(Piece(part, self.prepare(part, wish, catalogue, engine, keeper), groups))
             if found and are_alike(whole, [piece.prepared for piece in found]):
+                self._check_numbers(whole)
                 return replace(whole, pieces=len(found)), found
         prepared = self.prepare(read, wish, catalogue, engine, keeper)
+        self._check_numbers(prepared)
         return prepared, [Piece(read, prepared)]
+
+    def _check_numbers(self, prepared: Prepared) -> None:
+        """Refuse what would be charged for nothing but nulls."""
+        if not prepared.is_kept and any(isinstance(one.output.part_of, Derived) for one in prepared.outputs):
+            from errorfloor.service.derived_nulls import check_not_always_null  # few questions need it
+
+            check_not_always_null(prepared)
 
     def _part(self, read: ReadQuestion, name: str) -> ReadQuestion:
         """Give a question of one part alone, always the same."""

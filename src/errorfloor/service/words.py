@@ -13,9 +13,10 @@ from errorfloor.catalogue import PrivateColumn, Table
 from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.pricing.words import number, words
 from errorfloor.service.advice import advice, vacuous
-from errorfloor.service.preparation import PreparedOutput
+from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quantiles import located_where, tells_nothing
 from errorfloor.service.unions import parts_of
+from errorfloor.sql.parts import is_made_of_parts
 from errorfloor.sql.plan import Call, Count, Missing, Quotient, Sum, TableColumn
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import Bin, Quantile, QuestionOutput, walk
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from errorfloor.service.answer import Price
 
 DRY = "dry run: dummy rows made from the catalogue alone; nothing here is about anybody, and nothing is charged."
+DIRECT = "released parts that promise the same bound would take no less"
 MOST_NAMED = 3  # outputs, columns or thresholds that a short sentence names one by one
 
 
@@ -182,10 +184,19 @@ def _of_output(price: "Price", one: PreparedOutput) -> str:
             f"off {truth}, {added.bias:+.3g}{unit} on average"
         )
     said = f"{name} is {where} (standard error {added.standard_error:.3g}{unit})."
+    if is_direct(one, price.prepared):
+        said = f"{said} It has noise of its own: {DIRECT}."
     if (made := parts_of(one)) is not None:
         cells = f"{made.parts} cell{'s' if made.parts != 1 else ''}"
         return f"{said} It follows from up to {cells} released on {made.time[:10]}, and costs nothing."
     return said
+
+
+def is_direct(one: PreparedOutput, prepared: Prepared) -> bool:
+    """Tell whether it has noise of its own, but could have been computed from parts: those never take less for it."""
+    if one.added is None or one.output.part_of is not None or prepared.table.hides_records or parts_of(one) is not None:
+        return False
+    return is_made_of_parts(one.output.formula)
 
 
 def _read(outputs: Iterable[QuestionOutput], table: Table) -> dict[str, PrivateColumn]:
