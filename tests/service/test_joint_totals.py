@@ -72,6 +72,22 @@ def test_joint_totals_cost_a_fraction_of_cells_that_add_up(folder):
     assert joint.charge[KWH].evaluation == pytest.approx(2.5e-10, rel=1e-3)
 
 
+def test_a_cube_with_gaps_that_is_too_large_for_joint_noise_says_so(folder):
+    """A total is then as far off as all its cells together."""
+    gaps = "WHERE household <> 'h03' OR rooms > 100 OR day < '2013-01-20'"
+    ask = "SELECT household, day, sum(kwh) AS total FROM meters {} GROUP BY {} (household, day)"
+    with open_town(folder) as database:
+        price = database.price(ask.format(gaps, "CUBE"), max_error=3e4)
+        (said,) = price.outputs()
+        assert said["noise"]["type"] == "RaisedCosine" and said["parts"] > 500
+        assert "cells, with gaps, are too many for noise that keeps totals as near" in said["why_apart"]
+        assert f"{said['why_apart']}." in price.explain()
+        nested = database.price(ask.format(gaps, "ROLLUP"), max_error=3e3)
+        assert nested.outputs()[0]["noise"]["type"] == "JointNormal" and "why_apart" not in nested.outputs()[0]
+        small = database.price(ASKED, max_error=2e5)  # noise of its own, since that costs less
+        assert "why_apart" not in small.outputs()[0]
+
+
 def test_what_costs_next_to_nothing_keeps_noise_of_its_own(folder):
     with open_town(folder) as database:
         assert database.price(ASKED, max_error=2e5).outputs()[0]["noise"]["type"] == "RaisedCosine"

@@ -14,6 +14,7 @@ from errorfloor.checks import Array
 from errorfloor.display import ReleasedTable, Stated
 from errorfloor.floors import Floor
 from errorfloor.service.cells import CellFacts, QuantileFacts
+from errorfloor.service.joint_noise import apart_since
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quantiles import described
 from errorfloor.service.setting import Setting
@@ -150,6 +151,7 @@ class Price(Stated):
             plain
             | {name: _scaled(getattr(one.added.widest, name), parts) for name in ("low", "high")}
             | {"parts": int(parts)}
+            | ({"why_apart": why} if (why := apart_since(one, self.prepared)) else {})
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,12 +25,14 @@ from errorfloor.service.running import Chains
 from errorfloor.service.tapered_noise import NAME as TAPERED
 from errorfloor.service.tapered_noise import tapered_of
 from errorfloor.service.totals import Totals
+from errorfloor.sql.plan import Sum
 
 if TYPE_CHECKING:
     from errorfloor.joint.normal import NormalSums
     from errorfloor.joint.one_block import OneBlock
     from errorfloor.joint.table import TableNoise
     from errorfloor.joint.tree import TreeNoise
+    from errorfloor.service.preparation import Prepared, PreparedOutput
 
 MOST_CELLS = 500  # cells of a joint noise, which takes the square of them
 MOST_STRUCTURED = 100_000  # cells whose totals lie in each other, or that are all of a table
@@ -179,6 +182,55 @@ def _full_table(sums: Totals, cells: Array) -> tuple[tuple[int, ...], tuple[tupl
         return None
     sets = {tuple(sorted(names.index(name) for name in kept)) for kept in sums.kept}
     return shape, (tuple(range(len(names))), *sorted(sets)), cells[np.argsort(flat)]
+
+
+def apart_since(one: "PreparedOutput", prepared: "Prepared") -> str:
+    """Say why cells of a sum with totals cannot have joint noise; nothing where they can, or it has no totals."""
+    question = prepared.question
+    if prepared.table.hides_records or not isinstance(one.output.formula, Sum):
+        return ""
+    defined = prepared.bounds_of(one).defined[prepared.bounds.kind]
+    if question.sets:
+        return too_many(prepared.totals, defined)
+    return too_many(prepared.plan.chains, defined) if question.sharing(one.output) else ""
+
+
+def too_many(sums: Totals | Chains, defined: Array) -> str:
+    """Say that there are too many cells, of how many there may be; nothing where there are not.
+
+    >>> rows, columns = np.divmod(np.arange(900), 30)
+    >>> margins = Totals((rows, columns), (("a",), ("b",)), (30, 30))
+    >>> too_many(margins, np.ones(900, dtype=bool))
+    ''
+    >>> too_many(margins, np.arange(900) > 0)[:70]
+    '899 cells, with gaps, are too many for noise that keeps totals as near'
+    """
+    cells, gaps, where = np.flatnonzero(defined), "", ""
+    if len(cells) <= MOST_CELLS:
+        return ""
+    if isinstance(sums, Totals):
+        if len(cells) <= MOST_STRUCTURED:
+            if _full_table(sums, cells) is not None or _are_nested([place[cells] for place in sums.places]):
+                return ""
+            gaps = ", with gaps,"
+        where = (
+            f", and up to {MOST_STRUCTURED:,} where all combinations of keys have rows, or groupings lie in each other "
+            f"as with ROLLUP"
+        )
+    return (
+        f"{len(cells):,} cells{gaps} are too many for noise that keeps totals as near as cells: up to {MOST_CELLS} can "
+        f"have it{where}"
+    )
+
+
+def _are_nested(places: list[Array]) -> bool:
+    order = sorted(places, key=lambda one: int(one.max()))
+    for coarse, fine in pairwise(order):
+        above = np.zeros(int(fine.max()) + 1, dtype=np.int64)
+        above[fine] = coarse
+        if (above[fine] != coarse).any():
+            return False
+    return True
 
 
 def horizon_noise(parts: int, bound: float, *, evaluation_error: float, together: float) -> JointAdded | None:

@@ -13,6 +13,7 @@ from errorfloor.catalogue import PrivateColumn, Table
 from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.pricing.words import number, words
 from errorfloor.service.advice import advice, vacuous
+from errorfloor.service.joint_noise import apart_since
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.quantiles import located_where, tells_nothing
 from errorfloor.service.unions import parts_of
@@ -167,7 +168,7 @@ def _of_output(price: "Price", one: PreparedOutput) -> str:
         return (
             f"{name} is certainly within ±{rounded_up(added.high * parts, 6)}{unit} of {truth}: within "
             f"±{rounded_up(added.high, 6)}{unit} for each of the finest groups (standard error "
-            f"{added.standard_error:.3g}{unit}), of which a total has up to {parts:g}."
+            f"{added.standard_error:.3g}{unit}), of which a total has up to {parts:g}.{_apart(price, one)}"
         )
     if one.added.varies:
         return (
@@ -190,6 +191,11 @@ def _of_output(price: "Price", one: PreparedOutput) -> str:
         cells = f"{made.parts} cell{'s' if made.parts != 1 else ''}"
         return f"{said} It follows from up to {cells} released on {made.time[:10]}, and costs nothing."
     return said
+
+
+def _apart(price: "Price", one: PreparedOutput) -> str:
+    why = apart_since(one, price.prepared)
+    return f" {why[0].upper()}{why[1:]}." if why else ""
 
 
 def is_direct(one: PreparedOutput, prepared: Prepared) -> bool:
