@@ -10,6 +10,7 @@ PATHS = [
     "/v1/price",
     "/v1/ask",
     "/v1/simulate",
+    "/v1/reconcile",
     "/v1/plan",
     "/v1/ledger",
     "/v1/ledger/entries",
@@ -29,7 +30,7 @@ PATHS = [
     "/about",
     "/static/base.css",
 ]
-POSTED = ["/v1/price", "/v1/ask", "/v1/simulate", "/v1/designs", "/login"]
+POSTED = ["/v1/price", "/v1/ask", "/v1/reconcile", "/v1/simulate", "/v1/designs", "/login"]
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "BREW"]
 QUESTIONS = [
     "SELECT avg(wage) AS mean FROM pay",

@@ -53,7 +53,7 @@ def test_intervals_hold_the_truth_and_shrink(tmp_path):
     by_key = truth(tmp_path / "town").groupby("tariff")["kwh"].sum()
     for row, before in zip(rows, wide, strict=True):
         assert row["tariff"] == before["tariff"]
-        assert row["s_high"] - row["s_low"] <= 100 < before["s_high"] - before["s_low"]
+        assert row["s_high"] - row["s_low"] <= 100.01 < before["s_high"] - before["s_low"]
         assert row["s_low"] - 1e-6 <= by_key[row["tariff"]] <= row["s_high"] + 1e-6
 
 
@@ -75,6 +75,46 @@ def test_counts_of_records_agree(tmp_path):
     assert sum(row["n"] for row in rows) == pytest.approx(whole["n"], abs=1e-5)
     for row in rows:
         assert row["n_low"] <= sum(one["sex"] == row["sex"] for one in exact) <= row["n_high"]
+
+
+QUESTIONS = (
+    ("SELECT sum(kwh) AS s FROM meters", {"max_error": 30}),
+    ("SELECT tariff, sum(kwh) AS s FROM meters GROUP BY tariff", WISH),
+    ("SELECT rooms, sum(kwh) AS s FROM meters GROUP BY rooms", WISH),
+)
+
+
+def test_nothing_is_learnt_of_the_questions_of_others(tmp_path):
+    """The same numbers come back whether others asked or not; who asks the same gets the same, reconciled with his."""
+    write_town(tmp_path / "town")
+    (total, near), (parts, wish), (rooms, _) = QUESTIONS
+    with open_town(tmp_path / "town") as town:
+        town.ask(total, **near, analyst="bob")
+        mine = town.ask(parts, **wish, analyst="anna")
+        assert mine.reconciled() == mine.to_arrow()
+        theirs = town.ask(parts, **wish, analyst="bob")  # was anna's, and is free; the total is his
+        assert not any(theirs.fresh) and theirs.reconciled() != theirs.to_arrow()
+        assert mine.reconciled() == mine.to_arrow()
+        also = town.ask(rooms, **wish, analyst="anna")
+        both = mine.reconciled()
+        assert both != mine.to_arrow()
+        assert also.reconciled().num_rows == also.to_arrow().num_rows
+        for one in range(5000, 5002):  # more of somebody else's
+            town.ask(total, max_error=one, analyst="bob")
+        assert mine.reconciled() == both
+        whole = town.ask(parts, **wish).reconciled()  # the custodian's
+        assert whole != both
+
+
+def test_what_a_table_shares_is_reconciled_for_all(tmp_path):
+    write_town(tmp_path / "town")
+    file = tmp_path / "town" / "errorfloor.toml"
+    file.write_text(file.read_text().replace('version = "1"\n', 'version = "1"\nquestions = "shared"\n', 1))
+    (total, near), (parts, wish), _ = QUESTIONS
+    with open_town(tmp_path / "town") as town:
+        town.ask(total, **near, analyst="bob")
+        mine = town.ask(parts, **wish, analyst="anna")
+        assert mine.reconciled() != mine.to_arrow()
 
 
 def test_numbers_of_different_values_do_not_add_up(tmp_path):

@@ -1,7 +1,7 @@
 """Prices and answers that came over the network, with the face of those that did not."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,6 +118,14 @@ class RemoteAnswer(ReleasedTable, RemotePrice):
     """
 
     table: pa.Table
+    agreeing: Callable[[], pa.Table] | None = field(default=None, repr=False, compare=False)
+
+    def reconciled(self) -> pa.Table:
+        """Give the table with numbers that agree with other answers that you may see; nothing is charged.
+
+        Those are your own and the ones of tables that share theirs, and with an owner's token all.
+        """
+        return self.table if self.agreeing is None else self.agreeing()
 
     @property
     def fresh(self) -> tuple[bool, ...]:

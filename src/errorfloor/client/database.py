@@ -70,12 +70,13 @@ class RemoteDatabase(Closing):
         if over_limit:
             body["over_limit"] = True
         headers = {"Accept": ARROW, "Idempotency-Key": secrets.token_hex(16)}
-        response = self._connection.post("/v1/ask", body, headers)
-        with pa.ipc.open_stream(io.BytesIO(response.content)) as reader:
-            table = reader.read_all()
-        metadata = dict(table.schema.metadata or {})
-        facts = json.loads(metadata.pop(METADATA))
-        return RemoteAnswer(facts, table.replace_schema_metadata(metadata or None))
+        table, facts = _read(self._connection.post("/v1/ask", body, headers).content)
+        asked = self._body(sql, max_error, spend, support, max_loss)
+
+        def agreeing() -> pa.Table:
+            return _read(self._connection.post("/v1/reconcile", asked, {"Accept": ARROW}).content)[0]
+
+        return RemoteAnswer(facts, table, agreeing)
 
     def _columns(self, sql: str) -> list[dict[str, Any]]:
         """Say which columns the answer to a question has; nothing is asked."""
@@ -240,6 +241,15 @@ def connect(
         connection.close()
         raise
     return RemoteDatabase(connection)
+
+
+def _read(content: bytes) -> tuple[pa.Table, dict[str, Any]]:
+    """Read a table, and what is stated of it."""
+    with pa.ipc.open_stream(io.BytesIO(content)) as reader:
+        table = reader.read_all()
+    metadata = dict(table.schema.metadata or {})
+    facts = json.loads(metadata.pop(METADATA))
+    return table.replace_schema_metadata(metadata or None), facts
 
 
 def _plain(value: Any) -> Any:

@@ -133,6 +133,17 @@ class Output(Open):
     bias: float | None = None
     standard_error: float | None = None
     information: float | None = None
+    way: Annotated[
+        str | None,
+        Field(description="Of what can be computed from parts: direct (with noise of its own), or parts (released)."),
+    ] = None
+    why: Annotated[str | None, Field(description="Why that is the way.")] = None
+    may_be_null: Annotated[
+        bool | None, Field(description="By parts: whether a group that has rows may have no number.")
+    ] = None
+    why_apart: Annotated[
+        str | None, Field(description="Why totals are as far off as all their cells together, where they have to be.")
+    ] = None
 
 
 AT_SPENT = " at the amount spent: it holds if the questions so far had been fixed in advance, and is not promised."
@@ -226,6 +237,13 @@ class AnswerReply(PriceReply):
     columns: list[str]
     rows: list[list[Any]]
     cells: list[dict[str, Any]]
+
+
+class ReconciledReply(BaseModel):
+    """Numbers that agree with other answers, and the ends that are left of their certain intervals."""
+
+    columns: list[str]
+    rows: list[list[Any]]
 
 
 class TableState(Open):

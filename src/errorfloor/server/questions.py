@@ -13,6 +13,7 @@ from errorfloor.server.models import (
     ColumnsReply,
     DescribedQuestion,
     PriceReply,
+    ReconciledReply,
     SimulationReply,
     TablesReply,
     TableState,
@@ -20,7 +21,7 @@ from errorfloor.server.models import (
 )
 from errorfloor.server.postgres.answers import described_columns
 from errorfloor.server.replies import JSON, TABLES, as_json, as_table, in_parts, preferred
-from errorfloor.server.statements import AT_ONCE, facts_json, json_parts
+from errorfloor.server.statements import AT_ONCE, facts_json, json_parts, table_parts
 from errorfloor.server.tokens import Role, Token
 from errorfloor.service import Answer
 from errorfloor.service.stating import stated
@@ -93,6 +94,38 @@ def questions(door: ServerDoor) -> APIRouter:
     async def price(request: Request, token: Poster, wanted: WantedAnswer) -> Response:
         """What an answer would state and cost. Nothing is charged, and no private column is read."""
         return await door.price(visitor_of(request), token, wanted, lambda price: as_json(stated(price)))
+
+    @routes.post(
+        "/reconcile",
+        responses={
+            200: {
+                "model": ReconciledReply,
+                "content": {form: {"schema": {"type": "string", "format": "binary"}} for form in TABLES},
+            },
+            **failures(400, 403, 413, 415, 422),
+        },
+        summary="An answer with numbers that agree with others",
+    )
+    async def reconcile(request: Request, token: Poster, wanted: WantedAnswer) -> Response:
+        """The table of an answer that was charged before, with numbers that agree with other answers. It is free.
+
+        Where answers about the same rows have a sum in common, certain intervals are intersected; a number is then
+        between its ends, but perhaps farther from the truth than `max_error`. Used are answers that were the token's
+        own, or are shared, and for an owner all. It comes in the forms that `/v1/ask` has.
+        """
+        door.check_length(wanted.sql)
+        wish, analyst, visitor = wanted.wish(), analyst_of(token), visitor_of(request)
+
+        def found() -> Answer:
+            return door.tables(wanted.dry, token).ask(wanted.sql, **wish, analyst=analyst, charge=False)
+
+        answer = await door.attended(visitor, token, found)
+
+        def work() -> Response:
+            table, form = answer.reconciled(), preferred(request.headers.get("accept"))
+            return as_table(table, form, b"{}") if form != JSON else in_parts(table_parts(table), large=False)
+
+        return await door.attended(visitor, token, work)  # of released numbers alone: what is refused may be said
 
     @routes.post(
         "/columns",

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+import pyarrow as pa
+
 from errorfloor.server.columns import facts_of, json_cells, json_rows
 from errorfloor.server.replies import body_of
 from errorfloor.service import Answer, Price
@@ -13,8 +15,18 @@ AT_ONCE = 5000  # rows that are written at a time
 def json_parts(answer: Answer) -> Iterator[bytes]:
     """Write an answer as JSON, some rows at a time: what is stated of it and of each cell, then the released table."""
     yield from _fact_parts(answer)
-    table = answer.to_arrow()
-    yield b', "columns": ' + body_of(table.column_names) + b', "rows": ['
+    yield b", "
+    yield from _table_parts(answer.to_arrow())
+
+
+def table_parts(table: pa.Table) -> Iterator[bytes]:
+    """Write a table alone."""
+    yield b"{"
+    yield from _table_parts(table)
+
+
+def _table_parts(table: pa.Table) -> Iterator[bytes]:
+    yield b'"columns": ' + body_of(table.column_names) + b', "rows": ['
     yield from _listed(lambda first: json_rows(table.slice(first, AT_ONCE)), table.num_rows)
     yield b"]}"
 

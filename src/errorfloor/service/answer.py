@@ -24,6 +24,7 @@ from errorfloor.sql.question import Derived
 
 if TYPE_CHECKING:
     from errorfloor.service.keeping import Keeper
+    from errorfloor.service.noises import QuestionWish
     from errorfloor.service.reading import ReadQuestion
 
 
@@ -194,18 +195,19 @@ class Answer(ReleasedTable, Price):
     table: pa.Table
     places: Array
     fresh: tuple[bool, ...]
-    kept_by: "tuple[Keeper, ReadQuestion] | None" = field(default=None, compare=False)
+    kept_by: "tuple[Keeper, ReadQuestion, QuestionWish, str | None] | None" = field(default=None, compare=False)
 
     def reconciled(self) -> pa.Table:
         """Give the table with numbers that agree with other answers that are kept; nothing is charged.
 
+        Those are an analyst's own and the ones of tables that share theirs, and for the custodian all.
         Where answers about the same rows have a sum in common (parts and a total asked apart, one sum by two keys),
         their certain intervals are intersected, and the numbers nearest to the released ones that agree are taken. A
         number then is between its ends as before, but no longer within ``max_error`` of the truth.
         """
-        from errorfloor.service.reconciling import reconciled  # loaded where it is needed: few answers do
+        from errorfloor.service.reconciling import KeptBy, reconciled  # loaded where it is needed: few answers do
 
-        return self.table if self.kept_by is None else reconciled(self, *self.kept_by)
+        return self.table if self.kept_by is None else reconciled(self, KeptBy(*self.kept_by))
 
     def cells(self, first: int = 0, count: int | None = None) -> list[dict[str, Any]]:
         """Give, for each released row, its keys and for each output all that is stated of that cell.

@@ -143,7 +143,7 @@ class Database(Closing):
                 self._keeper.keep(answered, piece, wish, analyst=analyst, time=time)
 
         answer = self._asking(sql, wish, analyst).answer(self._engine, keep, spend=charge)
-        return replace(answer, kept_by=(self._keeper, read))
+        return replace(answer, kept_by=(self._keeper, read, wish, analyst))
 
     def simulate(
         self,

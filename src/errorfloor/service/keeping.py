@@ -7,7 +7,7 @@ same function of the same snapshots with the same bounds, and is unchanged since
 import hashlib
 import hmac
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -202,10 +202,13 @@ class Keeper:
         wanted = {key.value.encoded.hex() for key in read.question.keys}
         return (one for one in self.beside(what) if wanted < set(one.answer.facts["keys"]))
 
-    def beside(self, what: str) -> Iterator[KeptColumn]:
-        """Give released outputs over the same, by any groups, newest first; but for answers that left groups out."""
+    def beside(self, what: str, seen: Callable[[Mapping[str, Any]], bool] | None = None) -> Iterator[KeptColumn]:
+        """Give released outputs over the same, by any groups, newest first; but for answers that left groups out.
+
+        Of answers that are not ``seen``, by what is said of them, no more is read.
+        """
         for one in self.ledger.kept_over([what]):
-            if one.facts["left_out"]:
+            if one.facts["left_out"] or not (seen is None or seen(one.facts)):
                 continue
             for output in one.facts["outputs"]:
                 if output["over"] == what and output["label"] is not None:

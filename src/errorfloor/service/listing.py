@@ -42,9 +42,9 @@ def history(
     kept = keeper.of_labels({one["label"] for one in found if one["label"]})
     for one in found:
         answer = kept.get(one["label"])
-        is_seen = answer is not None and _is_covered(answer, grant) and _is_seen(answer.facts, analyst)
-        one["question"] = answer.facts["sql"] if answer is not None and is_seen else None
-        if not is_seen and (answer is not None or analyst not in (None, one["analyst"])):
+        seen = answer is not None and _is_covered(answer, grant) and is_seen(answer.facts, analyst)
+        one["question"] = answer.facts["sql"] if answer is not None and seen else None
+        if not seen and (answer is not None or analyst not in (None, one["analyst"])):
             one["output"] = None  # the names in a question are as much of it as its text
     return found
 
@@ -94,7 +94,7 @@ def check_page(after: Any, limit: Any) -> None:
 
 
 def _line(answer: KeptAnswer, analyst: str | None) -> dict[str, Any]:
-    said, seen = answer.facts, _is_seen(answer.facts, analyst)
+    said, seen = answer.facts, is_seen(answer.facts, analyst)
     own = seen and (analyst is None or said["analyst"] == analyst)
     return {
         "number": answer.kept.number,
@@ -126,7 +126,8 @@ def _is_covered(answer: KeptAnswer, grant: Grant) -> bool:
     return all(grant.covers(table) for table, _, _ in answer.facts["snapshots"])
 
 
-def _is_seen(said: Mapping[str, Any], analyst: str | None) -> bool:
+def is_seen(said: Mapping[str, Any], analyst: str | None) -> bool:
+    """Say whether a kept question is one's own, shared, or seen by the custodian (None)."""
     return analyst is None or said["analyst"] == analyst or bool(said["shared"])
 
 

@@ -7,18 +7,21 @@ nothing is charged or learnt: it is arithmetic on what was released.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from errorfloor.checks import Array
+from errorfloor.engines.allotment import allotment
 from errorfloor.errors import InputError
 from errorfloor.noise.lattice import Lattice
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.service.ends import cut, interval, rounded
 from errorfloor.service.keeping import Keeper, KeptColumn
+from errorfloor.service.listing import is_seen
+from errorfloor.service.noises import QuestionWish
 from errorfloor.service.reading import ReadQuestion
 from errorfloor.service.unions import weights_of
 from errorfloor.sql import arrow
@@ -52,19 +55,45 @@ class _Cells:
     step: str
 
 
-def reconciled(answer: "Answer", keeper: Keeper, read: ReadQuestion) -> pa.Table:
+@dataclass(frozen=True, eq=False)
+class KeptBy:
+    """Who keeps an answer, what was asked, how exactly, and for whom: ``analyst`` is None for the custodian.
+
+    *Guarantee*: nothing that is kept of somebody else's question changes a number, unless it is shared.
+    """
+
+    keeper: Keeper
+    read: ReadQuestion
+    wish: QuestionWish
+    analyst: str | None
+
+    def beside(self, output: QuestionOutput, place: int) -> list[KeptColumn]:
+        """Give what was released for an output, and what else is kept of the same rows; nothing if it is not kept."""
+        own = self.keeper.find(self.read, self.wish)[place]
+        if own is None:
+            return []
+        others = (
+            one
+            for one in self.keeper.beside(self.read.over(output), lambda said: is_seen(said, self.analyst))
+            if one.facts["asked"] != own.facts["asked"]
+        )
+        return [own, *islice(others, MOST_ANSWERS - 1)]
+
+
+def reconciled(answer: "Answer", by: KeptBy) -> pa.Table:
     """Give the table of an answer with numbers that agree with all that is kept, and the ends that are left.
 
     Raises InputError for totals and running totals, which agree within their answer, and where there are too many
     cells.
     """
+    read = by.read
     question = read.question
     if question.sets or question.running:
         raise InputError("totals in one answer agree already: ask for the groups alone, and reconcile that answer")
     table = answer.to_arrow()
-    for output in question.outputs:
+    for place, output in enumerate(question.outputs):
         if output.part_of is None and is_private(output.formula) and output.name in table.column_names:
-            found = _agreeing(output, keeper, read)
+            found = _agreeing(output, by.beside(output, place), read)
             if found is not None:
                 for name, values in zip(("", "_low", "_high"), found, strict=True):
                     table = _replaced(table, f"{output.name}{name}", values[answer.places])
@@ -77,13 +106,13 @@ def _replaced(table: pa.Table, name: str, values: Array) -> pa.Table:
     return table.set_column(place, name, arrow.column(values, there))
 
 
-def _agreeing(output: QuestionOutput, keeper: Keeper, read: ReadQuestion) -> tuple[Array, Array, Array] | None:
-    """Give numbers and ends for the groups of a question; None where nothing was kept to compare with."""
-    columns = list(keeper.beside(read.over(output)))[:MOST_ANSWERS]
-    cells = [found for one in columns if (found := _cells(output, one, read)) is not None]
-    keys = {key.value.encoded.hex() for key in read.question.keys}
-    own = next((place for place, one in enumerate(cells) if {*one.names} == keys), None)
-    if own is None or len(cells) < 2:
+def _agreeing(
+    output: QuestionOutput, columns: Sequence[KeptColumn], read: ReadQuestion
+) -> tuple[Array, Array, Array] | None:
+    """Give numbers and ends for the groups of the first column; None where nothing was kept to compare with."""
+    each = [_cells(output, one, read) for one in columns]
+    cells = [one for one in each if one is not None]
+    if len(cells) < 2 or each[0] is None:
         return None
     first = np.concatenate([[0], np.cumsum([len(one.released) for one in cells])])
     if first[-1] > MOST_CELLS:
@@ -92,7 +121,7 @@ def _agreeing(output: QuestionOutput, keeper: Keeper, read: ReadQuestion) -> tup
     low, high = _bounded(sums, np.concatenate([one.low for one in cells]), np.concatenate([one.high for one in cells]))
     released, deviation = (np.concatenate([getattr(one, name) for one in cells]) for name in ("released", "deviation"))
     numbers = _nearest(sums, released, deviation, low, high)
-    mine = slice(first[own], first[own + 1])
+    mine = slice(first[0], first[1])
     step = min((one.step for one in cells), key=float)
     low, high = (cut(end[mine], (np.zeros(1),) * 2, ENDLESS, step)[side] for side, end in enumerate((low, high)))
     return rounded(np.clip(numbers[mine], low, high), Lattice(step)), low, high
@@ -164,6 +193,7 @@ def _common(one: _Cells, two: _Cells) -> tuple[Array, Array] | None:
 def _bounded(sums: Array, low: Array, high: Array) -> tuple[Array, Array]:
     """Let ends bound each other: in each sum, what one cell can be follows from what all others can be."""
     for _ in range(PASSES if len(sums) else 0):
+        allotment().check()
         before = low, high
         least, most = (np.where(sums > 0, sums * a, sums * b) for a, b in ((low, high), (high, low)))
         size = SLACK * (np.abs(least).sum(axis=1) + np.abs(most).sum(axis=1))[:, None]
@@ -197,6 +227,7 @@ def _nearest(sums: Array, released: Array, deviation: Array, low: Array, high: A
 
     point, beyond = released / scale, np.zeros(len(released))
     for _ in range(STEPS):
+        allotment().check()
         inside = np.clip(point + beyond, first, last)
         beyond = point + beyond - inside
         nearer = agreeing(inside)
