@@ -5,7 +5,11 @@ import { element, refusal, SHORT, show, table } from "./elements.js";
 import { digits, onLattice, outward, whole } from "./numbers.js";
 
 const AT_ONCE = 200; // rows shown, and added at a time
-const FILES = { CSV: ["text/csv", "csv"], Parquet: ["application/vnd.apache.parquet", "parquet"] };
+const FILES = {
+  CSV: ["text/csv", "answer.csv"],
+  Parquet: ["application/vnd.apache.parquet", "answer.parquet"],
+  "reconciled CSV": ["text/csv", "reconciled.csv", "/v1/reconcile", "With numbers that agree with your other answers"],
+};
 
 /** Everything about the rows of an answer to `asked`: the count, the table, and ways to take it along. */
 export function releasedTable(answer, asked) {
@@ -148,16 +152,16 @@ function interval(cell, step) {
 /** Buttons that save the answer; it was charged, so that having it again is free. */
 function files(asked) {
   const problem = element("div", {});
-  const save = async ([type, ending]) => {
+  const save = async ([type, name, path]) => {
     try {
-      saved(await download("/v1/ask", { ...asked, charge: false }, type), `answer.${ending}`);
+      saved(await (path ? download(path, asked, type) : download("/v1/ask", { ...asked, charge: false }, type)), name);
       show(problem);
     } catch (failure) {
       show(problem, refusal("Not saved", failure.message));
     }
   };
   const buttons = Object.entries(FILES).map(([name, kind]) =>
-    element("button", { type: "button", onclick: () => save(kind) }, `Save as ${name}`),
+    element("button", { type: "button", title: kind[3] ?? "", onclick: () => save(kind) }, `Save as ${name}`),
   );
   return [element("div", { class: "actions" }, buttons), problem];
 }
