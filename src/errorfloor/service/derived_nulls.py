@@ -17,7 +17,7 @@ from errorfloor.floors.words import rounded_down
 from errorfloor.pricing.interval import Enclosure
 from errorfloor.pricing.words import words
 from errorfloor.service.derived import enclosed
-from errorfloor.sql.plan import Apply, Covariance, Formula, Quotient, WeightedMean
+from errorfloor.sql.plan import Apply, Covariance, Formula, Quotient, Sum, WeightedMean
 from errorfloor.sql.question import Derived, is_private, walk
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def is_null(derived: Derived, prepared: "Prepared") -> Nullness:
     parts = _Parts(derived, prepared)
     if parts.everywhere:
         return "never"
+    if prepared.table.hides_records:  # how many there are has no public end: enough of them show anything
+        return "perhaps"
     return "perhaps" if parts.somewhere(1.0) else "always"
 
 
@@ -66,7 +68,7 @@ def needs(formula: Formula) -> str:
     found: dict[str, None] = {}
     for node in walk(formula):
         match node:
-            case Quotient(denominator=divisor) if is_private(divisor):
+            case Quotient(denominator=divisor) if is_private(divisor) or isinstance(divisor, (Sum, Covariance)):
                 found[f"{words(divisor)} to differ from 0"] = None
             case WeightedMean(weight=weight) if is_private(weight):
                 found[f"sum({words(weight)}) to differ from 0"] = None
