@@ -115,11 +115,11 @@ def checked(report: Report, noises: dict[str, tuple[Any, JointNoise]]) -> None:
 
 
 def shown_by(noise: JointNoise) -> Mean:
-    """Take more draws until the certified information is told from the true one, which is known to 0.2 %."""
+    """Take more draws until the certified information is told from the true one, which is known to half a percent."""
     draws, certified = FEW, float(noise.information_along().max())
     while True:
         found = by_curvature(noise, draws)
-        told = certified > found.value + 4 * found.doubt and 3 * found.doubt < 0.002 * found.value
+        told = certified > found.value + 4 * found.doubt and 3 * found.doubt < 0.005 * found.value
         if told or draws * (FEW + noise.cells) >= MANY:
             return found
         draws *= 2
