@@ -22,6 +22,7 @@ from errorfloor.checks import Array
 from errorfloor.joint import JointNoise, Margins, design_joint
 from errorfloor.joint.normal import nested, running, table, totals
 from errorfloor.joint.table import exposure_of, spread_of, subsets
+from errorfloor.joint.tree import TreeNoise
 from errorfloor.random import bits_from
 
 UNIT = math.pi**2
@@ -97,7 +98,8 @@ def checked(report: Report, noises: dict[str, tuple[Any, JointNoise]]) -> None:
             shown = np.abs(matrix @ drawn.T)
             farthest, answered = max(farthest, float(shown.max())), answered + shown.size
         certified, found = float(noise.information_along().max()), shown_by(noise)
-        score = by_score(noise, WEIGHED if noise.cells < 1000 else WEIGHED // noise.cells * 100)
+        slow = 1 if noise.cells < 1000 else 10 if isinstance(noise.form, TreeNoise) else 250
+        score = by_score(noise, WEIGHED // slow)
         columns = [ratio(certified, found), ratio(certified, score), f"{found.value / UNIT:.3f}"]
         rows.append([name, *columns, f"{farthest:.4f}", f"{answered:,}"])
         if certified < found.value + 3 * found.doubt or abs(score.value - found.value) > 5 * score.doubt:

@@ -131,6 +131,25 @@ def test_what_would_always_be_null_is_refused_with_a_bound_that_works(tmp_path):
         assert not any(one.used for one in town.left())
 
 
+def test_what_is_said_and_refused_of_nulls_does_not_follow_the_values(tmp_path):
+    """Twins: the same public columns, and all values at either end of their ranges."""
+    found = {}
+    for kind in ("plain", "low", "high"):
+        write_town(tmp_path / kind, kind)
+        with open_town(tmp_path / kind) as town:
+            for asked in ASKED:
+                for bound in (0.05, 5.0, 500.0):
+                    sql = f"SELECT tariff, {asked} AS a FROM meters WHERE rooms > 1 GROUP BY tariff"
+                    try:
+                        price = town.price(sql, max_error=bound)
+                        said = price.explain(), price.outputs()
+                    except RefusedError as refused:
+                        said = str(refused), refused.fields
+                    found.setdefault((asked, bound), []).append(said)
+    assert all(said == each[0] for each in found.values() for said in each)
+    assert any("would be null" in each[0][0] for each in found.values())
+
+
 @pytest.mark.parametrize("kind", ["plain", "low", "high"])
 def test_what_is_said_never_to_be_null_never_is(kind, tmp_path):
     """And what is said to be perhaps is, where all values are at an end."""
