@@ -65,7 +65,7 @@ def test_saved_files_hold_the_released_numbers_and_are_free(visit, site, tmp_pat
     rows = list(csv.DictReader(io.StringIO(saved(page, "CSV", tmp_path / "a.csv").read_text())))
     assert [float(row["mean"]) for row in rows] == released["mean"].to_pylist()
     agreeing = list(csv.DictReader(io.StringIO(saved(page, "reconciled CSV", tmp_path / "b.csv").read_text())))
-    theirs = site.database.ask(BY_TARIFF, max_error=2.5, analyst="analyst-1").reconciled()
+    theirs = site.database.ask(BY_TARIFF, max_error=2.5, analyst="the-analyst").reconciled()
     assert [float(row["mean"]) for row in agreeing] == theirs["mean"].to_pylist()
     assert saved(page, "PNG", tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert spent(site) == before
