@@ -177,6 +177,8 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "by as much as the range is wide; fixed by the first question",
             "per": "a section; the two histories differ within one period, and each has an allowance; fixed by the "
             "first question",
+            "joined": "a section; owners who joined in one period have an account together, apart from the others; "
+            "fixed by the first question",
             "rows": "of a table that protects records: how many rows of an owner count at most; 1 unless given",
             "register": "a name for the people whom this table and others are about: they have one account together, "
             "and a table that joined never leaves",
@@ -193,6 +195,14 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         "",
         {
             "column": "the public column that says which period a row is in",
+            "period": "for a date or moment, which periods; of any other column each value is one",
+        },
+    ),
+    "[tables.NAME.owner.joined]": (
+        Period,
+        "[Who comes later](../how-to-declare.md#who-comes-later).",
+        {
+            "column": "the public column that says when an owner joined: the same in all rows, parts and versions",
             "period": "for a date or moment, which periods; of any other column each value is one",
         },
     ),

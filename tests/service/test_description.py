@@ -22,7 +22,7 @@ def test_tables_say_what_is_declared(towns):
     }  # fmt: skip
     assert (peak["nulls"], peak["impute"]) == ("impute", 1.0)
     assert {"name": "area", "type": "number", "unit": "", "resolution": 0.1} in meters["public"]
-    none = dict.fromkeys(("per", "register", "life"))
+    none = dict.fromkeys(("per", "joined", "register", "life"))
     assert meters["owner"] == {"column": "household", "floor": 0.05, "apart": {}, **none}
     assert (homes["private"], homes["owner"], homes["account_by"], homes["rows"]) == ([], None, [], 24)
     assert json.loads(json.dumps(town.tables())) == town.tables()

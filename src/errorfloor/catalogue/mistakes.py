@@ -41,6 +41,8 @@ WRITE = {  # what a word that is missing, or still to be chosen, may look like
     "grows_by": 'grows_by = { column = "day", part = "month" }: each month is registered once, and stays',
     "grows_by.column": 'column = "day": the public date, or the number of a batch, that says which part a row is in',
     "owner.per": 'per = { column = "day", period = "month" }: two histories differ within one month',
+    "owner.joined": 'joined = { column = "since", period = "year" }: owners who joined in one year share an account',
+    "joined.column": 'column = "since": the public date, or the number of a cohort, that says when an owner joined',
     "owner.life": "life = 0.05: the floor of two histories that differ anywhere, beside that of each period",
     "per.column": 'column = "day": the public date, or the number of a batch, that says which period a row is in',
     "owner.apart": "apart = { kwh = 5 }: by how much two histories differ at most in each reading",
@@ -158,7 +160,7 @@ def _model(place: Sequence[str]) -> type[Declaration]:
             return Table
         case ("tables", _, "owner"):
             return Owner
-        case ("tables", _, "owner", "per"):
+        case ("tables", _, "owner", "per" | "joined"):
             return Period
         case ("tables", _, "grows_by"):
             return Growth
@@ -220,8 +222,9 @@ def _names(document: Mapping[str, Any], known: set[str]) -> list[Found]:
         private, public = _columns(table.get("private")), _columns(table.get("public"))
         owner = table.get("owner")
         named = {word: _listed(table.get(word)) for word in ("row_key", "account_by")}
-        period = owner.get("per") if isinstance(owner, dict) else None
-        for word, section in (("owner", owner), ("owner.per", period), ("grows_by", table.get("grows_by"))):
+        sections = {"owner": owner, "grows_by": table.get("grows_by")}
+        sections |= {f"owner.{one}": owner.get(one) for one in ("per", "joined") if isinstance(owner, dict)}
+        for word, section in sections.items():
             named[f"{word}.column"] = _listed([section.get("column")]) if isinstance(section, dict) else ()
         for word, text in mistakes_in_names(private, public, named):
             found.append((".".join(filter(None, ("tables", name, word))), text))

@@ -18,9 +18,9 @@ from errorfloor.catalogue.growth import Growth as Growth
 from errorfloor.catalogue.growth import mistakes_in_growth
 from errorfloor.catalogue.near import near
 from errorfloor.catalogue.numbers import Double
-from errorfloor.catalogue.owner import SPANS
 from errorfloor.catalogue.owner import Owner as Owner
 from errorfloor.catalogue.owner import Period as Period
+from errorfloor.catalogue.owner import mistakes_in_periods
 from errorfloor.catalogue.reading import Reading, Sources
 from errorfloor.catalogue.records import RecordColumn as RecordColumn
 from errorfloor.catalogue.records import mistakes_in_records
@@ -96,6 +96,16 @@ class Table(Declaration):
         return None if self.owner is None else self.owner.per
 
     @property
+    def joined(self) -> Period | None:
+        """When each owner joined, if those who joined in one period have an account of their own."""
+        return None if self.owner is None else self.owner.joined
+
+    @property
+    def owners_by(self) -> Period | None:
+        """What the accounts of owners are divided by: the periods of rows, or those in which owners joined."""
+        return self.per or self.joined
+
+    @property
     def lifelong(self) -> "Table":
         """The same table with what is promised to owners for life, if that is declared beside what each period has."""
         if self.owner is None or self.owner.life is None:
@@ -106,8 +116,8 @@ class Table(Declaration):
     @property
     def divided_by(self) -> tuple[tuple[str, str | None], ...]:
         """The public columns that accounts are divided by, of dates with the period: rows stay where they are."""
-        per = () if self.per is None else ((self.per.column, self.per.period),)
-        return (*((column, None) for column in self.account_by), *per)
+        owners = () if self.owners_by is None else ((self.owners_by.column, self.owners_by.period),)
+        return (*((column, None) for column in self.account_by), *owners)
 
     @model_validator(mode="before")
     @classmethod
@@ -128,6 +138,7 @@ class Table(Declaration):
         owner = () if self.owner is None else (self.owner.column,)
         named = {"row_key": self.row_key, "account_by": self.account_by, "owner.column": owner}
         named["owner.per.column"] = () if self.per is None else (self.per.column,)
+        named["owner.joined.column"] = () if self.joined is None else (self.joined.column,)
         named["grows_by.column"] = () if self.grows_by is None else (self.grows_by.column,)
         found = list(mistakes_in_names(tuple(self.private), tuple(self.public), named))
         if not self.private and (self.owner is not None or self.account_by):
@@ -143,7 +154,8 @@ class Table(Declaration):
                 found.append(
                     (f"owner.{word}", 'is for protects = "records"; `errorfloor ledger epsilon` states ε here')
                 )
-        found += [*self._mistakes_in_distances(), *self._mistakes_in_period(), *self._mistakes_in_growth()]
+        found += [*self._mistakes_in_distances(), *self._mistakes_in_growth()]
+        found += [] if self.owner is None else mistakes_in_periods(self.owner, self.public)
         if found:
             raise MistakesError(found)
         return self
@@ -159,35 +171,13 @@ class Table(Declaration):
                     f"is {float(distance):g}, and two values of {column} differ by at most {width:g}: leave it out",
                 )
 
-    def _mistakes_in_period(self) -> Iterator[tuple[str, str]]:
-        life = None if self.owner is None else self.owner.life
-        if self.owner is not None and life is not None and (self.per is None or life > self.owner.floor):
-            yield (
-                "owner.life",
-                "is for an account beside those of periods: declare per, too; or leave it out, and floor is for life"
-                if self.per is None
-                else f"is {life:g}, and floor, which is for one period, {self.owner.floor:g}: a whole life cannot be "
-                f"promised more than a part of it; declare a life of at most {self.owner.floor:g}",
-            )
-        if self.per is None or self.per.column not in self.public:
-            return
-        column, type = self.per.column, self.public[self.per.column].type
-        if type in ("date", "moment") and self.per.period is None:
-            yield "owner.per", f'needs a period, since {column} is a {type}: period = "month", or another of {SPANS}'
-        elif type not in ("date", "moment") and self.per.period is not None:
-            yield (
-                "owner.per.period",
-                f"is for dates, and {column} is declared {type!r}: leave it out, and each value of {column} is a "
-                f"period; or name a public date",
-            )
-
     def _mistakes_in_growth(self) -> Iterator[tuple[str, str]]:
         growth = self.grows_by
         if growth is None or growth.column not in self.public:
             return
         if not self.private:
             yield "grows_by", "is for tables with private columns: declare a new version of a public one instead"
-        if self.divided_by:
+        if self.account_by or self.per is not None:
             yield "grows_by", "cannot be declared together with account_by or owner.per yet: leave one of them out"
         yield from mistakes_in_growth(growth, self.public[growth.column], in_key=growth.column in self.row_key)
 

@@ -1,12 +1,13 @@
-"""Whose numbers they are, and for which periods an owner has an allowance."""
+"""Whose numbers they are, for which periods an owner has an allowance, and with whom an owner shares an account."""
 
 import warnings
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from errorfloor.accounts import PERIODS, REGISTER
-from errorfloor.catalogue.columns import Declaration
+from errorfloor.catalogue.columns import Declaration, PublicColumn
 from errorfloor.catalogue.numbers import Double, Exact
 from errorfloor.floors.tapered import DeclaredLoss
 
@@ -46,11 +47,12 @@ with warnings.catch_warnings():  # every class has a method register, which nobo
         apart must be wrong: 0.5 is a coin, 0.2 means right at most 80 times in 100. ``apart`` is by how much the two
         histories differ at most in each number of a private column; without it, by as much as its range is wide. With
         ``per`` they differ within one period only, and each period has an allowance; ``life`` is then the floor of a
-        further account, of two histories that differ anywhere. ``rows`` is for tables that protect records: how many
-        rows of an owner count at most. There ``column`` may be left out, and each row is somebody else's. Tables that
-        name one ``register`` are about the same people: what is asked of any of them is charged to one account of
-        theirs. With ``max_delta``, all answers about records together are (ε, δ)-differentially private, ε at most
-        ``max_epsilon`` if that is given.
+        further account, of two histories that differ anywhere. With ``joined``, owners who joined in one period have an
+        account of their own: whoever comes later does not inherit what others spent. ``rows`` is for tables that
+        protect records: how many rows of an owner count at most. There ``column`` may be left out, and each row is
+        somebody else's. Tables that name one ``register`` are about the same people: what is asked of any of them is
+        charged to one account of theirs. With ``max_delta``, all answers about records together are (ε,
+        δ)-differentially private, ε at most ``max_epsilon`` if that is given.
 
         >>> Owner(column="household", floor=0.2, apart={"kwh": 5}).apart
         {'kwh': Fraction(5, 1)}
@@ -60,6 +62,7 @@ with warnings.catch_warnings():  # every class has a method register, which nobo
         floor: Double = Field(gt=0, lt=0.5)
         apart: dict[str, Annotated[Exact, Field(gt=0)]] = Field(default_factory=dict)
         per: Period | None = None
+        joined: Period | None = None
         rows: int | None = Field(default=None, ge=1, le=10**6)
         register: str | None = None
         max_delta: Double | None = Field(default=None, gt=0, le=0.01)
@@ -93,3 +96,47 @@ with warnings.catch_warnings():  # every class has a method register, which nobo
         def noun(self) -> str:
             """What one owner is called in sentences."""
             return self.column or "row"
+
+
+def mistakes_in_periods(owner: Owner, public: Mapping[str, PublicColumn]) -> Iterator[tuple[str, str]]:
+    """Give what is wrong with the periods of owners' accounts, and with what does not go together with them.
+
+    >>> owner = Owner(column="home", floor=0.2, joined=Period(column="since"))
+    >>> [where for where, _ in mistakes_in_periods(owner, {"since": PublicColumn(type="date")})]
+    ['owner.joined']
+    """
+    if owner.life is not None and (owner.per is None or owner.life > owner.floor):
+        yield (
+            "owner.life",
+            "is for an account beside those of periods: declare per, too; or leave it out, and floor is for life"
+            if owner.per is None
+            else f"is {owner.life:g}, and floor, which is for one period, {owner.floor:g}: a whole life cannot be "
+            f"promised more than a part of it; declare a life of at most {owner.floor:g}",
+        )
+    for word, one in (("per", owner.per), ("joined", owner.joined)):
+        if one is None or one.column not in public:
+            continue
+        type = public[one.column].type
+        if type in ("date", "moment") and one.period is None:
+            yield (
+                f"owner.{word}",
+                f'needs a period, since {one.column} is a {type}: period = "month", or another of {SPANS}',
+            )
+        elif type not in ("date", "moment") and one.period is not None:
+            yield (
+                f"owner.{word}.period",
+                f"is for dates, and {one.column} is declared {type!r}: leave it out, and each value of {one.column} is "
+                f"a period; or name a public date",
+            )
+    if owner.joined is None:
+        return
+    if owner.per is not None:
+        yield "owner.joined", "cannot be declared together with per: an owner's account is divided in one way"
+    if owner.register is not None:
+        yield (
+            "owner.joined",
+            "cannot be declared together with register: when an owner joined is compared within one table only; leave "
+            "one of the two out",
+        )
+    if owner.joined.column == owner.column:
+        yield "owner.joined", f"names {owner.column!r}, the owner's own column: name one that many owners share"

@@ -99,6 +99,10 @@ def histories(table: Protected, cell: str = "") -> str:
     'two histories of one home that differ within one month only'
     >>> histories(table, '["2013-07"]')
     'two histories of one home that differ within the month 2013-07 only'
+    >>> joined = {"column": "home", "floor": 0.2, "joined": {"column": "day", "period": "year"}}
+    >>> table = Table(source="-", version="1", row_key=["home"], private={"kwh": kwh}, public=public, owner=joined)
+    >>> histories(table, '["2013"]')
+    'two histories of one home (day in the year 2013)'
     """
     owner = table.owner
     assert owner is not None
@@ -114,7 +118,8 @@ def histories(table: Protected, cell: str = "") -> str:
         differ.append(f"within {_period(owner.per, cell)} only")
     near = f" that differ {' and '.join(differ)}" if differ else ""
     where = "" if owner.register is None else f" in all tables of the register {owner.register}"
-    return f"two histories of one {owner.column}{where}{near}"
+    when = "" if owner.joined is None or not cell else f" ({_joined(owner.joined, cell)})"
+    return f"two histories of one {owner.column}{when}{where}{near}"
 
 
 def _period(per: Period, cell: str) -> str:
@@ -122,6 +127,13 @@ def _period(per: Period, cell: str) -> str:
         return f"one {per.name}"
     (value,) = json.loads(cell)
     return f"the rows without {per.column}" if value is None else f"the {per.name} {value}"
+
+
+def _joined(joined: Period, cell: str) -> str:
+    (value,) = json.loads(cell)
+    if value is None:
+        return f"without {joined.column}"
+    return f"{joined.column} in the {joined.period} {value}" if joined.period else f"{joined.column} {value}"
 
 
 @lru_cache(maxsize=1024)  # exact arithmetic, the same for every cell of every answer

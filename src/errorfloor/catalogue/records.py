@@ -159,7 +159,7 @@ def mistakes_in_records(given: Declaration) -> Iterator[tuple[str, str]]:
             "somebody else's",
         )
         return
-    for word in ("apart", "per", "life"):
+    for word in ("apart", "per", "life", "joined"):
         if getattr(owner, word):
             yield (
                 f"owner.{word}",

@@ -66,6 +66,7 @@ def table_terms(name: str, table: Table) -> Terms:
             **({"noises": table.noises} if table.exact else {}),
             **({"apart": _distances(table.owner)} if table.owner is not None and table.owner.apart else {}),
             **({"per": _period(table.per, table)} if table.per is not None else {}),
+            **({"joined": _joined(table.joined, table)} if table.joined is not None else {}),
             **_life(table.owner),
         }
     }
@@ -124,6 +125,15 @@ def _distances(owner: Owner) -> dict[str, JSON]:
 
 def _period(per: Period, table: Table) -> list[JSON]:
     return [*_key(per.column, table.public[per.column]), per.period]
+
+
+def _joined(joined: Period, table: Table) -> list[JSON]:
+    """Say by what owners' accounts are divided, and into which parts rows are, which are compared with their versions.
+
+    Rows of a part would be in another one if the table grew by something else, and be compared with none.
+    """
+    growth: list[JSON] = [] if table.grows_by is None else [table.grows_by.column, table.grows_by.part]
+    return [*_period(joined, table), growth]
 
 
 def _key(name: str, column: PublicColumn) -> list[JSON]:

@@ -200,9 +200,12 @@ def division_of(terms: Mapping[str, Any]) -> str | None:
     >>> division_of({"row_key": [["id", "whole", None]], "account_by": [["region", "text", None]], "owner": None})
     '[[["id", "whole", null]], [["region", "text", null]], null]'
     """
-    if not (terms.get("account_by") or terms.get("per")):
+    if not (terms.get("account_by") or terms.get("per") or terms.get("joined")):
         return None
-    return json.dumps([terms.get("row_key"), terms.get("account_by"), terms.get("per")], ensure_ascii=False)
+    division = [terms.get("row_key"), terms.get("account_by"), terms.get("per")]
+    if terms.get("joined"):
+        division += [terms.get("owner"), terms["joined"]]
+    return json.dumps(division, ensure_ascii=False)
 
 
 def check_in_cells(book: Book, fixed: Mapping[str, str], given: Mapping[str, str]) -> None:

@@ -19,7 +19,15 @@ Path = str | tuple[str, ...]
 Versions = Mapping[Account, str | None]  # of tables, where a charge has a profile
 FAR = datetime.timedelta(days=366)  # between two records; a server that rests for longer has its clock confirmed
 SHOWN = 3  # accounts that a refusal names; its fields have all of them
-FROM_THE_START = {"noises", "apart", "per", "life", "max_delta", "max_epsilon"}  # terms of answers already given, too
+FROM_THE_START = {
+    "noises",
+    "apart",
+    "per",
+    "joined",
+    "life",
+    "max_delta",
+    "max_epsilon",
+}  # terms of answers already given, too
 RISING = {"floor", "min_group"}  # what is pinned alone, and may rise and not fall
 
 

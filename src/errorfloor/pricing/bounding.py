@@ -207,12 +207,12 @@ def bounds(
     if table.owner is not None:
         public = table.public[table.owner.column]
         owner = _column(public.type, table.owner.column, public.step)
-        per = None if table.per is None else _period(table.per, table)
+        per = None if table.owners_by is None else _period(table.owners_by, table)
         numbers = [owner, *([per] if isinstance(per, TableColumn) else [])]
         layout = _with_columns(stored, numbers, snapshots[0])
         owners = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache, per)
-        if table.per is not None:
-            owners = replace(owners, cells=[(table.per.text(value),) for (value,) in owners.cells])
+        if table.owners_by is not None:
+            owners = replace(owners, cells=[(table.owners_by.text(value),) for (value,) in owners.cells])
         if table.owner.life is not None:
             whole = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache)
             owners = owners.with_life(whole)

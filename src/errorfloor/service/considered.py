@@ -78,7 +78,9 @@ class FloorCandidate:
             return ""
         apart = [f", {column} {float(distance):g} apart" for column, distance in owner.apart.items()]
         by = f" by {self.by}" if self.by else ""
-        return by + "".join(apart) + ("" if owner.per is None else f", per {owner.per.name}")
+        per = "" if owner.per is None else f", per {owner.per.name}"
+        joined = "" if owner.joined is None else f", by {owner.joined.name} of {owner.joined.column}"
+        return by + "".join(apart) + per + joined.removesuffix(f" of {owner.joined.name}" if owner.joined else "")
 
     @property
     def meaning(self) -> str:

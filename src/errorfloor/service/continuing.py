@@ -13,7 +13,8 @@ from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError
 from errorfloor.ledger import Ledger
 from errorfloor.ledger.book import KEPT, Pinned, division_of, successors
-from errorfloor.vault.continuity import check_cells_stay, is_comparable
+from errorfloor.vault.continuity import check_cells_stay, check_owners_stay, check_parts_stay, is_comparable
+from errorfloor.vault.parts import part_of
 from errorfloor.vault.snapshot import name_of, notes
 
 Notes = Mapping[str, Mapping[str, Any]]
@@ -28,23 +29,33 @@ def check_versions(name: str, table: Table, ledger: Ledger, engine: Engine) -> N
 
 
 def compare(name: str, table: Table, ledger: Ledger, engine: Engine) -> None:
-    """Compare the declared version with all others, if the vault has it and that was not done, and write it down."""
-    mine, others = name_of(name, table.version), {**_of(name, engine)}
-    if mine not in others or ledger.terms(_path(name, table, others[mine]["identity"])) is not None:
+    """Compare the declared version with all others, if the vault has it and that was not done, and write it down.
+
+    Of a table that grows, that is each part in its declared version.
+    """
+    known, pinned = _of(name, engine), ledger.pinned(name)
+    mine = {key: note for key, note in _declared(name, table, known).items() if _mark(name, table, note) not in pinned}
+    if not mine:
         return
-    _check(name, table, ledger.pinned(name), others)
-    del others[mine]
-    check_cells_stay(name, table, engine.relation(mine), others, engine)
+    _check(name, table, pinned, known)
+    others = {key: note for key, note in known.items() if key not in mine}
+    if table.grows_by is None:
+        (key,) = mine
+        check_cells_stay(name, table, engine.relation(key), others, engine)
+        check_owners_stay(name, table, [engine.relation(key)], others, engine)
+    else:
+        parts = {str(part_of(note)): engine.relation(key) for key, note in mine.items()}
+        check_parts_stay(name, table, parts, others, engine)
     keep(name, table, {note["identity"] for note in others.values()}, ledger, engine)
 
 
 def keep(name: str, table: Table, compared: Collection[str], ledger: Ledger, engine: Engine) -> None:
     """Write down that the declared version was compared with others, unless one that it should have been is missing."""
     known = _of(name, engine)
-    mine = known[name_of(name, table.version)]
-    seen = {key: note for key, note in known.items() if note["identity"] in {*compared, mine["identity"]}}
+    mine = _declared(name, table, known)
+    seen = {key: note for key, note in known.items() if key in mine or note["identity"] in compared}
     said = {"event": "kept", "table": name, "version": table.version}
-    terms: Terms = {_path(name, table, mine["identity"]): {"version": table.version}}
+    terms: Terms = {_mark(name, table, note): {"version": note["version"]} for note in mine.values()}
     ledger.enter(said, terms, lambda pinned: _check(name, table, pinned, seen))
 
 
@@ -54,6 +65,25 @@ def keep_upgraded(note: Mapping[str, Any], ledger: Ledger) -> None:
     if division_of(ledger.terms((table,)) or {}) is not None:
         said = {"event": "kept", "table": table, "version": version}
         ledger.enter(said, {(table, KEPT, note["identity"]): {"version": version, "charged": True}})
+
+
+def _declared(name: str, table: Table, known: Notes) -> Notes:
+    """Give the notes of what is declared: of one snapshot, or of one for each part."""
+    growth = table.grows_by
+    if growth is None:
+        keys = [name_of(name, table.version)]
+    else:
+        named = {key: part_of(note) for key, note in known.items()}
+        keys = [
+            key
+            for key, part in named.items()
+            if part is not None and known[key]["version"] == growth.version(part, table.version)
+        ]
+    return {key: known[key] for key in keys if key in known}
+
+
+def _mark(name: str, table: Table, note: Mapping[str, Any]) -> tuple[str, ...]:
+    return _path(name, table, note["identity"])
 
 
 def _path(name: str, table: Table, identity: str) -> tuple[str, ...]:
@@ -74,7 +104,7 @@ def _check(name: str, table: Table, pinned: Pinned, known: Notes) -> None:
     *_, division = _path(name, table, "")
     for path, value in pinned.items():
         match path:
-            case (_, "snapshot", of, str(version)) if path[0] == of == name:
+            case (_, "snapshot", of, str(version), *_) if path[0] == of == name:
                 identity, charged = value["identity"], True
             case (of, "kept", str(identity)) if of == name:
                 version, charged = value["version"], "charged" in value

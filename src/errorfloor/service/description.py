@@ -50,6 +50,7 @@ def table_facts(name: str, table: Table, rows: int | None) -> dict[str, Any]:
             "floor": table.owner.floor,
             "apart": {column: float(distance) for column, distance in table.owner.apart.items()},
             "per": None if table.per is None else table.per.model_dump(),
+            "joined": None if table.joined is None else table.joined.model_dump(),
             "register": table.owner.register,
             "life": table.owner.life,
             **({"rows": table.owner.rows} if table.hides_records else {}),

@@ -77,10 +77,25 @@ def dummy_rows(table: Table) -> pa.Table:
     others = [name for name in table.public if name not in places]
     for number, name in enumerate(others):
         places[name] = np.arange(count) // (number + 1) % FEW
+    places = _with_joining(table, places)
+    count = len(next(iter(places.values())))
     columns = {name: _public(name, table.public[name], places[name]) for name in table.public}
     for number, (name, column) in enumerate(table.private.items()):
         columns[name] = _private(column, count, seed=number)
     return pa.table(columns)
+
+
+def _with_joining(table: Table, places: dict[str, Array]) -> dict[str, Array]:
+    """Let every owner have joined once."""
+    if table.owner is None or table.joined is None:
+        return places
+    owner, joined = table.owner.column, table.joined.column
+    if joined not in table.row_key:
+        return places | {joined: places[owner] % FEW}
+    if owner not in table.row_key:
+        return places | {owner: places[joined]}
+    mine = places[joined] == places[owner] % (places[joined].max() + 1)
+    return {name: one[mine] for name, one in places.items()}
 
 
 def _sizes(columns: Sequence[PublicColumn]) -> list[int]:

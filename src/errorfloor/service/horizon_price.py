@@ -99,7 +99,8 @@ def check_question(read: ReadQuestion, column: str) -> None:
         wrong = f"column must name a public date of the row key of {question.table}, got {column!r}"
     elif table.divided_by:
         wrong = (
-            f"the accounts of {question.table} are divided (account_by, or owner.per), and later parts are not known"
+            f"the accounts of {question.table} are divided (account_by, owner.per or owner.joined), and later parts "
+            f"are not known"
         )
     elif question.joins or question.sets or question.running or question.order or question.limit is not None:
         wrong = "a standing question has one table and no totals, ORDER BY or LIMIT: running totals come by themselves"

@@ -73,7 +73,7 @@ def left(catalogue: Catalogue, ledger: Ledger) -> Accounts[Standing]:
     for name, table in catalogue.tables.items():
         accounts = [Account(name, column, "") for column in table.private] if not table.account_by else []
         whose = name if table.owner is None else table.owner.accounts_of(name)
-        if table.owner is not None and (table.per is None or table.owner.life is not None):
+        if table.owner is not None and (table.owners_by is None or table.owner.life is not None):
             accounts.append(Account(whose, "", ""))
         others = [account for account in spent if account.table in (name, whose) and account not in accounts]
         accounts += [account for account in others if _is_declared(account, table, whose)]

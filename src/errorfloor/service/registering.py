@@ -129,7 +129,7 @@ def register_with(
     else:
         made = register(catalogue, name, engine=engine, identity=identity, entering=entering, checking=checking)
     join(ledger, name, made.snapshot.table)
-    if made.fresh and made.snapshot.table.divided_by:
+    if made.fresh and made.snapshot.table.divided_by:  # killed before this, the next registration compares them
         keep(name, made.snapshot.table, made.compared, ledger, engine)
     return made
 

@@ -1,7 +1,8 @@
 """A new version of a table goes on with the accounts of the earlier ones: names and cells keep their meaning.
 
-Accounts go by the names of private columns and, where they are divided, by the cells or periods that rows are in. A row
-that came back under another name or in another cell would have a second allowance.
+Accounts go by the names of private columns and, where they are divided, by the cells or periods that rows are in, or by
+when their owner joined. A row, or an owner, that came back under another name or in another cell would have a second
+allowance.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from errorfloor.catalogue.model import Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError
 from errorfloor.vault.conversion import physical_names
+from errorfloor.vault.parts import part_of
 from errorfloor.vault.snapshot import settled
 
 
@@ -54,8 +56,13 @@ def is_comparable(table: Table, note: Mapping[str, Any]) -> bool:
     """
     now, then = settled(table), note["declaration"]
     columns = {*table.row_key, *(column for column, _ in table.divided_by)}
+    alike = True
+    if table.owner is not None and table.joined is not None:  # owners and parts are compared, too
+        columns.add(table.owner.column)
+        alike = now.get("grows_by") == then.get("grows_by")
     return bool(
-        now["row_key"] == then["row_key"]
+        alike
+        and now["row_key"] == then["row_key"]
         and all(now["public"][column] == then["public"].get(column) for column in columns)
     )
 
@@ -119,3 +126,49 @@ def _cells(
     only = f"NOT EXISTS (SELECT 1 FROM {other} AS {second} WHERE {same_row})"
     found = engine.query(f"SELECT DISTINCT {shown} FROM {relation} AS {alias} WHERE {only} LIMIT 2")
     return {tuple(row[name] for name in names) for row in found.to_pylist()}
+
+
+def check_owners_stay(
+    table_name: str, table: Table, relations: Iterable[str], earlier: Mapping[str, Mapping[str, Any]], engine: Engine
+) -> None:
+    """Refuse rows if some owner has joined in two periods, in them or in them and snapshots that are there already.
+
+    NULL is a period like any other, and rows without an owner are one owner's. Snapshots that are not comparable are
+    passed over: they are never charged to the same accounts.
+    """
+    if table.owner is None or table.joined is None:
+        return
+    owner, joined, now = table.owner.column, table.joined, physical_names(table)
+    read = [(relation, now) for relation in relations]
+    read += [(engine.relation(key), note["columns"]) for key, note in earlier.items() if is_comparable(table, note)]
+    type, text = table.public[joined.column].type, engine.dialect.text
+
+    def pairs(relation: str, columns: Mapping[str, str]) -> str:
+        when = columns[joined.column]
+        cut = when if joined.period is None else engine.dialect.truncated(joined.period, when, type)
+        return f"SELECT DISTINCT {text(columns[owner])} AS o, {text(cut)} AS j FROM {relation} AS r"
+
+    every = " UNION ALL ".join(pairs(relation, columns) for relation, columns in read)
+    twice = "count(DISTINCT j) > 1 OR (count(j) > 0 AND count(j) < count(*))"
+    if engine.query(f"SELECT 1 AS one FROM ({every}) AS p GROUP BY o HAVING {twice} LIMIT 1").num_rows:
+        by = joined.column if joined.period is None else f"{joined.period} of {joined.column}"
+        raise CatalogueError(
+            f"some {owner} of {table_name} has more than one {by}, in these rows or in them and what is registered: "
+            f"that divides the owners' accounts, and an owner who has two of them would have two allowances. Give "
+            f"each {owner} the {by} with which it came first, in every row. Nothing was registered",
+            table=table_name,
+        )
+
+
+def check_parts_stay(
+    table_name: str, table: Table, fresh: Mapping[str, str], earlier: Mapping[str, Mapping[str, Any]], engine: Engine
+) -> None:
+    """Refuse parts whose rows, or whose owners, are in other cells of accounts than before.
+
+    ``fresh`` has the rows of each part as they go after FROM. Rows of different parts are different ones, so that each
+    part is compared with its own versions; owners are compared with those of all parts.
+    """
+    for part, relation in fresh.items():
+        versions = {key: note for key, note in earlier.items() if part_of(note) == part}
+        check_cells_stay(table_name, table, relation, versions, engine)
+    check_owners_stay(table_name, table, fresh.values(), earlier, engine)

@@ -16,6 +16,7 @@ from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError, InputError
 from errorfloor.vault.conversion import columns_read, conversion_sql, physical_names
+from errorfloor.vault.parts import REMAINS, part_of
 from errorfloor.vault.registration import Entering, facts_of
 from errorfloor.vault.snapshot import check_settled, declared, name_of, notes
 
@@ -175,7 +176,7 @@ def erase(
     for version in plan.holding:
         old, goes_on = kept[name_of(table_name, version)], kept[name_of(table_name, table.version)]
         if table.divided_by and version != plan.base:
-            goes_on = _remainder(old, matching(table, old["columns"], person, engine), engine, entering)
+            goes_on = remainder(old, matching(table, old["columns"], person, engine), engine, entering)
         if destroying is not None:
             destroying(old, goes_on)
         engine.destroy(name_of(table_name, version))
@@ -190,15 +191,16 @@ def erase(
     return plan
 
 
-def _remainder(old: Mapping[str, Any], person: str, engine: Engine, entering: Entering | None) -> Mapping[str, Any]:
+def remainder(old: Mapping[str, Any], person: str, engine: Engine, entering: Entering | None) -> Mapping[str, Any]:
     """Keep the other rows of a version that is to be destroyed: later ones are compared with the cells of these.
 
     Nobody declares it, so that it is not asked.
     """
-    version, kept = f"{old['version']}{REMAINDER}", notes(engine)
-    while _is_other(kept.get(name_of(old["table"], version)), old["identity"]):
+    version, kept, part = f"{old['version']}{REMAINDER}", notes(engine), part_of(old)
+    while _is_other(kept.get(name_of(old["table"], version, part)), old["identity"]):
         version += REMAINDER
-    name, relation = name_of(old["table"], version), engine.relation(name_of(old["table"], old["version"]))
+    name = name_of(old["table"], version, part)
+    relation = engine.relation(name_of(old["table"], old["version"], part))
     if name not in kept:
 
         def note(made: str) -> str:
@@ -211,7 +213,7 @@ def _remainder(old: Mapping[str, Any], person: str, engine: Engine, entering: En
                 "identity": secrets.token_hex(16),
                 "tallies": [],
             }
-            facts["remains_of"] = old["identity"]
+            facts[REMAINS] = old["identity"]
             if entering is not None:
                 entering(facts)
             return json.dumps(facts)
@@ -223,7 +225,7 @@ def _remainder(old: Mapping[str, Any], person: str, engine: Engine, entering: En
 
 def _is_other(note: Mapping[str, Any] | None, identity: str) -> bool:
     """Say whether a version is there, and is not what remains of one: its name may have been declared."""
-    return note is not None and note.get("remains_of") != identity
+    return note is not None and note.get(REMAINS) != identity
 
 
 def check_person(table_name: str, table: Table, person: Mapping[str, str]) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 from errorfloor.catalogue.model import Catalogue, Growth, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError
-from errorfloor.vault.continuity import check_names_stay
+from errorfloor.vault.continuity import check_names_stay, check_parts_stay
 from errorfloor.vault.conversion import columns_read, conversion_sql, physical_names
-from errorfloor.vault.parts import check_one_way, part_of
+from errorfloor.vault.parts import REMAINS, check_one_way, part_of
 from errorfloor.vault.registration import Registration, check_source_is_its_own, checked_facts, converting
 from errorfloor.vault.snapshot import (
     check_grows_here,
@@ -68,6 +68,7 @@ class Growing:
     versions: Mapping[str, Sequence[str]]  # in which each part was registered before
     values: Mapping[str, str]  # the literal of each part of the source
     select: str
+    earlier: Mapping[str, Mapping[str, Any]]  # notes of all snapshots of the table, by key
     started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -87,6 +88,9 @@ class Growing:
         if self.found.fresh:
             with self._staged() as staged:
                 made = self._notes(staged)
+                if self.table.divided_by:
+                    fresh = {part: f"(SELECT * FROM {staged} WHERE {self._is_in(part)})" for part in self.found.fresh}
+                    check_parts_stay(self.table_name, self.table, fresh, self.earlier, self.engine)
                 if checking is not None:
                     checking(staged)
                 if entering is not None:
@@ -94,7 +98,7 @@ class Growing:
                 columns = ", ".join(physical_names(self.table).values())
                 for note in made:
                     name = str(part_of(note))
-                    rows = f"SELECT {columns} FROM {staged} WHERE errorfloor_part = {self.values[name]}"
+                    rows = f"SELECT {columns} FROM {staged} WHERE {self._is_in(name)}"
                     self.engine.create(
                         name_of(self.table_name, note["version"], name),
                         rows,
@@ -102,7 +106,11 @@ class Growing:
                     )
         there = snapshot(self.catalogue, self.table_name, self.engine)
         seconds = time.perf_counter() - self.started
-        return Registration(there, bool(self.found.fresh), there.rows, seconds, parts=self.found)
+        compared = frozenset(str(note["identity"]) for note in self.earlier.values())
+        return Registration(there, bool(self.found.fresh), there.rows, seconds, compared, self.found)
+
+    def _is_in(self, part: str) -> str:
+        return f"errorfloor_part = {self.values[part]}"
 
     @contextmanager
     def _staged(self) -> Iterator[str]:
@@ -156,14 +164,14 @@ def growing(catalogue: Catalogue, table_name: str, *, engine: Engine) -> Iterato
     growth = grows_by(table)
     check_grows_here(table_name, engine)
     check_source_is_its_own(catalogue, table_name, engine)
-    earlier = [note for note in notes(engine).values() if note["table"] == table_name]
-    check_one_way(table_name, table, earlier)
-    check_names_stay(table_name, table, earlier)
+    earlier = {key: note for key, note in notes(engine).items() if note["table"] == table_name}
+    check_one_way(table_name, table, earlier.values())
+    check_names_stay(table_name, table, earlier.values())
     versions: dict[str, list[str]] = {}
     kept: dict[str, Mapping[str, Any]] = {}
-    for note in earlier:
+    for note in earlier.values():
         name = part_of(note)
-        if name is not None:
+        if name is not None and REMAINS not in note:
             versions.setdefault(name, []).append(note["version"])
             if note["version"] == growth.version(name, table.version):
                 check_settled(table_name, table, note["declaration"])
@@ -188,7 +196,7 @@ def growing(catalogue: Catalogue, table_name: str, *, engine: Engine) -> Iterato
             unchanged=tuple(name for name in values if name in kept and name not in changed),
             absent=tuple(sorted(name for name in kept if name not in values)),
         )
-        yield Growing(catalogue, table_name, engine, found, versions, values, select, started)
+        yield Growing(catalogue, table_name, engine, found, versions, values, select, earlier, started)
 
 
 def grows_by(table: Table) -> Growth:

@@ -8,8 +8,8 @@ from errorfloor.catalogue.model import Catalogue
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError, InputError
 from errorfloor.vault.conversion import physical_names
-from errorfloor.vault.erasure import Erasure, check_person, check_source, count_rows, matching
-from errorfloor.vault.parts import corrected_word, part_of
+from errorfloor.vault.erasure import Erasure, check_person, check_source, count_rows, matching, remainder
+from errorfloor.vault.parts import REMAINS, corrected_word, part_of
 from errorfloor.vault.registration import checked_facts
 from errorfloor.vault.snapshot import check_settled, declared, name_of, notes
 
@@ -29,7 +29,9 @@ def erase_from_parts(
     """Find out which parts hold rows of a person; with ``doing`` make their declared versions and destroy the others.
 
     *Guarantee*: every new version is whole before anything is destroyed; done again after a kill it goes on where it
-    was; and when it returns no snapshot of the table on this engine has a row of the person.
+    was; and when it returns no snapshot of the table on this engine has a row of the person. Where accounts are
+    divided, rows of others in a version that goes are kept, under a name of their own: later parts are compared with
+    them.
 
     Raises CatalogueError if a part holds the person in the version that is declared: the message says what to declare.
     """
@@ -82,6 +84,8 @@ def erase_from_parts(
     for key in holding:
         old, part = kept[key], part_of(kept[key])
         goes_on = there[name_of(table_name, wanted[part], part)] if part is not None else old
+        if table.divided_by and key not in bases.values():
+            goes_on = remainder(old, matching(table, old["columns"], person, engine), engine, entering)
         if destroying is not None:
             destroying(old, goes_on)
         engine.destroy(key)
@@ -93,7 +97,7 @@ def erase_from_parts(
 
 def _base(table_name: str, part: str, kept: Mapping[str, Note]) -> str:
     """Give the snapshot that a new version of a part is made from: the only one that there is."""
-    found = [key for key, note in kept.items() if part_of(note) == part]
+    found = [key for key, note in kept.items() if part_of(note) == part and REMAINS not in note]
     if len(found) > 1:
         versions = ", ".join(sorted(repr(kept[key]["version"]) for key in found))
         raise InputError(

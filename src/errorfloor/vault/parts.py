@@ -8,6 +8,7 @@ from errorfloor.catalogue.model import Table
 from errorfloor.errors import CatalogueError
 
 MOST_NAMED = 12  # parts in a message
+REMAINS = "remains_of"  # what an erasure left of a snapshot: kept to be compared with, and never asked
 
 
 class SnapshotPart(NamedTuple):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from errorfloor.catalogue.model import MOST_STEPS, Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError
-from errorfloor.vault.continuity import check_cells_stay, check_names_stay
+from errorfloor.vault.continuity import check_cells_stay, check_names_stay, check_owners_stay
 from errorfloor.vault.conversion import columns_read, conversion_sql, physical_names
 from errorfloor.vault.parts import check_one_way
 from errorfloor.vault.records import record_facts
@@ -140,6 +140,7 @@ def register(
                 facts |= {"order": order} if table.hides_records else {}
                 if table.divided_by:
                     check_cells_stay(table_name, table, relation, earlier, engine)
+                    check_owners_stay(table_name, table, [relation], earlier, engine)
                 if checking is not None:
                     checking(relation)
                 if entering is not None:
