@@ -16,6 +16,7 @@ import pytest
 from errorfloor.catalogue.model import Place
 from errorfloor.engines import open_engine
 from errorfloor.engines.duckdb import DuckDBEngine
+from errorfloor.engines.duckdb_folder import DuckDBFolder
 from errorfloor.errors import CatalogueError, EngineError, MissingExtraError
 
 ROWS = "SELECT 1 AS k, 'one' AS word UNION ALL SELECT 2 AS k, 'two' AS word"
@@ -274,6 +275,83 @@ def test_the_copy_of_a_note_is_not_believed_of_a_file_that_was_written_over(duck
     assert file.stat().st_size == then.st_size
     with opened(duckdb_place, read_only=True) as engine:
         assert engine.recall("numbers") == "A" and engine.recall_all() == {"numbers": "A"}
+
+
+def replace_numbers(folder):
+    """Put another file in the place of that of the numbers, as from a backup."""
+    (file,) = folder.glob("vault.duckdb/numbers.duckdb")
+    made = folder / "made"
+    shutil.move(file, made)
+    with DuckDBFolder(folder / "vault.duckdb", folder, read_only=False) as engine:
+        engine.create("numbers", "SELECT 99 AS whole", lambda relation: "other rows")
+    return made, file
+
+
+def test_rows_of_a_file_that_was_replaced_are_not_taken_for_those_of_its_note(duckdb_place):
+    with opened(duckdb_place, read_only=False) as engine:
+        engine.create("numbers", ROWS, lambda relation: "rows")
+    with opened(duckdb_place, read_only=True) as reader:
+        assert reader.recall_all() == {"numbers": "rows"}
+        made, file = replace_numbers(duckdb_place.folder)
+        for _ in range(2):
+            with pytest.raises(EngineError, match="was replaced while it was in use"):
+                reader.query(f"SELECT * FROM {reader.relation('numbers')}")
+        assert reader.recall("numbers") == "other rows"  # whoever looks anew may read it
+        assert reader.query(f"SELECT * FROM {reader.relation('numbers')}").num_rows == 1
+    with opened(duckdb_place, read_only=True) as reader:
+        assert reader.recall_all() == {"numbers": "other rows"}
+        shutil.copy2(made, file)  # written over: the same inode
+        with pytest.raises(EngineError, match="was replaced"):
+            reader.query(f"SELECT * FROM {reader.relation('numbers')}")
+
+
+def test_a_file_that_was_linked_or_copied_back_is_still_the_same(duckdb_place):
+    """A backup by hard links changes the time of change, and nothing else."""
+    with opened(duckdb_place, read_only=False) as engine:
+        engine.create("numbers", ROWS, lambda relation: "rows")
+    file = duckdb_place.folder / "vault.duckdb" / "numbers.duckdb"
+    with opened(duckdb_place, read_only=True) as reader:
+        assert reader.recall_all() == {"numbers": "rows"}
+        os.link(file, duckdb_place.folder / "backup")
+        assert reader.query(f"SELECT * FROM {reader.relation('numbers')}").num_rows > 1
+    with opened(duckdb_place, read_only=True) as reader:
+        assert reader.recall_all() == {"numbers": "rows"}
+        file.unlink()
+        shutil.copy2(duckdb_place.folder / "backup", file)
+        assert reader.query(f"SELECT * FROM {reader.relation('numbers')}").num_rows > 1
+
+
+def test_a_file_that_is_replaced_while_it_is_attached_is_attached_again(duckdb_place, monkeypatch):
+    with opened(duckdb_place, read_only=False) as engine:
+        engine.create("numbers", ROWS, lambda relation: "rows")
+    stamp, calls = DuckDBFolder._stamp, []
+
+    def racing(self, name):
+        calls.append(name)
+        found = stamp(self, name)
+        if len(calls) == 3:  # the stamp before attaching was taken
+            monkeypatch.setattr(DuckDBFolder, "_stamp", stamp)
+            replace_numbers(duckdb_place.folder)
+        return found
+
+    with opened(duckdb_place, read_only=True) as reader:
+        monkeypatch.setattr(DuckDBFolder, "_stamp", racing)
+        calls += ["", ""]
+        assert reader.recall("numbers") == "other rows"
+        assert reader.query(f"SELECT * FROM {reader.relation('numbers')}").num_rows == 1
+
+
+def test_a_text_in_a_question_opens_no_file(duckdb_place):
+    with opened(duckdb_place, read_only=False) as engine:
+        engine.create("numbers", ROWS)
+    with opened(duckdb_place, read_only=True) as engine:
+        files = "SELECT count(*) AS n FROM duckdb_databases() WHERE path LIKE '%.duckdb'"
+        named = engine.relation("numbers")
+        for text in (f"'{named}'", f"'it''s {named}'", f'1 AS "{named.replace(chr(34), chr(34) * 2)}"'):
+            engine.query(f"SELECT {text}")
+            assert engine.query(files).column("n").to_pylist() == [0]
+        engine.query(f"""SELECT 'it''s' AS "o'clock" FROM {named}""")
+        assert engine.query(files).column("n").to_pylist() == [1]
 
 
 @pytest.mark.parametrize("spoilt", [b"", b"[]", b'{"numbers": 7}', b'{"numbers": [1, 2]}', b"\xff"])

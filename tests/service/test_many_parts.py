@@ -1,6 +1,7 @@
 """Many parts: whatever exists, a question costs what the parts cost that it reads."""
 
 import datetime
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -8,6 +9,7 @@ import pytest
 
 import errorfloor as ef
 from errorfloor.engines.duckdb import DuckDBEngine
+from errorfloor.errors import EngineError
 from monthly import grow, write_catalogue
 
 DAYS = 60
@@ -47,6 +49,29 @@ def test_a_question_names_the_parts_that_it_reads_and_no_other(home, statements)
             used = {name for name in names for statement in statements if name in statement}
             assert len(used) == read and len(statements) < 10
         assert answer.prepared.plan.snapshots[0].rows == 7 * 40
+
+
+def test_a_part_that_was_put_back_from_elsewhere_while_it_is_served_is_not_priced(home, tmp_path):
+    """The rows of a file that was not opened yet are not taken for those of the note that was read at opening."""
+    shutil.copytree(home, tmp_path / "home")
+    grow(tmp_path / "home")  # copies the notes
+    shutil.copytree(home, tmp_path / "other", ignore=shutil.ignore_patterns("vault*", "ledger*"))
+    assert len(grow(tmp_path / "other").new) == DAYS
+    question = "SELECT avg(kwh) AS mean FROM meters WHERE day = '2024-02-0{}'"
+    with ef.open(tmp_path / "home" / "errorfloor.toml") as db:
+        first = db.ask(question.format(3), max_error=4)
+        charged = len(db.history())
+        whole = db._known.snapshot(db.catalogue, "meters", db._engine)
+        (key,) = [part.key for part in whole.parts if part.name == "2024-02-04"]
+        there = tmp_path / "home" / "vault.duckdb" / f"{key}.duckdb"
+        shutil.copy2(there, tmp_path / "kept")
+        shutil.copy2(tmp_path / "other" / "vault.duckdb" / f"{key}.duckdb", there)
+        with pytest.raises(EngineError, match="was replaced while it was in use"):
+            db.ask(question.format(4), max_error=4)
+        assert len(db.history()) == charged
+        assert db.ask(question.format(3), max_error=4).to_arrow() == first.to_arrow()
+        shutil.copy2(tmp_path / "kept", there)
+        assert db.ask(question.format(4), max_error=4).fresh == (True,)
 
 
 def test_notes_of_all_parts_are_read_in_a_few_queries(home, statements):

@@ -3,6 +3,7 @@
 import datetime
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -62,23 +63,7 @@ class Growth(Declaration):
         ['2024-02-01', '2024-02-29']
         """
         assert self.part is not None
-        found = WRITTEN[self.part].fullmatch(name)
-        if found is None:
-            raise ValueError(f"{name!r} does not name a {self.part}")
-        numbers = [int(text) for text in found.groups()]
-        match self.part:
-            case "day":
-                first = last = datetime.date(numbers[0], numbers[1], numbers[2])
-            case "week":
-                first = datetime.date.fromisocalendar(numbers[0], numbers[1], 1)
-                last = first + datetime.timedelta(days=6)
-            case _:
-                months = {"month": 1, "quarter": 3, "year": 12}[self.part]
-                year, place = numbers[0], numbers[1] if len(numbers) > 1 else 1
-                first = datetime.date(year, (place - 1) * months + 1, 1)
-                after = first.replace(day=1) + datetime.timedelta(days=31 * months)
-                last = after.replace(day=1) - datetime.timedelta(days=1)
-        return first, last
+        return _days(self.part, name)
 
     def mistake_in(self, name: str) -> str | None:
         """Say what is wrong with the name of a part of dates; any value of another column may name one."""
@@ -89,6 +74,27 @@ class Growth(Declaration):
             example = PERIODS[self.part or "day"](datetime.date(2024, 1, 31))
             return f"names {name!r}, which is not a {self.part}: write it as {example!r}"
         return None
+
+
+@lru_cache(maxsize=8192)  # every new question compares its condition with all parts
+def _days(part: str, name: str) -> tuple[datetime.date, datetime.date]:
+    found = WRITTEN[part].fullmatch(name)
+    if found is None:
+        raise ValueError(f"{name!r} does not name a {part}")
+    numbers = [int(text) for text in found.groups()]
+    match part:
+        case "day":
+            first = last = datetime.date(numbers[0], numbers[1], numbers[2])
+        case "week":
+            first = datetime.date.fromisocalendar(numbers[0], numbers[1], 1)
+            last = first + datetime.timedelta(days=6)
+        case _:
+            months = {"month": 1, "quarter": 3, "year": 12}[part]
+            year, place = numbers[0], numbers[1] if len(numbers) > 1 else 1
+            first = datetime.date(year, (place - 1) * months + 1, 1)
+            after = first.replace(day=1) + datetime.timedelta(days=31 * months)
+            last = after.replace(day=1) - datetime.timedelta(days=1)
+    return first, last
 
 
 def mistakes_in_growth(growth: Growth, declared: PublicColumn, *, in_key: bool) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,9 @@ MAKING = ".making-"  # a file that is not whole yet; nobody reads it
 SPILLING = ".spilling"
 NOTES = ".notes"  # copies of the notes in all files, so that they need not all be opened; each is checked before use
 AT_ONCE = 200  # notes that one query reads
-NAMED = re.compile(rf'"({NAME.pattern})"\.main\.')  # a file in a statement, as ``relation`` and ``tally_of`` write it
+NAMED = re.compile(  # a text, a quoted name or, as ``relation`` and ``tally_of`` write it, a file
+    rf"""'(?:[^']|'')*'|"({NAME.pattern})"\.main\.|"(?:[^"]|"")*\""""
+)
 
 Stamp = tuple[int, int, int]  # inode, size and time of change (ctime, which nobody sets): one that changed has another
 
@@ -41,7 +43,8 @@ class DuckDBFolder(DuckDBEngine):
         self._readers = deque()
         self._attached: dict[str, Stamp] = {}
         self._counted = 0  # size of the file by which threads were counted last
-        self._told: dict[str, str] = {}
+        self._told: dict[str, str] = {}  # notes of files that are attached
+        self._given: dict[str, str] = {}  # notes that somebody goes by, of files that perhaps are not attached yet
         self._copied: dict[str, tuple[Stamp, str]] | None = None
         self._lock = threading.RLock()
         self._writing: int | None = None
@@ -77,10 +80,8 @@ class DuckDBFolder(DuckDBEngine):
         """Read the note in the file of a table."""
         if not NAME.fullmatch(name) or not self._attach(name):
             return None
-        if name not in self._told:
-            found = self.query(f"SELECT note FROM {self._notes(name)}").column("note")
-            self._told[name] = str(found[0])
-        return self._told[name]
+        self._given[name] = self._note_of(name)
+        return self._given[name]
 
     def recall_all(self) -> dict[str, str]:
         """Read the notes of all files: from their copies, or many files at a time."""
@@ -98,7 +99,9 @@ class DuckDBFolder(DuckDBEngine):
             each = (f"SELECT '{name}' AS name, note FROM {self._notes(name)}" for name in some)
             read = self.query(" UNION ALL ".join(each)).to_pydict()
             self._told |= dict(zip(read["name"], read["note"], strict=True))
-        return dict(sorted((found | {name: self._told[name] for name in untold}).items()))
+        found |= {name: self._told[name] for name in untold}
+        self._given |= found
+        return dict(sorted(found.items()))
 
     def query(self, sql: str) -> Any:
         """Open what the statement names, and ask."""
@@ -115,6 +118,7 @@ class DuckDBFolder(DuckDBEngine):
         with self._lock:
             self._forget_copies()
             self._detach(name)
+            self._given.pop(name, None)
             self.execute(f"ATTACH {self._location(self.file_of(name))} AS {self.dialect.identifier(name)}")
             try:
                 super().execute(f"UPDATE {self._notes(name)} SET note = {self.dialect.literal(note)}")
@@ -145,6 +149,7 @@ class DuckDBFolder(DuckDBEngine):
         with self._lock:
             self._forget_copies()
             self._detach(name)
+            self._given.pop(name, None)
             self.file_of(name).unlink()
             self._keep_folder()
 
@@ -197,9 +202,25 @@ class DuckDBFolder(DuckDBEngine):
             self._keep_folder()
 
     def _attach_all(self, sql: str) -> None:
-        """Attach the files that a statement names; one that was replaced since stays until it is recalled."""
-        for name in set(NAMED.findall(sql)) - self._attached.keys():
-            self._attach(name)
+        """Attach the files that a statement names; one that was replaced since stays until it is recalled.
+
+        Raises EngineError if one is not the snapshot of the note that was given before: its rows are others.
+        """
+        for name in set(NAMED.findall(sql)) - {""} - self._attached.keys():
+            if self._attach(name) and self._given.get(name) not in (None, self._note_of(name)):
+                with self._lock:
+                    self._detach(name)
+                text = (
+                    f"{self.file_of(name)} was replaced while it was in use: put it back, or open the catalogue again"
+                )
+                raise EngineError(text, engine="duckdb", kind="replaced")
+
+    def _note_of(self, name: str) -> str:
+        """Give the note of an attached file."""
+        if name not in self._told:
+            found = super().query(f"SELECT note FROM {self._notes(name)}").column("note")
+            self._told[name] = str(found[0])
+        return self._told[name]
 
     def _attach(self, name: str) -> bool:
         """Attach a table's file if it exists, again if it has changed; say whether it exists."""
@@ -220,6 +241,8 @@ class DuckDBFolder(DuckDBEngine):
                 text = f"duckdb could not open {self.file_of(name)} ({kind}): {why_closed(self.file_of(name))}"
                 raise EngineError(text, engine="duckdb", kind=kind) from None
             self._attached[name] = stamp
+            if self._stamp(name) != stamp:  # replaced meanwhile: what was attached may be either of the two
+                return self._attach(name)
             if (copied := self._copy_of(name, stamp)) is not None:
                 self._told[name] = copied
             if self._read_only and stamp[1] > 1.5 * self._counted:  # that looks at all files, and most are alike
