@@ -195,9 +195,6 @@ def test_two_cannot_register_at_once(home):
 
 def test_what_is_not_done_for_parts_is_refused(home):
     declared = write_catalogue(home)
-    refused = pytest.raises(InputError, match="grows by month, and a table that grows is not released as a whole")
-    with ef.open(home / "errorfloor.toml") as db, refused:
-        db.release("meters", home / "out.parquet", columns={"kwh": ef.Interval(-5, 5)}, batch="1")
     refused = pytest.raises(CatalogueError, match="copy the folder of the vault instead")
     with open_engine(declared.place, declared.folder, read_only=False) as engine, refused:
         copy(declared, "meters", source=engine, target=engine)

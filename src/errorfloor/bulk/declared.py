@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from errorfloor.bulk.charging import charges, evaluation_error, exposure
+from errorfloor.bulk.by_part import CopyingParts, ReleasedPart, entry_of, parts_of
+from errorfloor.bulk.charging import evaluation_error
 from errorfloor.bulk.columns import ReleasedColumn
-from errorfloor.bulk.files import Copying, check_target
-from errorfloor.bulk.perturbation import noise_label
+from errorfloor.bulk.files import check_target
 from errorfloor.bulk.report import ChargedRelease
 from errorfloor.bulk.request import Column, Request, Wanted, as_column, plan_columns
 from errorfloor.bulk.ruled import RuledColumn
@@ -26,7 +26,7 @@ from errorfloor.engines.sources import file_paths
 from errorfloor.errors import CatalogueError, ErrorFloorError, InputError
 from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.identity import Key
-from errorfloor.ledger import Entry, Ledger
+from errorfloor.ledger import Ledger
 from errorfloor.support import Interval
 from errorfloor.vault import Snapshot, snapshot
 from errorfloor.vault.snapshot import name_of
@@ -66,12 +66,6 @@ def release_table(table: str, target: str | Path, wanted: WantedRelease, house: 
         raise InputError(
             f"{table} protects records, and a release has one row for each: ask for counts and sums instead"
         )
-    if (growth := catalogue.tables[table].grows_by) is not None:
-        raise InputError(
-            f"{table} grows by {growth.noun}, and a table that grows is not released as a "
-            f"whole: declare the rows to release as a table of their own in place of this one, or ask for them in "
-            f"aggregates"
-        )
     if catalogue.place.engine != "duckdb":
         raise InputError(
             f"the snapshots are on {catalogue.place.engine}, and tables are released from DuckDB vaults only: ask for "
@@ -86,9 +80,11 @@ def release_table(table: str, target: str | Path, wanted: WantedRelease, house: 
     vault = (catalogue.folder / catalogue.place.snapshots).resolve()
     check_target(outlet, [vault, *sources], overwrite=wanted.overwrite)
     taken = snapshot(catalogue, table, house.engine)
+    request = _request(taken, wanted)
+    if taken.parts:
+        return _released(request, parts_of(request, taken, vault), outlet, wanted, house)
     file = vault / f"{name_of(table, taken.version)}.duckdb" if vault.is_dir() else vault
-    source = SnapshotTable(file, taken)
-    return _released(_request(taken, wanted), source, outlet, wanted, house)
+    return _released(request, (ReleasedPart("", request, SnapshotTable(file, taken)),), outlet, wanted, house)
 
 
 def _request(taken: Snapshot, wanted: WantedRelease) -> Request:
@@ -136,11 +132,11 @@ def _ruled(column: RuledColumn, table: Table) -> RuledColumn:
 
 
 def _released(
-    request: Request, source: SnapshotTable, outlet: TableFile, wanted: WantedRelease, house: House
+    request: Request, parts: tuple[ReleasedPart, ...], outlet: TableFile, wanted: WantedRelease, house: House
 ) -> ChargedRelease:
-    schema = source.schema(house.engine)
+    schema = parts[0].source.schema(house.engine)
     chosen, left_out = request.choose(schema)
-    taken = source.snapshot
+    taken = parts[0].snapshot
     report = ChargedRelease(
         target=outlet.path,
         rows=0,
@@ -152,40 +148,54 @@ def _released(
         table=taken.table_name,
         version=taken.version,
     )
-    charging = _charging(request, taken, schema, wanted, house)
+    charging = _charging(request, parts, schema, wanted, house)
     with workplace(outlet.path) as scratch:
         charging.check_question()
         settled = charging.settle()
-        copying = Copying(request, source, outlet, scratch, tuple(chosen), source.stamp(), house.key, report)
+        copying = CopyingParts(parts, outlet, scratch, tuple(chosen), house.key, report)
         rows = look(copying.run, said=(ErrorFloorError,))
+    fresh = _by_column(settled.fresh, request)
+    drawn = [part.name for place, part in enumerate(parts) if part.name and any(one[place] for one in fresh)]
     return replace(
-        report, rows=rows, fresh=tuple(settled.fresh), standings=charging.stand(settled, charged=True).accounts
+        report,
+        rows=rows,
+        fresh=tuple(map(any, fresh)),
+        new_parts=tuple(drawn) if taken.parts else None,
+        standings=charging.stand(settled, charged=True).accounts,
     )
 
 
-def _charging(request: Request, taken: Snapshot, schema: pa.Schema, wanted: WantedRelease, house: House) -> Charging:
+def _by_column(fresh: Sequence[bool], request: Request) -> list[Sequence[bool]]:
+    """Say of each column which of its labels, one for each part, are new."""
+    each = len(fresh) // len(request.columns)
+    return [fresh[start : start + each] for start in range(0, len(fresh), each)]
+
+
+def _charging(
+    request: Request, parts: Sequence[ReleasedPart], schema: pa.Schema, wanted: WantedRelease, house: House
+) -> Charging:
     """Price a release; public columns only are read."""
-    entries = []
-    for column in request.columns:
-        shown = exposure(house.catalogue, taken, column.name, house.engine)
-        declared = taken.table.private[column.name]
-        cost = charges(column, declared, taken.table_name, shown, exact=taken.table.exact)
-        note = {"release": column.name, "batch": request.batch}
-        note |= {"table": taken.table_name, "version": taken.version, "key": house.key.id}
-        label = noise_label(schema, column, request.key, request.naming)
-        entries.append(Entry(house.key.release_id(label), cost, note))
+    taken = parts[0].snapshot
+    note = {"batch": request.batch, "table": taken.table_name, "version": taken.version, "key": house.key.id}
+    entries = [
+        entry_of(
+            column, parts, schema, note | {"release": column.name}, house.key, house.catalogue, house.ledger,
+            house.engine,
+        )
+        for column in request.columns
+    ]  # fmt: skip
     accounts = [account for entry in entries for account in entry.charges]
 
     def words(stand: Stand, fresh: Sequence[bool]) -> str:
-        new = [column for column, is_new in zip(request.columns, fresh, strict=True) if is_new]
-        return advice(wanted, new, stand)
+        new = zip(request.columns, _by_column(fresh, request), strict=True)
+        return advice(wanted, [column for column, one in new if any(one)], stand)
 
     return Charging(
         house.ledger,
         taken.table,
         entries,
         allowances_of(taken.table, accounts),
-        terms_of(taken.table_name, taken.table, accounts, [taken]),
+        terms_of(taken.table_name, taken.table, accounts, [part.snapshot for part in parts]),
         words,
         house.grant.quotas({}, None),
         house.grant,

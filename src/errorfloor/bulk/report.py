@@ -57,7 +57,8 @@ class ChargedRelease(Release):
     """The same for a declared table, with the accounts that were charged and how they stand now.
 
     ``fresh`` says of each column whether it was charged by this release; it is False for what had been charged before.
-    Neither goes into the released file, which is the same whenever it is made.
+    Of a table that grows, ``new_parts`` names the parts that were charged now. Neither goes into the released file,
+    which is the same whenever it is made.
 
     >>> ChargedRelease(Path("out.csv"), 3, "q1", "0011", (), table="meters", version="1").to_dict()["table"]
     'meters'
@@ -66,6 +67,7 @@ class ChargedRelease(Release):
     table: str = ""
     version: str = ""
     fresh: tuple[bool, ...] = ()
+    new_parts: tuple[str, ...] | None = None
     standings: "tuple[Standing, ...]" = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,6 +79,8 @@ class ChargedRelease(Release):
         }
         if self.standings:
             plain |= {"fresh": list(self.fresh), "accounts": [standing.to_dict() for standing in self.standings]}
+        if self.new_parts is not None:
+            plain["new_parts"] = list(self.new_parts)
         return plain
 
     def explain(self) -> str:

@@ -23,7 +23,7 @@ MOST_DIGITS = 18  # of a step that is published as a decimal; with the 13 of a s
 
 @dataclass(frozen=True)
 class SnapshotTable:
-    """A snapshot in a DuckDB vault, which is at ``path``.
+    """A snapshot in a DuckDB vault, or one part of a table that grows; ``path`` is the file that it is in.
 
     Guarantee: a private number is the stored integer times the declared step, as a double that is off by at most four
     roundings; if reading its rows fails, or another snapshot has taken its place, nothing more is said than that.
@@ -59,7 +59,8 @@ class SnapshotTable:
             connection = stack.enter_context(duckdb.connect(str(self.path), read_only=True, config=READER))
             connection.execute("SET enable_progress_bar = false")
             told = connection.execute(f"SELECT note FROM {DuckDBEngine.notes}").fetchall()
-            if self.snapshot.identity not in {json.loads(note)["identity"] for (note,) in told}:
+            (_, identity), *_ = self.snapshot.identities
+            if identity not in {json.loads(note)["identity"] for (note,) in told}:
                 raise AnswerFailedError  # it was made anew since it was priced: its noise is not for these rows
             reader = connection.sql(self._select(columns, order)).to_arrow_reader(ROWS)
             stack.callback(reader.close)  # or whoever still holds it would keep DuckDB from opening the vault again

@@ -294,6 +294,29 @@ class Charging:
         return f"{self.words(stand, now.fresh)}; {charged_before(self.ledger, stand.accounts)}"
 
 
+def together(each: Sequence[Mapping[Account, Charge]]) -> dict[Account, Charge]:
+    """Give what several parts cost: an entry is in one of them, and an owner may be in all.
+
+    >>> kwh, owners = Account("meters", "kwh", ""), Account("meters", "", "")
+    >>> one, two = Charge(1.0, 0.0), Charge(2.0, 0.0)
+    >>> found = together([{kwh: one, owners: one}, {kwh: two, owners: one}])
+    >>> found[kwh].information, found[owners].information
+    (2.0, 2.0)
+    """
+    total: dict[Account, Charge] = {}
+    for charges in each:
+        for account, charge in charges.items():
+            before = total.get(account)
+            if before is None:
+                total[account] = charge
+            elif account.column and before.profile is None and charge.profile is None:
+                amounts = charge.amounts()
+                total[account] = Charge.of({name: max(one, amounts[name]) for name, one in before.amounts().items()})
+            else:
+                total[account] = before + charge
+    return total
+
+
 def look(work: Callable[[], Result | None], *, said: tuple[type[Exception], ...] = ()) -> Result:
     """Do what reads private numbers, once it is charged.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from errorfloor.charging import Charging, look
-from errorfloor.charging.settling import Grant
+from errorfloor.charging.settling import Grant, together
 from errorfloor.engines import Engine
 from errorfloor.engines.allotment import UNLIMITED, Allotment, allotted
 from errorfloor.identity import Key
@@ -15,7 +15,7 @@ from errorfloor.ledger import Entry, Ledger, Quotas, Settlement
 from errorfloor.ledger.decision import asked_of
 from errorfloor.service.advice import advice, affordable
 from errorfloor.service.answer import Answer, Price
-from errorfloor.service.by_part import Piece, charged_of, fresh_places, laid_out_together, together
+from errorfloor.service.by_part import Piece, charged_of, fresh_places, laid_out_together
 from errorfloor.service.preparation import Prepared, PreparedOutput
 from errorfloor.service.reading import ReadQuestion
 from errorfloor.service.releasing import look_and_release

@@ -5,14 +5,13 @@ that part alone, so that they stay the same, and free, when other parts come; an
 what one entry, or one owner, can do to all of them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.accounts import Account, Charge
 from errorfloor.catalogue.model import Growth
 from errorfloor.checks import Array
 from errorfloor.identity import Key
@@ -117,29 +116,6 @@ def charged_of(whole: Prepared, pieces: Sequence[Piece], fresh: Sequence[bool]) 
         return []
     new = fresh_places(pieces, fresh)
     return [whole.outputs.index(one) in new for one in whole.charged]
-
-
-def together(each: Sequence[Mapping[Account, Charge]]) -> dict[Account, Charge]:
-    """Give what several parts cost: an entry is in one of them, and an owner may be in all.
-
-    >>> kwh, owners = Account("meters", "kwh", ""), Account("meters", "", "")
-    >>> one, two = Charge(1.0, 0.0), Charge(2.0, 0.0)
-    >>> found = together([{kwh: one, owners: one}, {kwh: two, owners: one}])
-    >>> found[kwh].information, found[owners].information
-    (2.0, 2.0)
-    """
-    total: dict[Account, Charge] = {}
-    for charges in each:
-        for account, charge in charges.items():
-            before = total.get(account)
-            if before is None:
-                total[account] = charge
-            elif account.column and before.profile is None and charge.profile is None:
-                amounts = charge.amounts()
-                total[account] = Charge.of({name: max(one, amounts[name]) for name, one in before.amounts().items()})
-            else:
-                total[account] = before + charge
-    return total
 
 
 def assembled(whole: Prepared, parts: Sequence[tuple[Array, Prepared]]) -> Prepared | None:
