@@ -82,7 +82,7 @@ LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on
         *("server/test_identity_provider.py", "server/test_openapi.py", "server/test_operations.py"),
         *("server/test_serve_command.py", "server/test_twins.py", "server/test_workshop.py"),
         *("service/test_custody.py", "service/test_engines_agree.py", "service/test_public_cost.py"),
-        *("service/test_public_facts_only.py", "service/test_public_operations.py"),
+        *("service/test_public_facts_only.py", "service/test_public_operations.py", "service/test_five_years.py"),
     ),
 }
 HERE_ARE_TESTS = Path(__file__).parent

@@ -186,6 +186,44 @@ def test_a_newer_vault_beside_an_older_ledger_is_not_charged(home):
         ask(home, ALL)
 
 
+def test_of_two_vaults_of_one_ledger_the_part_that_was_charged_first_is_the_one(home):
+    """A backup of the vault registers March by itself: its rows may be others, and its noise would be another draw."""
+    backup = home / "backup"
+    shutil.copytree(home / "vault.duckdb", backup)
+    march = "SELECT avg(kwh) AS mean FROM meters WHERE day >= '2024-03-01'"
+    write_months(home, [3])
+    grow(home)
+    shutil.move(home / "vault.duckdb", home / "first")
+    shutil.move(backup, home / "vault.duckdb")
+    write_months(home, [3], changed={(3, 7)})
+    grow(home)  # nothing was charged for March yet
+    second, _ = ask(home, march)
+    shutil.move(home / "vault.duckdb", home / "second")
+    shutil.move(home / "first", home / "vault.duckdb")
+    for asked in (march, march.replace("avg", "sum")):
+        with pytest.raises(CatalogueError, match="meters"):
+            ask(home, asked, max_error=400)
+    shutil.move(home / "vault.duckdb", home / "first")
+    shutil.move(home / "second", home / "vault.duckdb")
+    assert ask(home, march) == (second, (False,))
+
+
+def test_a_single_part_from_a_backup_is_what_it_was_or_is_not_asked(home):
+    declared = load(home / "errorfloor.toml")
+    with open_engine(declared.place, declared.folder) as engine:
+        whole = snapshot(declared, "meters", engine)
+    files = [home / "vault.duckdb" / f"{part.key}.duckdb" for part in whole.parts]
+    first, _ = ask(home, JANUARY)
+    shutil.copy(files[0], home / "january")
+    files[0].unlink()
+    february = JANUARY.replace("day <", "day >=")
+    assert ask(home, february)[1] == (True,)
+    assert ask(home, JANUARY)[1] != (True,)  # of the parts that are left none is January's, and no row is found
+    shutil.copy(home / "january", files[0])
+    files[0].chmod(0o600)
+    assert ask(home, JANUARY) == (first, (False,))
+
+
 def test_two_cannot_register_at_once(home):
     declared = write_catalogue(home)
     busy = pytest.raises(EngineError, match="another registration is in progress")

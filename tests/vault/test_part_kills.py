@@ -7,7 +7,8 @@ import pytest
 
 import errorfloor as ef
 from errorfloor.engines import open_engine
-from monthly import ALL, JANUARY, grow, write_catalogue, write_months
+from errorfloor.errors import CatalogueError
+from monthly import ALL, JANUARY, corrected, grow, write_catalogue, write_months
 
 KILL = """
 import os, sys
@@ -62,6 +63,36 @@ def test_killed_anywhere_in_a_registration_the_next_one_goes_on(tmp_path, moment
         assert db.tables()[0]["rows"] == 400
         assert len(db.history()) == 2
     assert not list((tmp_path / "vault.duckdb").glob(".making*"))
+
+
+@pytest.mark.parametrize("moment", ["inside", "renamed"])
+def test_killed_in_a_correction_the_old_part_or_the_new_one_is_there_and_the_next_run_goes_on(tmp_path, moment):
+    """Two parts are corrected; the kill comes while, or just after, the second is made."""
+    write_months(tmp_path, [1, 2])
+    write_catalogue(tmp_path)
+    grow(tmp_path)
+    with ef.open(tmp_path / "errorfloor.toml") as db:
+        first = db.ask(JANUARY, max_error=4).to_arrow()
+    write_months(tmp_path, [1, 2], changed={(1, 7), (2, 7)})
+    write_catalogue(tmp_path, corrected(m01="2", m02="2"))
+    script = KILL.replace("load(sys.argv[1])", "load(sys.argv[1]), corrections=True")
+    command = [sys.executable, "-c", script, str(tmp_path / "errorfloor.toml"), moment]
+    assert subprocess.run(command, timeout=60, check=False).returncode == 9
+    write_catalogue(tmp_path)  # under the old declaration nothing has changed
+    with ef.open(tmp_path / "errorfloor.toml") as db:
+        assert db.ask(JANUARY, max_error=4).to_arrow() == first
+        assert db.tables()[0]["rows"] == 200
+    declared = write_catalogue(tmp_path, corrected(m01="2", m02="2"))
+    if moment == "inside":
+        said = "part 2024-02 of table meters is not registered in version '2'"
+        with ef.open(tmp_path / "errorfloor.toml") as db, pytest.raises(CatalogueError, match=said):
+            db.ask(ALL, max_error=4)
+    found = grow(tmp_path, declared, corrections=True)
+    assert "2024-01" in found.unchanged and found.corrected == (("2024-02",) if moment == "inside" else ())
+    with ef.open(tmp_path / "errorfloor.toml") as db:
+        again = db.ask(JANUARY, max_error=4)
+        assert again.fresh == (True,) and again.to_arrow() != first
+        assert db.tables()[0]["rows"] == 200
 
 
 def test_of_two_processes_that_register_at_once_each_part_is_made_once(tmp_path):

@@ -35,7 +35,7 @@ class CorrectionCost:
 
         >>> kwh = Account("meters", "kwh", "")
         >>> CorrectionCost(2, {kwh: 0.03}, {kwh: 0.5}).explain()
-        '2 earlier charges depend on it; asking all of that again takes 3 % of meters.kwh (50 % used so far)'
+        '2 earlier charges depend on it; asking all of that again takes at most 3 % of meters.kwh (50 % used so far)'
         """
         if not self.charges:
             return "no earlier charge depends on it, so that it costs nothing"
@@ -44,7 +44,7 @@ class CorrectionCost:
             for account, part in sorted(self.again.items())
         )
         depend = "charge depends" if self.charges == 1 else "charges depend"
-        return f"{self.charges:,} earlier {depend} on it; asking all of that again takes {taken}"
+        return f"{self.charges:,} earlier {depend} on it; asking all of that again takes at most {taken}"
 
 
 def register_parts(
