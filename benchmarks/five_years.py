@@ -48,7 +48,7 @@ CHURN, CORRECTED, LATER = 0.02, 0.01, 2  # of the people, of the parts, and how 
 YEAR = 12  # months
 FALSE_ALARM = 1e-9
 ERRORS = {"cell_error": 12.0, "total_error": 30_000.0}
-AGAINST, GAMES = {"cell_error": 110.0, "total_error": 30_000.0}, 40  # ten times fewer people in each cell
+AGAINST, GAMES = {"cell_error": 200.0, "total_error": 30_000.0}, 40  # ten times fewer people in each cell
 
 
 @dataclass
