@@ -44,6 +44,7 @@ CELLS = (
     "GROUP BY date_trunc('month', day), district, kind"
 )
 TOTAL = "SELECT sum(kwh) AS used FROM meters"
+JOINED = ', joined = { column = "since", period = "year" }'
 CHURN, CORRECTED, LATER = 0.02, 0.01, 2  # of the people, of the parts, and how many months later
 YEAR = 12  # months
 FALSE_ALARM = 1e-9
@@ -229,6 +230,14 @@ def anew(house: House, *, cell_error: float, total_error: float) -> list[float]:
     return shares
 
 
+def by_joining(house: House, *, cell_error: float) -> dict[str, float]:
+    """Give what all cells of all months take of the accounts of owners who joined in one year."""
+    house.register(*range(house.months))
+    with house.open() as db:
+        db.ask(CELLS.format(""), max_error=cell_error)
+        return {one.account.cell: one.used for one in db.left() if not one.account.column}
+
+
 def play(house: House, *, cell_error: float, total_error: float, games: int) -> tuple[int, float, float]:
     """Let somebody who knows all other people tell two histories of the first person apart, from all that is released.
 
@@ -291,6 +300,11 @@ def main(report: Report) -> None:
         f"{ends}. Parts corrected: {found.corrected}. Certain intervals that were compared with the truth: "
         f"{found.checked:,}; without it: {found.outside}. Numbers that changed after they were first released: "
         f"{found.changed}."
+    )
+    with tempfile.TemporaryDirectory() as name:
+        shared = by_joining(House(Path(name), joined=JOINED), cell_error=ERRORS["cell_error"])
+    report.rows(
+        "All cells, by when owners joined", ["joined", "used"], [[one, f"{x:.1%}"] for one, x in shared.items()]
     )
     with tempfile.TemporaryDirectory() as name:
         right, told, promised = play(House(Path(name), 600), **AGAINST, games=GAMES)
