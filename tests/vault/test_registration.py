@@ -334,6 +334,29 @@ def test_rows_stay_in_the_periods_of_their_owners(engine_place, kind):
             register_with("3", days)
 
 
+@pytest.mark.parametrize("kind", ["date", "moment"])
+def test_owners_have_joined_in_one_period_on_every_engine(engine_place, kind):
+    day = datetime.date if kind == "date" else datetime.datetime
+
+    def register_with(version, *since, number=(1, 2, 3)):
+        days = pa.array(since, pa.date32() if kind == "date" else pa.timestamp("us"))
+        write(engine_place, number=list(number), meter=["a", "a", "b"], since=days)
+        owner = {"column": "meter", "floor": 0.2, "joined": {"column": "since", "period": "year"}}
+        public = {"meter": "text", "number": "whole", "since": kind}
+        declared = declare(engine_place, version=version, row_key=["number"], public=public, owner=owner)
+        return register(engine_place, declared).fresh
+
+    for twice in ((day(2023, 12, 31), day(2024, 1, 1), None), (None, day(2024, 1, 1), None)):
+        with pytest.raises(CatalogueError, match="some meter of meters has more than one year of since"):
+            register_with("1", *twice)
+    assert register_with("1", day(2024, 1, 1), day(2024, 12, 31), None)
+    assert register_with("2", day(2024, 5, 1), day(2024, 6, 1), None)
+    with pytest.raises(CatalogueError, match="some row of meters has a different year of since than in version"):
+        register_with("3", day(2024, 1, 1), day(2024, 1, 1), day(2024, 1, 1))
+    with pytest.raises(CatalogueError, match=r"in several cells|more than one year of since"):
+        register_with("3", day(2024, 1, 1), day(2024, 1, 1), day(2023, 1, 1), number=(1, 2, 4))
+
+
 def test_unregistered_version_names_the_registered_ones(engine_place):
     write(engine_place)
     register(engine_place, declare(engine_place))
