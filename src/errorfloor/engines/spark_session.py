@@ -9,6 +9,7 @@ import tempfile
 import threading
 from typing import Any
 
+from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
@@ -65,12 +66,17 @@ def _start() -> SparkContext:
     except BaseException:
         shutil.rmtree(workplace)
         raise
-    atexit.register(_end, gateway.proc, workplace)
+    atexit.register(_end, gateway, workplace)
     return SparkContext(conf=configuration, gateway=gateway)
 
 
-def _end(java: "subprocess.Popen[bytes]", workplace: str) -> None:
-    """Let Java end, as it does when nobody holds its input, and clear away what it left."""
+def _end(gateway: Any, workplace: str) -> None:
+    """Let Java end, as it does when nobody holds its input, and clear away what it left.
+
+    What tells Java of objects that are gone is stopped first, or it would print that nobody listens.
+    """
+    java: subprocess.Popen[bytes] = gateway.proc
+    gateway._gateway_client.finalizer_deque.append(SHUTDOWN_FINALIZER_WORKER)  # taken before all that waits
     if java.stdin is not None:
         java.stdin.close()
     try:
