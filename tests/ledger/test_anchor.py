@@ -14,7 +14,7 @@ import pytest
 
 from errorfloor.catalogue.model import Place
 from errorfloor.errors import LedgerError
-from errorfloor.ledger import Account, Charge, CommandAnchor, Entry, FileAnchor, SqlLedger, open_ledger
+from errorfloor.ledger import Account, Charge, CommandAnchor, Entry, FileAnchor, Record, SqlLedger, open_ledger
 from errorfloor.ledger.entry import Head
 
 KWH = Account("meters", "kwh", "")
@@ -66,9 +66,31 @@ def test_an_older_copy_is_refused_while_the_server_runs(sqlite_place):
     with SqlLedger(backup, FileAnchor(sqlite_place.anchor), accept=True) as older:
         away.replace(sqlite_place.anchor)  # what is open now does not continue what is anchored
         for attempt in (lambda: charge(older, 3), lambda: charge(older, 1), older.verify):
-            with pytest.raises(LedgerError, match="an older copy"):
+            with pytest.raises(LedgerError, match="another record 2 than its anchor"):
                 attempt()
-        assert older.head().sequence == 1
+        assert older.head().sequence == 2  # that it was accepted is a record, too
+
+
+def test_each_acceptance_of_a_ledger_is_counted(sqlite_place, tmp_path):
+    with sqlite_place.open() as ledger:
+        charge(ledger, 1)
+        assert ledger.acceptances() == 0
+        lines = [one.to_json() for one in ledger.entries()]
+    for count in range(1, 20):
+        sqlite_place.anchor.unlink()
+        with sqlite_place.open(accept=True) as ledger:
+            assert ledger.acceptances() == count
+            assert ledger.verify().head.sequence == 1 + count
+    with sqlite_place.open(accept=True) as ledger:  # its anchor is there: nothing was vouched for
+        assert ledger.acceptances() == 19
+    anchor = FileAnchor(tmp_path / "other.anchor")
+    restored = SqlLedger(
+        tmp_path / "other.sqlite", anchor, accept=True, restore=[Record.from_json(one) for one in lines]
+    )
+    with restored:
+        assert restored.acceptances() == 1
+    with pytest.raises(LedgerError, match="older copy"):  # of the ledger as it was before it was accepted
+        SqlLedger(tmp_path / "third.sqlite", anchor, restore=[Record.from_json(one) for one in lines])
 
 
 def test_a_fork_is_refused(sqlite_place):

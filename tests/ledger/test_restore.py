@@ -74,7 +74,8 @@ def test_a_restore_without_an_anchor_must_be_vouched_for(ledger_place, tmp_path)
     with pytest.raises(LedgerError, match=r"its anchor .* is missing"):
         ledger_place.open(restore=records(lines))
     with ledger_place.open(restore=records(lines), accept=True) as ledger:
-        assert ledger.verify().head.sequence == 2
+        assert ledger.verify().head.sequence == 3  # that it was accepted is a record, too
+        assert ledger.acceptances() == 1
 
 
 def test_a_ledger_with_records_is_not_overwritten(ledger_place):

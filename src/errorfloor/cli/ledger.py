@@ -184,14 +184,15 @@ def restore(
 ) -> None:
     """Fill a new ledger with the records of an export; an export older than the anchor is refused."""
     declared = load(catalogue)
-    with open_ledger(declared.place, declared.folder, accept=accept, restore=_records(source)) as book:
+    records = list(_records(source))
+    with open_ledger(declared.place, declared.folder, accept=accept, restore=records) as book:
         head = book.head()
         answers = 0 if kept is None else sum(book.keep(Kept.from_json(line)) for line in _lines(kept))
     if as_json:
         print_json({"records": head.sequence, "hash": head.hash, "kept": answers})
     else:
         more = f" and {counted(answers, 'kept answer')}" if kept is not None else ""
-        print(f"restored {counted(head.sequence, 'record')}{more}")
+        print(f"restored {counted(len(records), 'record')}{more}")
 
 
 @ledger.command()

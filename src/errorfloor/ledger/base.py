@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from errorfloor.accounts import REGISTER, Account, Charge
 from errorfloor.closing import Closing
 from errorfloor.errors import LedgerError
+from errorfloor.ledger.accepting import Accepting
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, audit
 from errorfloor.ledger.book import Book, Deposit, Pinned, check_belong, pinned_in
@@ -38,7 +39,7 @@ NO_QUOTAS = Quotas()
 NO_VERSIONS: Mapping[str, str] = {}
 
 
-class Ledger(Keeping, Closing):
+class Ledger(Keeping, Accepting, Closing):
     """What has been spent, account by account.
 
     Guarantee: once ``charge`` returns, its entries are durable and anchored; the totals of all processes together never

@@ -10,6 +10,7 @@ from typing import TypeVar, final
 
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import postgresql, sqlite, tables
+from errorfloor.ledger.accepting import accepted
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, audit
 from errorfloor.ledger.base import Ledger
@@ -36,7 +37,8 @@ class SqlLedger(Ledger):
     ledger is made by ``create`` or ``restore`` alone, and only where no anchor counts records of another; what is
     refused leaves nothing behind.
 
-    ``create`` makes a ledger where there is none. ``accept`` takes one whose anchor is missing, after a full audit.
+    ``create`` makes a ledger where there is none. ``accept`` takes one whose anchor is missing, after a full audit, and
+    that is recorded before it is anchored.
     ``restore`` fills a new ledger with the records of an export. With ``read_only`` nothing is written anywhere, and a
     read-only disk will do. ``patience`` is how long to wait for other processes, in seconds.
 
@@ -94,7 +96,8 @@ class SqlLedger(Ledger):
                 raise anchor.missing(book.head())
             return self._continued(book, kept)
 
-        return self._read(work)
+        head = self._read(work)
+        return self.accept() if kept is None and accept and not self._read_only else head
 
     def _restore(self, anchor: Anchor, records: list[Record], *, accept: bool) -> Head:
         kept = anchor.read()
@@ -105,7 +108,8 @@ class SqlLedger(Ledger):
         def work(connection: LedgerConnection) -> Head:
             book = SqlBook(connection)
             _fill(book, records)
-            return self._continued(book, kept)
+            head = self._continued(book, kept)
+            return accepted(book) if kept is None else head
 
         return self._database.make(work)
 
