@@ -63,12 +63,17 @@ def forget(
 ) -> None:
     """Forget kept answers. What was charged stays charged; asked again, they are drawn as they were, free of charge.
 
-    For that the key and the snapshot have to be there still.
+    For that the key and the snapshot have to be there still. What standing questions released stays, unless it is named
+    by its number.
     """
     if sum((answer is not None, before is not None, everything)) != 1:
         raise InputError("say which answers to forget: one of --answer, --before and --all")
     with opened(catalogue)[1] as book:
-        gone = book.forget(lambda one: everything or one.number == answer or (before is not None and one.time < before))
+        gone = book.forget(
+            lambda one: (
+                one.number == answer or (not one.lasts and (everything or (before is not None and one.time < before)))
+            )
+        )
     if as_json:
         print_json({"forgotten": gone})
     else:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.entry import EMPTY, Head, Record
+from errorfloor.ledger.entry import EMPTY, JSON, Head, Record
 
 Result = TypeVar("Result")
 AT_ONCE = 16  # acceptances that are looked up together
@@ -56,8 +56,8 @@ def accepted(book: Book) -> Head:
     count = 0
     while name_of(count) in book.known([name_of(count)]):
         count += 1
-    note = {"event": "accepted", "before": count}
-    record = Record.opening(head, {}, time=latest, note=note, terms={}, labels=(name_of(count),))
+    said: dict[str, JSON] = {"event": "accepted", "before": count}
+    record = Record.opening(head, {}, time=latest, note=said, terms={}, labels=(name_of(count),))
     book.append([record], {}, {})
     return record.head
 

@@ -22,7 +22,8 @@ class Keeping(ABC):
 
     Guarantee: what is given was charged in this very ledger, which goes on from its anchor; so an answer that was put
     on the shelf of another ledger, or of an older one, is not given. Charges never depend on the shelf. All of it takes
-    at most ``room`` bytes: the oldest answers make room, and are drawn again when they are asked again.
+    at most ``room`` bytes: the oldest answers make room, and are drawn again when they are asked again. What lasts does
+    not make room, and is put there whatever room is left.
     """
 
     room: int = ROOM
@@ -44,10 +45,10 @@ class Keeping(ABC):
 
         It is not if all that was charged for it is there already, so that what is free to ask takes no room; if it
         takes nearly all the room, or more; if one of its outputs was never charged here; or if a person was erased from
-        a snapshot that it was computed from.
+        a snapshot that it was computed from, and it does not outlive that.
         """
         room = self.room - self.room * TURNS // LARGE  # what comes between two counts takes the rest at most
-        if answer.size > room:
+        if answer.size > room and not answer.lasts:
             return False
         kept = self._kept()
 
@@ -74,13 +75,13 @@ class Keeping(ABC):
 
         return self._read(work)
 
-    def kept_over(self, over: Collection[str]) -> list[Kept]:
+    def kept_over(self, over: Collection[str], limit: int = LAST) -> list[Kept]:
         """Give the last answers with an output over any of these, without their content, newest first."""
         kept = self._kept()
 
         def work(book: Book) -> list[Kept]:
             self._check(book, kept)
-            found = {one.number: one for what in over for one in book.shelf.over(what, LAST)}
+            found = {one.number: one for what in over for one in book.shelf.over(what, limit)}
             return [one for _, one in sorted(found.items(), reverse=True) if _is_charged(book, one)]
 
         return self._read(work)
@@ -112,9 +113,19 @@ class Keeping(ABC):
         return self._write(work)
 
 
-def from_snapshot(identity: str) -> Callable[[Kept], bool]:
-    """Choose the answers that were computed from a snapshot."""
-    return lambda one: any(known == identity for _, _, known in one.facts["snapshots"])
+def from_snapshot(identity: str, table: str) -> Callable[[Kept], bool]:
+    """Choose the answers that were computed from a snapshot of a table, and what else may name somebody who was in it.
+
+    A standing question whose rows or groups go by who a row is about may; what others released outlives the snapshot.
+    """
+
+    def chosen(one: Kept) -> bool:
+        if one.outlives:
+            return False
+        is_question = one.lasts and not one.facts["snapshots"] and one.facts["table"] == table
+        return is_question or any(known == identity for _, _, known in one.facts["snapshots"])
+
+    return chosen
 
 
 def _is_charged(book: Book, answer: Kept) -> bool:
@@ -122,4 +133,5 @@ def _is_charged(book: Book, answer: Kept) -> bool:
 
 
 def _is_erased(book: Book, answer: Kept) -> bool:
-    return bool(book.terms([term_name((table, GONE, identity)) for table, _, identity in answer.facts["snapshots"]]))
+    gone = [term_name((table, GONE, identity)) for table, _, identity in answer.facts["snapshots"]]
+    return not answer.outlives and bool(book.terms(gone))

@@ -5,6 +5,7 @@ and whatever is missing from it is drawn again, alike and free.
 """
 
 import base64
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,6 +15,9 @@ from itertools import accumulate
 from typing import Any, NamedTuple, final
 
 from errorfloor.errors import LedgerError
+
+FOLLOWED, RELEASED = (hashlib.sha256(f"errorfloor followed {what}".encode()).hexdigest() for what in ("", "period"))
+LASTING = (FOLLOWED, RELEASED)  # what standing questions are, and what they released: it never makes room
 
 
 class KeptOutput(NamedTuple):
@@ -86,6 +90,16 @@ class Kept:
         return tuple(KeptOutput(one["asked"], one["over"], one["label"]) for one in self.facts["outputs"])
 
     @property
+    def lasts(self) -> bool:
+        """Whether it stays when others have to make room: it could not be drawn again from what is registered."""
+        return any(one.over in LASTING for one in self.outputs)
+
+    @property
+    def outlives(self) -> bool:
+        """Whether it stays when somebody is erased from a snapshot that it was computed from: it names nobody."""
+        return self.facts.get("outlives") is True
+
+    @property
     def labels(self) -> set[str]:
         """The labels that its outputs were charged under."""
         return {one["label"] for one in self.facts["outputs"] if one["label"] is not None}
@@ -125,7 +139,7 @@ class Shelf(ABC):
 
     @abstractmethod
     def beyond(self, room: int) -> list[int]:
-        """The numbers of the oldest answers, without which the others take at most so many bytes."""
+        """The numbers of the oldest answers that do not last, without which the others take at most so many bytes."""
 
     @abstractmethod
     def take_away(self, numbers: Collection[int]) -> None:
@@ -167,10 +181,10 @@ class MemoryShelf(Shelf):
         return iter(found[:limit])
 
     def beyond(self, room: int) -> list[int]:
-        """The numbers of the oldest answers, without which the others take at most so many bytes."""
+        """The numbers of the oldest answers that do not last, without which the others take at most so many bytes."""
         newest = list(reversed(self._kept.values()))
         taken = accumulate(one.size for one in newest)
-        return [one.number for one, so_far in zip(newest, taken, strict=True) if so_far > room]
+        return [one.number for one, so_far in zip(newest, taken, strict=True) if so_far > room and not one.lasts]
 
     def take_away(self, numbers: Collection[int]) -> None:
         """Remove answers."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, final
 
 from errorfloor.ledger.connections import LedgerConnection, marks
-from errorfloor.ledger.shelf import Kept, Shelf
+from errorfloor.ledger.shelf import LASTING, Kept, Shelf
 
 FACTS = "number, text, seal, size"
 PAGE = 100  # answers read at a time, without their content
@@ -69,9 +69,11 @@ class SqlShelf(Shelf):
             after, limit = rows[-1]["number"], None if limit is None else limit - count
 
     def beyond(self, room: int) -> list[int]:
-        """The numbers of the oldest answers, without which the others take at most so many bytes."""
+        """The numbers of the oldest answers that do not last, without which the others take at most so many bytes."""
         taken = "SELECT number, sum(size) OVER (ORDER BY number DESC) AS taken FROM @kept"
-        return [row["number"] for row in self._run(f"SELECT number FROM ({taken}) AS newest WHERE taken > ?", room)]
+        lasting = f"SELECT number FROM @kept_outputs WHERE over_what IN ({marks(len(LASTING))})"
+        found = f"SELECT number FROM ({taken}) AS newest WHERE taken > ? AND number NOT IN ({lasting})"
+        return [row["number"] for row in self._run(found, room, *LASTING)]
 
     def take_away(self, numbers: Collection[int]) -> None:
         """Remove answers for good."""

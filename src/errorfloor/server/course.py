@@ -90,9 +90,14 @@ class Course(Attendant):
 
     def priced(self, prepared: Prepared) -> None:
         """Refuse what is too large, or takes too long to answer: after the charge it would not be given up."""
-        if self._limit is not None:
-            _check_size(prepared, self._limit)
-        self._cost = prepared.cost
+        self.releasing([prepared])
+
+    def releasing(self, prepared: Sequence[Prepared]) -> None:
+        """Refuse the same of several that are answered together."""
+        for one in prepared:
+            if self._limit is not None:
+                _check_size(one, self._limit)
+        self._cost = sum(one.cost for one in prepared)
         if self._cost > self._time_limit:
             raise RefusedError(
                 f"answering this takes up to {self._cost:.3g} s, but {self._time_limit:g} s are allowed; nothing was "
@@ -109,9 +114,9 @@ class Course(Attendant):
                 raise DoorError(503, "time", "abandoned before anything was charged")
             self._is_charged = True
 
-    def looking(self, stated: Price, fresh: Sequence[bool], labels: Sequence[str]) -> None:
+    def looking(self, stated: Price | None, fresh: Sequence[bool], labels: Sequence[str]) -> None:
         """Note what was charged, and start the grid."""
-        if self._noted is not None:
+        if self._noted is not None and stated is not None:
             self._noted(stated, fresh, labels)
         self.start(self._cost)
 

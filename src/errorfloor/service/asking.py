@@ -43,11 +43,14 @@ class Attendant:
     def priced(self, prepared: Prepared) -> None:
         """Hear what a question takes; may refuse it."""
 
+    def releasing(self, prepared: Sequence[Prepared]) -> None:
+        """Hear what several periods of a standing question take, which was charged before; may refuse them."""
+
     def charging(self) -> None:
         """Hear that the charge comes next: the last moment to give the question up."""
 
-    def looking(self, stated: Price, fresh: Sequence[bool], labels: Sequence[str]) -> None:
-        """Hear that private columns are read from here on.
+    def looking(self, stated: Price | None, fresh: Sequence[bool], labels: Sequence[str]) -> None:
+        """Hear that private columns are read from here on; ``stated`` is None for what was charged before.
 
         ``fresh`` says which outputs were charged now, ``labels`` by which names the ledger knows them.
         """

@@ -25,6 +25,7 @@ from errorfloor.service.answer import Answer, Price
 from errorfloor.service.asking import Asking, attendant
 from errorfloor.service.description import table_facts
 from errorfloor.service.dummy import KEY, dummy_engine
+from errorfloor.service.follow_face import FollowFace
 from errorfloor.service.keeping import Keeper
 from errorfloor.service.known import Known
 from errorfloor.service.listing import history, known, left, quotas
@@ -32,16 +33,16 @@ from errorfloor.service.noises import QuestionWish
 from errorfloor.service.preparation import Prepared
 from errorfloor.service.reading import ReadQuestion
 from errorfloor.service.simulation import Simulation
+from errorfloor.service.stream_face import StreamFace
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.bulk.report import ChargedRelease
     from errorfloor.bulk.request import Wanted
     from errorfloor.service.floor_plan import FloorPlan
-    from errorfloor.service.following import Following
-    from errorfloor.streams import Journal, StepAnswer, Streams
+    from errorfloor.streams import Streams
 
 
-class Database(Closing):
+class Database(FollowFace, StreamFace, Closing):
     """Private tables that answer questions; made by ``errorfloor.open``.
 
     ``price`` charges nothing. ``ask`` charges first and answers then; asking the same again gives the same answer and
@@ -224,95 +225,6 @@ class Database(Closing):
         wanted = WantedRelease(columns, batch, overwrite, progress)
         house = House(self.catalogue, self._engine, self.ledger, self._key, self._grant)
         return release_table(table, target, wanted, house)
-
-    def follow(
-        self,
-        sql: str,
-        *,
-        since: str,
-        until: str,
-        max_error: float,
-        part: str | None = None,
-        column: str | None = None,
-        owner_rows: int | None = None,
-        analyst: str | None = None,
-    ) -> "Following":
-        """Pay once for a sum in every month from ``since`` to ``until``, and for its running totals; answer them later.
-
-        Parameters
-        ----------
-        sql
-            ``SELECT [public keys], sum(x) AS name FROM table [WHERE …] [GROUP BY …]``.
-        since, until
-            The first and the last period, such as "2030-12".
-        max_error
-            A bound on |released − true| of every period's figure and of every running total.
-        part
-            What a period is: day, week, month, quarter or year; a part of a table that grows, or else a month.
-        column
-            The public date of the row key that says which period a row is in; needed if there are several.
-        owner_rows
-            How many rows an owner has in one period, at most, where owners are declared.
-        analyst
-            Whose quotas count.
-
-        Raises
-        ------
-        RefusedError
-            Its price would depend on rows that are not there yet; the message says what to ask.
-        AllowanceError
-            It would break a declared floor or exceed a quota; nothing was charged.
-        """
-        from errorfloor.service.following import follow
-
-        return follow(
-            self,
-            sql,
-            column=column,
-            part=part,
-            since=since,
-            until=until,
-            max_error=max_error,
-            owner_rows=owner_rows,
-            analyst=analyst,
-        )
-
-    def streams(self) -> list[dict[str, Any]]:
-        """Give what is declared and promised of each stream, as plain JSON types; a dry run has none."""
-        return [one for one in self.declared_streams.facts() if self._grant.covers(one["name"])]
-
-    def answer(self, stream: str, *, entity: str, trip: str, step: int, measurement: Sequence[float]) -> "StepAnswer":
-        """Release the measurement of one step of a trip; the first charges the trip, and again it is free.
-
-        Raises RefusedError if the step was answered from another measurement, AllowanceError if the entity has no
-        allowance left.
-        """
-        return self._journal(stream).answer(entity, trip, step, measurement, self._grant)
-
-    def answers(self, stream: str, *, entity: str, trip: str, after: int = -1, limit: int = 1000) -> "list[StepAnswer]":
-        """Give what was released for the steps ``after`` + 1 … ``after`` + ``limit`` of a trip; nothing is charged."""
-        return self._journal(stream).answers(entity, trip, after=after, limit=limit)
-
-    @property
-    def declared_streams(self) -> "Streams":
-        """The streams of the catalogue, planned once; a dry run has none, for the noise of dummy rows hides nothing.
-
-        Raises CatalogueError if one cannot be planned, or one trip would take more than an entity's allowance.
-        """
-        from errorfloor.streams import Streams
-
-        with self._lock:
-            if not self._planned:
-                declared = self._whole.model_copy(update={"streams": {}}) if self.is_dry else self._whole
-                self._planned.append(Streams(declared, ledger=self.ledger, keys=self.keys))
-            return self._planned[0]
-
-    def _journal(self, stream: str) -> "Journal":
-        streams = self.declared_streams
-        seen = [name for name in streams.names if self._grant.covers(name)]
-        if stream not in seen:
-            raise InputError(f"there is no stream {str(stream)[:64]!r}; declared are {', '.join(seen) or 'none'}")
-        return streams.journal(stream)
 
     def tables(self) -> list[dict[str, Any]]:
         """Give what is declared of each table and how many rows it has (None: not registered), as plain JSON types."""

@@ -47,6 +47,21 @@ class Horizon:
             raise _no_period(part, since, until)
         return cls(column, part, {name: found[name] for name in chosen})
 
+    @classmethod
+    def after(cls, column: str, part: str, last: str, until: str) -> "Horizon":
+        """Give the periods that come after one, up to a later one.
+
+        >>> Horizon.after("day", "month", "2024-11", "2025-01").names
+        ('2024-12', '2025-01')
+        """
+        found = cls.of(column, part, last, until).days
+        return cls.of(column, part, list(found)[1], until)
+
+    @property
+    def first(self) -> datetime.date:
+        """The first day of it."""
+        return self.days[self.names[0]][0]
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the periods, in order."""

@@ -88,8 +88,11 @@ def date_of(read: ReadQuestion) -> str:
     return found[0]
 
 
-def check_question(read: ReadQuestion, column: str) -> None:
-    """Refuse what has no price yet: all that depends on rows that are not there."""
+def check_question(read: ReadQuestion, column: str, *, averaged: bool = False) -> None:
+    """Refuse what has no price yet: all that depends on rows that are not there.
+
+    Where an average is followed the number of rows comes along.
+    """
     question, table = read.question, read.table
     day = table.public.get(column)
     wrong = None
@@ -106,11 +109,12 @@ def check_question(read: ReadQuestion, column: str) -> None:
         wrong = "a standing question has one table and no totals, ORDER BY or LIMIT: running totals come by themselves"
     elif question.least > 1:
         wrong = "groups that are too small would be missing in running totals (min_group, HAVING): leave that out"
-    elif len(question.outputs) != 1 or len(read.private) != 1 or question.quantiles:
-        wrong = "a standing question has one output, sum(x) of a private column"
+    elif len(read.private) != 1 or len(question.outputs) > 1 + averaged or question.quantiles:
+        wrong = "a standing question has one output, sum(x) or avg(x) of a private column"
     elif _private_sum(question.outputs[0].formula) is None:
         wrong = (
-            "the output must be sum(x), or a constant times that: how far one row moves it must not depend on others"
+            "the output must be sum(x), a constant times that, or avg(x): how far one row moves it must not depend on "
+            "others"
         )
     if wrong is not None:
         raise RefusedError(f"{wrong}; ask the rest with ask", reason="follow")

@@ -22,7 +22,7 @@ from errorfloor.errors import LedgerError
 from errorfloor.identity import Key, Label
 from errorfloor.ledger import Kept, Ledger, Record
 from errorfloor.ledger.entry import canonical
-from errorfloor.ledger.shelf import KeptOutput, damaged
+from errorfloor.ledger.shelf import FOLLOWED, KeptOutput, damaged
 from errorfloor.pricing import Bounds
 from errorfloor.service.cell_noise import CellNoise
 from errorfloor.service.joint_noise import added_of
@@ -52,13 +52,19 @@ class KeptAnswer:
         return self.kept.facts
 
     @cached_property
+    def content(self) -> bytes:
+        """The bytes of what was released, as they were written."""
+        content = self.kept.content
+        assert content is not None
+        if hashlib.sha256(content).hexdigest() != self.facts["content"]:
+            raise damaged(self.kept.number)
+        return content
+
+    @cached_property
     def cells(self) -> PackedCells:
         """What was released, and what is stated of it."""
-        content, said = self.kept.content, self.facts
-        assert content is not None
-        if hashlib.sha256(content).hexdigest() != said["content"]:
-            raise damaged(self.kept.number)
-        return unpack(content, said["units"], [one["columns"] for one in said["outputs"]])
+        said = self.facts
+        return unpack(self.content, said["units"], [one["columns"] for one in said["outputs"]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,15 +190,28 @@ class Keeper:
                 _output(one, found, list(prepared.bounds_of(one).slopes))
                 for one, found in zip(prepared.outputs, read.found_by(wish), strict=True)
             ],
-            "content": hashlib.sha256(content).hexdigest(),
-            "key": self.keys[0].id,
             **({"absent": [one.to_dict() for one in prepared.plan.absent]} if prepared.plan.absent else {}),
         }
-        text = canonical("what is kept", said)
         try:
-            return self.ledger.keep(Kept.of(text, _seal(self.keys[0], text), content))
+            return self.put(said, content)
         except LedgerError:
             return False
+
+    def put(self, said: Mapping[str, Any], content: bytes) -> bool:
+        """Put something on the shelf, sealed, with what is said of it; say whether it is new."""
+        facts = {**said, "content": hashlib.sha256(content).hexdigest(), "key": self.keys[0].id}
+        text = canonical("what is kept", facts)
+        return self.ledger.keep(Kept.of(text, _seal(self.keys[0], text), content))
+
+    def found(self, asked: Collection[str]) -> dict[str, KeptAnswer]:
+        """Give what is kept under names, whole; what is not there, or was sealed with a lost key, is left out."""
+        found = self.ledger.kept(asked)
+        return {one: answer for one, kept in found.items() if (answer := self._opened(kept)) is not None}
+
+    def followed(self, most: int) -> list[KeptAnswer]:
+        """Give the last standing questions, newest first."""
+        found = map(self._opened, self.ledger.kept_over([FOLLOWED], most))
+        return [one for one in found if one is not None]
 
     def over(self, what: str, read: ReadQuestion) -> Iterator[KeptColumn]:
         """Give released outputs over the same, by groups that divide those of a question, newest first.
@@ -238,10 +257,11 @@ class Keeper:
             answer = self._opened(one)
             if answer is None:
                 otherwise += 1
-            elif answer.cells.groups.size != answer.facts["cells"] or self.ledger.known(one.labels) != one.labels:
+                continue
+            is_whole = not answer.content or answer.cells.groups.size == answer.facts["cells"]
+            if not is_whole or self.ledger.known(one.labels) != one.labels:
                 raise damaged(one.number)
-            else:
-                kept, size = kept + 1, size + one.size
+            kept, size = kept + 1, size + one.size
         return Checked(kept, size, otherwise)
 
     def _opened(self, kept: Kept) -> KeptAnswer | None:

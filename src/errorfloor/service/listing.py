@@ -54,7 +54,7 @@ def known(keeper: Keeper, grant: Grant, after: int, limit: int, analyst: str | N
     check_page(after, limit)
     found = []
     for answer in keeper.opened(after):
-        if _is_covered(answer, grant):
+        if _is_covered(answer, grant) and not answer.kept.lasts:  # what is followed has a list of its own
             found.append(_line(answer, analyst))
             if len(found) == limit:
                 break

@@ -195,13 +195,14 @@ def erase_with(
 ) -> Erasure:
     """Erase a person from the snapshots of a table, and write down in the ledger which one goes on from which.
 
-    What is kept of answers from a snapshot that is destroyed goes with it: their keys may name the person.
+    What is kept of answers from a snapshot that is destroyed goes with it: their keys may name the person. What
+    standing questions released stays, unless their rows or groups go by the owner or the row key.
     """
 
     def destroying(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         said = {"event": "erased", "table": name, "version": old["version"]}
         ledger.enter(said, {(name, ERASED, old["identity"], new["identity"]): {}, (name, GONE, old["identity"]): {}})
-        ledger.forget(from_snapshot(old["identity"]))
+        ledger.forget(from_snapshot(old["identity"], name))
 
     ledger.check_belong(map(deposit, notes(engine).values()))
     table = catalogue.tables.get(name)

@@ -1,0 +1,102 @@
+"""The face of a database towards standing questions: follow one, list them, find one again."""
+
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:  # what other questions do not need is loaded when it is used
+    from errorfloor.service.database import Database
+    from errorfloor.service.followed_price import FollowPrice
+    from errorfloor.service.followed_question import FollowWish
+    from errorfloor.service.following import Following
+
+
+class FollowFace:
+    """What a database is asked once, and answers for every period to come."""
+
+    def follow(
+        self,
+        sql: str,
+        *,
+        since: str,
+        until: str,
+        max_error: float,
+        part: str | None = None,
+        column: str | None = None,
+        owner_rows: int | None = None,
+        least_rows: int | None = None,
+        analyst: str | None = None,
+    ) -> "Following":
+        """Pay once for a sum or an average in every month from ``since`` to ``until``, and for its running totals.
+
+        Parameters
+        ----------
+        sql
+            ``SELECT [public keys], sum(x) AS name FROM table [WHERE …] [GROUP BY …]``; or ``avg(x)``.
+        since, until
+            The first and the last period, such as "2030-12".
+        max_error
+            A bound on |released − true| of every period's figure and of every running total.
+        part
+            What a period is: day, week, month, quarter or year; a part of a table that grows, or else a month.
+        column
+            The public date of the row key that says which period a row is in; needed if there are several.
+        owner_rows
+            How many rows an owner has in one period, at most, where owners are declared.
+        least_rows
+            Of an average: how many rows it is over at least. Over fewer, the bound is wider in proportion.
+        analyst
+            Whose quotas count.
+
+        Raises
+        ------
+        RefusedError
+            Its price would depend on rows that are not there yet; the message says what to ask.
+        AllowanceError
+            It would break a declared floor or exceed a quota; nothing was charged.
+        """
+        from errorfloor.service.followed_list import follow
+
+        wish = _wish(sql, since, until, max_error, part, column, owner_rows, least_rows)
+        return follow(cast("Database", self), wish, analyst=analyst)
+
+    def follow_price(
+        self,
+        sql: str,
+        *,
+        since: str,
+        until: str,
+        max_error: float,
+        part: str | None = None,
+        column: str | None = None,
+        owner_rows: int | None = None,
+        least_rows: int | None = None,
+        analyst: str | None = None,
+    ) -> "FollowPrice":
+        """Say what ``follow`` would charge, and what would be certain; nothing is charged."""
+        from errorfloor.service.followed_list import follow_price
+
+        wish = _wish(sql, since, until, max_error, part, column, owner_rows, least_rows)
+        return follow_price(cast("Database", self), wish, analyst=analyst)
+
+    def following(self, analyst: str | None = None) -> list[dict[str, Any]]:
+        """Give the standing questions, oldest first, as plain JSON types: what was released, and what it cost.
+
+        An analyst sees the words of their own, and of those that are shared; the custodian, None, sees all.
+        """
+        from errorfloor.service.followed_list import following
+
+        return following(cast("Database", self), analyst=analyst)
+
+    def followed(self, name: str, *, analyst: str | None = None) -> "Following":
+        """Give one of the standing questions by its ``id``; raises InputError if there is none.
+
+        Who may ask its table may read what was released; who follows it, or the custodian, releases more.
+        """
+        from errorfloor.service.followed_list import followed
+
+        return followed(cast("Database", self), name, analyst=analyst)
+
+
+def _wish(*words: Any) -> "FollowWish":
+    from errorfloor.service.followed_question import FollowWish
+
+    return FollowWish(*words)

@@ -1,0 +1,69 @@
+"""What a standing question would cost, and what is certain of its figures, in words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from errorfloor.charging.standing import QuotaStanding, Standing
+from errorfloor.floors.words import rounded_up
+from errorfloor.service.followed_block import Block, Offer
+from errorfloor.service.followed_table import Shape
+from errorfloor.service.horizon import Horizon
+
+
+@dataclass(frozen=True, eq=False)
+class FollowPrice:
+    """What a standing question, or one more block of it, would cost; nothing is charged."""
+
+    offer: Offer
+    before: tuple[Block, ...] = ()
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """How each account would stand."""
+        return self._stand[0]
+
+    @property
+    def quotas(self) -> tuple[QuotaStanding, ...]:
+        """How each quota would stand."""
+        return self._stand[1]
+
+    @property
+    def affordable(self) -> bool:
+        """Whether every allowance and every quota suffices."""
+        return all(one.used <= 1 for one in (*self.standings, *self.quotas))
+
+    @cached_property
+    def _stand(self) -> tuple[tuple[Standing, ...], tuple[QuotaStanding, ...]]:
+        return self.offer.stand()
+
+    def explain(self) -> str:
+        """Say what would be certain, and what it would cost."""
+        followed = self.offer.followed
+        shape = Shape(followed.part, (), followed.output.name, followed.least_rows)
+        before = [one.bound for one in self.before]
+        said = certain(shape, followed.output.unit or "", self.offer.horizon, self.offer.bound, before)
+        return " ".join([said, *(one.explain() for one in self.standings), *(one.explain() for one in self.quotas)])
+
+    def __repr__(self) -> str:
+        return self.explain()
+
+
+def certain(shape: Shape, unit: str, horizon: Horizon, bound: float, before: Sequence[float]) -> str:
+    """Say what is certain of the figures of a block that goes on from others with these bounds."""
+    names, unit = horizon.names, f" {unit}" if unit else ""
+    if shape.least_rows is None:
+        each, total = f"Every {shape.part} from {names[0]} to {names[-1]}", "every running total"
+    else:
+        over = f"over at least {shape.least_rows:,} rows"
+        each = f"Every {shape.output} of a {shape.part} from {names[0]} to {names[-1]} {over}"
+        total = "every one over all rows so far"
+    if not before:
+        within = f"{each}, and {total}, is within ±{rounded_up(bound)}{unit}"
+    else:
+        within = (
+            f"{each} is within ±{rounded_up(bound)}{unit}; {total} goes on from the last one, and bounds add up to "
+            f"±{rounded_up(sum(before) + bound)}{unit}"
+        )
+    wider = "" if shape.least_rows is None else "; over fewer rows the bound is wider in proportion, and shown"
+    return f"{within}{wider}; all {len(names)} are paid for."

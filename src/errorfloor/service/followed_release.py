@@ -1,0 +1,70 @@
+"""Releasing periods of a standing question: say durably in which snapshots they are read, look, and keep."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from errorfloor.charging.settling import terms_of
+from errorfloor.ledger import Entry, Record
+from errorfloor.ledger.book import Deposit
+from errorfloor.service.asking import attendant
+from errorfloor.service.followed_block import Block
+from errorfloor.service.followed_period import PlannedPeriod, planned
+from errorfloor.service.followed_question import FollowedQuestion
+
+if TYPE_CHECKING:
+    from errorfloor.service.database import Database
+
+
+def release_periods(
+    database: "Database",
+    followed: FollowedQuestion,
+    missing: Sequence[tuple[Block, str]],
+    check: Callable[[Block, str], None],
+    about: Mapping[str, Any],
+    said: Mapping[str, Any],
+) -> None:
+    """Release some periods, all or none, unless the process dies between two of them.
+
+    ``check`` refuses one that may not be released for the first time. Everything up to the first look follows from
+    public facts; whatever is refused is refused before any period is pinned to a snapshot.
+    """
+    ledger = database.ledger
+    records = ledger.found({block.part(name) for block, name in missing})
+    for block, name in missing:
+        if block.part(name) not in records:
+            check(block, name)
+    plans = [planned(database, followed, block, name, records.get(block.part(name))) for block, name in missing]
+    attending = attendant()
+    attending.releasing([one.prepared for one in plans])
+    attending.charging()
+    plans = list(_pinned(database, followed, plans, about))
+    attending.looking(None, (), [one.block.part(one.name) for one in plans])
+    facts = {**said, "time": ledger.time(), "outlives": not followed.names_somebody}
+    for one in plans:
+        one.read_and_keep(database, followed, facts)
+
+
+def _pinned(
+    database: "Database", followed: FollowedQuestion, plans: Sequence[PlannedPeriod], about: Mapping[str, Any]
+) -> Iterator[PlannedPeriod]:
+    """Make durable which snapshot each period is read in; where another process was first, it is that one's."""
+    ledger, entries = database.ledger, []
+    for one in plans:
+        if one.record is None:
+            taken = one.plan.snapshots[0]
+            ledger.check(terms_of(taken.table_name, one.plan.table, one.plan.allowances, one.plan.snapshots))
+            ledger.check_belong(Deposit(taken.table_name, *which) for which in taken.identities)
+            entries.append(Entry(one.block.part(one.name), {}, one.note(about)))
+    if entries:
+        ledger.settle(entries, {}, {})
+    records = ledger.found({one.block.part(one.name) for one in plans})
+    for one in plans:
+        record = records[one.block.part(one.name)]
+        is_mine = _as_read(record) == json.loads(json.dumps(one.plan.snapshots[0].whose[2]))
+        yield one if is_mine else planned(database, followed, one.block, one.name, record)
+
+
+def _as_read(record: Record) -> Any:
+    """Give the name, version and identity of each part that a period was first read from."""
+    return record.note["read"]
