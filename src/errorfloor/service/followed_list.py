@@ -39,7 +39,7 @@ def follow(database: "Database", wish: FollowWish, *, analyst: str | None) -> Fo
 
 def follow_price(database: "Database", wish: FollowWish, *, analyst: str | None) -> FollowPrice:
     """Say what a standing question would cost; nothing is charged."""
-    return FollowPrice(_offered(database, wish, analyst)[0])
+    return FollowPrice.of(_offered(database, wish, analyst)[0])
 
 
 def following(database: "Database", *, analyst: str | None) -> list[dict[str, Any]]:

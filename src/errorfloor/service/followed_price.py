@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 from errorfloor.charging.standing import QuotaStanding, Standing
 from errorfloor.floors.words import rounded_up
@@ -13,29 +13,25 @@ from errorfloor.service.horizon import Horizon
 
 @dataclass(frozen=True, eq=False)
 class FollowPrice:
-    """What a standing question, or one more block of it, would cost; nothing is charged."""
+    """What a standing question, or one more block of it, would cost; nothing is charged.
+
+    ``standings`` and ``quotas`` say how each account and each quota would stand.
+    """
 
     offer: Offer
-    before: tuple[Block, ...] = ()
+    before: tuple[Block, ...]
+    standings: tuple[Standing, ...]
+    quotas: tuple[QuotaStanding, ...]
 
-    @property
-    def standings(self) -> tuple[Standing, ...]:
-        """How each account would stand."""
-        return self._stand[0]
-
-    @property
-    def quotas(self) -> tuple[QuotaStanding, ...]:
-        """How each quota would stand."""
-        return self._stand[1]
+    @classmethod
+    def of(cls, offer: Offer, before: tuple[Block, ...] = ()) -> "FollowPrice":
+        """Price an offer that goes on from some blocks."""
+        return cls(offer, before, *offer.stand())
 
     @property
     def affordable(self) -> bool:
         """Whether every allowance and every quota suffices."""
         return all(one.used <= 1 for one in (*self.standings, *self.quotas))
-
-    @cached_property
-    def _stand(self) -> tuple[tuple[Standing, ...], tuple[QuotaStanding, ...]]:
-        return self.offer.stand()
 
     def explain(self) -> str:
         """Say what would be certain, and what it would cost."""
@@ -44,6 +40,16 @@ class FollowPrice:
         before = [one.bound for one in self.before]
         said = certain(shape, followed.output.unit or "", self.offer.horizon, self.offer.bound, before)
         return " ".join([said, *(one.explain() for one in self.standings), *(one.explain() for one in self.quotas)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        return {
+            "affordable": self.affordable,
+            "max_error": self.offer.bound,
+            "total_error": sum(one.bound for one in self.before) + self.offer.bound,
+            "accounts": [one.to_dict() for one in self.standings],
+            "quotas": [one.to_dict() for one in self.quotas],
+        }
 
     def __repr__(self) -> str:
         return self.explain()

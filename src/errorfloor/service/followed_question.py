@@ -105,8 +105,10 @@ class FollowedQuestion:
             return None
         column, _ = summed_column(self.output.formula)
         declared, factor = self.read.table.private[column], self.output.formula.of.terms[0][1]  # type: ignore[union-attr]
-        ends = sorted(float(end * factor) for end in (declared.low, declared.high))
-        return math.nextafter(ends[0], -math.inf), math.nextafter(ends[1], math.inf)
+        low, high = sorted(end * factor for end in (declared.low, declared.high))
+        least, most = float(low), float(high)
+        least = least if least <= low else math.nextafter(least, -math.inf)
+        return least, most if most >= high else math.nextafter(most, math.inf)
 
 
 def check_bound(max_error: Any) -> float:

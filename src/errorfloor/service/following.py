@@ -150,7 +150,7 @@ class Following:
 
     def price_extension(self, until: str, *, max_error: float | None = None) -> FollowPrice:
         """Say what it would cost to go on up to a later period, and by how much bounds add up; nothing is charged."""
-        return FollowPrice(self._offer(until, max_error), self.blocks)
+        return FollowPrice.of(self._offer(until, max_error), self.blocks)
 
     def extend(self, until: str, *, max_error: float | None = None) -> "Following":
         """Go on up to a later period: a new block with a charge, a noise and a bound of its own, by default the same.
