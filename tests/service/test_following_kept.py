@@ -272,3 +272,34 @@ def test_after_a_ledger_was_accepted_older_standing_questions_release_nothing_ne
         assert db.follow(SUM, **{**HORIZON, "max_error": 700.0}).release("2024-02").num_rows == 4  # a new one
     with house.open() as db:
         assert db.follow(SUM, **HORIZON).release("2024-03").to_pylist() == rows
+
+
+def test_the_command_lists_extends_and_cancels(house, monkeypatch, capsys):
+    def runs(*words, code=0):
+        monkeypatch.chdir(house.folder)
+        monkeypatch.setattr("signal.signal", lambda *_: None)
+        monkeypatch.setattr("sys.argv", ["errorfloor", "follow", *words])
+        with pytest.raises(SystemExit) as end:
+            run()
+        assert (end.value.code or 0) == code
+        return capsys.readouterr()
+
+    asked = [SUM, "--since", "2024-01", "--until", "2024-03", "--max-error", "400"]
+    assert runs("--list").err == "nothing is followed\n"
+    assert "all 3 are paid for" in runs(*asked, "--price").out
+    assert runs("--list").out == ""
+    assert "used_total" in runs(*asked, "--through", "2024-02").out
+    (line, text) = runs("--list").out.splitlines()
+    name = line.partition(":")[0]
+    assert "2024-01 … 2024-03, 2 months released (up to 2024-02); took" in line and text.strip() == SUM
+    assert runs("--id", name).out.startswith("month")
+    priced = runs("--id", name, "--extend", "2024-06", "--max-error", "500", "--price")
+    assert "bounds add up to ±900 kWh" in priced.out
+    told = runs("--id", name, "--extend", "2024-06", "--max-error", "500")
+    assert told.err.index("bounds add up to ±900 kWh") < told.err.index(f"{name}: ")
+    assert "2024-01 … 2024-06" in runs("--list").out
+    assert "It is cancelled." in runs("--id", name, "--cancel").err
+    assert "; cancelled; took" in runs("--list").out
+    assert "was cancelled" in runs("--id", name, "--through", "2024-03", code=2).err
+    assert "give a question to follow" in runs(code=2).err
+    assert "--since, --max-error" in runs(SUM, "--until", "2024-03", code=2).err
