@@ -156,7 +156,7 @@ def test_faces_are_the_same():
         "check_registered",
         "declared_streams",
     }  # what a door does for those behind it
-    for_servers |= {"of_dummies", "release", "follow"}  # and what is done beside the data alone
+    for_servers |= {"of_dummies", "release"}  # and what is done beside the data alone
     ours = {name for name in dir(Database) if not name.startswith("_")} - for_servers
     of_servers = {"saved_questions", "save_question", "remove_question"}  # who keeps them, by name
     assert {name for name in dir(RemoteDatabase) if not name.startswith("_")} == ours | of_servers

@@ -8,6 +8,7 @@ import pytest
 
 from errorfloor.service import open_database
 from errorfloor.service.example import example_database
+from followed_house import House
 from serving import served, write_pay
 
 # A text can fit any schema and still be no question, so 422 is a good answer to data that fits the description.
@@ -32,8 +33,8 @@ def test_schemathesis_finds_nothing(tmp_path):
         options = ["--phases", "examples,coverage,fuzzing", "--max-examples", "1"]
         code, said = schemathesis(server, tmp_path, *options)
     assert code == 0, said
-    assert "22 selected / 22 total" in said
-    assert "✅ 22 passed" in said, said
+    assert "30 selected / 30 total" in said
+    assert "✅ 30 passed" in said, said
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,8 @@ def test_every_example_of_a_request_is_answered(example):
     description = client.get("/openapi.json").json()
     tried = []
     for path, methods in description["paths"].items():
+        if path.startswith("/v1/following"):  # these need months: below
+            continue
         for method, operation in methods.items():
             for kind in operation.get("requestBody", {}).get("content", {}).values():
                 name = kind["schema"]["$ref"].rpartition("/")[2]
@@ -66,6 +69,28 @@ def test_every_example_of_a_request_is_answered(example):
         "/v1/simulate",
         "/v1/streams/{name}/answers",
     ]
+
+
+def test_every_example_of_following_is_answered(tmp_path):
+    house = House(tmp_path)
+    house.register("1", 4)
+    with house.open() as database, served(database, tmp_path) as server:
+        client = server.client("owner")
+        description = client.get("/openapi.json").json()
+        name = "none yet"
+        paths = [path for path in description["paths"] if path.startswith("/v1/following")]
+        assert len(paths) == 7
+        for path in paths:  # in the order in which they are described: cancelled last
+            for method, operation in description["paths"][path].items():
+                samples = [None]
+                for kind in operation.get("requestBody", {}).get("content", {}).values():
+                    schema = kind["schema"]["$ref"].rpartition("/")[2]
+                    samples = description["components"]["schemas"][schema]["examples"]
+                for sample in samples:
+                    reply = client.request(method, path.format(id=name), json=sample)
+                    assert reply.status_code == 200, (path, reply.text)
+                    name = reply.json().get("id", name)
+        assert reply.json()["cancelled"]
 
 
 def test_every_route_describes_its_failures_in_the_one_shape(example):

@@ -73,12 +73,18 @@ def test_an_extension_is_charged_once_and_goes_on_once(house):
             with pytest.raises(RefusedError, match="was extended beyond 2024-03 already"):
                 refused()
         assert other.ledger.accounts() == spent
+        again = one.follow(SUM, **SHORT)
+        for bound in (None, 60.0):  # said again, as a client does that got no reply
+            assert not again.extend("2024-08", max_error=bound).fresh
+            assert again.extend("2024-08", max_error=bound).names == again.names
+            assert again.price_extension("2024-08").explain().count("bounds add up to ±120") == 1
+        assert other.ledger.accounts() == spent
         assert one.follow(SUM, **{**SHORT, "since": "2024-04", "until": "2024-08"}).fresh  # which is another question
         with pytest.raises(InputError, match="too far from"):
             one.follow(SUM, **SHORT).extend("2024-12", max_error=1e7)
         with pytest.raises(AllowanceError):
             one.follow(SUM, **SHORT).extend("2024-12", max_error=0.5)
-        with pytest.raises(InputError, match="since and until name"):
+        with pytest.raises(InputError, match="until names a later month than 2024-08"):
             one.follow(SUM, **SHORT).extend("2024-02")
 
 

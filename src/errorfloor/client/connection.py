@@ -57,6 +57,10 @@ class Connection:
         """Read something; gives its JSON."""
         return self._send("GET", path, params=query).json()
 
+    def read(self, path: str, headers: dict[str, str], **query: Any) -> httpx.Response:
+        """Read something in another form."""
+        return self._send("GET", path, params=query, headers=headers)
+
     def post(self, path: str, body: dict[str, Any], headers: dict[str, str] | None = None) -> httpx.Response:
         """Send a question."""
         return self._send("POST", path, json=body, headers=headers)

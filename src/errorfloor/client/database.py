@@ -15,6 +15,7 @@ from errorfloor.accounts import StepAnswer
 from errorfloor.client.answer import RemoteAnswer, RemotePrice
 from errorfloor.client.connection import Connection
 from errorfloor.client.failures import RemoteError
+from errorfloor.client.following import RemoteFollowing, RemoteFollowPrice
 from errorfloor.client.standing import RemotePlan, RemoteQuota, RemoteSimulation, RemoteStanding
 from errorfloor.closing import Closing
 from errorfloor.display import Accounts, tables_in_html
@@ -152,6 +153,56 @@ class RemoteDatabase(Closing):
         """Remove a question that you saved."""
         self._connection.post("/v1/questions/remove", {"name": str(name)})
 
+    def follow(
+        self,
+        sql: str,
+        *,
+        since: str,
+        until: str,
+        max_error: float,
+        part: str | None = None,
+        column: str | None = None,
+        owner_rows: int | None = None,
+        least_rows: int | None = None,
+    ) -> RemoteFollowing:
+        """Pay once for a sum or an average in every month from ``since`` to ``until``, and for its running totals.
+
+        The parameters and errors are those of ``Database.follow``.
+        """
+        body = _standing(sql, since, until, max_error, part, column, owner_rows, least_rows)
+        self._check_dry()
+        return RemoteFollowing.sent(self._connection, "/v1/following", body)
+
+    def follow_price(
+        self,
+        sql: str,
+        *,
+        since: str,
+        until: str,
+        max_error: float,
+        part: str | None = None,
+        column: str | None = None,
+        owner_rows: int | None = None,
+        least_rows: int | None = None,
+    ) -> RemoteFollowPrice:
+        """Say what ``follow`` would charge, and what would be certain; nothing is charged."""
+        body = _standing(sql, since, until, max_error, part, column, owner_rows, least_rows)
+        self._check_dry()
+        return RemoteFollowPrice(self._connection.post("/v1/following/price", body).json())
+
+    def following(self) -> list[dict[str, Any]]:
+        """Give the standing questions, oldest first: what was released, and what it cost.
+
+        The words are your own, and those that are shared; with an owner's token all.
+        """
+        found: list[dict[str, Any]] = [] if self.is_dry else self._connection.get("/v1/following")["following"]
+        return found
+
+    def followed(self, name: str) -> RemoteFollowing:
+        """Give one of the standing questions by its ``id``; raises InputError if there is none."""
+        self._check_dry()
+        return RemoteFollowing.sent(self._connection, f"/v1/following/{quote(str(name), safe='')}", None)
+
     def streams(self) -> list[dict[str, Any]]:
         """Give what is declared and promised of each stream, as plain JSON types."""
         found: list[dict[str, Any]] = [] if self.is_dry else self._connection.get("/v1/streams")["streams"]
@@ -190,6 +241,10 @@ class RemoteDatabase(Closing):
     def _check_streams(self, stream: str) -> None:
         if self.is_dry:  # the noise of dummy rows hides nothing
             raise InputError(f"there is no stream {str(stream)[:64]!r}; declared are none")
+
+    def _check_dry(self) -> None:
+        if self.is_dry:
+            raise InputError("a dry run has no months to come: open the catalogue without dry")
 
     def _body(self, sql: Any, max_error: Any, spend: Any, support: Any, max_loss: Any) -> dict[str, Any]:
         if not isinstance(sql, str):
@@ -265,6 +320,15 @@ def _plain(value: Any) -> Any:
     if number != number or number in (float("inf"), -float("inf")):
         raise InputError(f"a finite number is needed, got {value!r}")
     return number
+
+
+def _standing(sql: Any, since: Any, until: Any, max_error: Any, *further: Any) -> dict[str, Any]:
+    """Give the words of a standing question as JSON."""
+    if not isinstance(sql, str):
+        raise InputError(f"a question is a text, SELECT … FROM …, got {type(sql).__name__}")
+    names = ("part", "column", "owner_rows", "least_rows")
+    given = {name: one for name, one in zip(names, further, strict=True) if one is not None}
+    return {"sql": sql, "since": str(since), "until": str(until), "max_error": _plain(max_error), **given}
 
 
 def _measured(measurement: Sequence[float]) -> list[float]:

@@ -19,6 +19,7 @@ from errorfloor.server.current import GLANCE, Current
 from errorfloor.server.designs import designs
 from errorfloor.server.door import ServerDoor
 from errorfloor.server.failures import install
+from errorfloor.server.following import following
 from errorfloor.server.gate import Gate
 from errorfloor.server.health import health
 from errorfloor.server.idempotency import Keys
@@ -160,7 +161,7 @@ def create_app(
         redirect_slashes=False,
         lifespan=life,
     )
-    for routes in (questions, planning, health, accounts, designs, streams):  # looked through in this order
+    for routes in (questions, planning, health, accounts, designs, streams, following):  # looked through in this order
         app.include_router(routes(door))
     app.include_router(saved_questions(door, saved))
     app.include_router(signing_in(authentication, login_page))

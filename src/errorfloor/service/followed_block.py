@@ -46,7 +46,8 @@ class Block:
 
     ``encoded`` is the label that was charged under a ``key``, ``charge`` its name in the ledger. ``drawn`` is the
     random number that was charged with it, by which its noise goes; ``accepted`` how often the ledger had been accepted
-    by then. ``bound`` is what was asked for: of every sum, or of averages over enough rows.
+    by then; ``reach`` by how many deviations somebody moves several periods at most. ``bound`` is what was asked for:
+    of every sum, or of averages over enough rows.
     """
 
     horizon: Horizon
@@ -57,6 +58,7 @@ class Block:
     key: Key
     drawn: str
     accepted: int
+    reach: float
 
     def id(self, *what: str) -> str:
         """Give the name by which the ledger knows something about it."""
@@ -229,6 +231,7 @@ def block_of(offer: Offer, record: Record) -> Block:
         offer.key,
         str(noted["drawn"]),
         int(str(noted.get("accepted", 0))),
+        offer.reach,
     )
 
 
@@ -244,7 +247,8 @@ def blocks_after(block: Block, column: str, part: str, scale: int, database: "Da
         added = noise_of(horizon, noted["bound"] * scale, noted["reach"])
         key = key_of(noted["key"], database._keeper.keys)
         encoded = label_after(block, horizon, added).encoded
-        block = Block(horizon, added, noted["bound"], encoded, record.labels[0], key, noted["drawn"], noted["accepted"])
+        charged = noted["bound"], encoded, record.labels[0], key, noted["drawn"], noted["accepted"], noted["reach"]
+        block = Block(horizon, added, *charged)
         yield block
 
 

@@ -151,7 +151,8 @@ def _block_of(database: "Database", facts: Mapping[str, Any]) -> Block:
     record = database.ledger.found({output["label"]})[output["label"]]
     accepted = record.note.get("accepted", 0)
     encoded, drawn = bytes.fromhex(said["label"]), str(record.note["drawn"])
-    return Block(horizon, added, said["bound"], encoded, output["label"], key, drawn, int(str(accepted)))
+    charged = said["bound"], encoded, output["label"], key, drawn, int(str(accepted)), said["reach"]
+    return Block(horizon, added, *charged)
 
 
 def _following(

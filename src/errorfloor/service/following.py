@@ -150,15 +150,17 @@ class Following:
 
     def price_extension(self, until: str, *, max_error: float | None = None) -> FollowPrice:
         """Say what it would cost to go on up to a later period, and by how much bounds add up; nothing is charged."""
-        return FollowPrice.of(self._offer(until, max_error), self.blocks)
+        before = self._before(until, max_error)
+        return FollowPrice.of(self._offer(until, max_error, before), before)
 
     def extend(self, until: str, *, max_error: float | None = None) -> "Following":
         """Go on up to a later period: a new block with a charge, a noise and a bound of its own, by default the same.
 
-        Running totals go on from the last one; their bounds add up. Give the question with both.
+        Running totals go on from the last one; their bounds add up. Give the question with both. Said again it is free.
         """
-        block, standings, fresh = self._offer(until, max_error).settle()
-        return replace(self, blocks=(*self.blocks, block), standings=standings, fresh=fresh)
+        before = self._before(until, max_error)
+        block, standings, fresh = self._offer(until, max_error, before).settle()
+        return replace(self, blocks=(*before, block), standings=standings, fresh=fresh)
 
     def cancel(self) -> None:
         """Release nothing more; what was charged stays charged, and what was released stays free.
@@ -288,12 +290,23 @@ class Following:
         if moving is not None and (not isinstance(moving, int) or isinstance(moving, bool) or not 1 <= moving <= most):
             raise InputError(f"moving is a number of periods from 1 to {most}, got {moving!r}")
 
-    def _offer(self, until: str, max_error: float | None) -> Offer:
+    def _before(self, until: str, max_error: float | None) -> tuple[Block, ...]:
+        """Give the blocks that an extension goes on from: all, or all but the last if it is that one, said again."""
+        *before, last = self.blocks
+        said_again = before and until == last.horizon.names[-1] and max_error in (None, last.bound)
+        return tuple(before) if said_again else self.blocks
+
+    def _offer(self, until: str, max_error: float | None, before: tuple[Block, ...]) -> Offer:
         """Price the block that goes on from the last period; from the last released one where no more are released."""
         self._check_mine()
         if self.cancelled:
             raise RefusedError("this question was cancelled: follow a new one", reason="follow")
         last = self.blocks[-1]
+        followed = FollowedQuestion.of(self.database, self.wish)
+        if before != self.blocks:
+            return offered(
+                self.database, followed, last.horizon, last.bound, self.analyst, reach=last.reach, after=before[-1]
+            )
         end = last.horizon.names[-1]
         if self.outlived:
             so_far = self._so_far
@@ -301,7 +314,6 @@ class Following:
                 raise RefusedError("nothing of this question was released: follow a new one", reason="follow")
             end = so_far[-1][1]
         bound = check_bound(last.bound if max_error is None else max_error)
-        followed = FollowedQuestion.of(self.database, self.wish)
         horizon = Horizon.after(followed.column, followed.part, end, until)
         offer = offered(self.database, followed, horizon, bound, self.analyst, after=last)
         sizes = [one.lattice.size for one in (*(block.added for block in self.blocks), offer.added)]

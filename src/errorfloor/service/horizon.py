@@ -54,8 +54,13 @@ class Horizon:
         >>> Horizon.after("day", "month", "2024-11", "2025-01").names
         ('2024-12', '2025-01')
         """
-        found = cls.of(column, part, last, until).days
-        return cls.of(column, part, list(found)[1], until)
+        try:
+            found = list(cls.of(column, part, last, until).days)
+            return cls.of(column, part, found[1], until)
+        except InputError:
+            raise InputError(
+                f"until names a later {part} than {last}, and at least the second one after it, got {str(until)[:40]!r}"
+            ) from None
 
     @property
     def first(self) -> datetime.date:

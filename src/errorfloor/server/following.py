@@ -1,0 +1,294 @@
+"""The routes of standing questions: follow one, list them, read, release, extend and cancel."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pyarrow as pa
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from errorfloor.charging.standing import Standing
+from errorfloor.server.auth import visitor_of
+from errorfloor.server.door import ServerDoor, analyst_of, failures
+from errorfloor.server.failures import DoorError
+from errorfloor.server.models import AccountState, Bound, Open, QuotaState
+from errorfloor.server.replies import JSON, as_json, as_table, body_of, preferred
+from errorfloor.server.tokens import Role, Token
+from errorfloor.server.visit import Visit
+from errorfloor.service.followed_price import FollowPrice
+from errorfloor.service.following import Following
+from errorfloor.service.stating import quota_facts, standing_facts
+
+SQL = "SELECT region, sum(kwh) AS used FROM meters GROUP BY region"
+Period = Annotated[str, Field(min_length=1, max_length=20, description="A period, such as 2030-12.")]
+Rows = Annotated[int, Field(ge=1, le=10**12, strict=True)]
+Moving = Annotated[int, Field(ge=1, le=500, strict=True)]
+OVER = "For an owner: let it take more of the allowance than the limit for one question."
+
+
+class Followed(BaseModel):
+    """A standing question: a sum or an average in every period from a first to a last one, and its running totals."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"sql": SQL, "since": "2024-01", "until": "2030-12", "max_error": 500}]},
+    )
+
+    sql: Annotated[str, Field(min_length=1, description="SELECT [keys], sum(x) AS name FROM … [WHERE …] [GROUP BY …]")]
+    since: Annotated[Period, Field(description="The first period, such as 2024-01.")]
+    until: Annotated[Period, Field(description="The last one, such as 2030-12.")]
+    max_error: Annotated[Bound, Field(description="No figure, and no running total, is off by more than this.")]
+    part: Annotated[
+        str | None, Field(max_length=20, description="What a period is: day, week, month, quarter or year.")
+    ] = None
+    column: Annotated[
+        str | None, Field(max_length=200, description="The public date that says which period a row is in.")
+    ] = None
+    owner_rows: Annotated[Rows | None, Field(description="How many rows an owner has in one period at most.")] = None
+    least_rows: Annotated[Rows | None, Field(description="Of an average: over how many rows it is at least.")] = None
+    over_limit: Annotated[bool, Field(description=OVER)] = False
+
+    def words(self) -> dict[str, Any]:
+        """Give what ``follow`` takes."""
+        return self.model_dump(exclude={"over_limit"})
+
+
+class Release(BaseModel):
+    """Up to which period figures are released."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"through": "2024-02"}]})
+
+    through: Annotated[Period, Field(description="The last period whose rows are all there.")]
+    moving: Annotated[Moving | None, Field(description="Also totals of so many periods.")] = None
+
+
+class Extension(BaseModel):
+    """Up to which later period a standing question goes on."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"until": "2032-12", "max_error": 500}]})
+
+    until: Annotated[Period, Field(description="The last period, after the last one so far.")]
+    max_error: Annotated[Bound | None, Field(description="The bound of what is added; without it, the same.")] = None
+    over_limit: Annotated[bool, Field(description=OVER)] = False
+
+
+class Cancellation(BaseModel):
+    """Nothing needs to be said."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
+
+
+class FollowedState(Open):
+    """A standing question; ``question``, ``output``, ``unit`` and ``keys`` are null if they are somebody else's."""
+
+    id: Annotated[str, Field(description="By what name it is found again.")]
+    table: str
+    question: str | None
+    part: str
+    since: str
+    until: str
+    blocks: Annotated[list[dict[str, Any]], Field(description="What was charged at once, with its bound.")]
+    released: Annotated[list[str], Field(description="The periods that were released so far.")]
+    cancelled: bool
+    outlived: Annotated[bool, Field(description="The ledger was accepted since: nothing new is released.")]
+    mine: Annotated[bool, Field(description="Whether the caller may release, extend and cancel it.")]
+
+
+class FollowingReply(BaseModel):
+    """The standing questions, oldest first."""
+
+    following: list[FollowedState]
+
+
+class FiguresReply(FollowedState):
+    """A standing question, with what was released of it."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+    outputs: Annotated[list[dict[str, Any]], Field(description="How far each column of numbers may be off.")]
+    wider: Annotated[list[str], Field(description="Where averages are over fewer rows than their bound is for.")]
+    fresh: Annotated[bool, Field(description="Whether something was charged now.")]
+    accounts: list[AccountState]
+    explain: str
+
+
+class FollowPriceReply(BaseModel):
+    """What a standing question, or more of it, would cost; nothing was charged."""
+
+    affordable: bool
+    max_error: float
+    total_error: Annotated[float, Field(description="The bound of running totals, in which bounds add up.")]
+    accounts: list[AccountState]
+    quotas: list[QuotaState]
+    explain: str
+
+
+def following(door: ServerDoor) -> APIRouter:
+    """Give the routes."""
+    routes = APIRouter(prefix="/v1/following", tags=["following"])
+    Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
+    Poster = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
+    Analyst = Annotated[Token, Depends(door.authentication.posting(Role.ANALYST))]
+    Id = Annotated[str, Path(min_length=1, max_length=40, description="By what name it is listed.")]
+    given: dict[int | str, dict[str, Any]] = failures(400, 403, 413, 415, 422)
+
+    async def worked(
+        request: Request, token: Token, work: Callable[[], Following], show: Callable[[Following], pa.Table], over: bool
+    ) -> Response:
+        """Do what may charge, or read private columns, and give the figures that ``show`` gives."""
+        if over and token.role is not Role.OWNER:
+            raise DoorError(403, "role", f"over_limit is for an owner, but the token's role is {token.role.value}")
+        visitor = visitor_of(request)
+
+        def reply() -> Response:
+            found = work()
+            _note(visitor.visit, found)
+            return _shown(found, show(found), request.headers.get("accept"))
+
+        return await door.attended(visitor, token, reply, over_limit=over)
+
+    def found(token: Token, name: str) -> Following:
+        return door.tables(False, token).followed(name, analyst=analyst_of(token))
+
+    @routes.get("", responses={200: {"model": FollowingReply}, **failures()}, summary="Standing questions")
+    async def listed(token: Reader) -> Response:
+        """Those about tables that the token may ask. Others' words are null, unless the table shares its questions."""
+        return await door.looked_up(
+            token, lambda: as_json({"following": door.tables(False, token).following(analyst_of(token))})
+        )
+
+    @routes.post("", responses={200: {"model": FiguresReply}, **given}, summary="Follow a question")
+    async def follow(request: Request, token: Analyst, wanted: Followed) -> Response:
+        """Charge a standing question for its whole horizon, once; in the same words again it is free."""
+        door.check_length(wanted.sql)
+
+        def work() -> Following:
+            return door.tables(False, token).follow(**wanted.words(), analyst=analyst_of(token))
+
+        return await worked(request, token, work, lambda one: one.figures(), wanted.over_limit)
+
+    @routes.post("/price", responses={200: {"model": FollowPriceReply}, **given}, summary="What following would cost")
+    async def price(request: Request, token: Poster, wanted: Followed) -> Response:
+        """What a standing question would cost, and what would be certain. Nothing is charged."""
+        door.check_length(wanted.sql)
+
+        def work() -> Response:
+            return _priced(door.tables(False, token).follow_price(**wanted.words(), analyst=analyst_of(token)))
+
+        return await door.attended(visitor_of(request), token, work)
+
+    @routes.get("/{id}", responses={200: {"model": FiguresReply}, **failures(422)}, summary="What was released")
+    async def figures(
+        request: Request,
+        token: Reader,
+        id: Id,
+        moving: Annotated[int | None, Query(ge=1, le=500, description="Also totals of so many periods.")] = None,
+    ) -> Response:
+        """The figures so far, for everybody who may ask the table. Nothing is read that was not released before.
+
+        As with answers, `Accept` chooses Arrow, Parquet or CSV. In others' figures, columns have neutral names.
+        """
+
+        def work() -> Response:
+            one = found(token, id)
+            return _shown(one, one.figures(moving=moving), request.headers.get("accept"))
+
+        return await door.looked_up(token, work)
+
+    @routes.post("/{id}/release", responses={200: {"model": FiguresReply}, **given}, summary="Release periods")
+    async def release(request: Request, token: Analyst, id: Id, wanted: Release) -> Response:
+        """The figures up to a period. One that is new is read now, once and for all; nothing is charged.
+
+        New periods are released by who follows the question, or by an owner.
+        """
+
+        def show(one: Following) -> pa.Table:
+            return one.release(wanted.through, moving=wanted.moving)
+
+        return await worked(request, token, lambda: found(token, id), show, False)
+
+    @routes.post(
+        "/{id}/extend/price", responses={200: {"model": FollowPriceReply}, **given}, summary="What extending would cost"
+    )
+    async def price_extension(request: Request, token: Poster, id: Id, wanted: Extension) -> Response:
+        """What an extension would cost, and by how much bounds add up. Nothing is charged."""
+
+        def work() -> Response:
+            return _priced(found(token, id).price_extension(wanted.until, max_error=wanted.max_error))
+
+        return await door.attended(visitor_of(request), token, work)
+
+    @routes.post("/{id}/extend", responses={200: {"model": FiguresReply}, **given}, summary="Extend it")
+    async def extend(request: Request, token: Analyst, id: Id, wanted: Extension) -> Response:
+        """Go on up to a later period: charged anew, with a noise and a bound of its own. Bounds of totals add up."""
+
+        def work() -> Following:
+            return found(token, id).extend(wanted.until, max_error=wanted.max_error)
+
+        return await worked(request, token, work, lambda one: one.figures(), wanted.over_limit)
+
+    @routes.post("/{id}/cancel", responses={200: {"model": FiguresReply}, **given}, summary="Cancel it")
+    async def cancel(request: Request, token: Analyst, id: Id, wanted: Cancellation) -> Response:
+        """Release nothing more. What was charged stays charged, and what was released stays."""
+
+        def work() -> Following:
+            one = found(token, id)
+            one.cancel()
+            return one
+
+        return await worked(request, token, work, lambda one: one.figures(), False)
+
+    return routes
+
+
+def shown_table(found: Following, table: pa.Table) -> pa.Table:
+    """Give figures as one may see them: the names in a question are as much of it as its text."""
+    if found.is_seen:
+        return table
+    shape = found.shape
+    names = {shape.part: shape.part} | {key: f"key_{place}" for place, key in enumerate(shape.keys, 1)}
+    return table.rename_columns([names.get(one) or _without_name(one, found) for one in table.column_names])
+
+
+def _without_name(column: str, found: Following) -> str:
+    """Give a column of numbers without the name that the question gives them."""
+    return f"value{column.removeprefix(found.shape.output)}"
+
+
+def _shown(found: Following, table: pa.Table, accept: str | None) -> Response:
+    shown, seen = shown_table(found, table), found.is_seen
+    facts = {
+        **found.to_dict(),
+        "columns": shown.column_names,
+        "outputs": [
+            one if seen else {**one, "name": _without_name(one["name"], found), "unit": None} for one in found.outputs()
+        ],
+        "wider": found.wider(),
+        "fresh": found.fresh,
+        "accounts": _accounts(found.standings),
+        "explain": found.explain() if seen else "",
+    }
+    form = preferred(accept)
+    if form != JSON:
+        return as_table(shown, form, body_of(facts))
+    return as_json({**facts, "rows": [list(row.values()) for row in shown.to_pylist()]})
+
+
+def _priced(price: FollowPrice) -> Response:
+    quotas = [quota_facts(one) for one in price.quotas]
+    said = {**price.to_dict(), "accounts": _accounts(price.standings), "quotas": quotas}
+    return as_json({**said, "explain": price.explain()})
+
+
+def _accounts(standings: tuple[Standing, ...]) -> list[dict[str, Any]]:
+    return [standing_facts(one) for one in standings]
+
+
+def _note(visit: Visit, found: Following) -> None:
+    """Say for the audit log what was charged."""
+    visit.facts |= {
+        "table": found.facts["table"],
+        "labels": [block.charge for block in found.blocks],
+        "fresh": [found.fresh],
+        "charges": {one.name: one.used_by_this for one in found.standings},
+    }
