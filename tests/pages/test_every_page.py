@@ -13,6 +13,7 @@ from errorfloor.service.example import example_database
 READY = {
     "/ask": "#tables details",
     "/plan": "#floors input",
+    "/follow": "#following section, #following p:not(:has-text('Loading'))",
     "/ledger": "#history table, #history p:not(:has-text('Loading'))",
     "/noise": "#designed table",
     "/about": "#sheet-title",

@@ -15,7 +15,7 @@ from errorfloor.server.pages.files import read_folder
 from errorfloor.version import __version__
 
 HERE = Path(__file__).parent
-PAGES = {"ask": "Ask", "plan": "Plan", "ledger": "Ledger", "noise": "Noise", "about": "About"}
+PAGES = {"ask": "Ask", "plan": "Plan", "follow": "Follow", "ledger": "Ledger", "noise": "Noise", "about": "About"}
 FILES = read_folder(HERE / "static")
 EDITION = FILES.edition
 TEMPLATES = Jinja2Templates(directory=HERE / "templates")

@@ -32,7 +32,7 @@ def router(catalogue: Callable[[], Catalogue], visitor: Callable[[Request], Toke
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
     ...     [route.path for route in router(lambda: db.catalogue, lambda request: None).routes]
-    ['/', '/login', '/static/{wanted}/{name}', '/ask', '/plan', '/ledger', '/noise', '/about']
+    ['/', '/login', '/static/{wanted}/{name}', '/ask', '/plan', '/follow', '/ledger', '/noise', '/about']
     """
     pages = APIRouter(include_in_schema=False)
 

@@ -96,7 +96,7 @@ function axis(names, kinds) {
 /** Dates and moments, and numbers that take enough values to be a course. */
 function isOrdered(values) {
   const given = [...values].filter((value) => value !== null);
-  const dated = given.every((value) => typeof value === "string" && /^\d{4}-\d\d(-\d\d|$)/.test(value));
+  const dated = given.every((value) => typeof value === "string" && /^\d{4}(-(\d\d|W\d\d|Q\d)(-\d\d|$)|$)/.test(value));
   return given.length > 3 && (dated || given.every((value) => typeof value === "number"));
 }
 
