@@ -48,8 +48,7 @@ COMMANDS = {  # each with its module and what help says of it: nothing is loaded
     ),
     "follow": (
         "follow",
-        "Pay once for a sum in every month to come and for its running totals; the same again is free, and releases "
-        "are.",
+        "Pay once for a sum or an average in every month to come, and for its running totals; releases are free.",
     ),
     "init": ("init", "Write a commented catalogue from the names and types of a table's columns, and make a key file."),
     "paper": (

@@ -20,7 +20,7 @@ from errorfloor.service.following import Following
 from errorfloor.service.stating import quota_facts, standing_facts
 
 SQL = "SELECT region, sum(kwh) AS used FROM meters GROUP BY region"
-Period = Annotated[str, Field(min_length=1, max_length=20, description="A period, such as 2030-12.")]
+PeriodName = Annotated[str, Field(min_length=1, max_length=20, description="A period, such as 2030-12.")]
 Rows = Annotated[int, Field(ge=1, le=10**12, strict=True)]
 Moving = Annotated[int, Field(ge=1, le=500, strict=True)]
 OVER = "For an owner: let it take more of the allowance than the limit for one question."
@@ -35,8 +35,8 @@ class Followed(BaseModel):
     )
 
     sql: Annotated[str, Field(min_length=1, description="SELECT [keys], sum(x) AS name FROM … [WHERE …] [GROUP BY …]")]
-    since: Annotated[Period, Field(description="The first period, such as 2024-01.")]
-    until: Annotated[Period, Field(description="The last one, such as 2030-12.")]
+    since: Annotated[PeriodName, Field(description="The first period, such as 2024-01.")]
+    until: Annotated[PeriodName, Field(description="The last one, such as 2030-12.")]
     max_error: Annotated[Bound, Field(description="No figure, and no running total, is off by more than this.")]
     part: Annotated[
         str | None, Field(max_length=20, description="What a period is: day, week, month, quarter or year.")
@@ -53,12 +53,12 @@ class Followed(BaseModel):
         return self.model_dump(exclude={"over_limit"})
 
 
-class Release(BaseModel):
+class WantedPeriods(BaseModel):
     """Up to which period figures are released."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"through": "2024-02"}]})
 
-    through: Annotated[Period, Field(description="The last period whose rows are all there.")]
+    through: Annotated[PeriodName, Field(description="The last period whose rows are all there.")]
     moving: Annotated[Moving | None, Field(description="Also totals of so many periods.")] = None
 
 
@@ -67,7 +67,7 @@ class Extension(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"until": "2032-12", "max_error": 500}]})
 
-    until: Annotated[Period, Field(description="The last period, after the last one so far.")]
+    until: Annotated[PeriodName, Field(description="The last period, after the last one so far.")]
     max_error: Annotated[Bound | None, Field(description="The bound of what is added; without it, the same.")] = None
     over_limit: Annotated[bool, Field(description=OVER)] = False
 
@@ -196,7 +196,7 @@ def following(door: ServerDoor) -> APIRouter:
         return await door.looked_up(token, work)
 
     @routes.post("/{id}/release", responses={200: {"model": FiguresReply}, **given}, summary="Release periods")
-    async def release(request: Request, token: Analyst, id: Id, wanted: Release) -> Response:
+    async def release(request: Request, token: Analyst, id: Id, wanted: WantedPeriods) -> Response:
         """The figures up to a period. One that is new is read now, once and for all; nothing is charged.
 
         New periods are released by who follows the question, or by an owner.

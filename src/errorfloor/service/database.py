@@ -25,7 +25,7 @@ from errorfloor.service.answer import Answer, Price
 from errorfloor.service.asking import Asking, attendant
 from errorfloor.service.description import table_facts
 from errorfloor.service.dummy import KEY, dummy_engine
-from errorfloor.service.follow_face import FollowFace
+from errorfloor.service.faces import FollowFace, StreamFace
 from errorfloor.service.keeping import Keeper
 from errorfloor.service.known import Known
 from errorfloor.service.listing import history, known, left, quotas
@@ -33,7 +33,6 @@ from errorfloor.service.noises import QuestionWish
 from errorfloor.service.preparation import Prepared
 from errorfloor.service.reading import ReadQuestion
 from errorfloor.service.simulation import Simulation
-from errorfloor.service.stream_face import StreamFace
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.bulk.report import ChargedRelease

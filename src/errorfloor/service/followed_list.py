@@ -13,7 +13,7 @@ from errorfloor.ledger.shelf import FOLLOWED
 from errorfloor.service.followed_block import Block, Offer, blocks_after, key_of, noise_of, offered
 from errorfloor.service.followed_price import FollowPrice
 from errorfloor.service.followed_question import FollowedQuestion, FollowWish, check_bound, wish_of
-from errorfloor.service.followed_table import Shape
+from errorfloor.service.followed_table import FollowedShape
 from errorfloor.service.following import Following
 from errorfloor.service.horizon import Horizon
 from errorfloor.service.keeping import KeptAnswer
@@ -160,7 +160,7 @@ def _following(
 ) -> Following:
     said = facts["follow"]
     possible = None if said["possible"] is None else (said["possible"][0], said["possible"][1])
-    shape = Shape(said["part"], tuple(said["keys"]), facts["outputs"][0]["name"], said["least_rows"], possible)
+    shape = FollowedShape(said["part"], tuple(said["keys"]), facts["outputs"][0]["name"], said["least_rows"], possible)
     rest = blocks_after(first, said["column"], said["part"], said["least_rows"] or 1, database)
     return Following(database, wish_of(facts), facts, shape, (first, *rest), analyst, **charged)
 

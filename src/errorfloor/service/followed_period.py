@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Period:
+class ReleasedPeriod:
     """What was released for a period: its groups, a number of steps of the lattice each, and of averages the rows."""
 
     groups: GroupKeys
@@ -49,7 +49,7 @@ class Period:
     rows: Array | None
 
     @classmethod
-    def of(cls, kept: KeptAnswer) -> "Period":
+    def of(cls, kept: KeptAnswer) -> "ReleasedPeriod":
         """Read what was kept."""
         steps, *rows = (arrow.values_of(one) for one in kept.cells.numbers)
         return cls(kept.cells.groups, steps, rows[0] if rows else None)
@@ -130,10 +130,10 @@ def names_of(block: Block, name: str) -> tuple[str, str]:
     return first, second
 
 
-def kept_periods(database: "Database", wanted: Collection[tuple[Block, str]]) -> dict[str, Period]:
+def kept_periods(database: "Database", wanted: Collection[tuple[Block, str]]) -> dict[str, ReleasedPeriod]:
     """Give those periods that are kept, by name."""
     asked = {names_of(block, name)[0]: name for block, name in wanted}
-    return {asked[one]: Period.of(kept) for one, kept in database._keeper.found(list(asked)).items()}
+    return {asked[one]: ReleasedPeriod.of(kept) for one, kept in database._keeper.found(list(asked)).items()}
 
 
 def planned(

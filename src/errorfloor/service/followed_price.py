@@ -7,7 +7,7 @@ from typing import Any
 from errorfloor.charging.standing import QuotaStanding, Standing
 from errorfloor.floors.words import rounded_up
 from errorfloor.service.followed_block import Block, Offer
-from errorfloor.service.followed_table import Shape
+from errorfloor.service.followed_table import FollowedShape
 from errorfloor.service.horizon import Horizon
 
 
@@ -36,7 +36,7 @@ class FollowPrice:
     def explain(self) -> str:
         """Say what would be certain, and what it would cost."""
         followed = self.offer.followed
-        shape = Shape(followed.part, (), followed.output.name, followed.least_rows)
+        shape = FollowedShape(followed.part, (), followed.output.name, followed.least_rows)
         before = [one.bound for one in self.before]
         said = certain(shape, followed.output.unit or "", self.offer.horizon, self.offer.bound, before)
         return " ".join([said, *(one.explain() for one in self.standings), *(one.explain() for one in self.quotas)])
@@ -55,7 +55,7 @@ class FollowPrice:
         return self.explain()
 
 
-def certain(shape: Shape, unit: str, horizon: Horizon, bound: float, before: Sequence[float]) -> str:
+def certain(shape: FollowedShape, unit: str, horizon: Horizon, bound: float, before: Sequence[float]) -> str:
     """Say what is certain of the figures of a block that goes on from others with these bounds."""
     names, unit = horizon.names, f" {unit}" if unit else ""
     if shape.least_rows is None:

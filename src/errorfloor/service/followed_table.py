@@ -24,7 +24,7 @@ from errorfloor.floors.words import rounded_up
 from errorfloor.noise.lattice import Lattice
 from errorfloor.service.ends import cut, rounded
 from errorfloor.service.followed_block import Block
-from errorfloor.service.followed_period import Period
+from errorfloor.service.followed_period import ReleasedPeriod
 from errorfloor.service.releasing import tags_of
 from errorfloor.service.rounding import multiples
 from errorfloor.sql import arrow
@@ -34,7 +34,7 @@ ROUNDED = 2.0**-50  # relative: what a few operations on doubles are off by
 
 
 @dataclass(frozen=True)
-class Shape:
+class FollowedShape:
     """How the table looks: what a period is called, the keys, the number, and of averages the least rows."""
 
     part: str
@@ -52,9 +52,9 @@ class Figures:
     noise alone was added, else running totals would not be within their bound.
     """
 
-    shape: Shape
+    shape: FollowedShape
     of: Sequence[tuple[Block, str]]
-    periods: Mapping[str, Period]
+    periods: Mapping[str, ReleasedPeriod]
 
     def table(self, moving: int | None = None) -> pa.Table:
         """Give the table: for each group its periods in order; with ``moving``, totals of so many periods come along.

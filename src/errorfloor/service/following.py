@@ -20,11 +20,11 @@ from errorfloor.errors import InputError, RefusedError
 from errorfloor.ledger import Entry
 from errorfloor.ledger.entry import account_name
 from errorfloor.service.followed_block import Block, Offer, offered
-from errorfloor.service.followed_period import Period, gone, kept_periods
+from errorfloor.service.followed_period import ReleasedPeriod, gone, kept_periods
 from errorfloor.service.followed_price import FollowPrice, certain
 from errorfloor.service.followed_question import FollowedQuestion, FollowWish, check_bound
 from errorfloor.service.followed_release import release_periods
-from errorfloor.service.followed_table import Figures, Shape
+from errorfloor.service.followed_table import Figures, FollowedShape
 from errorfloor.service.horizon import Horizon
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ class Following:
     database: "Database"
     wish: FollowWish
     facts: Mapping[str, Any]
-    shape: Shape
+    shape: FollowedShape
     blocks: tuple[Block, ...]
     analyst: str | None
     standings: tuple[Standing, ...] = ()
     fresh: bool = False
     known: bool = False
-    _periods: dict[str, Period] = field(default_factory=dict, repr=False)
+    _periods: dict[str, ReleasedPeriod] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
