@@ -23,6 +23,7 @@ class House:
     """Homes with a reading on the fifth of every month; those of the third region come later."""
 
     def __init__(self, folder, owner=""):
+        folder.mkdir(exist_ok=True)
         self.folder, self.owner = folder, owner
         KeyRing.create(folder / "keys.json")
         self.truth = {}

@@ -146,6 +146,22 @@ def test_limits_of_tokens_and_of_one_question_hold(house, tmp_path):
         assert server.client("owner").post("/v1/following", json={**ASKED, "over_limit": True}).status_code == 200
 
 
+def test_more_figures_than_an_answer_may_have_are_not_shown(house, tmp_path):
+    with (house.folder / "errorfloor.toml").open("a") as file:
+        file.write("\n[limit]\ncells = 16\n")
+    with house.open() as database, served(database, tmp_path) as server:
+        client = server.client("analyst")
+        name = client.post("/v1/following", json=ASKED).json()["id"]
+        assert len(client.post(f"/v1/following/{name}/release", json={"through": "2024-02"}).json()["rows"]) == 4
+        refused = client.post(f"/v1/following/{name}/release", json={"through": "2024-04"})
+        assert refused.status_code == 422 and "8 are shown here" in refused.json()["error"]["message"]
+        assert database.followed(name).released == ("2024-01", "2024-02")  # what is refused releases nothing
+        database.followed(name).release("2024-04")
+        assert client.get(f"/v1/following/{name}").status_code == 422
+        again = client.post("/v1/following", json=ASKED).json()
+        assert again["rows"] == [] and again["released"][-1] == "2024-04"
+
+
 def test_the_log_and_the_history_say_what_was_charged(people):
     person, database, server = people
     reply = person("ada").post("/v1/following", json=ASKED)

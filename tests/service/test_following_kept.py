@@ -12,7 +12,7 @@ import errorfloor as ef
 from errorfloor.catalogue import load
 from errorfloor.cli.app import run
 from errorfloor.engines import open_engine
-from errorfloor.errors import CatalogueError, InputError, RefusedError
+from errorfloor.errors import CatalogueError, ErrorFloorError, InputError, RefusedError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger
 from errorfloor.service import followed_period, followed_release
@@ -303,3 +303,51 @@ def test_the_command_lists_extends_and_cancels(house, monkeypatch, capsys):
     assert "was cancelled" in runs("--id", name, "--through", "2024-03", code=2).err
     assert "give a question to follow" in runs(code=2).err
     assert "--since, --max-error" in runs(SUM, "--until", "2024-03", code=2).err
+
+
+def heard(work):
+    """What somebody hears who tries something: an explanation, or a refusal."""
+    try:
+        found = work()
+        return found.explain() if hasattr(found, "explain") else ""
+    except ErrorFloorError as problem:
+        return type(problem).__name__, str(problem)
+
+
+def seen_of(house):
+    """All that a standing question shows of a house but its figures, and what is drawn at random."""
+    with house.open() as db:
+        found = db.follow(SUM, **HORIZON)
+        mean = db.follow("SELECT region, avg(kwh) AS mean FROM meters GROUP BY region", **HORIZON, least_rows=40)
+        said = [
+            heard(lambda: db.follow(SUM, **{**HORIZON, "max_error": 1.0})),
+            heard(lambda: db.follow_price(SUM, **{**HORIZON, "max_error": 50.0})),
+            heard(lambda: found.release("2024-05")),
+            heard(lambda: found.release("2024-03")),
+            heard(lambda: mean.release("2024-02")),
+            heard(lambda: found.extend("2026-12")),
+            heard(lambda: found.extend("2027-12")),
+            heard(found.cancel),
+            heard(lambda: found.release("2024-04")),
+            mean.wider(),
+        ]
+        table = found.figures(moving=2)
+        said += [(name, table.column(name).null_count, str(table.schema.field(name))) for name in table.column_names]
+        for record in db.ledger.entries():
+            charges = {account: total.to_json() for account, total in record.charges.items()}
+            said.append((charges, {name: one for name, one in record.note.items() if name not in ("drawn", "read")}))
+        for kept in db.ledger.kept_page():
+            words = ("sql", "wish", "table", "cells", "outlives")
+            said.append(({name: kept.facts[name] for name in words}, [one["name"] for one in kept.facts["outputs"]]))
+        every = db.following()
+        return said + [{name: one[name] for name in one if name not in ("id", "time")} for one in every]
+
+
+def test_refusals_records_and_names_do_not_depend_on_private_numbers(tmp_path):
+    """Two houses with the same public rows and other numbers."""
+    one, other = House(tmp_path / "one"), House(tmp_path / "other")
+    shutil.copy(one.folder / "keys.json", other.folder / "keys.json")
+    one.register("1", 4)
+    other.register("1", 4, shift=lambda month: 3.3 * month)
+    assert one.truth != other.truth
+    assert seen_of(one) == seen_of(other)

@@ -20,6 +20,7 @@ from errorfloor.service import Price
 from errorfloor.service.asking import Attendant
 from errorfloor.service.preparation import Prepared
 
+FIGURES = 2  # of a row that a standing question shows: the period's, and the total
 Result = TypeVar("Result")
 Noted = Callable[[Price, Sequence[bool], Sequence[str]], None]
 
@@ -105,6 +106,16 @@ class Course(Attendant):
                 reason="cost",
                 cost=self._cost,
                 time_limit=self._time_limit,
+            )
+
+    def showing(self, rows: int) -> None:
+        """Refuse more figures of a standing question than an answer may have cells."""
+        most = None if self._limit is None else self._limit.cells // FIGURES
+        if most is not None and rows > most:
+            raise RefusedError(
+                f"there are about {rows:,} rows of figures, and {most:,} are shown here ([limit] cells): read them "
+                f"beside the data, with errorfloor follow",
+                reason="cells",
             )
 
     def charging(self) -> None:

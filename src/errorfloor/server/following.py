@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from errorfloor.charging.standing import Standing
+from errorfloor.errors import RefusedError
 from errorfloor.server.auth import visitor_of
 from errorfloor.server.door import ServerDoor, analyst_of, failures
 from errorfloor.server.failures import DoorError
@@ -165,7 +166,7 @@ def following(door: ServerDoor) -> APIRouter:
         def work() -> Following:
             return door.tables(False, token).follow(**wanted.words(), analyst=analyst_of(token))
 
-        return await worked(request, token, work, lambda one: one.figures(), wanted.over_limit)
+        return await worked(request, token, work, _so_far, wanted.over_limit)
 
     @routes.post("/price", responses={200: {"model": FollowPriceReply}, **given}, summary="What following would cost")
     async def price(request: Request, token: Poster, wanted: Followed) -> Response:
@@ -193,7 +194,7 @@ def following(door: ServerDoor) -> APIRouter:
             one = found(token, id)
             return _shown(one, one.figures(moving=moving), request.headers.get("accept"))
 
-        return await door.looked_up(token, work)
+        return await door.attended(visitor_of(request), token, work)
 
     @routes.post("/{id}/release", responses={200: {"model": FiguresReply}, **given}, summary="Release periods")
     async def release(request: Request, token: Analyst, id: Id, wanted: WantedPeriods) -> Response:
@@ -225,7 +226,7 @@ def following(door: ServerDoor) -> APIRouter:
         def work() -> Following:
             return found(token, id).extend(wanted.until, max_error=wanted.max_error)
 
-        return await worked(request, token, work, lambda one: one.figures(), wanted.over_limit)
+        return await worked(request, token, work, _so_far, wanted.over_limit)
 
     @routes.post("/{id}/cancel", responses={200: {"model": FiguresReply}, **given}, summary="Cancel it")
     async def cancel(request: Request, token: Analyst, id: Id, wanted: Cancellation) -> Response:
@@ -236,9 +237,17 @@ def following(door: ServerDoor) -> APIRouter:
             one.cancel()
             return one
 
-        return await worked(request, token, work, lambda one: one.figures(), False)
+        return await worked(request, token, work, _so_far, False)
 
     return routes
+
+
+def _so_far(found: Following) -> pa.Table:
+    """Give the figures so far; none where they are too many to be shown: what was charged is charged."""
+    try:
+        return found.figures()
+    except RefusedError:
+        return pa.table({found.shape.part: pa.array([], pa.string())})
 
 
 def shown_table(found: Following, table: pa.Table) -> pa.Table:

@@ -46,6 +46,9 @@ class Attendant:
     def releasing(self, prepared: Sequence[Prepared]) -> None:
         """Hear what several periods of a standing question take, which was charged before; may refuse them."""
 
+    def showing(self, rows: int) -> None:
+        """Hear how many rows of figures a standing question shows at most; may refuse them."""
+
     def charging(self) -> None:
         """Hear that the charge comes next: the last moment to give the question up."""
 

@@ -70,8 +70,8 @@ class Block:
 
     @cached_property
     def name(self) -> str:
-        """What it is called where everybody may see it: nothing follows from it."""
-        return hashlib.sha256(f"errorfloor standing question {self.charge}".encode()).hexdigest()[:16]
+        """What it is called where everybody may see it."""
+        return name_of(self.charge)
 
     def noise(self, tags: Array) -> Array:
         """Draw the noise of all periods for groups, a row each: a group's follows from its own key."""
@@ -193,6 +193,15 @@ def offered(
         database._grant,
     )
     return Offer(database, followed, horizon, added, bound, label, key, reach, charging)
+
+
+def name_of(charge: str) -> str:
+    """Give the name of a standing question by that of its charge: nothing follows from it.
+
+    >>> len(name_of("ab" * 32))
+    16
+    """
+    return hashlib.sha256(f"errorfloor standing question {charge}".encode()).hexdigest()[:16]
 
 
 def after_words(block: Block | None) -> str:

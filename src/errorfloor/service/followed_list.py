@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from errorfloor.errors import InputError, KeyFileError
 from errorfloor.ledger.shelf import FOLLOWED
-from errorfloor.service.followed_block import Block, Offer, blocks_after, key_of, noise_of, offered
+from errorfloor.service.followed_block import Block, Offer, blocks_after, key_of, name_of, noise_of, offered
 from errorfloor.service.followed_price import FollowPrice
 from errorfloor.service.followed_question import FollowedQuestion, FollowWish, check_bound, wish_of
 from errorfloor.service.followed_table import FollowedShape
@@ -49,9 +49,8 @@ def following(database: "Database", *, analyst: str | None) -> list[dict[str, An
 
 def followed(database: "Database", name: str, *, analyst: str | None) -> Following:
     """Give a standing question by its name; raises InputError if there is none, or its table is not granted."""
-    for one in _every(database, analyst):
-        if one.name == name:
-            return one
+    for one in _every(database, analyst, name):
+        return one
     raise InputError(
         f"there is no standing question {str(name)[:40]!r}: following lists those that there are. One whose words were "
         f"forgotten is there again once it is followed in the same words, which is free"
@@ -131,11 +130,12 @@ def _keep(offer: Offer, block: Block, wish: FollowWish, analyst: str | None) -> 
     database._keeper.put(said, b"")
 
 
-def _every(database: "Database", analyst: str | None) -> Iterator[Following]:
-    """Give the standing questions that are granted, oldest first; those whose key is gone are left out."""
+def _every(database: "Database", analyst: str | None, name: str | None = None) -> Iterator[Following]:
+    """Give the standing questions that are granted, or one by name, oldest first; without those whose key is gone."""
     for kept in reversed(database._keeper.followed(MOST)):
         facts = kept.facts
-        if database._grant.covers(facts["table"]):
+        is_wanted = name is None or name_of(facts["outputs"][0]["label"]) == name
+        if is_wanted and database._grant.covers(facts["table"]):
             try:
                 yield _following(database, facts, _block_of(database, facts), analyst)
             except KeyFileError:

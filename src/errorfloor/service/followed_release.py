@@ -1,7 +1,7 @@
 """Releasing periods of a standing question: say durably in which snapshots they are read, look, and keep."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from errorfloor.charging.settling import terms_of
@@ -9,7 +9,7 @@ from errorfloor.ledger import Entry, Record
 from errorfloor.ledger.book import Deposit
 from errorfloor.service.asking import attendant
 from errorfloor.service.followed_block import Block
-from errorfloor.service.followed_period import PlannedPeriod, planned
+from errorfloor.service.followed_period import PlannedPeriod, ReleasedPeriod, planned
 from errorfloor.service.followed_question import FollowedQuestion
 
 if TYPE_CHECKING:
@@ -20,22 +20,21 @@ def release_periods(
     database: "Database",
     followed: FollowedQuestion,
     missing: Sequence[tuple[Block, str]],
-    check: Callable[[Block, str], None],
     about: Mapping[str, Any],
     said: Mapping[str, Any],
+    shown: Collection[ReleasedPeriod],
 ) -> None:
     """Release some periods, all or none, unless the process dies between two of them.
 
-    ``check`` refuses one that may not be released for the first time. Everything up to the first look follows from
-    public facts; whatever is refused is refused before any period is pinned to a snapshot.
+    ``shown`` are those that are released and come along. Everything up to the first look follows from public facts;
+    whatever is refused is refused before any period is pinned to a snapshot.
     """
     ledger = database.ledger
     records = ledger.found({block.part(name) for block, name in missing})
-    for block, name in missing:
-        if block.part(name) not in records:
-            check(block, name)
     plans = [planned(database, followed, block, name, records.get(block.part(name))) for block, name in missing]
     attending = attendant()
+    groups = [len(one.groups) for one in shown] + [len(one.prepared.bounds.groups) for one in plans]
+    attending.showing(max(groups) * len(groups))
     attending.releasing([one.prepared for one in plans])
     attending.charging()
     plans = list(_pinned(database, followed, plans, about))

@@ -78,6 +78,11 @@ class Figures:
                 found[name] = pa.array(_values(column), mask=~there | _missing(column))
         return pa.table(found)
 
+    @property
+    def rows(self) -> int:
+        """How many rows the table has."""
+        return self._size * len(self.of)
+
     def wider(self) -> list[str]:
         """Say where averages are over fewer rows than their bound was asked for."""
         if self._rows is None or self.shape.least_rows is None:

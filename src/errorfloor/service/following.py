@@ -19,6 +19,7 @@ from errorfloor.charging.standing import Standing, allowances_of
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.ledger import Entry
 from errorfloor.ledger.entry import account_name
+from errorfloor.service.asking import attendant
 from errorfloor.service.followed_block import Block, Offer, offered
 from errorfloor.service.followed_period import ReleasedPeriod, gone, kept_periods
 from errorfloor.service.followed_price import FollowPrice, certain
@@ -142,7 +143,10 @@ class Following:
     def figures(self, *, moving: int | None = None) -> pa.Table:
         """Give what was released so far, up to the first period that was not; nothing is read."""
         self._check_moving(moving)
-        return self._table(self._so_far, moving)
+        so_far = self._so_far
+        if so_far:
+            attendant().showing(Figures(self.shape, so_far, self._periods).rows)
+        return self._table(so_far, moving)
 
     def wider(self) -> list[str]:
         """Say which periods so far have averages over fewer rows than the bound is for."""
@@ -256,9 +260,15 @@ class Following:
 
     def _release(self, missing: list[tuple[Block, str]]) -> None:
         """Release periods, and read what is then kept of them."""
+        self._check_mine()
+        labels = {block.part(name): (block, name) for block, name in missing}
+        known = self.database.ledger.known(labels)
+        for label, (block, name) in labels.items():
+            if label not in known:
+                self._check_may_release(block, name)
         followed = FollowedQuestion.of(self.database, self.wish)
         said = {name: self.facts[name] for name in ("sql", "analyst", "shared", "table")}
-        release_periods(self.database, followed, missing, self._check_may_release, self._note, said)
+        release_periods(self.database, followed, missing, self._note, said, self._periods.values())
         self._fetch(missing)
         for _, name in missing:
             if name not in self._periods:  # it was erased meanwhile
@@ -266,7 +276,6 @@ class Following:
 
     def _check_may_release(self, block: Block, name: str) -> None:
         """Refuse to release a period for the first time; all of it is public."""
-        self._check_mine()
         if self.cancelled:
             raise RefusedError(f"this question was cancelled, and {name} was not released before", reason="follow")
         if block.accepted < self.database.ledger.acceptances():
