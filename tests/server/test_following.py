@@ -158,6 +158,7 @@ def test_more_figures_than_an_answer_may_have_are_not_shown(house, tmp_path):
         assert database.followed(name).released == ("2024-01", "2024-02")  # what is refused releases nothing
         database.followed(name).release("2024-04")
         assert client.get(f"/v1/following/{name}").status_code == 422
+        assert client.post(f"/v1/following/{name}/release", json={"through": "2024-04"}).status_code == 422
         again = client.post("/v1/following", json=ASKED).json()
         assert again["rows"] == [] and again["released"][-1] == "2024-04"
 

@@ -351,3 +351,21 @@ def test_refusals_records_and_names_do_not_depend_on_private_numbers(tmp_path):
     other.register("1", 4, shift=lambda month: 3.3 * month)
     assert one.truth != other.truth
     assert seen_of(one) == seen_of(other)
+
+
+def test_what_goes_on_reads_nothing_of_the_months_that_it_takes_over(house):
+    with house.open() as db:
+        old = db.follow(SUM, **HORIZON).release("2024-03").to_pylist()
+        db.ledger.forget(lambda kept: kept.facts["wish"].get("period") == "2024-02")
+        db.ledger.accept()
+    with house.open() as db:
+        found = db.follow(SUM, **HORIZON)
+        assert found.figures().num_rows == 2  # those of January; March is kept, and no total reaches it
+        longer = found.extend("2026-12")
+        assert longer.blocks[1].horizon.names[0] == "2024-02"
+        rows = longer.release("2024-03").to_pylist()
+        for month, same in (("2024-01", True), ("2024-02", False), ("2024-03", False)):
+            before = {one["region"]: one["used"] for one in old if one["month"] == month}
+            now = {one["region"]: one["used"] for one in rows if one["month"] == month}
+            assert all((before[region] == now[region]) == same for region in "ab")
+        assert longer.to_dict()["released"] == ["2024-01", "2024-02", "2024-03"]

@@ -143,10 +143,7 @@ def offered(
     """
     read, output = followed.read, followed.output
     table, name = read.table, read.question.table
-    accounts = [Account(name, summed_column(output.formula)[0], "")]
-    if table.owner is not None:
-        accounts.append(Account(table.owner.accounts_of(name), "", ""))
-    allowances = allowances_of(table, accounts)
+    allowances = allowances_of(table, accounts_of(followed))
     if reach is None:
         reach = reach_of(allowances)
     added = noise_of(horizon, bound * (followed.least_rows or 1), reach)
@@ -202,6 +199,13 @@ def name_of(charge: str) -> str:
     16
     """
     return hashlib.sha256(f"errorfloor standing question {charge}".encode()).hexdigest()[:16]
+
+
+def accounts_of(followed: FollowedQuestion) -> list[Account]:
+    """Give the accounts that a standing question is charged to: of the column, and of owners where there are any."""
+    table, name = followed.read.table, followed.read.question.table
+    of_column = Account(name, summed_column(followed.output.formula)[0], "")
+    return [of_column] if table.owner is None else [of_column, Account(table.owner.accounts_of(name), "", "")]
 
 
 def after_words(block: Block | None) -> str:

@@ -8,7 +8,7 @@ from errorfloor.charging.settling import terms_of
 from errorfloor.ledger import Entry, Record
 from errorfloor.ledger.book import Deposit
 from errorfloor.service.asking import attendant
-from errorfloor.service.followed_block import Block
+from errorfloor.service.followed_block import Block, accounts_of
 from errorfloor.service.followed_period import PlannedPeriod, ReleasedPeriod, planned
 from errorfloor.service.followed_question import FollowedQuestion
 
@@ -52,7 +52,7 @@ def _pinned(
     for one in plans:
         if one.record is None:
             taken = one.plan.snapshots[0]
-            ledger.check(terms_of(taken.table_name, one.plan.table, one.plan.allowances, one.plan.snapshots))
+            ledger.check(terms_of(taken.table_name, one.plan.table, accounts_of(followed), one.plan.snapshots))
             ledger.check_belong(Deposit(taken.table_name, *which) for which in taken.identities)
             entries.append(Entry(one.block.part(one.name), {}, one.note(about)))
     if entries:

@@ -138,6 +138,8 @@ class Following:
         missing = [(block, name) for block, name in wanted if name not in self._periods]
         if missing:
             self._release(missing)
+        else:
+            attendant().showing(Figures(self.shape, wanted, self._periods).rows)
         return self._table(wanted, moving)
 
     def figures(self, *, moving: int | None = None) -> pa.Table:
@@ -164,7 +166,7 @@ class Following:
         """
         before = self._before(until, max_error)
         block, standings, fresh = self._offer(until, max_error, before).settle()
-        return replace(self, blocks=(*before, block), standings=standings, fresh=fresh)
+        return replace(self, blocks=(*before, block), standings=standings, fresh=fresh, _periods={})
 
     def cancel(self) -> None:
         """Release nothing more; what was charged stays charged, and what was released stays free.
