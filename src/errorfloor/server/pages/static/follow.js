@@ -68,7 +68,7 @@ function figures(said) {
   if (!said.rows.length) return element("p", { class: "soft" }, "Nothing is released yet.");
   const answer = asAnswer(said);
   return [
-    ...answer.outputs.filter((one) => !one.exact).map((one) => outputChart(answer, one)),
+    ...answer.outputs.filter((one) => !one.exact).map((one) => outputChart(answer, [one])),
     ...said.wider.map((line) => element("p", { class: "small" }, line)),
     element("details", {}, element("summary", {}, "All figures"), releasedTable(answer, null)),
   ];
