@@ -13,7 +13,9 @@ from pyarrow import csv
 
 import errorfloor as ef
 from errorfloor.server.replies import ARROW
-from serving import PEOPLE
+from errorfloor.service import open_database
+from serving import PEOPLE, served
+from twins import TWINS, write_twins
 
 MEAN = {"sql": "SELECT team, avg(wage) AS mean FROM pay GROUP BY team", "max_error": 2e6}
 
@@ -270,3 +272,17 @@ def test_audit_log_has_a_line_a_request_and_no_number_of_an_answer(server, analy
     assert "SELECT" not in text
     assert not any(token in text for token in server.tokens.values())
     assert server.audit.stat().st_mode & 0o077 == 0
+
+
+def test_a_table_that_is_declared_otherwise_has_no_shares_and_hides_no_others(tmp_path):
+    path = write_twins(tmp_path / "here")
+    with open_database(path) as database:
+        for name in TWINS:
+            database.ask(f"SELECT sum(kwh) FROM {name}", max_error=500)
+    path.write_text(path.read_text().replace("floor = 1.0", "floor = 0.5", 1))
+    with open_database(path) as database, served(database, tmp_path) as here, here.client("reader") as client:
+        reply = client.get("/v1/ledger")
+        assert (reply.status_code, reply.json()["error"]["code"]) == (422, "catalogue")
+        assert "the floor of twin_a.kwh was 1 when it was charged" in reply.json()["error"]["message"]
+        shares = [line for line in client.get("/metrics").text.splitlines() if "used_ratio{" in line]
+        assert [line.split('"')[1] for line in shares] == ["twin_b.kwh"]

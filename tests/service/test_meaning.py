@@ -8,6 +8,7 @@ from errorfloor.errors import CatalogueError
 from errorfloor.identity import Key
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service import Database
+from errorfloor.service.listing import left, left_where_terms_hold
 from errorfloor.vault import register
 
 CATALOGUE = """
@@ -109,6 +110,17 @@ def test_the_same_rows_at_a_finer_resolution_are_refused_once_whole_numbers_were
     place.ask()
     with pytest.raises(CatalogueError, match=r'opened with resolution = "1"; the catalogue now says .*"1/1000"'):
         place.ask(CHANGED["resolution"], version="2")
+
+
+@pytest.mark.parametrize("word", ["range", "resolution"])
+def test_how_accounts_stand_is_not_said_of_another_declaration(place, word):
+    """Half of the range would make of a fifth used a larger part of another allowance, or a smaller one."""
+    place.ask()
+    declared = place.declare(CHANGED[word])
+    assert left(place.declare(), place.ledger)[0].used > 0
+    with pytest.raises(CatalogueError, match=f"{word}.*declare it as it was"):
+        left(declared, place.ledger)
+    assert not left_where_terms_hold(declared, place.ledger)
 
 
 def test_what_was_never_charged_may_be_declared_otherwise(place):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
+from errorfloor.charging.standing import Standing
+from errorfloor.display import Accounts
 from errorfloor.server.accounts import accounts
 from errorfloor.server.audit import AuditLog
 from errorfloor.server.auth import Authentication
@@ -44,6 +46,7 @@ from errorfloor.server.tokens import TokenFile
 from errorfloor.server.under_way import UnderWay
 from errorfloor.server.workshop import Workshop
 from errorfloor.service import Database
+from errorfloor.service.listing import left_where_terms_hold
 from errorfloor.service.opening import readiness
 from errorfloor.version import __version__
 
@@ -54,6 +57,10 @@ ABOUT = (
 
 PROBE = 2.0  # seconds within which the ledger has to answer whoever asks how it is
 KEPT = 1.0  # seconds for which everybody is told the same about that
+
+
+def _standings(database: Database) -> Accounts[Standing]:
+    return left_where_terms_hold(database.catalogue, database.ledger)
 
 
 async def _end_with_parent() -> None:
@@ -122,7 +129,7 @@ def create_app(
         database.declared_streams,
         UnderWay(database.catalogue.limit.running_per_token, counts),
         SharedProbe(lambda: readiness(current()), time_limit=PROBE, kept=KEPT, name="ready"),
-        SharedProbe(lambda: current.look().left(), time_limit=PROBE, kept=0.0, name="shares"),
+        SharedProbe(lambda: _standings(current.look()), time_limit=PROBE, kept=0.0, name="shares"),
     )
     audit = AuditLog(settings.audit_log)
     book = VisitorsBook(metrics, audit)

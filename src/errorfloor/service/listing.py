@@ -1,19 +1,22 @@
 """Lists of how accounts stand, what was charged and what is kept, as one may see them.
 
+Accounts are listed under the terms that they were charged under; a table that is declared otherwise now has none.
+
 A question's text is shown to who asked it, to an owner, and to everybody who may ask the table if it declared that
 when the question was asked. The same goes for the names in it, and for the wish.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from errorfloor.accounts import NOTHING, Account
+from errorfloor.accounts import NOTHING, Account, Charge
 from errorfloor.catalogue import Catalogue, Table
-from errorfloor.charging.settling import Grant
+from errorfloor.charging.settling import Grant, column_terms, table_terms
 from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of, concerned
 from errorfloor.display import Accounts
-from errorfloor.errors import InputError
+from errorfloor.errors import CatalogueError, InputError
 from errorfloor.ledger import Ledger, Quotas
 from errorfloor.ledger.quotas import part
 from errorfloor.service.description import about, page
@@ -67,10 +70,35 @@ def every_known(keeper: Keeper) -> Iterator[dict[str, Any]]:
 
 
 def left(catalogue: Catalogue, ledger: Ledger) -> Accounts[Standing]:
-    """Say how each undivided account, and each divided one that was charged, stands."""
-    found: Accounts[Standing] = Accounts()
+    """Say how each undivided account, and each divided one that was charged, stands.
+
+    Raises CatalogueError, as asking does, if a table is declared otherwise than when it was charged: what is used of an
+    allowance would be stated of another one.
+    """
     spent = ledger.accounts()
     for name, table in catalogue.tables.items():
+        _check(ledger, name, table)
+    return _standings(catalogue.tables, spent)
+
+
+def left_where_terms_hold(catalogue: Catalogue, ledger: Ledger) -> Accounts[Standing]:
+    """Say the same of those tables alone that are declared as they were charged: one of many does not hide the rest."""
+    spent, held = ledger.accounts(), {}
+    for name, table in catalogue.tables.items():
+        with suppress(CatalogueError):
+            _check(ledger, name, table)
+            held[name] = table
+    return _standings(held, spent)
+
+
+def _check(ledger: Ledger, name: str, table: Table) -> None:
+    if not table.is_public:
+        ledger.check({**table_terms(name, table), **column_terms(name, table.private)})
+
+
+def _standings(tables: Mapping[str, Table], spent: Mapping[Account, Charge]) -> Accounts[Standing]:
+    found: Accounts[Standing] = Accounts()
+    for name, table in tables.items():
         accounts = [Account(name, column, "") for column in table.private] if not table.account_by else []
         whose = name if table.owner is None else table.owner.accounts_of(name)
         if table.owner is not None and (table.owners_by is None or table.owner.life is not None):
