@@ -6,6 +6,15 @@ from errorfloor.catalogue import load
 from errorfloor.errors import CatalogueError
 from patients import CATALOGUE
 
+VALUES = """
+[tables.t]
+source = "t.csv"
+version = "1"
+row_key = ["id"]
+public = { id = "whole" }
+private = { x = { range = [0, 1], resolution = 0.1, floor = 0.2 } }
+"""
+
 
 def problems(tmp_path, text):
     file = tmp_path / "errorfloor.toml"
@@ -60,6 +69,15 @@ def test_an_owner_and_columns_are_needed(tmp_path):
     found = problems(tmp_path, '[tables.t]\nsource = "t.csv"\nversion = "1"\nprotects = "records"\n')
     assert found["tables.t.owner"].startswith("is missing: owner = {")
     assert found["tables.t.columns"].startswith("is missing: declare each column")
+
+
+@pytest.mark.parametrize("text", [CATALOGUE, VALUES], ids=["records", "values"])
+def test_counts_by_cell_keys_are_refused_with_what_to_do_instead(tmp_path, text):
+    found = problems(tmp_path, text.replace('version = "1"', 'version = "1"\ncounts = "cell keys"'))
+    (place, said), *others = found.items()
+    assert (place.rpartition(".")[2], others) == ("counts", [])
+    assert "two counts are equal for certain if the same people are in both" in said
+    assert 'protects = "records" and ask for count(*)' in said and "errorfloor counts and ef.design_counts" in said
 
 
 def test_columns_and_rows_of_owners_are_for_records_alone(tmp_path):

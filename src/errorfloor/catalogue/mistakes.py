@@ -56,6 +56,12 @@ WRITE = {  # what a word that is missing, or still to be chosen, may look like
     "private": "a section [streams.cars.private.position] with its range, resolution and floor",
 }
 
+REFUSED: Mapping[tuple[type[Declaration], str], str] = {  # words that somebody may expect, and why there are none
+    (Table, "counts"): "is not a word allowed here: noise by cell keys follows from who is in a cell, so that two "
+    "counts are equal for certain if the same people are in both, and prices would tell who is. Declare protects = "
+    '"records" and ask for count(*), or publish tables outside of ask with errorfloor counts and ef.design_counts',
+}
+
 ELSEWHERE = {  # what other systems call the types of public columns
     **dict.fromkeys(("integer", "int", "bigint", "smallint", "int64", "int32", "long"), "whole"),
     **dict.fromkeys(("float", "double", "real", "decimal", "numeric", "float64"), "number"),
@@ -104,7 +110,7 @@ def _in_words(place: tuple[str, ...], error: Mapping[str, Any]) -> list[Found]:
     if kind == "missing":
         return [(where, f"is missing; give it, such as {_example(place)}")]
     if kind == "extra_forbidden":
-        return [(where, _unknown(word, _model(place[:-1])))]
+        return [(where, REFUSED.get((model := _model(place[:-1]), word)) or _unknown(word, model))]
     if kind == "literal_error":
         choices = [str(value) for value in get_args(_model(place[:-1]).model_fields[word].annotation)]
         suggestion = _suggested(given, choices) if isinstance(given, str) else ""

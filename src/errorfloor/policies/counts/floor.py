@@ -22,7 +22,8 @@ class CountFloor:
     """Floors of a noise table, computed from the weights that are drawn.
 
     Guarantee: ``distinguish`` and ``pair`` hold for any test and any estimator by somebody who knows all but whether h
-    units are there; several cells count as independent draws, which they are with ``cell_words``.
+    units are there; several cells count as independent draws, which they are with ``cell_words`` unless two of them are
+    the same cell without the units: then ``difference`` holds.
 
     >>> from errorfloor.policies.counts import design_counts
     >>> floor = design_counts(max_noise=5, variance=3.0, keep_zero=False, unbiased=False).floor()
@@ -41,6 +42,22 @@ class CountFloor:
         return max(
             1 - (pair.testing_error_after(cells) if several else pair.testing_error) for pair in self._pairs(h, count)
         )
+
+    def difference(self, h: int = 1, *, count: int | None = None) -> float:
+        """Best probability, at even odds, of telling h units by a cell with them and the same cell without them.
+
+        Where the units are not there the two are one cell, whose published counts are equal for certain; else they are
+        two draws: 1 − ½ Σ_j p_i(j) p_{i+h}(j), exactly; over all i unless one is named. Of cells that are empty without
+        them, each with noise of its own label, it is a bound.
+
+        >>> from errorfloor.policies.counts import design_counts
+        >>> floor = design_counts(max_noise=5, variance=3.0, keep_zero=True).floor()
+        >>> round(floor.difference(count=20), 2), round(floor.distinguish(count=20), 2)
+        (0.93, 0.61)
+        """
+        counts = range(self.table.last + 1) if count is None else (whole("count", count, least=0),)
+        laws = (self._laws(one, whole("h", h)) for one in counts)
+        return max(1 - float(one @ two) / 2 for one, two in laws)
 
     def pair(self, count: int, h: int = 1) -> Pair:
         """Bounds for a count known to be ``count`` or ``count + h``.
@@ -103,7 +120,9 @@ class CountFloor:
             f"cells have noises of their own: a unit that is in {cells} of them, all else known, can be found out in "
             f"up to {times_in_hundred(self.distinguish(cells=cells))} of 100 cases at even odds. That holds where "
             f"noises of different cells are independent: bare sums of record keys make them so in pairs only, for the "
-            f"key of a total is the sum of the keys of its parts."
+            f"key of a total is the sum of the keys of its parts. Two published cells that differ in one unit alone "
+            f"are one cell without it, and equal for certain: they give it away in "
+            f"{times_in_hundred(self.difference())} of 100 cases, and every other such pair again."
         )
         return " ".join(sentences)
 
