@@ -1,6 +1,7 @@
 """A table that protects who is there: patients with several visits each, with or without one of them."""
 
 import datetime
+import json
 import random
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import errorfloor as ef
 from errorfloor.catalogue import load
 from errorfloor.engines import open_engine
+from errorfloor.errors import ErrorFloorError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service.database import Database
@@ -121,3 +123,25 @@ def answers(question, rows):
                     value if isinstance(value, Fraction) else Fraction(float(value))
                 )
     return found
+
+
+def outside_view(db, ledger, questions):
+    """Everything that somebody who may ask can see, but for released numbers."""
+    seen = [db.tables()]
+    for sql in questions:
+        for wish in ({"max_error": 5000}, {"spend": 0.001}, {"max_error": 1.0}, {"max_error": 1e-9}):
+            try:
+                price = db.price(sql, **wish)
+                seen.append([sql, price.to_dict(), price.explain(), price.prepared.cost, price.prepared.statement])
+                seen.append([db.simulate(sql, **wish).to_dict(), [str(one.label) for one in price.prepared.outputs]])
+                answer = db.ask(sql, **wish)
+                keys = [key.name for key in answer.prepared.question.keys]
+                seen.append([answer.explain(), answer.fresh, answer.table.schema.names, answer.table.num_rows])
+                seen.append(
+                    answer.table.select([name for name in keys if name in answer.table.column_names]).to_pylist()
+                )
+            except ErrorFloorError as problem:
+                seen.append([sql, problem.code, str(problem), repr(problem.fields)])
+    seen.append([one.to_dict() for one in db.left()])
+    seen.extend(record.to_json() | dict.fromkeys(("time", "previous", "hash")) for record in ledger.entries())
+    return json.dumps(seen, default=str)

@@ -11,7 +11,8 @@ from errorfloor.ledger import MemoryLedger
 from errorfloor.service import Database
 from errorfloor.service.releasing import values_before_noise
 from errorfloor.vault import register
-from patients import stored, visits, write_patients
+from joined import write_joined
+from patients import stored, visits
 
 ASKED = (
     "SELECT count(*) AS n, sum(cost) AS s FROM patients",
@@ -20,6 +21,12 @@ ASKED = (
     "SELECT sum(abs(cost - 700)) AS a, sum(round(cost / 3)) AS r, sum(ceil(cost)) AS c, median(age) AS m FROM patients",
     "SELECT sex, count(DISTINCT day) AS d, count(DISTINCT region) FILTER (WHERE age > 9) AS r FROM patients GROUP BY 1",
     "SELECT sex, sum(greatest(cost, 10 * age, 7)) AS g, sum(sqrt(age) * sign(cost)) AS q FROM patients GROUP BY sex",
+    "SELECT r.district, count(*) AS n, sum(r.income) AS s, sum(r.age * p.age) AS a FROM patients p "
+    "JOIN regions r ON p.region = r.region WHERE p.region <> r.district GROUP BY r.district",
+    "SELECT b.band, r.coast, count(*) FILTER (WHERE b.weight IS NULL) AS n, avg(b.weight) AS w FROM patients p "
+    "LEFT JOIN bands b USING (age) LEFT JOIN regions r ON r.region = p.region GROUP BY b.band, r.coast",
+    "SELECT d.budget, count(DISTINCT r.district) AS n FROM patients p JOIN regions r USING (region) "
+    "JOIN districts d ON r.district = d.district GROUP BY 1",
     "SELECT date_trunc('month', day) AS m, sum(age * cost) AS s FROM patients WHERE sex <> 'f' GROUP BY 1",
 )
 
@@ -30,7 +37,8 @@ def seen_on(place, folder):
     if place is not None:
         catalogue = catalogue.model_copy(update={"place": place})
         with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
-            register(catalogue, "patients", engine=engine)
+            for name in catalogue.tables:
+                register(catalogue, name, engine=engine)
     engine = open_engine(catalogue.place, catalogue.folder)
     with Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=KeyRing(folder / "keys.json")) as db:
         rows = sorted(json.dumps(row, default=str, sort_keys=True) for row in stored(db))
@@ -51,5 +59,5 @@ def same_identities(monkeypatch):
 
 
 def test_rows_groups_sums_and_answers_are_those_of_duckdb(engine_place, tmp_path):
-    folder = write_patients(tmp_path / "patients", visits()).parent
+    folder = write_joined(tmp_path / "patients", visits()).parent
     assert seen_on(engine_place.place, folder) == seen_on(None, folder)

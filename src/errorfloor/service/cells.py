@@ -51,7 +51,7 @@ class CellFacts:
         cut = (
             prepared.table.hides_records
             and not prepared.question.sets
-            and signs(one.output.formula, prepared.table) != EVERYWHERE
+            and signs(one.output.formula, prepared.plan.domains) != EVERYWHERE
         )
         self._stated = None if prepared.table.owner is None else prepared.table.owner.stated
         self.is_cut = cut  # at 0, so that what is added has no mean of its own

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from errorfloor.sql.plan import Apply, Call, Different
 from errorfloor.sql.question import walk
-from errorfloor.sql.records import combinations
+from errorfloor.sql.records import domain_rows
 
 if TYPE_CHECKING:
     from errorfloor.service.preparation import Prepared
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 START = 0.02  # seconds, for what every answer needs
 PER_ROW = {"duckdb": 2e-8, "postgresql": 4e-7, "spark": 4e-7}  # seconds for each sum over a row, generously
 STARTING: Mapping[str, float] = {"spark": 2.0}  # what an engine needs for any question
+PER_LOOKUP = 1e-7  # seconds for each row that is looked up in a joined table, or what a sum over it takes, if longer
 PER_CALL = 2e-7  # seconds for each function of a row
 PER_DIFFERENT = 1e-6  # seconds for each value that is looked for among those before, if no two are the same
 PER_PART = 1e-3  # seconds for each part of a table that is read
@@ -39,13 +40,15 @@ def public_cost(prepared: "Prepared") -> float:
     first, *joined = prepared.plan.snapshots
     rows = first.rows + prepared.pieces * sum(one.rows for one in joined) if prepared.looked_up else 0
     if rows and prepared.table.hides_records:
-        rows += combinations(prepared.question, prepared.table)
+        rows += domain_rows(prepared.question, prepared.table)
     cells = len(prepared.bounds.groups)
     nodes = {node for one in prepared.looked_up for node in walk(one.output.formula)}  # each is computed once
     calls = sum(isinstance(node, Call) for node in nodes)
     different = sum(isinstance(atom, Different) for monomial, _ in prepared.sums for atom, _ in monomial)
+    each = PER_ROW.get(prepared.engine, max(PER_ROW.values()))
     scanning = rows * (
-        (1 + len(prepared.sums)) * PER_ROW.get(prepared.engine, max(PER_ROW.values()))
+        (1 + len(prepared.sums)) * each
+        + len(joined) * max(PER_LOOKUP, each)
         + calls * PER_CALL
         + different * PER_DIFFERENT
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from errorfloor.catalogue import PrivateColumn, Table
+from errorfloor.catalogue import PrivateColumn
 from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_up
 from errorfloor.pricing.functions import FUNCTIONS
@@ -38,7 +38,7 @@ from errorfloor.sql.plan import (
 )
 from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import CountedQuantile, Derived, walk
-from errorfloor.sql.record_ranges import value_range
+from errorfloor.sql.record_ranges import Domains, value_range
 from errorfloor.sql.records import with_presence
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Bounded(NamedTuple):
 def derived_columns(derived: Derived, prepared: "Prepared") -> dict[str, Any]:
     """Give the columns of what is derived; NULL where nothing bounds it."""
     parts = {one.output.formula: released(one, prepared) for one in prepared.outputs if one.output.part_of == derived}
-    found = _Walk(parts, prepared.table).of(derived.formula)
+    found = _Walk(parts, prepared.plan.domains).of(derived.formula)
     shape = (len(prepared.bounds.groups),)
     low, high = (np.broadcast_to(end, shape) for end in (found.around.low, found.around.high))
     there = np.isfinite(low) & np.isfinite(high) & (low <= high)
@@ -95,7 +95,7 @@ class _Walk:
     """A walk over a formula, from what was released."""
 
     parts: Mapping[Formula, Bounded]
-    table: Table
+    domains: Domains
 
     def of(self, formula: Formula) -> Bounded:
         if formula in self.parts:
@@ -136,13 +136,13 @@ class _Walk:
 
     def _mean(self, of: Polynomial, where: Condition) -> Bounded:
         """A mean lies in the range of what is averaged, if there are rows at all."""
-        return _within(self._quotient(Sum(of, where), Count(where)), _range(of, self.table))
+        return _within(self._quotient(Sum(of, where), Count(where)), _range(of, self.domains))
 
     def _covariance(self, first: Polynomial, second: Polynomial, where: Condition, *, sample: bool) -> Bounded:
         one, two, both = (self._mean(of, where) for of in (first, second, first * second))
         product = one.around**2 if first == second else one.around * two.around
         found = Bounded(both.number - one.number * two.number, both.around - product)
-        halves = [(high - low) / 2 for low, high in (value_range(of, self.table) for of in (first, second))]
+        halves = [(high - low) / 2 for low, high in (value_range(of, self.domains) for of in (first, second))]
         most = Enclosure.exact(halves[0] * halves[1])  # both ends are reached by half of the rows each
         found = _within(found, Enclosure(np.zeros(()) if first == second else -most.high, most.high))
         if not sample:
@@ -163,13 +163,13 @@ def _within(found: Bounded, most: Enclosure) -> Bounded:
     return Bounded(found.number, found.around.meet(most))
 
 
-def _range(of: Polynomial, table: Table) -> Enclosure:
-    ends = Enclosure.around(value_range(of, table))
+def _range(of: Polynomial, domains: Domains) -> Enclosure:
+    ends = Enclosure.around(value_range(of, domains))
     return Enclosure(ends.low[0], ends.high[1])
 
 
 @quiet
-def scales(derived: Derived, parts: Mapping[Formula, tuple[float, bool]], table: Table) -> dict[Formula, float]:
+def scales(derived: Derived, parts: Mapping[Formula, tuple[float, bool]], domains: Domains) -> dict[Formula, float]:
     """Say by how much what is derived is farther off than each of its parts, all of them together.
 
     That is where every part is as far from 0 as it can be, a number that is given with whether the part is private. It
@@ -178,7 +178,7 @@ def scales(derived: Derived, parts: Mapping[Formula, tuple[float, bool]], table:
 
     def at(values: Mapping[Formula, float]) -> float:
         known = {part: Bounded(np.array(value), Enclosure.of(value, value)) for part, value in values.items()}
-        return float(_Walk(known, table).of(derived.formula).number)
+        return float(_Walk(known, domains).of(derived.formula).number)
 
     values = {part: value for part, (value, _) in parts.items()}
     noisy = [part for part, (_, is_noisy) in parts.items() if is_noisy]

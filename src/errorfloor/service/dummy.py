@@ -2,7 +2,7 @@
 
 import datetime
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,10 @@ def dummy_engine(catalogue: Catalogue) -> tuple[Catalogue, Engine]:
 
     with tempfile.TemporaryDirectory(prefix="errorfloor-dry-") as name:
         folder = Path(name)
-        tables = {}
+        hidden = [table.columns for table in catalogue.tables.values() if table.hides_records]
+        tables, domains = {}, {name: one for columns in hidden for name, one in columns.items()}
         for number, (table_name, table) in enumerate(catalogue.tables.items()):
-            parquet.write_table(dummy_rows(table), folder / f"{number}.parquet")
+            parquet.write_table(dummy_rows(table, domains), folder / f"{number}.parquet")
             kept: dict[str, Any] = {"source": (f"{number}.parquet",), "read": Reading(), "min_group": 1}
             kept["grows_by"] = None  # a thousand rows that stay
             if table.hides_records:
@@ -49,12 +50,13 @@ def dummy_engine(catalogue: Catalogue) -> tuple[Catalogue, Engine]:
         return dry, DuckDBEngine(file, folder, read_only=True)
 
 
-def dummy_rows(table: Table) -> pa.Table:
+def dummy_rows(table: Table, domains: Mapping[str, RecordColumn] | None = None) -> pa.Table:
     """Give up to a thousand rows that obey a declaration, always the same ones.
 
     Columns of the row key take each combination of values once, the others a few values in turn; values of the same
-    name and type are the same in every table, so that joins find something. Private numbers are spread over their
-    range, with a null here and there where nulls are allowed.
+    name and type are the same in every table, so that joins find something: those of a column of records, whose
+    ``domains`` may be given, begin where its domain does. Private numbers are spread over their range, with a null here
+    and there where nulls are allowed.
 
     Of a table that protects records, every column takes values of its domain.
 
@@ -79,7 +81,7 @@ def dummy_rows(table: Table) -> pa.Table:
         places[name] = np.arange(count) // (number + 1) % FEW
     places = _with_joining(table, places)
     count = len(next(iter(places.values())))
-    columns = {name: _public(name, table.public[name], places[name]) for name in table.public}
+    columns = {name: _public(name, one, places[name], (domains or {}).get(name)) for name, one in table.public.items()}
     for number, (name, column) in enumerate(table.private.items()):
         columns[name] = _private(column, count, seed=number)
     return pa.table(columns)
@@ -106,8 +108,10 @@ def _sizes(columns: Sequence[PublicColumn]) -> list[int]:
     return [2 if column.type == "flag" else each for column in columns]
 
 
-def _public(name: str, column: PublicColumn, places: Array) -> Any:
+def _public(name: str, column: PublicColumn, places: Array, domain: RecordColumn | None) -> Any:
     numbers = places.tolist()
+    if domain is not None and (domain.public.type, domain.public.step) == (column.type, column.step):
+        return _in_domain(domain, numbers)
     match column.type:
         case "text":
             return pa.array([f"{name} {j}" for j in numbers])
@@ -124,10 +128,15 @@ def _public(name: str, column: PublicColumn, places: Array) -> Any:
 
 
 def _record(column: RecordColumn, seed: int) -> Any:
-    places = np.random.default_rng(seed).integers(0, column.size, ROWS).tolist()
+    return _in_domain(column, np.random.default_rng(seed).integers(0, column.size, ROWS).tolist())
+
+
+def _in_domain(column: RecordColumn, places: Sequence[int]) -> Any:
+    """Give values of a domain by their places in it; there are others behind the last text."""
     match column.public.type:
         case "text":
-            return pa.array([column.texts[place] for place in places])
+            known = dict(enumerate(column.texts))
+            return pa.array([known.get(place, f"another {place}") for place in places])
         case "date":
             return pa.array([column.days[0] + datetime.timedelta(days=place) for place in places])
     return pa.array([float((column.steps[0] + place) * column.resolution) for place in places])

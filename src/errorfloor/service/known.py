@@ -15,6 +15,8 @@ from errorfloor.service.releasing import laid_out
 from errorfloor.service.unions import from_parts
 from errorfloor.sql.parts import by_parts, is_made_of_parts
 from errorfloor.sql.question import Derived, Question, QuestionOutput
+from errorfloor.sql.record_ranges import Domains
+from errorfloor.sql.records import weighed
 from errorfloor.vault import Snapshot, snapshot
 
 
@@ -44,7 +46,10 @@ class Known:
             snapshots = tuple(self.snapshot(catalogue, name, engine) for name in names)
             if snapshots[0].parts:
                 snapshots = (part_of_it(snapshots[0], question), *snapshots[1:])
-            found = ReadQuestion(text, question, catalogue.tables[question.table], snapshots)
+            table = catalogue.tables[question.table]
+            if table.hides_records:
+                question = weighed(question, Domains.of(table, snapshots))
+            found = ReadQuestion(text, question, table, snapshots)
             found = self._by_parts(found, catalogue, engine)
             self.facts.keep(("question", text), found, len(text))
         return found

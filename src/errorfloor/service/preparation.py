@@ -42,6 +42,7 @@ from errorfloor.sql.evaluate import ROWS
 from errorfloor.sql.plan import Call, Condition, Formula, Sum
 from errorfloor.sql.polynomial import Monomial
 from errorfloor.sql.question import Derived, Question, QuestionOutput, walk
+from errorfloor.sql.record_ranges import Domains
 from errorfloor.vault import Snapshot
 
 if TYPE_CHECKING:
@@ -88,6 +89,11 @@ class PlannedQuestion:
         """The rows of coarser groupings."""
         return totals_of(self.question, self.bounds)
 
+    @property
+    def domains(self) -> Domains:
+        """What the columns of a row can hold, where records are protected."""
+        return Domains.of(self.table, self.snapshots)
+
     def scale(self, output: QuestionOutput) -> float:
         """Give by what a bound that is asked for is divided: shares of a range, cells of a total."""
         if isinstance(output.part_of, Derived) and not output.part_of.in_rows:
@@ -105,7 +111,7 @@ class PlannedQuestion:
         for place, (one, bounded) in enumerate(zip(self.question.outputs, self.bounds.outputs, strict=True)):
             if isinstance(one.part_of, Derived):
                 found.setdefault(one.part_of, {})[one.formula] = bounded.farthest, place in self.private
-        return {derived: scales(derived, parts, self.table) for derived, parts in found.items()}
+        return {derived: scales(derived, parts, self.domains) for derived, parts in found.items()}
 
     @cached_property
     def chains(self) -> Chains:
@@ -334,7 +340,7 @@ def _prepared_output(
         afforded = None if shares is None else float(shares[index].min())
         cutting = cutting_of(plan.table, bounded, index)
         error = evaluation_error(bounded, index)
-        one = record_noise(output, plan.table, wish, error, afforded, plan.scale(output), cutting)
+        one = record_noise(output, plan.domains, wish, error, afforded, plan.scale(output), cutting)
         added = CellNoise.same(one, len(bounded.rows))
     elif shares is None:
         wish = wish.shared(plan.question.sharing(output))

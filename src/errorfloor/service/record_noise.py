@@ -14,7 +14,7 @@ from errorfloor.service.noises import Added, QuestionWish, bound_for, within
 from errorfloor.service.rounding import grain
 from errorfloor.service.tapered_noise import Moved, tapered, tapered_for
 from errorfloor.sql.question import QuestionOutput
-from errorfloor.sql.record_ranges import row_range
+from errorfloor.sql.record_ranges import Domains, row_range
 
 MOST_WHOLE = 10**12  # grains of it are integers of 63 bits
 MOST_GRAINS = 2.0**62
@@ -34,7 +34,7 @@ def cutting_of(table: Table, bounded: Bounds, index: int) -> Moved | None:
 
 def record_noise(
     output: QuestionOutput,
-    table: Table,
+    domains: Domains,
     wish: QuestionWish,
     error: float,
     afforded: float | None,
@@ -48,7 +48,7 @@ def record_noise(
     """
     if wish.support is not None:
         raise InputError("of a table that protects records, give max_error or spend, not a support")
-    whole = row_range(output.formula, table).whole
+    whole = row_range(output.formula, domains).whole
     if moved is not None:
         added = _tapered(output, wish, error, afforded, scale, whole, moved)
     elif afforded is None and whole:
@@ -60,7 +60,7 @@ def record_noise(
     else:
         bound = bound_for(afforded, error)
         added = within(-bound, bound, evaluation_error=error)
-    reach = max(map(abs, possible(output.formula, table))) + added.high
+    reach = max(map(abs, possible(output.formula, domains))) + added.high
     if reach >= MOST_GRAINS * added.grain:
         raise InputError(
             f"{output.asked_as} may reach {reach:.3g}, too much for steps of {added.lattice.step}: ask for a larger "

@@ -184,7 +184,7 @@ def _numbers(prepared: Prepared, values: Evaluated, noises: Sequence[Array | Non
             continue
         found = next(columns)
         if prepared.table.hides_records and not prepared.question.sets:  # else totals would not add up
-            found = np.clip(found, *signs(one.output.formula, prepared.table))
+            found = np.clip(found, *signs(one.output.formula, prepared.plan.domains))
         yield arrow.column(found, defined[kind])
 
 

@@ -58,7 +58,7 @@ def scan(
     row = Row.of(snapshots, completed(layout, question, snapshots), dialect)
     having = f"count(*) >= {question.least}" if question.least > 1 else ""
     if snapshots[0].table.hides_records:
-        snapshots = [with_domain(question, snapshots[0], dialect)]
+        snapshots = [with_domain(question, snapshots[0], dialect), *snapshots[1:]]
         question, sums, shown = without_where(question, sums)
         having = f"count({_where(row, shown, '1')}) > 0" if question.keys else ""
     columns = [f"{_sum(row, monomial, where)} AS s{j}" for j, (monomial, where) in enumerate(sums)]

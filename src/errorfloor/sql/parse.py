@@ -191,7 +191,7 @@ class _Asked:
             tuple(tuple(key.name for key in keys if key.value in kept) for kept in sets),
             along(windows, outputs, named, lambda node: self._scalar(self._meant(node)[0]), self.words),
         )
-        return about_records(question, table) if table.hides_records else question
+        return about_records(question) if table.hides_records else question
 
     def _items(self) -> list[_Item]:
         given: list[tuple[exp.Expression, str | None]] = []

@@ -66,6 +66,12 @@ def counted_outputs(name: str, node: exp.Expression, rows: RowConditions, table:
     column = rows.relation.find(wanted.column).column if type(wanted.column) is exp.Column else None
     if column is None or column.step is None:
         raise words.refusal(node, "aggregate", "is answered for a column of numbers as it is, as in median(x)")
+    if column.place > 0:
+        raise words.refusal(
+            node,
+            "aggregate",
+            "is answered for columns of the table itself: of a joined one ask for cumulative(x, 1, 2, 3)",
+        )
     share = _share_of(wanted, node, rows)
     declared = table.columns[column.name]
     low, high = (step * column.step for step in declared.steps)

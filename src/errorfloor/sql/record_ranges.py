@@ -1,10 +1,11 @@
-"""What a row of a table that protects records can add to a sum, from the domains that are declared."""
+"""What a row of a table that protects records can add to a sum, from declared domains and from public tables alone."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from errorfloor.catalogue.model import Table
 from errorfloor.errors import RefusedError
@@ -25,7 +26,11 @@ from errorfloor.sql.plan import (
     TableColumn,
 )
 from errorfloor.sql.polynomial import Monomial, Node, Polynomial
+from errorfloor.sql.question import walk
 from errorfloor.vault.records import PRESENCE
+
+if TYPE_CHECKING:
+    from errorfloor.vault import Snapshot
 
 MOST_INDICATORS = 8  # whose values are gone through one by one
 MOST_COMPARED = 64  # terms, times indicators, of what is compared with what indicators say
@@ -38,6 +43,34 @@ COMPUTED: Mapping[str, Callable[[float], float]] = {
 }
 FARTHEST = 27  # exp is then stored between 2⁻⁴⁰ and 2⁴⁰
 HERE = TableColumn(0, PRESENCE, "number", private=True, step=Fraction(1))
+
+
+@dataclass(frozen=True, eq=False)
+class Domains:
+    """Which stored integers the columns of a row can hold: those that are declared, and of ``joined`` tables their own.
+
+    A column of a joined table may have no value on a row besides; no such row counts in a sum of what it is a part of.
+
+    >>> owned = {"owner": {"floor": 0.4}, "columns": {"age": {"range": [0, 110]}}}
+    >>> table = Table.model_validate({"source": "p", "version": "1", "protects": "records", **owned})
+    >>> domains = Domains(table, ({"age": (3, 5)},))
+    >>> [domains.steps(TableColumn(place, "age", "number", step=Fraction(1))) for place in (0, 1)]
+    [(0, 110), (3, 5)]
+    """
+
+    table: Table
+    joined: tuple[Mapping[str, tuple[int, int]], ...] = ()
+
+    @classmethod
+    def of(cls, table: Table, snapshots: "Sequence[Snapshot]") -> "Domains":
+        """Give those of a table as it is declared, and of the public ones that are joined to its snapshot."""
+        return cls(table, tuple(one.extent for one in snapshots[1:]))
+
+    def steps(self, column: TableColumn) -> tuple[int, int]:
+        """Give the least and the greatest integer that a column of numbers can hold, where it has a value."""
+        if column.place == 0:
+            return self.table.columns[column.name].steps
+        return self.joined[column.place - 1].get(column.name, (0, 0))
 
 
 class RowRange(NamedTuple):
@@ -62,30 +95,32 @@ class RowRange(NamedTuple):
         return root
 
 
-def row_range(formula: Formula, table: Table) -> RowRange:
-    """Bound what a row can add to a sum, from the domains that are declared.
+def row_range(formula: Formula, domains: Domains) -> RowRange:
+    """Bound what a row can add to a sum, from what its columns can hold.
 
     >>> owned = {"owner": {"floor": 0.4}, "columns": {"age": {"range": [0, 110]}}}
     >>> table = Table.model_validate({"source": "p", "version": "1", "protects": "records", **owned})
     >>> age = Polynomial.atom(TableColumn(0, "age", "number", step=Fraction(1)))
-    >>> row_range(Sum((age - 10) * Polynomial.atom(HERE), HERE), table)
+    >>> row_range(Sum((age - 10) * Polynomial.atom(HERE), HERE), Domains(table))
     RowRange(below=Fraction(10, 1), above=Fraction(100, 1), whole=True)
     """
     assert isinstance(formula, Sum)
     terms = [(tuple(factor for factor in monomial if factor[0] != HERE), by) for monomial, by in formula.of.terms]
-    low, high = value_range(Polynomial.of(terms), table)
+    low, high = value_range(Polynomial.of(terms), domains)
     return RowRange(max(-low, Fraction(0)), max(high, Fraction(0)), _is_whole(formula.of))
 
 
-def limits_of(formula: Formula) -> dict[str, tuple[float, float]]:
+def limits_of(formula: Formula) -> dict[TableColumn, tuple[float, float]]:
     """Give the columns that the condition of a sum limits, each with its least and its largest number of steps.
 
+    They are told apart by the table that they are from: a joined one may have a column of the same name.
+
     >>> age = Polynomial.atom(TableColumn(0, "age", "number", step=Fraction(1)))
-    >>> limits_of(Sum(age, Compare("<", age, Polynomial.constant(18))))
-    {'age': (-inf, 17)}
+    >>> [(one.name, ends) for one, ends in limits_of(Sum(age, Compare("<", age, Polynomial.constant(18)))).items()]
+    [('age', (-inf, 17))]
     """
     assert isinstance(formula, Sum)
-    found: dict[str, tuple[float, float]] = {}
+    found: dict[TableColumn, tuple[float, float]] = {}
     for part in formula.where.parts if isinstance(formula.where, And) else (formula.where,):
         match part:
             case Compare(operator="<" | "<=" as operator, left=Polynomial() as left, right=Polynomial() as right):
@@ -95,17 +130,17 @@ def limits_of(formula: Formula) -> dict[str, tuple[float, float]]:
                         continue
                     if column != Polynomial.atom(atom) or atom == HERE:
                         continue
-                    low, high = found.get(atom.name, (-math.inf, math.inf))
+                    low, high = found.get(atom, (-math.inf, math.inf))
                     steps, strict = constant.value / atom.step, operator == "<"
                     if below:
                         high = min(high, math.ceil(steps) - 1 if strict else math.floor(steps))
                     else:
                         low = max(low, math.floor(steps) + 1 if strict else math.ceil(steps))
-                    found[atom.name] = low, high
+                    found[atom] = low, high
     return found
 
 
-def value_range(polynomial: Polynomial, table: Table) -> tuple[Fraction, Fraction]:
+def value_range(polynomial: Polynomial, domains: Domains) -> tuple[Fraction, Fraction]:
     """Enclose a polynomial of a row: each of a few indicators is gone through, terms are enclosed one by one.
 
     An indicator that compares numbers bounds what is a multiple of their difference: |x| is not negative.
@@ -113,7 +148,7 @@ def value_range(polynomial: Polynomial, table: Table) -> tuple[Fraction, Fractio
     >>> value_range(Polynomial.constant(2), None)
     (Fraction(2, 1), Fraction(2, 1))
     """
-    ranges = {atom: _of_atom(atom, table) for atom in polynomial.atoms}  # once: floors hold polynomials themselves
+    ranges = {atom: _of_atom(atom, domains) for atom in polynomial.atoms}  # once: floors hold polynomials themselves
     flags = sorted((atom for atom in ranges if isinstance(atom, Indicator)), key=lambda one: one.encoded)
     if len(flags) > MOST_INDICATORS:
         return _by_terms(polynomial, ranges, {})
@@ -137,7 +172,7 @@ def _any_of(condition: Condition) -> set[Condition]:
 
 
 def _known(condition: Condition, holds: bool) -> Iterator[tuple[Polynomial, Polynomial]]:
-    """Give pairs, the first at most as large as the second, if a condition holds or not; nothing is missing here."""
+    """Give pairs, the first at most as large as the second, if a condition holds or not and nothing is missing."""
     match condition:
         case Compare(operator="<" | "<=", left=Polynomial() as left, right=Polynomial() as right):
             yield (left, right) if holds else (right, left)
@@ -158,7 +193,8 @@ Ranges = Mapping[Node, tuple[Fraction, Fraction]]
 def _by_terms(polynomial: Polynomial, ranges: Ranges, known: Mapping[Node, Fraction]) -> tuple[Fraction, Fraction]:
     """Enclose a polynomial for known indicators, by its terms and by what the indicators say.
 
-    If p is not positive, c·p + q is at most as large as q where c > 0, and at least as large where c < 0.
+    If p is not positive, c·p + q is at most as large as q where c > 0, and at least as large where c < 0. Where p is
+    made of other atoms than the polynomial it says nothing: they may be missing, and its opposite need not hold.
     """
     terms = _collected(polynomial, known)
     low, high = _enclosed(terms, ranges)
@@ -211,23 +247,26 @@ def _powers(low: Fraction, high: Fraction, exponent: int) -> Iterator[Fraction]:
         yield Fraction(0)
 
 
-def _of_atom(atom: Node, table: Table) -> tuple[Fraction, Fraction]:
+def _of_atom(atom: Node, domains: Domains) -> tuple[Fraction, Fraction]:
     match atom:
-        case TableColumn(name=name, step=step) if step is not None:
-            first, last = table.columns[name].steps
+        case TableColumn(step=step) if step is not None:
+            first, last = domains.steps(atom)
             return first * step, last * step
         case Indicator() | Different():
             return Fraction(0), Fraction(1)
         case RoundedDown(of=of):
-            low, high = value_range(of, table)
+            low, high = value_range(of, domains)
             return Fraction(math.floor(low)), Fraction(math.floor(high))
         case Call():
-            return called(atom, table).ends
-        case DatePart(part="year"):
-            days = [day for one in table.columns.values() if one.public.type == "date" for day in one.days]
-            start = min(days)
+            return called(atom, domains).ends
+        case DatePart(part="year", of=of):
+            (column,) = (part for part in walk(of) if isinstance(part, TableColumn))
+            if column.place > 0:
+                said = f"the year of {column.name} has no bound: declare it as a whole number of the joined table"
+                raise RefusedError(said, reason="function")
+            start, end = domains.table.columns[column.name].days
             before = start.month == 1 and start.day <= 7  # then the beginning of its week may be in the year before
-            return Fraction(start.year - before), Fraction(max(days).year)
+            return Fraction(start.year - before), Fraction(end.year)
         case DatePart(part=part):
             return Fraction(0), Fraction(LARGEST_PART[part])
     raise TypeError(f"{type(atom).__name__} is no atom of a record")
@@ -241,12 +280,12 @@ class Called(NamedTuple):
     error: Fraction
 
 
-def called(call: Call, table: Table) -> Called:
+def called(call: Call, domains: Domains) -> Called:
     """Bound exp, ln, sqrt or a reciprocal of a row, as engines compute and store it; ``pricing/records.proof.md``.
 
     Raises RefusedError where it has no value, or none between 2⁻⁴⁰ and 2⁴⁰ in size.
     """
-    low, high = value_range(call.argument, table)
+    low, high = value_range(call.argument, domains)
     if any(isinstance(atom, Call) for atom in call.argument.atoms):
         raise _no_function(call, "is a function of a function: use one at a time")
     name, needs = call.function, NEEDS.get(call.function)

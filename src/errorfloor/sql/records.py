@@ -6,10 +6,14 @@ presence: all that is asked is private, conditions and groups included, and noth
 The scan adds to the rows one of presence 0 for every combination of values that its group keys can have. It
 changes no sum, and makes the groups of an answer those that are declared, whoever is there. Conditions stand inside the
 sums, so that every row is read whatever its values are.
+
+A joined public table is looked up for every row, too: a join that leaves rows out is one that leaves none out, with the
+condition that something was found. Rows of presence 0 hold every value of the columns that tables are joined by, so
+that which rows of a public table are found, of any, does not depend on who is there.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -25,14 +29,15 @@ from errorfloor.sql.plan import (
     Covariance,
     Different,
     Formula,
+    Missing,
     Sum,
     TableColumn,
     WeightedMean,
 )
 from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 from errorfloor.sql.question import Derived, Question, QuestionOutput, walk
-from errorfloor.sql.record_ranges import HERE, called, row_range
-from errorfloor.sql.truth import ALWAYS, both
+from errorfloor.sql.record_ranges import HERE, Domains, called, row_range
+from errorfloor.sql.truth import ALWAYS, both, opposite
 from errorfloor.vault import Snapshot
 from errorfloor.vault.domains import domain_sql
 
@@ -42,7 +47,7 @@ PRESENT = Polynomial.atom(HERE)
 ABSENT: Condition = Compare("=", PRESENT, Polynomial.constant(0))
 
 
-def about_records(question: Question, table: Table) -> Question:
+def about_records(question: Question) -> Question:
     """Put presence into every sum of a question; whatever is no sum is derived from sums that are released.
 
     Raises RefusedError for what is not answered of a table that protects records.
@@ -52,8 +57,6 @@ def about_records(question: Question, table: Table) -> Question:
             "HAVING would tell how many rows a group has, which is protected here: leave it out, and filter the answer",
             reason="records",
         )
-    if question.joins:
-        raise RefusedError("a table that protects records is asked by itself: leave the join out", reason="records")
     if question.running:
         raise RefusedError(
             "running totals are not answered of a table that protects records: ask for the groups, and add up what is "
@@ -69,9 +72,30 @@ def about_records(question: Question, table: Table) -> Question:
             "by one grouping at a time",
             reason="records",
         )
+    found = [opposite(Missing(join.on[0][1])) for join in question.joins if not join.keep_unmatched]
+    return replace(
+        question,
+        joins=tuple(replace(join, keep_unmatched=True) for join in question.joins),
+        where=both([question.where, *found]),
+        outputs=tuple(part for one in question.outputs for part in _parts(one)),
+    )
+
+
+def weighed(question: Question, domains: Domains) -> Question:
+    """Give the parts of what is derived their weights: their bounds go by what one row can add.
+
+    Raises RefusedError for functions of a row that have no bound.
+    """
     for call in (node for node in walk(question) if isinstance(node, Call)):
-        called(call, table)  # or it is refused
-    return replace(question, outputs=tuple(part for one in question.outputs for part in _parts(one, table)))
+        called(call, domains)  # or it is refused
+    return replace(question, outputs=tuple(_weighed(one, domains) for one in question.outputs))
+
+
+def _weighed(output: QuestionOutput, domains: Domains) -> QuestionOutput:
+    if not isinstance(output.part_of, Derived):
+        return output
+    found = row_range(output.formula, domains)
+    return replace(output, weight=max(found.below, found.above) or Fraction(1))
 
 
 def with_presence(formula: Formula) -> Formula:
@@ -84,17 +108,15 @@ def with_presence(formula: Formula) -> Formula:
     raise TypeError(f"{type(formula).__name__} is no sum")
 
 
-def _parts(output: QuestionOutput, table: Table) -> Iterator[QuestionOutput]:
-    """Give an output as the sums that it is, or is derived from; their bounds go by what one row can add."""
+def _parts(output: QuestionOutput) -> Iterator[QuestionOutput]:
+    """Give an output as the sums that it is, or is derived from."""
     if isinstance(output.formula, Count | Sum):
         yield replace(output, formula=with_presence(output.formula))
         return
     whole = Derived(output.name, output.unit, output.formula)
     sums = dict.fromkeys(with_presence(one) for one in _sums(output.formula))
     for place, formula in enumerate(sums):
-        found = row_range(formula, table)
-        weight = max(found.below, found.above) or Fraction(1)
-        yield QuestionOutput(f"{output.name}/{place}", formula, "", whole, weight)
+        yield QuestionOutput(f"{output.name}/{place}", formula, "", whole)
 
 
 def _sums(formula: Node) -> Iterator[Formula]:
@@ -110,8 +132,14 @@ def _sums(formula: Node) -> Iterator[Formula]:
 
 
 def columns_grouped(question: Question) -> tuple[str, ...]:
-    """Give the columns that decide which group a row is in."""
-    return tuple(sorted({name for key in question.keys for name in _columns(key.value)}))
+    """Give the columns of the table that decide which group a row is in, some by what they are joined to."""
+    return _decisive(question, question.keys)
+
+
+def columns_joined(question: Question) -> tuple[str, ...]:
+    """Give the columns of the table that decide what is joined to a row, but for those that decide its group."""
+    joined = _decisive(question, (two for join in question.joins for _, two in join.on))
+    return tuple(name for name in joined if name not in columns_grouped(question))
 
 
 def combinations(question: Question, table: Table) -> int:
@@ -119,18 +147,31 @@ def combinations(question: Question, table: Table) -> int:
     return math.prod(table.columns[name].size for name in columns_grouped(question))
 
 
+def domain_rows(question: Question, table: Table) -> int:
+    """Count the rows of presence 0 that are scanned besides those of the table."""
+    return combinations(question, table) + sum(table.columns[name].size for name in columns_joined(question))
+
+
 def shown_where(question: Question) -> Condition:
-    """Give the part of a question's condition that decides which groups are shown: on columns of its groups alone.
+    """Give the part of a question's condition that decides which groups are shown: on what decides them alone.
 
     Rows that the rest of it leaves out are left out of sums.
     """
     where, grouped = question.where, set(columns_grouped(question))
     parts = where.parts if isinstance(where, And) else (where,)
-    return both(part for part in parts if _columns(part) <= grouped)
+    return both(part for part in parts if grouped.issuperset(_decisive(question, (part,))))
 
 
-def _columns(node: Node) -> set[str]:
-    return {part.name for part in walk(node) if isinstance(part, TableColumn)}
+def _decisive(question: Question, nodes: Iterable[Node]) -> tuple[str, ...]:
+    """Give the columns of the table that decide the value of something: what is joined follows from what it is by."""
+    waiting = [part for node in nodes for part in walk(node) if isinstance(part, TableColumn)]
+    seen: dict[TableColumn, None] = {}
+    while waiting:
+        column = waiting.pop()
+        if column not in seen:
+            seen[column] = None
+            waiting += [one for one, _ in question.joins[column.place - 1].on] if column.place else []
+    return tuple(sorted({column.name for column in seen if not column.place}))
 
 
 def domain_of(question: Question, snapshot: Snapshot, dialect: Dialect) -> Snapshot:
@@ -139,11 +180,11 @@ def domain_of(question: Question, snapshot: Snapshot, dialect: Dialect) -> Snaps
 
 
 def with_domain(question: Question, snapshot: Snapshot, dialect: Dialect) -> Snapshot:
-    """Give the snapshot's rows together with those of its domain."""
+    """Give the snapshot's rows together with those of its domain, and with every value that tables are joined by."""
     rows = f"SELECT {', '.join(snapshot.columns.values())} FROM {snapshot.relation}"
-    return replace(
-        snapshot, relation=f"({rows} UNION ALL {domain_sql(snapshot.table, columns_grouped(question), dialect)})"
-    )
+    each = (columns_grouped(question), *((name,) for name in columns_joined(question)))
+    relations = " UNION ALL ".join([rows, *(domain_sql(snapshot.table, columns, dialect) for columns in each)])
+    return replace(snapshot, relation=f"({relations})")
 
 
 def without_where(question: Question, sums: Sequence[Wanted]) -> tuple[Question, list[Wanted], Condition]:

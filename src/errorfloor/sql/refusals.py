@@ -110,8 +110,13 @@ OF_RECORDS: tuple[tuple[type[Any] | tuple[type[Any], ...], str, str], ...] = (
     ),
     (exp.Trunc, "function", "is not supported: use floor(x), ceil(x) or round(x)"),
     ((exp.Mod, exp.IntDiv), "function", "is not supported, because signs differ between systems: use floor(x / n)"),
-    ((exp.Coalesce, exp.Nullif), "function", "is not needed: nothing is missing here, so leave it out"),
-    (exp.Null, "constant", "has no value, and nothing is missing here: leave it out"),
+    (
+        (exp.Coalesce, exp.Nullif),
+        "function",
+        "is not needed: nothing is missing here, so leave it out; of a joined table, leave rows out with FILTER "
+        "(WHERE x IS NOT NULL)",
+    ),
+    (exp.Null, "constant", "has no value: nothing is missing here but in joined tables; leave it out, or use IS NULL"),
     (exp.Predicate, "type", "is a condition where a value is needed: write CASE WHEN … THEN 1 ELSE 0 END"),
 )
 NAMED_OF_RECORDS: dict[str, tuple[str, str]] = {
