@@ -8,7 +8,10 @@ from errorfloor.attacks.judgement import judge, threshold
 from errorfloor.attacks.likelihood import log_odds
 from errorfloor.attacks.owners import OwnerTotal
 from errorfloor.attacks.world import World
-from errorfloor.catalogue import Catalogue
+from errorfloor.catalogue import Catalogue, load
+from errorfloor.identity import KeyRing
+from errorfloor.service import open_database
+from errorfloor.service.registering import register_all
 
 PEOPLE = {
     "source": "-",
@@ -22,6 +25,20 @@ PEOPLE = {
         "debt": {"range": [0, 5000], "resolution": 0.5},
     },
 }
+
+ATTACKS = (
+    "SELECT count(*) FILTER (WHERE {alike}) AS answer FROM people",  # a rare combination
+    "SELECT sum(age) AS answer FROM people WHERE {alike}",
+    "SELECT sex, age, count(*) AS answer FROM people GROUP BY sex, age",  # small cells
+)
+VALUES = """
+[tables.people]
+source = "people.csv"
+version = "1"
+row_key = ["person"]
+public = { person = "whole", sex = "text", age = "whole" }
+private = { debt = { range = [0, 5000], resolution = 0.5, floor = 200 } }
+"""
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +59,7 @@ def test_no_attack_tells_presence_better_than_promised(owner):
     assert 0.55 < best <= 0.8, "an adversary who learns nothing would show nothing"
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT count(*) FILTER (WHERE {alike}) AS answer FROM people",  # a rare combination
-        "SELECT sum(age) AS answer FROM people WHERE {alike}",
-        "SELECT sex, age, count(*) AS answer FROM people GROUP BY sex, age",  # small cells
-    ],
-)
+@pytest.mark.parametrize("sql", ATTACKS)
 def test_rare_values_and_small_cells_do_not_help(catalogue, sql):
     right, runs = 0, 80
     with World(catalogue, "people", None, seed=8) as world:
@@ -87,6 +97,27 @@ def test_an_audit_plays_for_presence(catalogue):
     found = audit(catalogue, runs=3, seed=1, only=["best play"])
     assert list(found.findings) == ["owners of people"]
     assert found.findings["owners of people"][0].unit == "rows"
+
+
+@pytest.mark.parametrize("sql", ATTACKS)
+def test_where_values_are_protected_the_same_attacks_always_succeed(tmp_path, sql):
+    """Who is there is public then, as documented: counts, sums of public columns and small cells are exact."""
+    people = [(number, "fm"[number % 2], number % 60, 100.0 * number) for number in range(200)]
+    secret, said = (999, "f", 77, 4000.0), []
+    for is_there in (False, True):
+        folder = tmp_path / str(is_there)
+        folder.mkdir()
+        rows = "".join(f"{','.join(map(str, row))}\n" for row in [*people, *[secret] * is_there])
+        (folder / "people.csv").write_text("person,sex,age,debt\n" + rows)
+        (folder / "errorfloor.toml").write_text(VALUES)
+        KeyRing.create(folder / "keys.json")
+        register_all(load(folder / "errorfloor.toml"))
+        with open_database(folder / "errorfloor.toml") as door:
+            answer = door.ask(sql.format(alike="sex = 'f' AND age = 77"))
+            cells = [row for row in answer.to_arrow().to_pylist() if row.get("age", 77) == 77]
+            said.append(sum(row["answer"] or 0 for row in cells))
+            assert not answer.charge
+    assert said[0] == 0 < said[1]
 
 
 def test_where_values_are_protected_presence_is_no_secret():
