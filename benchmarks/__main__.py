@@ -21,7 +21,7 @@ SECTIONS = (
     *("draws", "peers", "library", "slopes", "attacks", "release", "questions", "cells"),
     *("peers_questions", "server", "ledger"),
     *("policies", "counts", "trajectories", "designs", "elements", "searched", "twins", "accounts", "cell_bounds"),
-    *("joint_answers", "five_years"),
+    *("joint_answers", "five_years", "peers_records"),
 )
 
 
