@@ -193,8 +193,9 @@ Ranges = Mapping[Node, tuple[Fraction, Fraction]]
 def _by_terms(polynomial: Polynomial, ranges: Ranges, known: Mapping[Node, Fraction]) -> tuple[Fraction, Fraction]:
     """Enclose a polynomial for known indicators, by its terms and by what the indicators say.
 
-    If p is not positive, c·p + q is at most as large as q where c > 0, and at least as large where c < 0. Where p is
-    made of other atoms than the polynomial it says nothing: they may be missing, and its opposite need not hold.
+    If p is not positive, c·p + q is at most as large as q where c > 0, and at least as large where c < 0. Where what is
+    compared has other atoms than the polynomial, also such as cancel in p, it says nothing: they may be missing, and
+    its opposite need not hold.
     """
     terms = _collected(polynomial, known)
     low, high = _enclosed(terms, ranges)
@@ -206,7 +207,7 @@ def _by_terms(polynomial: Polynomial, ranges: Ranges, known: Mapping[Node, Fract
         left = _any_of(condition) - untrue if holds else {condition}
         for small, large in _known(next(iter(left)), holds) if len(left) == 1 else ():
             other = _without(_collected(small, known), _collected(large, known))
-            if len(other) > MOST_COMPARED or any(atom not in ranges for monomial in other for atom, _ in monomial):
+            if len(other) > MOST_COMPARED or not ranges.keys() >= {*small.atoms, *large.atoms}:
                 continue
             for factor in {by / other[part] for part, by in terms.items() if part and part in other}:
                 least, most = _enclosed(_without(terms, other, factor), ranges)
