@@ -75,10 +75,10 @@ def derived_columns(derived: Derived, prepared: "Prepared") -> dict[str, Any]:
 
 
 @quiet
-def enclosed(derived: Derived, parts: Mapping[Formula, Enclosure], table: Table) -> Enclosure:
+def enclosed(derived: Derived, parts: Mapping[Formula, Enclosure], domains: Domains) -> Enclosure:
     """Enclose what is derived, for all values of its parts in intervals; endless where nothing bounds it."""
     known = {part: Bounded((ends.low + ends.high) / 2, ends) for part, ends in parts.items()}
-    return _Walk(known, table).of(derived.formula).around
+    return _Walk(known, domains).of(derived.formula).around
 
 
 def released(one: "PreparedOutput", prepared: "Prepared") -> Bounded:

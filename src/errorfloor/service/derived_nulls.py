@@ -83,7 +83,7 @@ class _Parts:
     """The parts of what is derived, by kind of group: what public facts let them be, and how far off they are."""
 
     def __init__(self, derived: Derived, prepared: "Prepared") -> None:
-        self.derived, self.table = derived, prepared.table
+        self.derived, self.domains = derived, prepared.plan.domains
         own = [one for one in prepared.outputs if one.output.part_of == derived]
         bounds = [prepared.bounds_of(one) for one in own]
         self.noisy = [one for one in own if one.added is not None]
@@ -104,7 +104,7 @@ class _Parts:
         return any(self._has_ends(self._at(places, factor)).any() for places in self._places())
 
     def _has_ends(self, parts: dict[Formula, Enclosure]) -> Array:
-        found = enclosed(self.derived, parts, self.table)
+        found = enclosed(self.derived, parts, self.domains)
         there = np.isfinite(found.low) & np.isfinite(found.high) & (found.low <= found.high)
         return np.broadcast_to(there, (int(self.live.sum()),))
 
