@@ -31,6 +31,9 @@ POSSIBLE = [
     ("avg(peak)", 20.0, [0.5, 10.0]),
     ("sum(kwh)", 1e5, [0.0, 35600.0]),
     ("var_pop(kwh)", 4000.0, [0.0, 625.0]),
+    ("avg(kwh)", 1e9, [0.0, 50.0]),  # a hundredth of its step is far more than what is possible
+    ("avg(peak)", 1e6, [0.5, 10.0]),
+    ("avg(above(kwh, 10, 2))", 1e7, [0.0, 1.0]),
 ]
 
 

@@ -87,7 +87,10 @@ def released(one: "PreparedOutput", prepared: "Prepared") -> Bounded:
     if one.added is None:
         off = 0.0 if one.constant is None else one.constant.error
         return Bounded(numbers, Enclosure(numbers - off, numbers + off).widened(0.0))
-    return Bounded(numbers, Enclosure(*interval(numbers, one.added, prepared.bounds_of(one), prepared.bounds.kind)))
+    ends = interval(
+        numbers, one.added, prepared.bounds_of(one), prepared.bounds.kind, fine=False
+    )  # numbers follow from them
+    return Bounded(numbers, Enclosure(*ends))
 
 
 @dataclass(frozen=True)

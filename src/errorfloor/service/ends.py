@@ -23,10 +23,13 @@ SLACK = 1e-6  # of a part: what is nearer to a multiple is taken for it; bounds 
 POSSIBLE = 1e-5  # the same for what is possible, which is enclosed with the errors of evaluation
 LARGEST = 2.0**32  # parts; beyond, doubles are too far from multiples to be told from others
 ROUNDED = 2.0**50  # the same where any number is rounded to the nearest multiple
+COARSE = 100  # parts in the width of what is possible: with fewer, its ends are written finer
 POWERS = 10**22  # powers of ten up to this one are doubles
 
 
-def interval(values: Array, added: CellNoise, bounds: OutputBounds, kind: Array) -> tuple[Array, Array]:
+def interval(
+    values: Array, added: CellNoise, bounds: OutputBounds, kind: Array, *, fine: bool = True
+) -> tuple[Array, Array]:
     """Give the ends of the certain interval of each released number; cells are of the kind ``kind``.
 
     *Guarantee*: the truth lies between them. They follow from the released number and from public facts.
@@ -34,25 +37,31 @@ def interval(values: Array, added: CellNoise, bounds: OutputBounds, kind: Array)
     least, most = bounds.low, bounds.high
     if not added.varies:
         off = np.array(added.widest.low), np.array(added.widest.high)
-        return cut(values, off, (least, most), added.widest.lattice.step, kind)
+        return cut(values, off, (least, most), added.widest.lattice.step, kind, fine=fine)
     low, high = np.empty(len(values)), np.empty(len(values))
     off = added.of_kind("low"), added.of_kind("high")
     steps = [one.lattice.step for one in added.each]
     for step in dict.fromkeys(steps):
         mine = np.array([one == step for one in steps])[added.level[kind]]
         own = kind[mine]
-        low[mine], high[mine] = cut(values[mine], (off[0][own], off[1][own]), (least[own], most[own]), step)
+        low[mine], high[mine] = cut(values[mine], (off[0][own], off[1][own]), (least[own], most[own]), step, fine=fine)
     return low, high
 
 
 @quiet
 def cut(
-    values: Array, off: tuple[Array, Array], possible: tuple[Array, Array], step: str, kind: Any = ...
+    values: Array,
+    off: tuple[Array, Array],
+    possible: tuple[Array, Array],
+    step: str,
+    kind: Any = ...,
+    *,
+    fine: bool = True,
 ) -> tuple[Array, Array]:
     """Give where truths lie: ``values`` less what they are ``off`` by, at most, and no farther than is ``possible``.
 
     What is possible is given for each value, or for each ``kind`` of them. Ends are rounded outwards to a hundredth of
-    a ``step``.
+    a ``step``; what is possible more finely, if ``fine``, where that is coarse beside it.
 
     >>> off, possible = (np.array([-0.5]), np.array([0.5])), (np.array([0.0]), np.array([7.0]))
     >>> [end.tolist() for end in cut(np.array([0.3, 6.69]), off, possible, "0.01")]
@@ -62,10 +71,12 @@ def cut(
     parts = _parts(values, part)
     first = np.maximum(np.floor(parts + SLACK) - _up(off[1], part), _down(possible[0], part, POSSIBLE)[kind])
     last = np.minimum(-np.floor(SLACK - parts) - _down(off[0], part), _up(possible[1], part, POSSIBLE)[kind])
-    return (
-        _written(first, part, lambda: np.maximum(values - off[1], possible[0][kind])),
-        _written(last, part, lambda: np.minimum(values - off[0], possible[1][kind])),
-    )
+    low = _written(first, part, lambda: np.maximum(values - off[1], possible[0][kind]))
+    high = _written(last, part, lambda: np.minimum(values - off[0], possible[1][kind]))
+    if not fine or not (is_coarse := possible[1] - possible[0] < COARSE * float(part)).any():
+        return low, high
+    least, most = (np.where(is_coarse, end, far) for end, far in zip(_finely(possible), (-np.inf, np.inf), strict=True))
+    return np.maximum(low, least[kind]), np.minimum(high, most[kind])
 
 
 @quiet
@@ -90,6 +101,19 @@ def centred(values: Array, bias: float, lattice: Lattice) -> Array:
         return values
     part = Fraction(lattice.step) / FINER
     return _written(np.rint(_parts(values - bias, part)), part, lambda: values - bias, ROUNDED)
+
+
+def _finely(possible: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Round what is possible outwards to a ten-thousandth of its width, or less: a power of ten.
+
+    >>> [end.tolist() for end in _finely((np.array([0.0]), np.array([49.99999])))]
+    [[0.0], [50.0]]
+    """
+    low, high = possible
+    power = np.floor(np.log10(np.where(high > low, high - low, 1.0))) - 4
+    many, large = 10.0 ** np.maximum(-power, 0), 10.0 ** np.maximum(power, 0)
+    first, last = np.floor(low * many / large + POSSIBLE), -np.floor(POSSIBLE - high * many / large)
+    return first * large / many + 0.0, last * large / many + 0.0
 
 
 def _parts(values: Array, part: Fraction) -> Array:
