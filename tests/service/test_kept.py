@@ -15,6 +15,7 @@ import pytest
 from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import FileAnchor, SqlLedger, tables
+from errorfloor.ledger.keeping import LAST
 from errorfloor.ledger.upgrade import add_shelf
 from errorfloor.service import keeping
 from town import open_town, write_town
@@ -420,3 +421,21 @@ def test_what_is_forgotten_is_in_no_file_of_the_ledger_while_others_have_it_open
         assert seen()
         assert other.ledger.forget(lambda _: True) == 1
         assert not seen()
+
+
+def test_answers_that_are_passed_over_hide_no_older_one(home):
+    """More of somebody else's than are looked through; in each, two outputs over the same."""
+    sql = "SELECT sum(kwh) AS s, sum(kwh) AS t FROM meters"
+    with home.open() as database:
+        for place in range(LAST + 5):
+            database.ask(
+                sql,
+                max_error={"s": 16000 + 50 * place, "t": 19000 + 50 * place},
+                analyst="anna" if place in (0, 2) else "bob",
+            )
+        every = list(database.ledger.kept_page())
+        (what,) = {output["over"] for output in every[0].facts["outputs"]}
+        mine = database.ledger.kept_over([what], chosen=lambda said: said["analyst"] == "anna")
+        assert [one.number for one in mine] == [every[2].number, every[0].number]
+        newest = [one.number for one in database.ledger.kept_over([what])]
+        assert newest == [one.number for one in reversed(every)][:LAST]

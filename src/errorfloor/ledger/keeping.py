@@ -1,8 +1,9 @@
 """How a ledger keeps what was released for its charges, finds it again, and forgets it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import islice
+from typing import Any, TypeVar
 
 from errorfloor.ledger.book import GONE, Book
 from errorfloor.ledger.decision import term_name
@@ -75,14 +76,23 @@ class Keeping(ABC):
 
         return self._read(work)
 
-    def kept_over(self, over: Collection[str], limit: int = LAST) -> list[Kept]:
-        """Give the last answers with an output over any of these, without their content, newest first."""
+    def kept_over(
+        self,
+        over: Collection[str],
+        limit: int = LAST,
+        chosen: Callable[[Mapping[str, Any]], bool] | None = None,
+    ) -> list[Kept]:
+        """Give the last answers with an output over any of these, without their content, newest first.
+
+        Of those that are not ``chosen`` by what is said of them none is given, nor counted among the last.
+        """
         kept = self._kept()
 
         def work(book: Book) -> list[Kept]:
             self._check(book, kept)
-            found = {one.number: one for what in over for one in book.shelf.over(what, limit)}
-            return [one for _, one in sorted(found.items(), reverse=True) if _is_charged(book, one)]
+            count = min(limit, PAGE)
+            found = {one.number: one for what in over for one in islice(_newest(book, what, count, chosen), limit)}
+            return [one for _, one in sorted(found.items(), reverse=True)]
 
         return self._read(work)
 
@@ -126,6 +136,17 @@ def from_snapshot(identity: str, table: str) -> Callable[[Kept], bool]:
         return is_question or any(known == identity for _, _, known in one.facts["snapshots"])
 
     return chosen
+
+
+def _newest(book: Book, what: str, count: int, chosen: Callable[[Mapping[str, Any]], bool] | None) -> Iterator[Kept]:
+    """Give the answers over the same that are chosen and were charged, newest first; so many are read at a time."""
+    before = None
+    while True:
+        page = book.shelf.over(what, count, before)
+        yield from (one for one in page if (chosen is None or chosen(one.facts)) and _is_charged(book, one))
+        if len(page) < count:
+            return
+        before = page[-1].number
 
 
 def _is_charged(book: Book, answer: Kept) -> bool:

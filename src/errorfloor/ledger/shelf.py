@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, NamedTuple, final
 
 from errorfloor.errors import LedgerError
@@ -130,8 +130,8 @@ class Shelf(ABC):
         """The answers with outputs that were charged under labels, without their content."""
 
     @abstractmethod
-    def over(self, over: str, limit: int) -> list[Kept]:
-        """The last answers with an output over the same, newest first, without their content."""
+    def over(self, over: str, limit: int, before: int | None = None) -> list[Kept]:
+        """The last answers, ``before`` a number, with an output over the same, newest first, without their content."""
 
     @abstractmethod
     def page(self, after: int = 0, limit: int | None = None, *, whole: bool = False) -> Iterator[Kept]:
@@ -170,10 +170,10 @@ class MemoryShelf(Shelf):
         """The answers with outputs that were charged under labels."""
         return {label: one for one in self._kept.values() for label in one.labels & set(labels)}
 
-    def over(self, over: str, limit: int) -> list[Kept]:
-        """The last answers with an output over the same, newest first."""
-        found = (one for one in reversed(self._kept.values()) if any(output.over == over for output in one.outputs))
-        return [one for one, _ in zip(found, range(limit), strict=False)]
+    def over(self, over: str, limit: int, before: int | None = None) -> list[Kept]:
+        """The last answers, ``before`` a number, with an output over the same, newest first."""
+        older = (one for number, one in reversed(self._kept.items()) if before is None or number < before)
+        return list(islice((one for one in older if any(output.over == over for output in one.outputs)), limit))
 
     def page(self, after: int = 0, limit: int | None = None, *, whole: bool = False) -> Iterator[Kept]:
         """The answers after a number, in order."""

@@ -8,6 +8,7 @@ from errorfloor.ledger.shelf import LASTING, Kept, Shelf
 
 FACTS = "number, text, seal, size"
 PAGE = 100  # answers read at a time, without their content
+ABOVE_ALL = 2**63 - 1  # no answer has so large a number
 
 
 @final
@@ -50,11 +51,13 @@ class SqlShelf(Shelf):
             found |= {row["label"]: _kept(row) for row in self._run(joined, *some)}
         return found
 
-    def over(self, over: str, limit: int) -> list[Kept]:
-        """The last answers with an output over the same, newest first, without their content."""
-        outputs = "SELECT number FROM @kept_outputs WHERE over_what = ? ORDER BY number DESC LIMIT ?"
+    def over(self, over: str, limit: int, before: int | None = None) -> list[Kept]:
+        """The last answers, ``before`` a number, with an output over the same, newest first, without their content."""
+        outputs = (
+            "SELECT DISTINCT number FROM @kept_outputs WHERE over_what = ? AND number < ? ORDER BY number DESC LIMIT ?"
+        )
         wanted = f"SELECT {FACTS} FROM @kept WHERE number IN ({outputs}) ORDER BY number DESC"
-        return [_kept(row) for row in self._run(wanted, over, limit)]
+        return [_kept(row) for row in self._run(wanted, over, ABOVE_ALL if before is None else before, limit)]
 
     def page(self, after: int = 0, limit: int | None = None, *, whole: bool = False) -> Iterator[Kept]:
         """The answers after a number, in order."""

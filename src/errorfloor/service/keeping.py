@@ -224,11 +224,13 @@ class Keeper:
     def beside(self, what: str, seen: Callable[[Mapping[str, Any]], bool] | None = None) -> Iterator[KeptColumn]:
         """Give released outputs over the same, by any groups, newest first; but for answers that left groups out.
 
-        Of answers that are not ``seen``, by what is said of them, no more is read.
+        Of answers that are not ``seen``, by what is said of them, no more is read, and they hide none that are.
         """
-        for one in self.ledger.kept_over([what]):
-            if one.facts["left_out"] or not (seen is None or seen(one.facts)):
-                continue
+
+        def is_wanted(said: Mapping[str, Any]) -> bool:
+            return (seen is None or seen(said)) and not said["left_out"]
+
+        for one in self.ledger.kept_over([what], chosen=is_wanted):
             for output in one.facts["outputs"]:
                 if output["over"] == what and output["label"] is not None:
                     answer = self._opened(self.ledger.kept([output["asked"]]).get(output["asked"], one))

@@ -5,10 +5,10 @@ their intervals bound each other. *Guarantee* (``reconciling.proof.md``): every 
 nothing is charged or learnt: it is arithmetic on what was released.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +59,8 @@ class _Cells:
 class KeptBy:
     """Who keeps an answer, what was asked, how exactly, and for whom: ``analyst`` is None for the custodian.
 
-    *Guarantee*: nothing that is kept of somebody else's question changes a number, unless it is shared.
+    *Guarantee*: nothing that is kept of somebody else's question changes a number, unless it is shared, however many
+    there are; what a full shelf has forgotten is no longer compared with.
     """
 
     keeper: Keeper
@@ -72,12 +73,13 @@ class KeptBy:
         own = self.keeper.find(self.read, self.wish)[place]
         if own is None:
             return []
-        others = (
-            one
-            for one in self.keeper.beside(self.read.over(output), lambda said: is_seen(said, self.analyst))
-            if one.facts["asked"] != own.facts["asked"]
-        )
+        kept = self.keeper.beside(self.read.over(output), self._is_seen)
+        others = (one for one in kept if one.facts["asked"] != own.facts["asked"])
         return [own, *islice(others, MOST_ANSWERS - 1)]
+
+    def _is_seen(self, said: Mapping[str, Any]) -> bool:
+        allotment().check()  # answers of others are passed over, however many there are
+        return is_seen(said, self.analyst)
 
 
 def reconciled(answer: "Answer", by: KeptBy) -> pa.Table:
