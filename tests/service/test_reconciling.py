@@ -1,13 +1,18 @@
 """Answers that were released apart, brought to agree."""
 
+import tracemalloc
+
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.optimize import minimize
 
-from errorfloor.errors import InputError
+from errorfloor.engines.allotment import Allotment, allotted
+from errorfloor.errors import EngineError, InputError
 from errorfloor.ledger.keeping import LAST
-from errorfloor.service.reconciling import _bounded, _nearest
+from errorfloor.pricing.keys import GroupKeys, KeyColumn
+from errorfloor.service.reconciling import _bounded, _Cells, _nearest, _sums
 from patients import open_patients, stored
 from town import open_town, write_town
 
@@ -125,6 +130,39 @@ def test_numbers_of_different_values_do_not_add_up(tmp_path):
         total = database.ask(f"SELECT {different} FROM patients", max_error=3)
         parts = database.ask(f"SELECT region, {different} FROM patients GROUP BY region", max_error=3)
         assert total.reconciled() == total.to_arrow() and parts.reconciled() == parts.to_arrow()
+
+
+def test_what_is_too_much_is_refused_before_it_takes_memory():
+    """Twelve answers of the same 333 groups: 21,978 sums of 3,996 cells would be a matrix of 700 MB."""
+    groups = GroupKeys((KeyColumn(pa.array(range(333)), 1),), 333)
+    each = _Cells(("k",), groups, *[np.ones(333)] * 6, "0.01")
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=r"21,978 sums .* at most 125 of so many cells are"):
+            _sums([each] * 12, 333 * np.arange(13), hides_records=False)
+        assert tracemalloc.get_traced_memory()[1] < 5e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_no_answer_is_read_after_there_are_too_many_cells(monkeypatch, town):
+    for bound in (400, 410, 420, 430, 440):
+        answer = town.ask("SELECT tariff, sum(kwh) AS s FROM meters GROUP BY tariff", max_error=bound)
+    cells, read, kept = answer.to_arrow().num_rows, [], town.ledger.kept
+    monkeypatch.setattr("errorfloor.service.reconciling.MOST_CELLS", 2 * cells)
+    monkeypatch.setattr(town.ledger, "kept", lambda asked: read.append(asked) or kept(asked))
+    with pytest.raises(InputError, match=f"at most {2 * cells} are"):
+        answer.reconciled()
+    assert len(read) <= 4, "its own, twice, one that fits and one that does not"
+
+
+def test_pairs_of_answers_are_not_compared_where_nobody_waits():
+    groups = GroupKeys((KeyColumn(pa.array(range(3)), 1),), 3)
+    each = _Cells(("k",), groups, *[np.ones(3)] * 6, "0.01")
+    stopped = Allotment()
+    stopped.stop()
+    with allotted(stopped), pytest.raises(EngineError, match="nobody is waiting"):
+        _sums([each] * 2, 3 * np.arange(3), hides_records=False)
 
 
 def test_totals_within_one_answer_need_no_reconciling(town):

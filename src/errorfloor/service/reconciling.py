@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 4000  # of all answers together
 MOST_ANSWERS = 12  # the newest of them
-MOST_SUMS = 1000  # that two answers have in common
+MOST_PLACES = 500_000  # of the matrix of all sums that two answers have in common: as many rows, by as many cells
 PASSES = 50  # over all sums, in which ends bound each other
 STEPS = 20_000  # towards the nearest numbers that agree
 CLOSE = 1e-10  # of a standard error: how near that is enough
@@ -75,7 +75,15 @@ class KeptBy:
             return []
         kept = self.keeper.beside(self.read.over(output), self._is_seen)
         others = (one for one in kept if one.facts["asked"] != own.facts["asked"])
-        return [own, *islice(others, MOST_ANSWERS - 1)]
+        found, cells = [own], own.answer.facts["cells"]
+        for one in islice(others, MOST_ANSWERS - 1):  # each is read when the loop comes to it
+            cells += one.answer.facts["cells"]
+            if cells > MOST_CELLS:
+                raise InputError(
+                    f"{cells:,} released cells, or more, are too many to reconcile; at most {MOST_CELLS:,} are"
+                )
+            found.append(one)
+        return found
 
     def _is_seen(self, said: Mapping[str, Any]) -> bool:
         allotment().check()  # answers of others are passed over, however many there are
@@ -117,8 +125,6 @@ def _agreeing(
     if len(cells) < 2 or each[0] is None:
         return None
     first = np.concatenate([[0], np.cumsum([len(one.released) for one in cells])])
-    if first[-1] > MOST_CELLS:
-        raise InputError(f"{first[-1]:,} released cells are too many to reconcile; at most {MOST_CELLS:,} are")
     sums = _sums(cells, first, hides_records=read.table.hides_records)
     low, high = _bounded(sums, np.concatenate([one.low for one in cells]), np.concatenate([one.high for one in cells]))
     released, deviation = (np.concatenate([getattr(one, name) for one in cells]) for name in ("released", "deviation"))
@@ -155,25 +161,27 @@ def _cells(output: QuestionOutput, column: KeptColumn, read: ReadQuestion) -> _C
 
 def _sums(cells: Sequence[_Cells], first: Array, *, hides_records: bool) -> Array:
     """Give the sums that two answers have in common, as rows of a matrix whose product with all truths is 0."""
-    found: list[Array] = []
+    found: list[tuple[tuple[int, int], tuple[Array, Array], int]] = []
     for one, two in combinations(range(len(cells)), 2):
+        allotment().check()
         codes = _common(cells[one], cells[two])
         if codes is None:
             continue
         count = 1 + int(max(code.max(initial=0) for code in codes))
         rows = [np.bincount(code, cells[at].rows, count) for code, at in zip(codes, (one, two), strict=True)]
-        if not hides_records and (rows[0] != rows[1]).any():
-            continue  # groups were left out of one of them
-        matrix = np.zeros((count, first[-1]))
-        for code, at, sign in zip(codes, (one, two), (1.0, -1.0), strict=True):
-            matrix[code, first[at] + np.arange(len(code))] = sign * cells[at].weights
-        found.append(matrix)
-    sums = np.vstack([np.zeros((0, first[-1])), *found])
-    if len(sums) > MOST_SUMS:
+        if hides_records or (rows[0] == rows[1]).all():  # otherwise groups were left out of one of them
+            found.append(((one, two), codes, count))
+    total = sum(count for *_, count in found)
+    if total * first[-1] > MOST_PLACES:
         raise InputError(
-            f"{len(sums):,} sums that answers have in common are too many to reconcile; at most {MOST_SUMS:,} are: ask "
-            f"for fewer groups"
+            f"{total:,} sums that answers have in common, of {first[-1]:,} released cells, are too many to reconcile; "
+            f"at most {MOST_PLACES // first[-1]:,} of so many cells are: ask for fewer groups"
         )
+    sums, start = np.zeros((total, first[-1])), 0
+    for pair, codes, count in found:
+        for code, at, sign in zip(codes, pair, (1.0, -1.0), strict=True):
+            sums[start + code, first[at] + np.arange(len(code))] = sign * cells[at].weights
+        start += count
     return sums
 
 
