@@ -8,10 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import errorfloor as ef
-from errorfloor.errors import AllowanceError, InputError, RefusedError
+from errorfloor.engines.allotment import Allotment, allotted
+from errorfloor.errors import AllowanceError, EngineError, InputError, RefusedError
 from errorfloor.pricing import bounds
 from errorfloor.pricing.interval import Enclosure
 from errorfloor.service.derived import enclosed
+from errorfloor.service.derived_nulls import check_not_always_null
+from errorfloor.service.noises import QuestionWish
+from errorfloor.service.preparation import prepare
 from errorfloor.sql.parts import by_parts
 from town import open_town, write_town
 
@@ -129,6 +133,20 @@ def test_what_would_always_be_null_is_refused_with_a_bound_that_works(tmp_path):
         with pytest.raises(RefusedError, match="ask with a larger one"):
             town.price("SELECT household, ln(avg(kwh)) AS r FROM meters GROUP BY household", spend=1e-6)
         assert not any(one.used for one in town.left())
+
+
+def test_bounds_are_not_tried_where_nobody_waits(tmp_path):
+    write_town(tmp_path / "town", "high")
+    with open_town(tmp_path / "town") as town:
+        read = town._known.read("SELECT ln(avg(kwh)) AS r FROM meters", town.catalogue, town._engine)
+        planned = town._known.plan(read, town.catalogue, town._engine)
+        prepared = prepare(planned, QuestionWish(max_error=500.0), town._engine)
+        with pytest.raises(RefusedError, match="r would be null"):
+            check_not_always_null(prepared)
+        stopped = Allotment()
+        stopped.stop()
+        with allotted(stopped), pytest.raises(EngineError, match="nobody is waiting"):
+            check_not_always_null(prepared)
 
 
 def test_what_is_said_and_refused_of_nulls_does_not_follow_the_values(tmp_path):

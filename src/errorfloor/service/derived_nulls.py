@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.engines.allotment import allotment
 from errorfloor.errors import RefusedError
 from errorfloor.floors.words import rounded_down
 from errorfloor.pricing.interval import Enclosure
@@ -101,7 +102,11 @@ class _Parts:
 
     def somewhere(self, factor: float) -> bool:
         """Whether there is one in any group with bounds so many times as wide, wherever parts are tried."""
-        return any(self._has_ends(self._at(places, factor)).any() for places in self._places())
+        for places in self._places():
+            allotment().check()
+            if self._has_ends(self._at(places, factor)).any():
+                return True
+        return False
 
     def _has_ends(self, parts: dict[Formula, Enclosure]) -> Array:
         found = enclosed(self.derived, parts, self.domains)
