@@ -1,6 +1,7 @@
 """DuckDB, a file for each table: many readers, and beside them one writer, who makes new files and changes none."""
 
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -44,7 +45,7 @@ class DuckDBFolder(DuckDBEngine):
         self._attached: dict[str, Stamp] = {}
         self._counted = 0  # size of the file by which threads were counted last
         self._told: dict[str, str] = {}  # notes of files that are attached
-        self._given: dict[str, str] = {}  # notes that somebody goes by, of files that perhaps are not attached yet
+        self._given: dict[str, bytes] = {}  # digests of notes that somebody goes by, whether attached yet or not
         self._copied: dict[str, tuple[Stamp, str]] | None = None
         self._lock = threading.RLock()
         self._writing: int | None = None
@@ -59,11 +60,8 @@ class DuckDBFolder(DuckDBEngine):
             raise
         if others_can_read(self._path):
             self.close()
-            raise EngineError(
-                f"others can read {path}, which holds private columns: allow its owner only (chmod 700 {path})",
-                engine="duckdb",
-                kind="permissions",
-            )
+            text = f"others can read {path}, which holds private columns: allow its owner only (chmod 700 {path})"
+            raise EngineError(text, engine="duckdb", kind="permissions")
         try:
             self._check_files()
         except BaseException:
@@ -80,8 +78,9 @@ class DuckDBFolder(DuckDBEngine):
         """Read the note in the file of a table."""
         if not NAME.fullmatch(name) or not self._attach(name):
             return None
-        self._given[name] = self._note_of(name)
-        return self._given[name]
+        note = self._note_of(name)
+        self._given[name] = _digest(note)
+        return note
 
     def recall_all(self) -> dict[str, str]:
         """Read the notes of all files: from their copies, or many files at a time."""
@@ -98,9 +97,9 @@ class DuckDBFolder(DuckDBEngine):
             some = untold[start : start + AT_ONCE]
             each = (f"SELECT '{name}' AS name, note FROM {self._notes(name)}" for name in some)
             read = self.query(" UNION ALL ".join(each)).to_pydict()
-            self._told |= dict(zip(read["name"], read["note"], strict=True))
-        found |= {name: self._told[name] for name in untold}
-        self._given |= found
+            found |= dict(zip(read["name"], read["note"], strict=True))
+        self._told |= {name: found[name] for name in untold}
+        self._given |= {name: _digest(note) for name, note in found.items()}
         return dict(sorted(found.items()))
 
     def query(self, sql: str) -> Any:
@@ -156,12 +155,14 @@ class DuckDBFolder(DuckDBEngine):
     def let_go(self) -> None:
         """Close every file that was removed or replaced: what it holds is gone once nobody has it open.
 
-        *Guarantee*: after this, and after the end of the queries that read it, this process has no such file open.
+        *Guarantee*: after this, and after the end of the queries that read it, this engine has no such file open, and
+        keeps no more of its note than a digest.
         """
         with self._lock:
-            for name, stamp in list(self._attached.items()):
-                if self._stamp(name) != stamp:
+            for name in {*self._attached, *self._told}:
+                if self._stamp(name) != self._attached.get(name):
                     self._detach(name)
+            self._copied = None  # read anew when they are needed
 
     def close(self) -> None:
         """Close all files; a writer leaves copies of their notes."""
@@ -207,7 +208,7 @@ class DuckDBFolder(DuckDBEngine):
         Raises EngineError if one is not the snapshot of the note that was given before: its rows are others.
         """
         for name in set(NAMED.findall(sql)) - {""} - self._attached.keys():
-            if self._attach(name) and self._given.get(name) not in (None, self._note_of(name)):
+            if self._attach(name) and self._given.get(name) not in (None, _digest(self._note_of(name))):
                 with self._lock:
                     self._detach(name)
                 text = (
@@ -259,11 +260,8 @@ class DuckDBFolder(DuckDBEngine):
 
     def _check_closed_to_others(self, name: str) -> None:
         if others_can_read(self.file_of(name)):
-            raise EngineError(
-                f"others can read {self.file_of(name)}, which holds private columns: allow its owner only",
-                engine="duckdb",
-                kind="permissions",
-            )
+            text = f"others can read {self.file_of(name)}, which holds private columns: allow its owner only"
+            raise EngineError(text, engine="duckdb", kind="permissions")
 
     def _stamp(self, name: str) -> Stamp | None:
         try:
@@ -273,8 +271,8 @@ class DuckDBFolder(DuckDBEngine):
         return found.st_ino, found.st_size, found.st_ctime_ns
 
     def _detach(self, name: str) -> None:
+        self._told.pop(name, None)
         if self._attached.pop(name, None) is not None:
-            self._told.pop(name, None)
             self._readers = deque()  # those until now keep statements about it, also those at work
             self.execute(f"DETACH {self.dialect.identifier(name)}")
 
@@ -346,3 +344,7 @@ class DuckDBFolder(DuckDBEngine):
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _digest(note: str) -> bytes:
+    return hashlib.sha256(note.encode()).digest()
