@@ -205,16 +205,19 @@ class DuckDBFolder(DuckDBEngine):
     def _attach_all(self, sql: str) -> None:
         """Attach the files that a statement names; one that was replaced since stays until it is recalled.
 
-        Raises EngineError if one is not the snapshot of the note that was given before: its rows are others.
+        Raises EngineError if one is not the snapshot of the note that was given before: its rows are others. No thread
+        finds one attached that was not compared.
         """
-        for name in set(NAMED.findall(sql)) - {""} - self._attached.keys():
-            if self._attach(name) and self._given.get(name) not in (None, _digest(self._note_of(name))):
-                with self._lock:
+        named = set(NAMED.findall(sql)) - {""}
+        with self._lock:
+            for name in named - self._attached.keys():
+                try:
+                    if self._attach(name) and self._given.get(name) not in (None, _digest(self._note_of(name))):
+                        how = "was replaced while it was in use: put it back, or open the catalogue again"
+                        raise EngineError(f"{self.file_of(name)} {how}", engine="duckdb", kind="replaced")
+                except BaseException:
                     self._detach(name)
-                text = (
-                    f"{self.file_of(name)} was replaced while it was in use: put it back, or open the catalogue again"
-                )
-                raise EngineError(text, engine="duckdb", kind="replaced")
+                    raise
 
     def _note_of(self, name: str) -> str:
         """Give the note of an attached file."""
@@ -321,11 +324,8 @@ class DuckDBFolder(DuckDBEngine):
         try:
             fcntl.flock(self._writing, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise EngineError(
-                f"{self._path} is in use: another registration is in progress: try again when it is done",
-                engine="duckdb",
-                kind="busy",
-            ) from None
+            text = f"{self._path} is in use: another registration is in progress: try again when it is done"
+            raise EngineError(text, engine="duckdb", kind="busy") from None
         for left in self._path.glob(f"{MAKING}*"):
             self._clear(left)
 
