@@ -357,6 +357,22 @@ def test_owners_have_joined_in_one_period_on_every_engine(engine_place, kind):
         register_with("3", day(2024, 1, 1), day(2024, 1, 1), day(2023, 1, 1), number=(1, 2, 4))
 
 
+def register_joined(place, version, owners):
+    """Register a row for each owner and the year of joining."""
+    names, years = zip(*owners, strict=True)
+    number = list(range(len(names)))
+    write(place, number=number, day=number, kwh=[1.0] * len(names), meter=list(names), year=list(years))
+    public = {"meter": "text", "number": "whole", "year": "whole"}
+    owner = {"column": "meter", "floor": 0.2, "joined": {"column": "year"}}
+    return register(place, declare(place, version=version, row_key=["number"], public=public, owner=owner)).fresh
+
+
+def test_rows_without_an_owner_are_one_owner_who_joined_once(engine_place):
+    assert register_joined(engine_place, "1", [("a", 2024), (None, 2020), (None, 2020)])
+    with pytest.raises(CatalogueError, match="some meter of meters has more than one year"):
+        register_joined(engine_place, "2", [("a", 2024), (None, 2020), (None, 2020), (None, 2024)])
+
+
 def test_unregistered_version_names_the_registered_ones(engine_place):
     write(engine_place)
     register(engine_place, declare(engine_place))
