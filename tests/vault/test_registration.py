@@ -373,6 +373,16 @@ def test_rows_without_an_owner_are_one_owner_who_joined_once(engine_place):
         register_joined(engine_place, "2", [("a", 2024), (None, 2020), (None, 2020), (None, 2024)])
 
 
+@pytest.mark.parametrize("spelled", ["A", "a ", " A "])
+def test_an_owner_who_is_spelled_differently_has_joined_once_too(engine_place, spelled):
+    twice = [("a", 2020), ("b", 2024), (spelled, 2024)]
+    with pytest.raises(CatalogueError, match="capitals, and spaces before and after, make no other meter"):
+        register_joined(engine_place, "1", twice)
+    assert register_joined(engine_place, "1", [*twice[:2], (spelled, 2020)])
+    with pytest.raises(CatalogueError, match="some meter of meters has more than one year"):
+        register_joined(engine_place, "2", [*twice[:2], (spelled, 2020), (spelled.swapcase(), 2024)])
+
+
 def test_unregistered_version_names_the_registered_ones(engine_place):
     write(engine_place)
     register(engine_place, declare(engine_place))

@@ -133,8 +133,9 @@ def check_owners_stay(
 ) -> None:
     """Refuse rows if some owner has joined in two periods, in them or in them and snapshots that are there already.
 
-    NULL is a period like any other, and rows without an owner are one owner's. Snapshots that are not comparable are
-    passed over: they are never charged to the same accounts.
+    NULL is a period like any other, and rows without an owner are one owner's. Owners whose names differ in capitals,
+    or in spaces before and after, are taken for one: a name that was spelled anew would have another allowance.
+    Snapshots that are not comparable are passed over: they are never charged to the same accounts.
     """
     if table.owner is None or table.joined is None:
         return
@@ -146,7 +147,7 @@ def check_owners_stay(
     def pairs(relation: str, columns: Mapping[str, str]) -> str:
         when = columns[joined.column]
         cut = when if joined.period is None else engine.dialect.truncated(joined.period, when, type)
-        return f"SELECT DISTINCT {text(columns[owner])} AS o, {text(cut)} AS j FROM {relation} AS r"
+        return f"SELECT DISTINCT lower(trim({text(columns[owner])})) AS o, {text(cut)} AS j FROM {relation} AS r"
 
     every = " UNION ALL ".join(pairs(relation, columns) for relation, columns in read)
     twice = "count(DISTINCT j) > 1 OR (count(j) > 0 AND count(j) < count(*))"
@@ -155,7 +156,8 @@ def check_owners_stay(
         raise CatalogueError(
             f"some {owner} of {table_name} has more than one {by}, in these rows or in them and what is registered: "
             f"that divides the owners' accounts, and an owner who has two of them would have two allowances. Give "
-            f"each {owner} the {by} with which it came first, in every row. Nothing was registered",
+            f"each {owner} the {by} with which it came first, in every row (capitals, and spaces before and after, "
+            f"make no other {owner}). Nothing was registered",
             table=table_name,
         )
 
