@@ -7,7 +7,7 @@ import pytest
 import errorfloor as ef
 from errorfloor.catalogue import load
 from errorfloor.engines import open_engine
-from errorfloor.errors import AllowanceError, CatalogueError, RefusedError
+from errorfloor.errors import AllowanceError, CatalogueError, InputError, RefusedError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger
 from errorfloor.service.continuing import compare
@@ -280,13 +280,13 @@ def _notes(folder):
 # -- erasure
 
 
-def erase(folder, person):
+def erase(folder, person, **others):
     declared = load(folder / "errorfloor.toml")
     with (
         open_engine(declared.place, declared.folder, read_only=False) as engine,
         open_ledger(declared.place, declared.folder) as ledger,
     ):
-        erase_with(ledger, declared, "meters", {"home": person}, engine=engine)
+        erase_with(ledger, declared, "meters", ({"home": person} if person else {}) | others, engine=engine)
 
 
 def test_an_erasure_does_not_forget_when_others_joined(home):
@@ -322,6 +322,22 @@ def test_a_part_without_a_person_is_made_and_asked(home):
     assert ask(home).fresh == (True,)
     next_months(home)
     assert owners(home).keys() == {OLD, NEW}
+
+
+@pytest.mark.parametrize("growth", [MONTHLY % "", ""])
+def test_owners_are_erased_one_at_a_time(tmp_path, growth):
+    """H8 and H9 have rows in February alone: without these, they could join again in another year."""
+    write_rows(tmp_path, [1, 2], gone={(8, 1), (9, 1)})
+    declare(tmp_path, growth=growth)
+    grow(tmp_path)
+    write_rows(tmp_path, [1], gone={(8, 1), (9, 1)})
+    declare(tmp_path, growth=growth and corrected(m02="2"), version="1" if growth else "2")
+    before = _notes(tmp_path)
+    with pytest.raises(InputError, match="rows of more than one home of meters"):
+        erase(tmp_path, None, day="2024-02-15")
+    assert _notes(tmp_path) == before
+    erase(tmp_path, "H9", day="2024-02-15")
+    assert sum(note["rows"] for note in _notes(tmp_path).values()) == 57
 
 
 # -- kills, plans, what is refused

@@ -73,7 +73,8 @@ def plan_erasure(
 
         return erase_from_parts(catalogue, table_name, person, engine=engine, doing=False)
     check_person(table_name, table, person)
-    kept = {note["version"]: note for note in notes(engine).values() if note["table"] == table_name}
+    keyed = {key: note for key, note in notes(engine).items() if note["table"] == table_name}
+    kept = {note["version"]: note for note in keyed.values()}
     if any(note["parts"] for note in kept.values()):
         raise CatalogueError(
             f"{table_name} was registered in parts, and is declared without grows_by: declare grows_by as it was, with "
@@ -87,6 +88,9 @@ def plan_erasure(
     }
     if not holding:
         raise InputError(f"no registered version of {table_name} has such a row: there is nothing to erase here")
+    check_one_owner(
+        table_name, table, {key: note for key, note in keyed.items() if note["version"] in holding}, person, engine
+    )
     if table.version in holding:
         raise CatalogueError(
             f"version {table.version!r} of {table_name} is declared, and holds these rows: declare a new version, "
@@ -239,6 +243,34 @@ def check_person(table_name: str, table: Table, person: Mapping[str, str]) -> No
             )
     if not person:
         raise InputError(f"name a person by {' or '.join(sorted(allowed))} of {table_name}")
+
+
+def check_one_owner(
+    table_name: str,
+    table: Table,
+    holding: Mapping[str, Mapping[str, Any]],
+    person: Mapping[str, str],
+    engine: Engine,
+) -> None:
+    """Where accounts are divided by when owners joined, refuse to erase rows of several owners at once.
+
+    Nothing then says when an owner joined who had rows only there: all of them could come back as new ones.
+    """
+    if table.owner is None or table.joined is None:
+        return
+    owner = table.owner.column
+    each = [
+        f"SELECT {engine.dialect.text(note['columns'][owner])} AS o FROM {engine.relation(key)} AS r "
+        f"WHERE {matching(table, note['columns'], person, engine)}"
+        for key, note in holding.items()
+        if owner in note["columns"]
+    ]
+    if each and engine.query(f"SELECT DISTINCT o FROM ({' UNION ALL '.join(each)}) AS p LIMIT 2").num_rows > 1:
+        raise InputError(
+            f"these are rows of more than one {owner} of {table_name}, whose accounts are divided by when owners "
+            f"joined: nothing would say when those joined who have no other rows, and they could come back with "
+            f"another allowance. Erase one {owner} at a time, named by {owner}. Nothing was erased"
+        )
 
 
 def check_source(table_name: str, table: Table, person: Mapping[str, str], engine: Engine) -> str:

@@ -8,7 +8,15 @@ from errorfloor.catalogue.model import Catalogue
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError, InputError
 from errorfloor.vault.conversion import physical_names
-from errorfloor.vault.erasure import Erasure, check_person, check_source, count_rows, matching, remainder
+from errorfloor.vault.erasure import (
+    Erasure,
+    check_one_owner,
+    check_person,
+    check_source,
+    count_rows,
+    matching,
+    remainder,
+)
 from errorfloor.vault.parts import REMAINS, corrected_word, part_of
 from errorfloor.vault.registration import checked_facts
 from errorfloor.vault.snapshot import check_settled, declared, name_of, notes
@@ -47,6 +55,7 @@ def erase_from_parts(
     }
     if not holding:
         raise InputError(f"no registered part of {table_name} has such a row: there is nothing to erase here")
+    check_one_owner(table_name, table, {key: kept[key] for key in holding}, person, engine)
     wanted = {part: growth.version(part, table.version) for key in holding if (part := part_of(kept[key])) is not None}
     still = sorted(part for part, version in wanted.items() if name_of(table_name, version, part) in holding)
     if still:
