@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,10 +153,7 @@ def offered(
         for account, charge in horizon_charges(read, added, len(horizon.names), followed.owner_rows).items()
     }
     first, last = horizon.names[0], horizon.names[-1]
-    about: tuple[Part, ...] = (followed.column, followed.part, first, last, followed.owner_rows, added.law)
-    if followed.least_rows is not None:
-        about = (*about, "average", followed.least_rows)
-    label = Label("follow drawn", (*followed.about, about)) if after is None else label_after(after, horizon, added)
+    label = label_of(followed, horizon, added) if after is None else label_after(after, horizon, added)
     keys = database._keeper.keys
     known = database.ledger.known(one.release_id(label) for one in keys)
     key = next((one for one in keys if one.release_id(label) in known), keys[0])
@@ -226,9 +224,31 @@ def noise_of(horizon: Horizon, bound: float, reach: float) -> JointAdded:
     return added
 
 
+def label_of(followed: FollowedQuestion, horizon: Horizon, added: JointAdded) -> Label:
+    """Give the label of a standing question: the question as it is read, its periods and the law of their noise."""
+    first, last = horizon.names[0], horizon.names[-1]
+    about: tuple[Part, ...] = (followed.column, followed.part, first, last, followed.owner_rows, added.law)
+    if followed.least_rows is not None:
+        about = (*about, "average", followed.least_rows)
+    return Label("follow drawn", (*followed.about, about))
+
+
 def label_after(block: Block, horizon: Horizon, added: JointAdded) -> Label:
     """Give the label of what goes on from a block: whatever that asks, this asks too."""
     return Label("follow on", (block.encoded, horizon.names[0], horizon.names[-1], added.law))
+
+
+def check_charged(followed: FollowedQuestion, blocks: Sequence[Block]) -> None:
+    """Refuse a question that was charged when its words, or the law of its noise, were something else than now."""
+    labels = [label_of(followed, blocks[0].horizon, blocks[0].added)]
+    labels += [label_after(before, one.horizon, one.added) for before, one in pairwise(blocks)]
+    if any(one.key.release_id(label) != one.charge for one, label in zip(blocks, labels, strict=True)):
+        raise RefusedError(
+            f"what {followed.read.question.table} declares has changed since this question was charged, or the program "
+            f"has, so that its words ask something else now: what is kept can be read, and nothing new is released. "
+            f"Declare it as it was, or follow a new one",
+            reason="follow",
+        )
 
 
 def block_of(offer: Offer, record: Record) -> Block:

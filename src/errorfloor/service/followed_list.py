@@ -28,12 +28,9 @@ def follow(database: "Database", wish: FollowWish, *, analyst: str | None) -> Fo
     """Charge a standing question for its whole horizon, once; asked again it is free."""
     offer, kept = _offered(database, wish, analyst)
     block, standings, fresh = offer.settle()
-    if kept is None:
-        _keep(offer, block, wish, analyst)
-        kept = _found(database, offer)
-    assert kept is not None
+    facts = _keep(offer, block, wish, analyst) if kept is None else kept.facts
     return _following(
-        database, _in_words(kept.facts, offer, wish), block, analyst, standings=standings, fresh=fresh, known=True
+        database, _in_words(facts, offer, wish), block, analyst, standings=standings, fresh=fresh, known=True
     )
 
 
@@ -79,12 +76,7 @@ def _in_words(facts: Mapping[str, Any], offer: Offer, wish: FollowWish) -> dict[
     return {**facts, "sql": wish.sql, "wish": _plain(wish), "outputs": [output], "follow": follow}
 
 
-def _found(database: "Database", offer: Offer) -> KeptAnswer | None:
-    asked = offer.followed.words(offer.horizon.names[0], offer.horizon.names[-1], offer.bound)
-    return database._keeper.found([asked]).get(asked)
-
-
-def _keep(offer: Offer, block: Block, wish: FollowWish, analyst: str | None) -> None:
+def _keep(offer: Offer, block: Block, wish: FollowWish, analyst: str | None) -> Mapping[str, Any]:
     """Keep what a question asks, so that it can be listed, and read whatever becomes of the catalogue."""
     question, database = offer.followed, offer.database
     record = database.ledger.found({block.charge})[block.charge]
@@ -128,6 +120,7 @@ def _keep(offer: Offer, block: Block, wish: FollowWish, analyst: str | None) -> 
         },
     }
     database._keeper.put(said, b"")
+    return said
 
 
 def _every(database: "Database", analyst: str | None, name: str | None = None) -> Iterator[Following]:

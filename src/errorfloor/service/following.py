@@ -20,7 +20,7 @@ from errorfloor.errors import InputError, RefusedError
 from errorfloor.ledger import Entry
 from errorfloor.ledger.entry import account_name
 from errorfloor.service.asking import attendant
-from errorfloor.service.followed_block import Block, Offer, offered
+from errorfloor.service.followed_block import Block, Offer, check_charged, offered
 from errorfloor.service.followed_period import ReleasedPeriod, gone, kept_periods
 from errorfloor.service.followed_price import FollowPrice, certain
 from errorfloor.service.followed_question import FollowedQuestion, FollowWish, check_bound
@@ -268,13 +268,19 @@ class Following:
         for label, (block, name) in labels.items():
             if label not in known:
                 self._check_may_release(block, name)
-        followed = FollowedQuestion.of(self.database, self.wish)
+        followed = self._as_charged()
         said = {name: self.facts[name] for name in ("sql", "analyst", "shared", "table")}
         release_periods(self.database, followed, missing, self._note, said, self._periods.values())
         self._fetch(missing)
         for _, name in missing:
             if name not in self._periods:  # it was erased meanwhile
                 raise gone(self.facts["table"], name)
+
+    def _as_charged(self) -> FollowedQuestion:
+        """Read the question; refuse it where its words mean something else by now than what was charged."""
+        followed = FollowedQuestion.of(self.database, self.wish)
+        check_charged(followed, self.blocks)
+        return followed
 
     def _check_may_release(self, block: Block, name: str) -> None:
         """Refuse to release a period for the first time; all of it is public."""
@@ -304,8 +310,8 @@ class Following:
     def _before(self, until: str, max_error: float | None) -> tuple[Block, ...]:
         """Give the blocks that an extension goes on from: all, or all but the last if it is that one, said again."""
         *before, last = self.blocks
-        said_again = before and until == last.horizon.names[-1] and max_error in (None, last.bound)
-        return tuple(before) if said_again else self.blocks
+        is_same = until == last.horizon.names[-1] and max_error in (None, last.bound) and not self.outlived
+        return tuple(before) if before and is_same else self.blocks
 
     def _offer(self, until: str, max_error: float | None, before: tuple[Block, ...]) -> Offer:
         """Price the block that goes on from the last period; from the last released one where no more are released."""
@@ -313,7 +319,7 @@ class Following:
         if self.cancelled:
             raise RefusedError("this question was cancelled: follow a new one", reason="follow")
         last = self.blocks[-1]
-        followed = FollowedQuestion.of(self.database, self.wish)
+        followed = self._as_charged()
         if before != self.blocks:
             return offered(
                 self.database, followed, last.horizon, last.bound, self.analyst, reach=last.reach, after=before[-1]
