@@ -81,8 +81,10 @@ def test_each_acceptance_of_a_ledger_is_counted(sqlite_place, tmp_path):
         with sqlite_place.open(accept=True) as ledger:
             assert ledger.acceptances() == count
             assert ledger.verify().head.sequence == 1 + count
-    with sqlite_place.open(accept=True) as ledger:  # its anchor is there: nothing was vouched for
-        assert ledger.acceptances() == 19
+    with sqlite_place.open(accept=True) as ledger:  # its anchor is there, and may have been put back with it
+        assert ledger.acceptances() == 20
+    with sqlite_place.open(), sqlite_place.open(read_only=True, accept=True) as ledger:
+        assert ledger.acceptances() == 20
     anchor = FileAnchor(tmp_path / "other.anchor")
     restored = SqlLedger(
         tmp_path / "other.sqlite", anchor, accept=True, restore=[Record.from_json(one) for one in lines]
@@ -91,6 +93,34 @@ def test_each_acceptance_of_a_ledger_is_counted(sqlite_place, tmp_path):
         assert restored.acceptances() == 1
     with pytest.raises(LedgerError, match="older copy"):  # of the ledger as it was before it was accepted
         SqlLedger(tmp_path / "third.sqlite", anchor, restore=[Record.from_json(one) for one in lines])
+
+
+def test_an_anchor_that_knows_no_record_vouches_for_none(ledger_place, tmp_path):
+    with SqlLedger(tmp_path / "old.sqlite", FileAnchor(tmp_path / "old.anchor"), create=True) as old:
+        charge(old, 1, 2)
+        lines = [one.to_json() for one in old.entries()]
+    with ledger_place.open():
+        pass  # a new ledger, whose anchor is at the beginning
+    with ledger_place.open(restore=[Record.from_json(one) for one in lines]) as restored:
+        assert restored.acceptances() == 1
+    with ledger_place.open() as ledger:
+        assert ledger.acceptances() == 1
+
+
+def test_records_beside_an_anchor_that_knows_none_are_an_acceptance(sqlite_place, tmp_path):
+    with sqlite_place.open() as ledger:
+        charge(ledger, 1)
+    backup = copied(sqlite_place.place, "backup")
+    Path(sqlite_place.place).unlink()
+    sqlite_place.anchor.unlink()
+    with sqlite_place.open() as ledger:
+        assert ledger.acceptances() == 0  # an empty one lacks nothing
+    shutil.copy(backup, sqlite_place.place)
+    with sqlite_place.open() as ledger:
+        assert ledger.acceptances() == 1
+        charge(ledger, 2)
+    with sqlite_place.open() as ledger:
+        assert ledger.acceptances() == 1
 
 
 def test_a_fork_is_refused(sqlite_place):

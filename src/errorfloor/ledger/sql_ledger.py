@@ -37,8 +37,8 @@ class SqlLedger(Ledger):
     ledger is made by ``create`` or ``restore`` alone, and only where no anchor counts records of another; what is
     refused leaves nothing behind.
 
-    ``create`` makes a ledger where there is none. ``accept`` takes one whose anchor is missing, after a full audit, and
-    that is recorded before it is anchored.
+    ``create`` makes a ledger where there is none. ``accept`` takes one whose anchor is missing, after a full audit;
+    each is recorded before it is anchored, and so is that there are records where the anchor knows of none.
     ``restore`` fills a new ledger with the records of an export. With ``read_only`` nothing is written anywhere, and a
     read-only disk will do. ``patience`` is how long to wait for other processes, in seconds.
 
@@ -97,7 +97,8 @@ class SqlLedger(Ledger):
             return self._continued(book, kept)
 
         head = self._read(work)
-        return self.accept() if kept is None and accept and not self._read_only else head
+        is_vouched_for = accept or kept == EMPTY != head  # an empty anchor says nothing of records that are there
+        return self.accept() if is_vouched_for and not self._read_only else head
 
     def _restore(self, anchor: Anchor, records: list[Record], *, accept: bool) -> Head:
         kept = anchor.read()
@@ -109,7 +110,7 @@ class SqlLedger(Ledger):
             book = SqlBook(connection)
             _fill(book, records)
             head = self._continued(book, kept)
-            return accepted(book) if kept is None else head
+            return accepted(book) if accept or kept == EMPTY else head
 
         return self._database.make(work)
 

@@ -248,14 +248,10 @@ def create_ledger(catalogue: Catalogue, *, accept: bool = False) -> Head:
 def accept_ledger(catalogue: Catalogue) -> Head:
     """Take a ledger for the one in use because its custodian vouches for it: anchor it, and enter every snapshot.
 
-    Where that changes anything it is recorded: standing questions that are older release nothing new after it.
+    Each time is recorded: standing questions that are older release nothing new after it.
     """
     with open_ledger(catalogue.place, catalogue.folder, accept=True) as ledger, _vault(catalogue) as engine:
         if engine is not None:
-            try:
-                ledger.check_belong(map(deposit, notes(engine).values()))
-            except LedgerError:
-                ledger.accept()
             enter_all(ledger, engine)
         return ledger.head()
 
