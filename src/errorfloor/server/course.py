@@ -93,12 +93,12 @@ class Course(Attendant):
         """Refuse what is too large, or takes too long to answer: after the charge it would not be given up."""
         self.releasing([prepared])
 
-    def releasing(self, prepared: Sequence[Prepared]) -> None:
-        """Refuse the same of several that are answered together."""
+    def releasing(self, prepared: Sequence[Prepared], drawing: float = 0.0) -> None:
+        """Refuse the same of several that are answered together; ``drawing`` are the seconds that noise takes, too."""
         for one in prepared:
             if self._limit is not None:
                 _check_size(one, self._limit)
-        self._cost = sum(one.cost for one in prepared)
+        self._cost = drawing + sum(one.cost for one in prepared)
         if self._cost > self._time_limit:
             raise RefusedError(
                 f"answering this takes up to {self._cost:.3g} s, but {self._time_limit:g} s are allowed; nothing was "
@@ -108,14 +108,23 @@ class Course(Attendant):
                 time_limit=self._time_limit,
             )
 
-    def showing(self, rows: int) -> None:
-        """Refuse more figures of a standing question than an answer may have cells."""
+    def showing(self, rows: int, drawing: float) -> None:
+        """Refuse more figures of a standing question than an answer may have cells, or that take too long to draw."""
         most = None if self._limit is None else self._limit.cells // FIGURES
         if most is not None and rows > most:
             raise RefusedError(
                 f"there are about {rows:,} rows of figures, and {most:,} are shown here ([limit] cells): read them "
                 f"beside the data, with errorfloor follow",
                 reason="cells",
+            )
+        if drawing > self._time_limit:
+            raise RefusedError(
+                f"drawing the noise of all periods for so many groups takes up to {drawing:.3g} s, but "
+                f"{self._time_limit:g} s are allowed: follow a question with fewer groups, or for a shorter horizon; "
+                f"or release it beside the data, with errorfloor follow",
+                reason="cost",
+                cost=drawing,
+                time_limit=self._time_limit,
             )
 
     def charging(self) -> None:

@@ -43,11 +43,17 @@ class Attendant:
     def priced(self, prepared: Prepared) -> None:
         """Hear what a question takes; may refuse it."""
 
-    def releasing(self, prepared: Sequence[Prepared]) -> None:
-        """Hear what several periods of a standing question take, which was charged before; may refuse them."""
+    def releasing(self, prepared: Sequence[Prepared], drawing: float = 0.0) -> None:
+        """Hear what several periods of a standing question take, which was charged before; may refuse them.
 
-    def showing(self, rows: int) -> None:
-        """Hear how many rows of figures a standing question shows at most; may refuse them."""
+        ``drawing`` are the seconds that noise takes which is drawn afterwards.
+        """
+
+    def showing(self, rows: int, drawing: float) -> None:
+        """Hear how many rows of figures a standing question shows at most, and how many seconds their noise takes.
+
+        May refuse them.
+        """
 
     def charging(self) -> None:
         """Hear that the charge comes next: the last moment to give the question up."""

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from errorfloor.charging.refusal import refusal
 from errorfloor.charging.settling import Stand, terms_of
 from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of
 from errorfloor.checks import Array
+from errorfloor.engines.allotment import allotment
 from errorfloor.errors import InputError, KeyFileError, RefusedError
 from errorfloor.floors.words import rounded_up
 from errorfloor.identity import Key, Label, Part
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from errorfloor.service.database import Database
 
 GOES_ON = "goes on"
+AT_ONCE = 256  # groups whose noises are drawn at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +76,21 @@ class Block:
         """What it is called where everybody may see it."""
         return name_of(self.charge)
 
-    def noise(self, tags: Array) -> Array:
-        """Draw the noise of all periods for groups, a row each: a group's follows from its own key."""
+    def noise(self, tags: Array, names: Sequence[str] | None = None) -> Array:
+        """Draw the noise of some periods, or all, for groups, a row each: a group's follows from its own key.
+
+        All periods are drawn, some groups at a time; in between it can be stopped, unless something is charged.
+        """
         assert self.added.form is not None
-        bits = RowBits(self.key.derive(Label("follow", (self.encoded, self.drawn))), tags)
-        return self.added.form.sample(len(tags), bits) * self.added.bound
+        derived = self.key.derive(Label("follow", (self.encoded, self.drawn)))
+        every = self.horizon.names
+        places = [every.index(name) for name in (every if names is None else names)]
+        found = np.zeros((len(tags), len(places)))
+        for start in range(0, len(tags), AT_ONCE):
+            allotment().check()
+            some = tags[start : start + AT_ONCE]
+            found[start : start + AT_ONCE] = self.added.form.sample(len(some), RowBits(derived, some))[:, places]
+        return found * self.added.bound
 
     def steps(self, values: DoubleWord, noise: Array) -> Array:
         """Give value + noise in steps of the lattice, halves upwards."""
@@ -188,6 +200,19 @@ def offered(
         database._grant,
     )
     return Offer(database, followed, horizon, added, bound, label, key, reach, charging)
+
+
+def same_groups(tags: Sequence[Array]) -> tuple[Array, list[Array]]:
+    """Find equal groups by their tags: where each is first in all lists together, and for each list which is which.
+
+    >>> first, places = same_groups([np.array([[1, 2], [3, 4]]), np.array([[3, 4]])])
+    >>> len(first), bool(places[0][1] == places[1][0])
+    (2, True)
+    """
+    together = np.ascontiguousarray(np.concatenate(tags)).astype("<u8")
+    _, first, place = np.unique(together.view("V16").ravel(), return_index=True, return_inverse=True)
+    ends = list(accumulate(len(one) for one in tags))
+    return first, [place[end - len(one) : end] for one, end in zip(tags, ends, strict=True)]
 
 
 def name_of(charge: str) -> str:

@@ -69,16 +69,22 @@ class PlannedPeriod:
         """What follows from public facts."""
         return self.prepared.plan
 
+    @property
+    def tags(self) -> Array:
+        """What the noise of each group goes by."""
+        return tags_of(self.prepared.bounds.groups, self.block.key)
+
     def note(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """Give what the ledger says of its release: in which snapshot, or parts, it is read for ever."""
         taken = self.plan.snapshots[0]
         return {**about, "part": self.name, "version": taken.version, "read": taken.whose[2]}
 
-    def read_and_keep(self, database: "Database", followed: FollowedQuestion, said: Mapping[str, Any]) -> None:
-        """Look, once its release is durable; and keep what is released."""
+    def read_and_keep(
+        self, database: "Database", followed: FollowedQuestion, said: Mapping[str, Any], noise: Array
+    ) -> None:
+        """Look, once its release is durable; and keep what is released, with a noise for each group."""
         prepared, block = self.prepared, self.block
-        bounds, place = prepared.bounds, block.horizon.names.index(self.name)
-        noise = block.noise(tags_of(bounds.groups, block.key))[:, place]
+        bounds = prepared.bounds
         defined = bounds.outputs[0].defined[bounds.kind]
 
         def work() -> list[Array] | None:

@@ -4,13 +4,18 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from errorfloor.charging.settling import terms_of
+from errorfloor.checks import Array
 from errorfloor.ledger import Entry, Record
 from errorfloor.ledger.book import Deposit
 from errorfloor.service.asking import attendant
-from errorfloor.service.followed_block import Block, accounts_of
+from errorfloor.service.cost import drawing_cost
+from errorfloor.service.followed_block import Block, accounts_of, same_groups
 from errorfloor.service.followed_period import PlannedPeriod, ReleasedPeriod, planned
 from errorfloor.service.followed_question import FollowedQuestion
+from errorfloor.service.releasing import tags_of
 
 if TYPE_CHECKING:
     from errorfloor.service.database import Database
@@ -23,25 +28,46 @@ def release_periods(
     about: Mapping[str, Any],
     said: Mapping[str, Any],
     shown: Collection[ReleasedPeriod],
+    blocks: Sequence[Block],
 ) -> None:
     """Release some periods, all or none, unless the process dies between two of them.
 
-    ``shown`` are those that are released and come along. Everything up to the first look follows from public facts;
+    ``shown`` are those that are released and come along, of any of ``blocks``. Noise is drawn before anything is
+    pinned, while it can be stopped. Everything up to the first look follows from public facts;
     whatever is refused is refused before any period is pinned to a snapshot.
     """
     ledger = database.ledger
     records = ledger.found({block.part(name) for block, name in missing})
     plans = [planned(database, followed, block, name, records.get(block.part(name))) for block, name in missing]
     attending = attendant()
-    groups = [len(one.groups) for one in shown] + [len(one.prepared.bounds.groups) for one in plans]
-    attending.showing(max(groups) * len(groups))
-    attending.releasing([one.prepared for one in plans])
+    key = blocks[0].key
+    first, places = same_groups([*(tags_of(one.groups, key) for one in shown), *(one.tags for one in plans)])
+    lacking = int((np.bincount(np.concatenate(places)) < len(places)).sum())  # these are drawn again to be shown
+    again = sum(drawing_cost(lacking, len(one.horizon.names)) for one in blocks)
+    groups = max(len(one.prepared.bounds.groups) for one in plans)
+    now = {one.block: drawing_cost(groups, len(one.block.horizon.names)) for one in plans}
+    attending.showing(len(first) * len(places), again + sum(now.values()))
+    attending.releasing([one.prepared for one in plans], again)
+    drawn = _drawn(plans)
     attending.charging()
     plans = list(_pinned(database, followed, plans, about))
     attending.looking(None, (), [one.block.part(one.name) for one in plans])
     facts = {**said, "time": ledger.time(), "outlives": not followed.names_somebody}
     for one in plans:
-        one.read_and_keep(database, followed, facts)
+        noise = drawn[one] if one in drawn else _drawn([one])[one]
+        one.read_and_keep(database, followed, facts, noise)
+
+
+def _drawn(plans: Sequence[PlannedPeriod]) -> dict[PlannedPeriod, Array]:
+    """Draw the noise of periods, once for all of a block."""
+    found: dict[PlannedPeriod, Array] = {}
+    for block in {one.block: None for one in plans}:
+        mine = [one for one in plans if one.block is block]
+        tags = [one.tags for one in mine]
+        first, places = same_groups(tags)
+        noise = block.noise(np.concatenate(tags)[first], [one.name for one in mine])
+        found |= {one: noise[place, column] for column, (one, place) in enumerate(zip(mine, places, strict=True))}
+    return found
 
 
 def _pinned(

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,9 @@ import pyarrow.compute as pc
 from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_up
 from errorfloor.noise.lattice import Lattice
+from errorfloor.service.cost import drawing_cost
 from errorfloor.service.ends import cut, rounded
-from errorfloor.service.followed_block import Block
+from errorfloor.service.followed_block import Block, same_groups
 from errorfloor.service.followed_period import ReleasedPeriod
 from errorfloor.service.releasing import tags_of
 from errorfloor.service.rounding import multiples
@@ -105,10 +105,7 @@ class Figures:
         """The first group of each kind among all periods, and for each period which group is which."""
         key = self.of[0][0].key
         tags = [tags_of(self.periods[name].groups, key) for _, name in self.of]
-        together = np.ascontiguousarray(np.concatenate(tags)).astype("<u8")
-        _, first, place = np.unique(together.view("V16").ravel(), return_index=True, return_inverse=True)
-        ends = list(accumulate(len(one) for one in tags))
-        return first, [place[end - len(one) : end] for one, end in zip(tags, ends, strict=True)]
+        return same_groups(tags)
 
     @property
     def _size(self) -> int:
@@ -145,23 +142,36 @@ class Figures:
     def _blocks(self) -> list[Block]:
         return list({id(block): block for block, _ in self.of}.values())
 
+    @property
+    def seconds(self) -> float:
+        """A bound on the seconds that drawing takes, for groups that lack rows in a period."""
+        return sum(drawing_cost(len(groups), len(block.horizon.names)) for block, (_, groups) in self._lacking.items())
+
+    @cached_property
+    def _lacking(self) -> dict[Block, tuple[list[int], Array]]:
+        """The periods of each block, and the groups that lack rows in one of them: these have noise alone there."""
+        found = {}
+        for block in self._blocks:
+            columns = [place for place, (of, _) in enumerate(self.of) if of is block]
+            times = np.zeros(self._size, dtype=np.int64)
+            for place in columns:
+                times[self._places[1][place]] += 1
+            found[block] = columns, np.flatnonzero(times < len(columns))
+        return found
+
     @cached_property
     def _steps(self) -> Array:
         """The released sums: groups × periods, in steps of the common lattice."""
         found = np.zeros((self._size, len(self.of)), dtype=np.int64)
-        first = self._places[0]
-        tags = {}
-        for block in self._blocks:
-            if block.key.id not in tags:
+        for block, (columns, groups) in self._lacking.items():
+            names = [self.of[place][1] for place in columns]
+            if groups.size:
                 every = [tags_of(self.periods[name].groups, block.key) for _, name in self.of]
-                tags[block.key.id] = np.concatenate(every)[first]
-            empty = block.empty(block.noise(tags[block.key.id]))
-            times = int(Fraction(block.added.lattice.step) / Fraction(self._lattice.step))
-            for place, (of, name) in enumerate(self.of):
-                if of is block:
-                    column = empty[:, block.horizon.names.index(name)]
-                    column[self._places[1][place]] = self.periods[name].steps
-                    found[:, place] = column * times
+                noise = block.noise(np.concatenate(every)[self._places[0][groups]], names)
+                found[groups[:, None], columns] = block.empty(noise)
+            for place, name in zip(columns, names, strict=True):
+                found[self._places[1][place], place] = self.periods[name].steps
+            found[:, columns] *= int(Fraction(block.added.lattice.step) / Fraction(self._lattice.step))
         return found
 
     @cached_property

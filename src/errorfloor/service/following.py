@@ -139,7 +139,7 @@ class Following:
         if missing:
             self._release(missing)
         else:
-            attendant().showing(Figures(self.shape, wanted, self._periods).rows)
+            self._check_shown(wanted)
         return self._table(wanted, moving)
 
     def figures(self, *, moving: int | None = None) -> pa.Table:
@@ -147,7 +147,7 @@ class Following:
         self._check_moving(moving)
         so_far = self._so_far
         if so_far:
-            attendant().showing(Figures(self.shape, so_far, self._periods).rows)
+            self._check_shown(so_far)
         return self._table(so_far, moving)
 
     def wider(self) -> list[str]:
@@ -270,7 +270,7 @@ class Following:
                 self._check_may_release(block, name)
         followed = self._as_charged()
         said = {name: self.facts[name] for name in ("sql", "analyst", "shared", "table")}
-        release_periods(self.database, followed, missing, self._note, said, self._periods.values())
+        release_periods(self.database, followed, missing, self._note, said, self._periods.values(), self.blocks)
         self._fetch(missing)
         for _, name in missing:
             if name not in self._periods:  # it was erased meanwhile
@@ -301,6 +301,10 @@ class Following:
                 "custodian, release more, extend and cancel it",
                 reason="follow",
             )
+
+    def _check_shown(self, wanted: list[tuple[Block, str]]) -> None:
+        figures = Figures(self.shape, wanted, self._periods)
+        attendant().showing(figures.rows, figures.seconds)
 
     def _check_moving(self, moving: Any) -> None:
         most = len(self.names)
