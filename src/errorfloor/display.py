@@ -166,6 +166,15 @@ def shown_cells(
     return names, rows
 
 
+def printable(text: str) -> str:
+    r"""Write what somebody else wrote so that no terminal obeys it: one line, without control characters.
+
+    >>> print(printable("SELECT 'é'\n\x1b]0;x\x07"))
+    SELECT 'é'\n\x1b]0;x\x07
+    """
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 def text_table(table: "pa.Table", outputs: Sequence[Mapping[str, Any]], most: int | None = MOST_SHOWN) -> str:
     """Write a table as text, each released number with its bound; the columns of certain intervals are left out.
 

@@ -10,7 +10,7 @@ import typer
 from errorfloor.accounts import percent
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.cli.questions import CatalogueFile, OverLimit, within_limit
-from errorfloor.display import MOST_SHOWN, text_table
+from errorfloor.display import MOST_SHOWN, printable, text_table
 from errorfloor.errors import InputError
 from errorfloor.service import open_database
 from errorfloor.service.releasing import without_formulas
@@ -151,7 +151,7 @@ def _list(database: "Database", as_json: bool) -> None:
             so_far += f" (up to {one['released'][-1]})"
         ends = "; cancelled" if one["cancelled"] else "; the ledger was accepted since" if one["outlived"] else ""
         cost = ", ".join(f"{percent(took['share'])} of {took['name']}" for took in one["charged"])
-        print(f"{one['id']}: {one['since']} … {one['until']}{who}, {so_far}{ends}; took {cost}")
-        print(f"   {one['question']}")
+        print(printable(f"{one['id']}: {one['since']} … {one['until']}{who}, {so_far}{ends}; took {cost}"))
+        print(printable(f"   {one['question']}"))
     if not every:
         messages.say("nothing is followed")

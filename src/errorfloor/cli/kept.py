@@ -6,6 +6,7 @@ import typer
 
 from errorfloor.cli.app import AsJson, counted, print_json
 from errorfloor.cli.ledger import FILE, CatalogueFile, ledger, opened
+from errorfloor.display import printable
 from errorfloor.errors import InputError
 from errorfloor.identity import KeyRing
 from errorfloor.service.keeping import Keeper
@@ -30,8 +31,8 @@ def known(
         who = "" if one["analyst"] is None else f" by {one['analyst']}"
         outputs = ", ".join(f"{output['name']} {_within(output)}" for output in one["outputs"])
         what = f"version {one['version']}, {counted(one['cells'], 'group')}"
-        print(f"{one['number']}: {one['time']}{who}, {what}: {outputs}")
-        print(f"   {one['question']}")
+        print(printable(f"{one['number']}: {one['time']}{who}, {what}: {outputs}"))
+        print(printable(f"   {one['question']}"))
 
 
 def _within(output: dict[str, Any]) -> str:

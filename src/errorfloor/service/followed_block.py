@@ -19,7 +19,7 @@ from errorfloor.charging import Charging
 from errorfloor.charging.refusal import refusal
 from errorfloor.charging.settling import Stand, terms_of
 from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of
-from errorfloor.checks import Array
+from errorfloor.checks import Array, positive
 from errorfloor.engines.allotment import allotment
 from errorfloor.errors import InputError, KeyFileError, RefusedError
 from errorfloor.floors.words import rounded_up
@@ -159,7 +159,8 @@ def offered(
     allowances = allowances_of(table, accounts_of(followed))
     if reach is None:
         reach = reach_of(allowances)
-    added = noise_of(horizon, bound * (followed.least_rows or 1), reach)
+    width = bound if followed.least_rows is None else positive("max_error × least_rows", bound * followed.least_rows)
+    added = noise_of(horizon, width, reach)
     cost = {
         account: at_least(charge, allowances[account], 2 * LEAST_SHARE)
         for account, charge in horizon_charges(read, added, len(horizon.names), followed.owner_rows).items()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from errorfloor.service.database import Database
 
 MOST = 1000  # standing questions that are listed, the newest
+EVERY = 2**62
 
 
 def follow(database: "Database", wish: FollowWish, *, analyst: str | None) -> Following:
@@ -125,10 +126,11 @@ def _keep(offer: Offer, block: Block, wish: FollowWish, analyst: str | None) -> 
 
 def _every(database: "Database", analyst: str | None, name: str | None = None) -> Iterator[Following]:
     """Give the standing questions that are granted, or one by name, oldest first; without those whose key is gone."""
-    for kept in reversed(database._keeper.followed(MOST)):
+    keeper = database._keeper
+    found = keeper.followed(MOST) if name is None else keeper.followed(EVERY, lambda charge: name_of(charge) == name)
+    for kept in reversed(found):
         facts = kept.facts
-        is_wanted = name is None or name_of(facts["outputs"][0]["label"]) == name
-        if is_wanted and database._grant.covers(facts["table"]):
+        if database._grant.covers(facts["table"]):
             try:
                 yield _following(database, facts, _block_of(database, facts), analyst)
             except KeyFileError:

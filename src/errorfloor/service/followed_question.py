@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from errorfloor.checks import positive
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.identity import Label, Part
 from errorfloor.service.horizon_price import check_question, date_of, rows_of_owner, summed_column
@@ -113,11 +114,7 @@ class FollowedQuestion:
 
 def check_bound(max_error: Any) -> float:
     """Give a bound as a number; raises InputError if it is none."""
-    is_number = isinstance(max_error, (int, float)) and not isinstance(max_error, bool)
-    bound = float(max_error) if is_number else math.nan
-    if not 0 < bound < math.inf:
-        raise InputError(f"max_error must be a positive number, got {max_error!r}")
-    return bound
+    return positive("max_error", max_error)
 
 
 def wish_of(facts: Mapping[str, Any]) -> FollowWish:

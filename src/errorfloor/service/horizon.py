@@ -3,11 +3,14 @@
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 
 from errorfloor.accounts import PERIODS
 from errorfloor.errors import InputError
 
 MOST_PARTS = 500
+LEAST_DAYS = {"day": 1, "week": 7, "month": 28, "quarter": 90, "year": 365}
 
 
 @dataclass(frozen=True)
@@ -27,25 +30,10 @@ class Horizon:
         """Give the periods between two names; raises InputError if one is none, or there are too many."""
         if part not in PERIODS:
             raise InputError(f"part must be one of {', '.join(PERIODS)}, got {part!r}")
-        try:
-            first, last = (int(str(name)[:4]) for name in (since, until))
-            day, end = datetime.date(first - 1, 12, 20), datetime.date(last + 1, 1, 12)
-        except (ValueError, OverflowError):
-            raise _no_period(part, since, until) from None
-        if last - first > MOST_PARTS:
+        days = _days(part, str(since), str(until))
+        if days is None:
             raise _no_period(part, since, until)
-        found: dict[str, tuple[datetime.date, datetime.date]] = {}
-        while day <= end:
-            name = PERIODS[part](day)
-            found[name] = (found.get(name, (day, day))[0], day)
-            day += datetime.timedelta(days=1)
-        names = list(found)
-        if since not in found or until not in found:
-            raise _no_period(part, since, until)
-        chosen = names[names.index(since) : names.index(until) + 1]
-        if not 2 <= len(chosen) <= MOST_PARTS:
-            raise _no_period(part, since, until)
-        return cls(column, part, {name: found[name] for name in chosen})
+        return cls(column, part, days)
 
     @classmethod
     def after(cls, column: str, part: str, last: str, until: str) -> "Horizon":
@@ -71,6 +59,35 @@ class Horizon:
     def names(self) -> tuple[str, ...]:
         """The names of the periods, in order."""
         return tuple(self.days)
+
+
+@lru_cache(maxsize=2048)
+def _days(part: str, since: str, until: str) -> Mapping[str, tuple[datetime.date, datetime.date]] | None:
+    """Give the first and the last day of each period between two; None if these are none, or there are too many.
+
+    >>> [len(_days("year", "0002", "0500")), _days("year", "0002", "0502"), _days("month", "2024-13", "2025-01")]
+    [499, None, None]
+    """
+    name_of, day = PERIODS[part], datetime.timedelta(days=1)
+    try:
+        first, last = (int(name[:4]) for name in (since, until))
+        start, end = datetime.date(first - 1, 12, 20), datetime.date(last + 1, 1, 12)
+    except (ValueError, OverflowError):
+        return None
+    begun = name_of(start)
+    while name_of(start) == begun:  # where the first whole period begins
+        start += day
+    found: dict[str, tuple[datetime.date, datetime.date]] = {}
+    while start <= end and len(found) <= MOST_PARTS and (found or start.year <= first):
+        name, until_day = name_of(start), start + (LEAST_DAYS[part] - 1) * day
+        while name_of(until_day + day) == name:
+            until_day += day
+        if found or name == since:
+            found[name] = start, until_day
+        if name == until:
+            return MappingProxyType(found) if 2 <= len(found) <= MOST_PARTS else None
+        start = until_day + day
+    return None
 
 
 def _no_period(part: str, since: str, until: str) -> InputError:

@@ -208,9 +208,10 @@ class Keeper:
         found = self.ledger.kept(asked)
         return {one: answer for one, kept in found.items() if (answer := self._opened(kept)) is not None}
 
-    def followed(self, most: int) -> list[KeptAnswer]:
-        """Give the last standing questions, newest first."""
-        found = map(self._opened, self.ledger.kept_over([FOLLOWED], most))
+    def followed(self, most: int, chosen: Callable[[str], bool] = lambda charge: True) -> list[KeptAnswer]:
+        """Give the last standing questions, newest first, of those whose charge is chosen by its name."""
+        every = self.ledger.kept_over([FOLLOWED], most)
+        found = (self._opened(one) for one in every if chosen(str(one.outputs[0].label)))
         return [one for one in found if one is not None]
 
     def over(self, what: str, read: ReadQuestion) -> Iterator[KeptColumn]:
