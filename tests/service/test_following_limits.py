@@ -2,6 +2,7 @@
 
 import datetime
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from errorfloor.accounts import PERIODS
 from errorfloor.cli.app import run
 from errorfloor.errors import InputError
 from errorfloor.service import followed_list
+from errorfloor.service.followed_period import names_of
 from errorfloor.service.horizon import Horizon, _days
 from followed_house import HORIZON, SUM, House
 
@@ -77,6 +79,27 @@ def test_a_bound_beyond_what_can_be_computed_is_refused_as_it_is_for_an_answer(h
                 work()
         with pytest.raises(InputError, match=r"max_error × least_rows must lie between"):
             db.follow_price(MEAN, **{**HORIZON, "max_error": 1e70}, least_rows=10**12)
+
+
+def test_what_lasts_pushes_no_other_answer_out(house):
+    with house.open() as db:
+        db.ask(SUM, max_error=500.0)
+        (kept,) = db.ledger.kept_page()
+        db.ledger.room = 4 * kept.size
+        found = db.follow(SUM, **HORIZON)
+        found.release("2024-02")
+        assert sum(one.size for one in db.ledger.kept_page() if one.lasts) > kept.size
+        for bound in (600.0, 700.0):
+            db.ask(SUM, max_error=bound)
+        assert kept.number in [one.number for one in db.ledger.kept_page()]
+
+
+def test_what_is_kept_goes_by_the_number_that_was_drawn_with_the_charge(house):
+    with house.open() as db:
+        block = db.follow(SUM, **HORIZON).blocks[0]
+        other = replace(block, drawn="0" * 32)
+        assert block.part("2024-01") == other.part("2024-01")
+        assert not set(names_of(block, "2024-01")) & set(names_of(other, "2024-01"))
 
 
 def test_words_of_others_reach_a_terminal_without_control_characters(house, monkeypatch, capsys):

@@ -170,3 +170,5 @@ def test_a_question_is_followed_anew_after_its_key_was_dropped(house):
         assert found.release("2024-01").num_rows == 2
         spent = db.ledger.accounts()
         assert not db.follow(SUM, **HORIZON, analyst="ada").fresh and db.ledger.accounts() == spent
+        assert [one["id"] for one in db.following()] == [found.name]
+        assert sum(one.lasts for one in db.ledger.kept_page()) == 4  # two questions, and the month of each

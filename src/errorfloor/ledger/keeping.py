@@ -22,9 +22,9 @@ class Keeping(ABC):
     """The part of a ledger that has a shelf.
 
     Guarantee: what is given was charged in this very ledger, which goes on from its anchor; so an answer that was put
-    on the shelf of another ledger, or of an older one, is not given. Charges never depend on the shelf. All of it takes
-    at most ``room`` bytes: the oldest answers make room, and are drawn again when they are asked again. What lasts does
-    not make room, and is put there whatever room is left.
+    on the shelf of another ledger, or of an older one, is not given. Charges never depend on the shelf. What does not
+    last takes at most ``room`` bytes: the oldest answers make room, and are drawn again when they are asked again. What
+    lasts neither takes nor makes room, and has no limit but what was charged for it.
     """
 
     room: int = ROOM

@@ -139,7 +139,7 @@ class Shelf(ABC):
 
     @abstractmethod
     def beyond(self, room: int) -> list[int]:
-        """The numbers of the oldest answers that do not last, without which the others take at most so many bytes."""
+        """The oldest of what does not last, by number, without which the rest of it takes at most so many bytes."""
 
     @abstractmethod
     def take_away(self, numbers: Collection[int]) -> None:
@@ -182,9 +182,9 @@ class MemoryShelf(Shelf):
 
     def beyond(self, room: int) -> list[int]:
         """The numbers of the oldest answers that do not last, without which the others take at most so many bytes."""
-        newest = list(reversed(self._kept.values()))
+        newest = [one for one in reversed(self._kept.values()) if not one.lasts]
         taken = accumulate(one.size for one in newest)
-        return [one.number for one, so_far in zip(newest, taken, strict=True) if so_far > room and not one.lasts]
+        return [one.number for one, so_far in zip(newest, taken, strict=True) if so_far > room]
 
     def take_away(self, numbers: Collection[int]) -> None:
         """Remove answers."""

@@ -72,11 +72,12 @@ class SqlShelf(Shelf):
             after, limit = rows[-1]["number"], None if limit is None else limit - count
 
     def beyond(self, room: int) -> list[int]:
-        """The numbers of the oldest answers that do not last, without which the others take at most so many bytes."""
-        taken = "SELECT number, sum(size) OVER (ORDER BY number DESC) AS taken FROM @kept"
+        """The oldest of what does not last, by number, without which the rest of it takes at most so many bytes."""
         lasting = f"SELECT number FROM @kept_outputs WHERE over_what IN ({marks(len(LASTING))})"
-        found = f"SELECT number FROM ({taken}) AS newest WHERE taken > ? AND number NOT IN ({lasting})"
-        return [row["number"] for row in self._run(found, room, *LASTING)]
+        others = f"SELECT number, size FROM @kept WHERE number NOT IN ({lasting})"
+        taken = f"SELECT number, sum(size) OVER (ORDER BY number DESC) AS taken FROM ({others}) AS others"
+        found = f"SELECT number FROM ({taken}) AS newest WHERE taken > ?"
+        return [row["number"] for row in self._run(found, *LASTING, room)]
 
     def take_away(self, numbers: Collection[int]) -> None:
         """Remove answers for good."""

@@ -62,8 +62,9 @@ def _offered(database: "Database", wish: FollowWish, analyst: str | None) -> tup
     question = FollowedQuestion.of(database, wish)
     horizon = Horizon.of(question.column, question.part, wish.since, wish.until)
     bound = check_bound(wish.max_error)
-    asked = question.words(horizon.names[0], horizon.names[-1], bound)
-    kept = database._keeper.found([asked]).get(asked)
+    keeper, (first, *_, last) = database._keeper, horizon.names
+    found = keeper.found([question.words(first, last, bound, key.id) for key in keeper.keys])
+    kept = next(iter(found.values()), None)
     reach = None if kept is None else kept.facts["follow"]["reach"]
     return offered(database, question, horizon, bound, analyst, reach=reach), kept
 
@@ -82,7 +83,7 @@ def _keep(offer: Offer, block: Block, wish: FollowWish, analyst: str | None) -> 
     question, database = offer.followed, offer.database
     record = database.ledger.found({block.charge})[block.charge]
     output: dict[str, Any] = {
-        "asked": question.words(offer.horizon.names[0], offer.horizon.names[-1], offer.bound),
+        "asked": question.words(offer.horizon.names[0], offer.horizon.names[-1], offer.bound, block.key.id),
         "over": FOLLOWED,
         "name": question.output.name,
         "unit": question.output.unit,

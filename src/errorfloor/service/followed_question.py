@@ -85,10 +85,10 @@ class FollowedQuestion:
         function = question.function_of(self.output)
         return VERSIONS, (function[0], *function[2:])
 
-    def words(self, since: str, until: str, bound: float) -> str:
-        """Give the name by which it is found again, whatever the noise is."""
+    def words(self, since: str, until: str, bound: float, key: str) -> str:
+        """Give the name by which it is found again, whatever the noise is; it is charged under a key."""
         averaged = (self.least_rows,) if self.least_rows is not None else ()
-        parts = (*self.about, self.column, self.part, since, until, self.owner_rows, bound, *averaged)
+        parts = (*self.about, self.column, self.part, since, until, self.owner_rows, bound, key, *averaged)
         return hashlib.sha256(Label("followed", parts).encoded).hexdigest()
 
     @property
