@@ -124,7 +124,8 @@ def test_how_a_file_is_written_is_declared_where_it_is_not_as_usual():
         ("wages", "wages"),
         ("data/2013.parquet", "table_2013"),
         ("données.csv", "donnees"),
-        ("€.csv", "table"),
+        ("€.csv", "eur"),
+        ("….csv", "table"),
         ("data/meters", "meters"),
     ],
 )

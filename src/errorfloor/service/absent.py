@@ -99,7 +99,8 @@ def listed(column: TableColumn, values: Sequence[Value], at: Snapshot, engine: E
 def written(value: Value) -> str:
     """Write a value as a question does; a long text is cut off.
 
-    >>> written("north"), written(Fraction(5, 2)), written(datetime.date(2026, 1, 1)), written(True)
+    >>> from datetime import date
+    >>> written("north"), written(Fraction(5, 2)), written(date(2026, 1, 1)), written(True)
     ("'north'", '2.5', '2026-01-01', 'true')
     """
     match value:
