@@ -64,6 +64,11 @@ def named(key):
 
 
 @pytest.mark.soak
+def missing_stays_missing(sql):
+    """Write it so that a plain database takes what is greater or less than something missing for missing, too."""
+    return re.sub(r"((?:greatest|least)\(r\.(\w+), [\w.]+\))", r"CASE WHEN r.\2 IS NOT NULL THEN \1 END", sql)
+
+
 @pytest.mark.parametrize("catalogue", [JOINED, STATED_TOO], ids=["floor", "epsilon"])
 def test_every_certain_interval_of_a_join_holds_what_a_plain_database_says(tmp_path, catalogue):
     chance, shown, seen = random.Random(40), 0, 0
@@ -75,7 +80,10 @@ def test_every_certain_interval_of_a_join_holds_what_a_plain_database_says(tmp_p
             except RefusedError as refused:
                 assert refused.fields["reason"] == "evaluation", sql
                 continue
-            truth = {tuple(map(named, row[:-1])): row[-1] or 0 for row in other.execute(sql).fetchall()}
+            truth = {
+                tuple(map(named, row[:-1])): row[-1] or 0
+                for row in other.execute(missing_stays_missing(sql)).fetchall()
+            }
             cells = {tuple(named(row[name]) for name in names): row for row in answer.to_arrow().to_pylist()}
             assert set(truth) <= set(cells) or not names, sql
             for group, cell in cells.items():
