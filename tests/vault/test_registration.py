@@ -197,6 +197,27 @@ def test_rows_in_another_order_are_told_apart_by_hashes_of_their_keys(duckdb_pla
             register(duckdb_place, declare(duckdb_place, version=f"{number} again"))
 
 
+def test_whole_numbers_that_lie_close_together_are_ticked_off_without_a_hash(duckdb_place, monkeypatch):
+    asked = []
+    query = DuckDBFolder.query
+    monkeypatch.setattr(DuckDBFolder, "query", lambda self, sql: asked.append(sql) or query(self, sql))
+    size, whole = 3000, {"public": {"meter": "whole", "day": "whole"}}
+    places = [(place * 7919) % size for place in range(size)]
+    meters, days = [place % 60 - 30 for place in places], [2**31 + place // 60 for place in places]
+    for number, at_once in enumerate([2**25, 1000, 400]):
+        monkeypatch.setattr("errorfloor.vault.row_keys.AT_ONCE", at_once)
+        write(duckdb_place, meter=meters, day=days, kwh=[1.0] * size)
+        asked.clear()
+        assert register(duckdb_place, declare(duckdb_place, version=str(number), **whole)).rows == size
+        write(duckdb_place, meter=[*meters[:-1], meters[7]], day=[*days[:-1], days[7]], kwh=[1.0] * size)
+        with pytest.raises(CatalogueError, match="not unique"):
+            register(duckdb_place, declare(duckdb_place, version=f"{number} again", **whole))
+        assert not any("DISTINCT" in sql or "hash(" in sql for sql in asked)
+        write(duckdb_place, meter=meters, day=[*days[:-1], 9 * size], kwh=[1.0] * size)  # too many possible keys
+        assert register(duckdb_place, declare(duckdb_place, version=f"{number} far", **whole)).rows == size
+        assert any("hash(" in sql for sql in asked)
+
+
 def test_keys_whose_hashes_are_the_same_are_compared_themselves(duckdb_place, monkeypatch):
     monkeypatch.setattr(DuckDBFolder.dialect, "hashed", lambda columns: "CAST(7 AS UBIGINT)", raising=False)
     write(duckdb_place, meter=["b", "a", "c"], day=[1, 2, 3])

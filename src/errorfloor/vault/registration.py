@@ -281,7 +281,8 @@ def checked_facts(table_name: str, table: Table, relation: str, engine: Engine) 
     keys = ", ".join(table.row_key)
     if any(facts[f"n_{columns[name]}"] < facts["n"] for name in table.row_key):
         raise refuse(f"the row key ({keys}) of {table_name} is null in some row: a row key is complete")
-    if not are_unique([columns[name] for name in table.row_key], relation, facts["n"], engine):
+    extents = {columns[name]: ends for name, ends in extent.items()}
+    if not are_unique([columns[name] for name in table.row_key], relation, facts["n"], engine, extents):
         raise refuse(
             f"the row key ({keys}) of {table_name} is not unique: two rows have the same. Add a public column that "
             f"tells them apart; if there is none, number the rows of a text file or sheet: number in the section read"

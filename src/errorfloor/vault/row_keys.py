@@ -1,6 +1,7 @@
 """Whether no two rows have the same key: found out without collecting all keys, where that can be."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -8,26 +9,37 @@ from errorfloor.checks import Array
 from errorfloor.engines import Engine
 
 PASSES = 8  # over the keys of a very large table; with more, collecting all keys takes no longer
-AT_ONCE = 2**25  # hashes that are compared at a time: they take half a gigabyte while they are read
+AT_ONCE = 2**25  # numbers that are compared at a time: they take half a gigabyte while they are read
+SPARSEST = 8  # possible keys for each row: a list of them takes as much memory as the keys
 
 
-def are_unique(keys: Sequence[str], relation: str, rows: int, engine: Engine) -> bool:
-    """Say whether no two rows have the same keys, of which none is null.
+def are_unique(
+    keys: Sequence[str], relation: str, rows: int, engine: Engine, extent: Mapping[str, Sequence[int]]
+) -> bool:
+    """Say whether no two rows have the same keys, none of which is null.
 
-    Rows that lie in the order of their keys, each above the one before, are told apart by looking at neighbours: a
-    fiftieth of what it takes to collect all keys, and the first row that is not above the one before ends it. In
-    another order rows are told apart by hashes of their keys, sorted here: an eighth of it. Keys with different hashes
-    differ; if two hashes are the same, the engine compares the keys themselves.
+    Rows in the order of their keys, each above the one before, are told apart by looking at neighbours: a fiftieth of
+    what it takes to collect all keys, and the first row that is not above the one before ends it. In another order,
+    whole numbers that lie close together are ticked off on a list of all that are possible, which takes a tenth of it.
+    Other keys are told apart by their hashes, which are sorted here; NumPy does that ten times as fast on a processor
+    with wide registers. Keys with different hashes differ; if two hashes are the same, the engine compares the keys.
+
+    ``extent`` has the least and greatest value of columns of whole numbers.
 
     >>> import inspect
     >>> list(inspect.signature(are_unique).parameters)
-    ['keys', 'relation', 'rows', 'engine']
+    ['keys', 'relation', 'rows', 'engine', 'extent']
     """
     if engine.keeps_order and _are_ascending(keys, relation, engine):
         return True
     hashed = engine.dialect.hashed(keys) if rows < PASSES * AT_ONCE else None
-    if hashed is not None and all(map(_all_differ, _hashes(hashed, relation, rows, engine))):
-        return True
+    if hashed is not None:
+        spans = [1 + extent[key][1] - extent[key][0] for key in keys if key in extent]
+        if len(spans) == len(keys) and prod(spans) <= SPARSEST * rows:
+            steps = [f"(CAST({key} AS BIGINT) - {extent[key][0]}) * {prod(spans[:n])}" for n, key in enumerate(keys)]
+            return all(map(_fill_different_places, _numbers(f"({' + '.join(steps)})", relation, rows, engine)))
+        if all(map(_all_differ, _numbers(hashed, relation, rows, engine))):
+            return True
     distinct = f"SELECT count(*) AS n FROM (SELECT DISTINCT {', '.join(keys)} FROM {relation}) AS keys"
     return bool(engine.query(distinct).column("n")[0].as_py() == rows)
 
@@ -41,16 +53,21 @@ def _are_ascending(keys: Sequence[str], relation: str, engine: Engine) -> bool:
     return not engine.query(fallen).num_rows
 
 
-def _hashes(hashed: str, relation: str, rows: int, engine: Engine) -> Iterator[Array]:
-    """Give the hashes of all rows, equal ones in the same array."""
+def _numbers(number: str, relation: str, rows: int, engine: Engine) -> Iterator[Array]:
+    """Give a number of each row, equal ones in the same array and as equal there."""
     parts = 1 + rows // AT_ONCE
     for part in range(parts):
-        where = f" WHERE {hashed} % {parts} = {part}" if parts > 1 else ""
-        found = engine.query(f"SELECT {hashed} AS h FROM {relation}{where}").column("h")
-        words = [
-            np.frombuffer(chunk.buffers()[1], dtype=np.uint64)[chunk.offset :][: len(chunk)] for chunk in found.chunks
-        ]
-        yield np.concatenate([np.zeros(0, dtype=np.uint64), *words])
+        some = f"{number} // {parts} AS n FROM {relation} WHERE {number} % {parts} = {part}"
+        found = engine.query(f"SELECT {some if parts > 1 else f'{number} AS n FROM {relation}'}").column("n")
+        kind = np.uint64 if str(found.type) == "uint64" else np.int64
+        words = [np.frombuffer(chunk.buffers()[1], dtype=kind)[chunk.offset :][: len(chunk)] for chunk in found.chunks]
+        yield np.concatenate([np.zeros(0, dtype=kind), *words])
+
+
+def _fill_different_places(places: Array) -> bool:
+    taken = np.zeros(1 + int(places.max(initial=0)), dtype=bool)
+    taken[places] = True
+    return int(np.count_nonzero(taken)) == len(places)
 
 
 def _all_differ(hashes: Array) -> bool:
