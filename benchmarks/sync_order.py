@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.cluster import cluster
 from benchmarks.kills import QUESTION, Readings
-from errorfloor.service import releasing
+from errorfloor.answering import releasing
 
 CALLS = "trace=fsync,fdatasync,pwrite64,write"
 LINE = re.compile(r"^(?:\d+ +)?(\d+\.\d+) (\w+)\((?:\d+<([^>]*)>)?,? ?(.*)$")

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from errorfloor.access.settings import Settings
 from errorfloor.catalogue.columns import Declaration, Prior, PrivateColumn, PublicColumn
 from errorfloor.catalogue.model import Catalogue, Growth, Limit, Owner, Period, Place, Quota, Table
 from errorfloor.catalogue.reading import Reading
@@ -21,7 +22,6 @@ from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.catalogue.systems import Rows
 from errorfloor.catalogue.trajectories import Trajectories
 from errorfloor.designer.cache import SWITCH
-from errorfloor.server.settings import Settings
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "configuration.md"
 NOT_WRITTEN = {"folder"}  # where the catalogue was read from: known, not declared

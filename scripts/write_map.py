@@ -38,7 +38,8 @@ PATH = (
     Stop("identity", "derive", "gives the draw its key: same label, same draw"),
     Stop("noise", "sample", "draws the noise"),
     Stop("engines", "query", "sums the private columns"),
-    Stop("service", "in_grains", "adds, rounds and answers"),
+    Stop("preparing", "in_grains", "adds the two and rounds"),
+    Stop("answering", "laid_out", "lays out the answer"),
 )
 
 WIDTH, HEIGHT, ACROSS, DOWN, THIN = 104, 34, 22, 70, 16

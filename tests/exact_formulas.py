@@ -7,7 +7,8 @@ from math import lcm
 
 import mpmath
 
-from errorfloor.service.releasing import values_before_noise
+from errorfloor.answering.releasing import values_before_noise
+from errorfloor.arithmetic.polynomial import ONE, Monomial, Polynomial
 from errorfloor.sql.layout import Layout, scaled
 from errorfloor.sql.plan import (
     Apply,
@@ -23,7 +24,6 @@ from errorfloor.sql.plan import (
     Times,
     WeightedMean,
 )
-from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
 
 Sums = Mapping[tuple[Monomial, Condition], int | None]
 Value = Fraction | None

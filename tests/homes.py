@@ -10,12 +10,12 @@ from math import floor
 
 import mpmath
 
+from errorfloor.arithmetic.arrow import RAISED
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.catalogue.model import Table
 from errorfloor.engines import Engine, open_engine
 from errorfloor.sql import Layout, denominator, needed, scan, stored_layout
-from errorfloor.sql.arrow import RAISED
 from errorfloor.sql.plan import Always, Compare, Literal, Missing, Not, TableColumn, all_of
-from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import GroupKey, Question, QuestionOutput
 from errorfloor.vault import Snapshot
 from exact_formulas import exact_value

@@ -7,8 +7,8 @@ from math import floor
 
 import mpmath
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.sql import plan
-from errorfloor.sql.polynomial import Polynomial
 
 Row = dict[tuple[int, str], object]  # (place, column) → value; numbers as values, not as stored integers
 

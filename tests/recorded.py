@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from errorfloor.service.noises import QuestionWish
-from errorfloor.service.preparation import prepare
-from errorfloor.service.releasing import values_before_noise
+from errorfloor.answering.releasing import values_before_noise
+from errorfloor.preparing.noises import QuestionWish
+from errorfloor.preparing.preparation import prepare
 from questions import ANSWERED
 from town import open_town, write_town
 

@@ -19,15 +19,22 @@ The map of the package, from the ground up (each room imports only from the room
 ``identity``    keys, and labels that say when two draws are the same draw
 ``engines``     DuckDB, PostgreSQL and Spark: run a compiled plan, give Arrow
 ``vault``       registered, immutable snapshots on an engine, private columns in fixed point
+``arithmetic``  exact polynomials, whole sums and double words, the same on every machine
 ``sql``         a question in SQL → a typed plan → what an engine runs
 ``pricing``     plan + public facts → bounds on derivatives and evaluation errors, and the charge
 ``ledger``      what has been spent, durably
 ``charging``    how accounts stand, and the one path to a charge: answers, releases and trips take it
 ``bulk``        the release of whole columns: ``release``
 ``streams``     trajectories released step by step, one draw and one charge per trip
-``service``     plan → price → charge → draw → answer; tables, releases and streams behind one door: ``open``
+``preparing``   a question before it is charged, from public facts alone: its noises, labels and price
+``answering``   charge → look → draw → answer, and what is kept of answers
+``planning``    what listed questions would take together
+``following``   standing questions: a figure for every period to come, charged once
+``service``     tables, questions, releases and streams behind one door: ``open``
 ``client``      a server elsewhere, with the same methods: ``connect``
-``server``      HTTP, pages, and PostgreSQL's protocol
+``access``      what the doors of a server share: who asks, in which turn, within which limits
+``postgres``    the door for whatever speaks PostgreSQL's protocol
+``server``      HTTP and the pages, and running all of it
 ``attacks``     adversaries that try to beat the floor
 ``cli``         the command line
 ============  ====================================================================================

@@ -16,7 +16,7 @@ from errorfloor.attacks import Attack, World, judge
 from errorfloor.attacks.judgement import threshold
 from errorfloor.catalogue import Catalogue
 from errorfloor.floors.two_point import told_apart
-from errorfloor.service.joint_noise import JointAdded
+from errorfloor.preparing.joint_noise import JointAdded
 from repeated import rounds
 
 COUNT = 10_000  # answers under each of the two values

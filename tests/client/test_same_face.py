@@ -231,7 +231,7 @@ def test_busy_server_is_asked_again(both, monkeypatch):
     honest, refused = local.tables, []
 
     def busy():
-        from errorfloor.server.failures import DoorError
+        from errorfloor.access.failures import DoorError
 
         if len(refused) < 2:
             refused.append(1)

@@ -7,10 +7,10 @@ from fractions import Fraction
 import mpmath
 import pytest
 
+from errorfloor.arithmetic.arrow import whole
 from errorfloor.engines import open_engine
 from errorfloor.engines.dialects import DuckDBDialect, PostgreSQLDialect, SparkDialect
 from errorfloor.errors import RefusedError
-from errorfloor.sql.arrow import whole
 from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR
 from plan_values import FUNCTIONS, date_part, smoothstep, truncated
 

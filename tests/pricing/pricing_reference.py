@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from mpmath.libmp import from_rational
 
+from errorfloor.arithmetic.polynomial import Node, Polynomial
 from errorfloor.identity import encode
 from errorfloor.pricing.bounding import Bounds, bounds_from_facts
 from errorfloor.pricing.facts import Fact, Facts, Request, requested
@@ -46,7 +47,6 @@ from errorfloor.sql.plan import (
     Times,
     WeightedMean,
 )
-from errorfloor.sql.polynomial import Node, Polynomial
 from errorfloor.sql.question import GroupKey, Question, QuestionOutput, walk
 
 STEP = Fraction(1, 1000)

@@ -28,9 +28,9 @@ from pricing_reference import (
 )
 
 from errorfloor.accounts import PLACES, Account, Charge, cell_text
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.pricing import Bounds, Noised, charges
 from errorfloor.sql.plan import Apply, Compare, Covariance, Formula, Plus, Power, Quotient, Sum, Times, WeightedMean
-from errorfloor.sql.polynomial import Polynomial
 
 Point = list[dict[str, Fraction]]
 REFERENCE = mpmath.mpf(10) ** -35  # what the precise value itself may be off by, relative to it

@@ -7,10 +7,10 @@ import mpmath
 import pytest
 from pricing_reference import ALWAYS, PROMISED, Row, World, _mp_function, call, exactly, x
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.pricing import rows as walk
 from errorfloor.pricing.rows import PricedRows
 from errorfloor.sql.plan import Call, Sum
-from errorfloor.sql.polynomial import Polynomial
 
 WORLD = World((Row("a", "n", 0, 4, 1),))
 FUNCTIONS = {

@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 from pricing_reference import ALWAYS, Row, World, call, constant, mean, p, x, y
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
 from errorfloor.sql.plan import Apply, Compare, Count, Covariance, Formula, Quotient, Sum, Times, WeightedMean
-from errorfloor.sql.polynomial import Polynomial
 
 WORLD = World((Row("a", "n", 0, 4, 1), Row("a", "n", 1, -8, 2)))
 VARIANCE = Covariance(x, x, ALWAYS, sample=False)

@@ -18,6 +18,7 @@ from pricing_reference import (
 )
 from pricing_soundness import CORPUS, violations
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
 from errorfloor.sql.plan import (
     Apply,
@@ -35,7 +36,6 @@ from errorfloor.sql.plan import (
     Times,
     WeightedMean,
 )
-from errorfloor.sql.polynomial import Polynomial
 from repeated import rounds
 
 # -- a grammar of questions

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from pricing_reference import ALWAYS, Row, World, call, mean, p, q, x, y
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.sql.plan import Compare, Covariance, Formula, Quotient, Sum, WeightedMean
-from errorfloor.sql.polynomial import Polynomial
 
 ROWS = tuple(Row("a", "n", i % 2, 4 * (i + 1), i) for i in range(5))
 WORLD = World(ROWS, {"x": (Fraction(0), Fraction(50)), "y": (Fraction(1), Fraction(9))})

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from errorfloor.access.replies import body_of
+from errorfloor.access.size import _written, reply_bytes
+from errorfloor.answering.cells import CellFacts, coarser, in_hundred
 from errorfloor.floors.words import times_in_hundred
 from errorfloor.pricing.keys import KeyColumn
 from errorfloor.server import statements
 from errorfloor.server.columns import json_texts
-from errorfloor.server.replies import body_of
-from errorfloor.server.size import _written, reply_bytes
 from errorfloor.server.statements import facts_json, json_parts
-from errorfloor.service.cells import CellFacts, coarser, in_hundred
 from recorded import QUESTIONS, TOWNS, WIDE, opened
 
 VALUES = {
@@ -100,7 +100,7 @@ def test_with_very_many_kinds_of_cells_floors_are_stated_no_higher_than_one_by_o
         )
         one = answer.prepared.outputs[0]
         exact = CellFacts(answer.prepared, one).entries["kwh"]
-        monkeypatch.setattr("errorfloor.service.cells.MOST_STATED", 10)
+        monkeypatch.setattr("errorfloor.answering.cells.MOST_STATED", 10)
         coarse = CellFacts(answer.prepared, one).entries["kwh"]
     assert len(coarse.stated) < len(exact.stated) / 2
     for kind, place in enumerate(exact.index):

@@ -2,11 +2,11 @@
 
 import pytest
 
+from errorfloor.access.course import Course
+from errorfloor.access.token import Terms
 from errorfloor.client import connect
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.server import Role, TokenFile
-from errorfloor.server.course import Course
-from errorfloor.server.token import Terms
 from errorfloor.service.registering import accept_ledger
 from followed_house import HORIZON, SUM, House
 from serving import served

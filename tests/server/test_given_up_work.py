@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from errorfloor.server.failures import DoorError
-from errorfloor.server.threads import Threads
+from errorfloor.access.failures import DoorError
+from errorfloor.access.threads import Threads
 
 
 def test_a_failure_after_the_time_is_over_is_not_logged(caplog):

@@ -7,11 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from errorfloor.access.token import Terms
 from errorfloor.catalogue import load
 from errorfloor.cli.app import app
 from errorfloor.engines import open_engine
 from errorfloor.server import Role, TokenFile
-from errorfloor.server.token import Terms
 from errorfloor.service import open_database
 from errorfloor.vault import register
 from serving import served, write_pay

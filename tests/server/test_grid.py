@@ -10,13 +10,13 @@ import time
 
 import pytest
 
+from errorfloor.access.course import Course
+from errorfloor.access.failures import DoorError
+from errorfloor.access.grid import COARSE, TimeGrid
+from errorfloor.access.threads import Threads
 from errorfloor.errors import AnswerFailedError, InputError
+from errorfloor.preparing.preparation import Prepared
 from errorfloor.server import questions
-from errorfloor.server.course import Course
-from errorfloor.server.failures import DoorError
-from errorfloor.server.grid import COARSE, TimeGrid
-from errorfloor.server.threads import Threads
-from errorfloor.service.preparation import Prepared
 from serving import served
 
 CANARY = "4711.0815"
@@ -169,7 +169,7 @@ def test_answer_is_given_and_written_down_alike_however_long_the_scan_takes(data
 
 
 def test_replies_over_http_wait_for_the_grid_and_so_do_their_figures(database, tmp_path, scans, monkeypatch):
-    import errorfloor.server.course as course
+    import errorfloor.access.course as course
 
     monkeypatch.setattr(Prepared, "cost", 0.25)
     taken, courses = [], []

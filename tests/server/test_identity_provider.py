@@ -6,10 +6,10 @@ import httpx
 import pytest
 
 import identity_provider as elsewhere
+from errorfloor.access import provider
 from errorfloor.catalogue import load
 from errorfloor.errors import CatalogueError, KeyFileError
 from errorfloor.server import Settings, TokenFile, create_app
-from errorfloor.server.signin import provider
 from errorfloor.service import open_database
 from serving import served, write_pay
 

@@ -14,10 +14,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from errorfloor.access import audit as auditing
+from errorfloor.access.audit import MOST_LINES, AuditLog
+from errorfloor.access.visit import Visit
 from errorfloor.errors import LedgerError
-from errorfloor.server import audit as auditing
-from errorfloor.server.audit import MOST_LINES, AuditLog
-from errorfloor.server.visit import Visit
 from errorfloor.service import open_database
 from serving import served, start_server, write_pay
 
@@ -113,7 +113,7 @@ def test_figures_have_busy_threads_and_those_who_wait(database, tmp_path, monkey
 
 
 COUNT = """
-from errorfloor.server.metrics import Metrics
+from errorfloor.access.metrics import Metrics
 metrics = Metrics()
 metrics.request("/v1/ask", "POST", 200, "done", 0.1)
 metrics.threads(3, 1)

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from psycopg.generators import execute
 
+from errorfloor.access.token import Terms
 from errorfloor.server import Role, TokenFile
-from errorfloor.server.token import Terms
 from serving import holds_canary, self_signed, served
 
 MEAN = "SELECT avg(wage) AS mean FROM pay"

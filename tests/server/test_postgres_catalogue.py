@@ -13,10 +13,10 @@ import pytest
 import sqlalchemy
 
 import doors
+from errorfloor.access.token import Terms
 from errorfloor.catalogue import Table
+from errorfloor.postgres.declared import _rows
 from errorfloor.server import Role, TokenFile
-from errorfloor.server.postgres.declared import _rows
-from errorfloor.server.token import Terms
 from serving import served
 
 KEPT = json.loads(Path(__file__).with_name("tool_queries.json").read_text(encoding="utf-8"))

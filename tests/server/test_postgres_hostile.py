@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from errorfloor.server.postgres import session, session_questions
+from errorfloor.postgres import session, session_questions
 from fuzzing import QUESTIONS
 from repeated import rounds
 from serving import CANARY, holds_canary, served
@@ -272,7 +272,7 @@ def test_client_that_goes_away_leaves_nothing_under_way(server, database):
 
 
 def test_look_up_that_takes_long_is_ended(server, monkeypatch):
-    monkeypatch.setattr("errorfloor.server.postgres.declared.PATIENCE", 0.5)
+    monkeypatch.setattr("errorfloor.postgres.declared.PATIENCE", 0.5)
     many = ", ".join(f"pg_type t{number}" for number in range(9))
     with connect(server) as line, pytest.raises(psycopg.errors.QueryCanceled, match="system catalogue within"):
         line.execute(f"SELECT count(*) FROM {many}")

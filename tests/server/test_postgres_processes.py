@@ -24,7 +24,7 @@ SLOW = """
 import sys, time
 from pathlib import Path
 from errorfloor.server.running import ServingPlan, listen, listen_for_postgres, serve
-from errorfloor.server.settings import Settings
+from errorfloor.access.settings import Settings
 from errorfloor.service import Database
 
 folder = Path(sys.argv[1])

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 from psycopg.generators import execute, notifies
 
+from errorfloor.access.token import Terms
 from errorfloor.server import Role, TokenFile
-from errorfloor.server.token import Terms
 from serving import served
 
 COUNT = "SELECT count(*) FROM pay"
@@ -81,7 +81,7 @@ def test_new_token_of_a_name_does_not_end_the_sessions_of_the_old_one(database, 
 
 
 def test_idle_session_is_ended_with_its_token(database, tmp_path, monkeypatch):
-    monkeypatch.setattr("errorfloor.server.postgres.listener.WATCH", 0.05)
+    monkeypatch.setattr("errorfloor.postgres.listener.WATCH", 0.05)
     tokens = TokenFile(None)
     token, text = tokens.create("anna", Role.ANALYST)
     with served(database, tmp_path, postgres=0, tokens=tokens) as server:

@@ -198,7 +198,7 @@ EARLY = """
 import os, signal, sys
 from pathlib import Path
 from errorfloor.server.running import ServingPlan, listen, serve
-from errorfloor.server.settings import Settings
+from errorfloor.access.settings import Settings
 
 def ready():
     os.kill(os.getpid(), getattr(signal, sys.argv[2]))
@@ -226,7 +226,7 @@ ORPHANS = """
 import sys
 from pathlib import Path
 from errorfloor.server.running import ServingPlan, listen, serve
-from errorfloor.server.settings import Settings
+from errorfloor.access.settings import Settings
 
 if __name__ == "__main__":
     taken, settings = listen(Settings(port=0, workers=2))

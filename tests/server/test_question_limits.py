@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from typer.testing import CliRunner
 
+from errorfloor.access.size import reply_bytes
+from errorfloor.access.turns import LARGE
 from errorfloor.cli.app import app
 from errorfloor.engines.allotment import Allotment, allotted
 from errorfloor.errors import AllowanceError, EngineError, RefusedError
 from errorfloor.server import questions, statements
-from errorfloor.server.size import reply_bytes
-from errorfloor.server.turns import LARGE
 from errorfloor.service import open_database
 from serving import LIMIT, served, write_pay
 

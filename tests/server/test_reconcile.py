@@ -6,11 +6,11 @@ import pytest
 from pyarrow import csv
 
 import errorfloor as ef
+from errorfloor.access.replies import ARROW, CSV
+from errorfloor.access.token import Terms
 from errorfloor.engines.allotment import Allotment
 from errorfloor.errors import EngineError, InputError
 from errorfloor.server import Role, TokenFile
-from errorfloor.server.replies import ARROW, CSV
-from errorfloor.server.token import Terms
 from errorfloor.service import open_database
 from serving import served, write_pay
 
@@ -94,7 +94,7 @@ def test_too_much_to_reconcile_is_refused_with_advice(serving, monkeypatch):
     anna = clients["anna"]
     anna.post("/v1/ask", json=TEAMS)
     anna.post("/v1/ask", json=TOTAL)
-    monkeypatch.setattr("errorfloor.service.reconciling.MOST_CELLS", 3)
+    monkeypatch.setattr("errorfloor.answering.reconciling.MOST_CELLS", 3)
     reply = anna.post("/v1/reconcile", json=TEAMS)
     assert reply.status_code == 422 and "at most 3 are" in reply.json()["error"]["message"]
 
@@ -106,6 +106,6 @@ def test_it_stops_where_nobody_waits(serving, monkeypatch):
     answer = database.ask(TEAMS["sql"], max_error=2e9, charge=False)
     stopped = Allotment()
     stopped.stop()
-    monkeypatch.setattr("errorfloor.service.reconciling.allotment", lambda: stopped)
+    monkeypatch.setattr("errorfloor.answering.reconciling.allotment", lambda: stopped)
     with pytest.raises(EngineError, match="nobody is waiting"):
         answer.reconciled()

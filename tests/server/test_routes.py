@@ -12,7 +12,7 @@ import pytest
 from pyarrow import csv
 
 import errorfloor as ef
-from errorfloor.server.replies import ARROW
+from errorfloor.access.replies import ARROW
 from errorfloor.service import open_database
 from serving import PEOPLE, served
 from twins import TWINS, write_twins

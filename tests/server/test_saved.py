@@ -6,9 +6,9 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
+from errorfloor.access.token import Terms
 from errorfloor.charging.settling import Grant
 from errorfloor.server import Role, Settings, TokenFile, create_app
-from errorfloor.server.token import Terms
 from town import open_town, write_town
 
 JOINED = "SELECT class, avg(kwh) AS by_class FROM meters JOIN homes USING (household) GROUP BY class"

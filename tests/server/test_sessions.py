@@ -6,11 +6,11 @@ import sqlite3
 import httpx
 import pytest
 
+from errorfloor.access.sessions import ENDED, MOST, OLDEST, Sessions
+from errorfloor.access.store import Store
+from errorfloor.access.token import Terms, Token
 from errorfloor.errors import KeyFileError
 from errorfloor.server import Role, TokenFile
-from errorfloor.server.signin.sessions import ENDED, MOST, OLDEST, Sessions
-from errorfloor.server.signin.store import Store
-from errorfloor.server.token import Terms, Token
 from serving import served
 
 ASK = {"sql": "SELECT avg(wage) AS mean FROM pay", "max_error": 1e6}

@@ -7,20 +7,20 @@ import sys
 
 import pytest
 
+from errorfloor.access.audit import AuditLog
+from errorfloor.access.book import VisitorsBook
+from errorfloor.access.metrics import Metrics
+from errorfloor.access.rates import Rates
+from errorfloor.access.shared import SharedNumbers, SharedSeats
+from errorfloor.access.under_way import UnderWay
+from errorfloor.access.visit import visit_of
 from errorfloor.server import Settings
-from errorfloor.server.audit import AuditLog
-from errorfloor.server.book import VisitorsBook
 from errorfloor.server.gate import Gate
-from errorfloor.server.metrics import Metrics
-from errorfloor.server.rates import Rates
-from errorfloor.server.shared import SharedNumbers, SharedSeats
-from errorfloor.server.under_way import UnderWay
-from errorfloor.server.visit import visit_of
 
 HOLDER = """
 import sys
 from pathlib import Path
-from errorfloor.server.shared import SharedSeats
+from errorfloor.access.shared import SharedSeats
 
 print(SharedSeats(Path(sys.argv[1])).take("anna", 1), flush=True)
 sys.stdin.read()
@@ -51,7 +51,7 @@ def test_a_folder_that_somebody_cleaned_stops_nobody(tmp_path):
 
 
 def test_more_names_than_there_is_room_for_push_out_the_oldest(tmp_path, monkeypatch):
-    monkeypatch.setattr("errorfloor.server.shared.SLOTS", 8)
+    monkeypatch.setattr("errorfloor.access.shared.SLOTS", 8)
     numbers = SharedNumbers(tmp_path / "numbers")
     for then in range(1, 10):
         numbers.change(f"name {then}", lambda count, _, then=then: (count + 1, float(then)))

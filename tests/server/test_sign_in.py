@@ -5,12 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from errorfloor.access import auth
+from errorfloor.access.attempts import Attempts
+from errorfloor.access.scram import Verifier
+from errorfloor.access.store import Store
+from errorfloor.access.token import Terms, Token
 from errorfloor.errors import InputError
-from errorfloor.server import Role, TokenFile, auth
-from errorfloor.server.scram import Verifier
-from errorfloor.server.signin.attempts import Attempts
-from errorfloor.server.signin.store import Store
-from errorfloor.server.token import Terms, Token
+from errorfloor.server import Role, TokenFile
 from serving import served
 
 LIMIT = 5

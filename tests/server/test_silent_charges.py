@@ -7,10 +7,10 @@ import pytest
 import sqlalchemy
 from sqlalchemy.dialects import registry
 
+from errorfloor.access.token import Terms
 from errorfloor.client import dbapi
 from errorfloor.errors import AllowanceError, InputError
 from errorfloor.server import Role, TokenFile
-from errorfloor.server.token import Terms
 from errorfloor.service import open_database
 from serving import served, write_pay
 

@@ -9,10 +9,10 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from errorfloor.access import tokens as module
 from errorfloor.cli.app import app
 from errorfloor.errors import InputError, KeyFileError
 from errorfloor.server import Role, TokenFile
-from errorfloor.server import tokens as module
 from serving import served
 
 
@@ -115,7 +115,7 @@ def test_file_of_the_version_before_is_read_and_kept(tmp_path):
 
 MANY = """
 import sys
-from errorfloor.server.tokens import Role, TokenFile
+from errorfloor.access.tokens import Role, TokenFile
 file = TokenFile(sys.argv[1])
 for i in range(10):
     file.create(f"{sys.argv[2]}-{i}", Role.READER)

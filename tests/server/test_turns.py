@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from errorfloor.server.failures import DoorError
-from errorfloor.server.threads import Threads
-from errorfloor.server.turns import LARGE, Turns
+from errorfloor.access.failures import DoorError
+from errorfloor.access.threads import Threads
+from errorfloor.access.turns import LARGE, Turns
 from serving import served
 
 
@@ -83,8 +83,8 @@ def test_a_place_that_was_given_up_is_free_again():
 
 
 def test_what_a_question_took_is_its_work_before_anything_private_is_read():
-    from errorfloor.server.course import Course
-    from errorfloor.server.grid import COARSE
+    from errorfloor.access.course import Course
+    from errorfloor.access.grid import COARSE
 
     def work():
         sum(range(10**6))

@@ -6,10 +6,10 @@ import signal
 import pytest
 
 import errorfloor as ef
+from errorfloor.access.designing import WantedDesign
+from errorfloor.access.failures import DoorError
+from errorfloor.access.workshop import Workshop
 from errorfloor.errors import IllPosedError
-from errorfloor.server.designing import WantedDesign
-from errorfloor.server.failures import DoorError
-from errorfloor.server.workshop import Workshop
 
 INTERVAL = WantedDesign.model_validate({"support": {"kind": "Interval", "low": -0.5, "high": 0.5}})
 LINE = WantedDesign.model_validate({"support": {"kind": "Reals", "dimension": 1}})

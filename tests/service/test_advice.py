@@ -5,9 +5,9 @@ import re
 import pytest
 
 from errorfloor.accounts import percent
+from errorfloor.answering.asking import Attendant, attended_by
 from errorfloor.errors import AllowanceError
 from errorfloor.service import open_database
-from errorfloor.service.asking import Attendant, attended_by
 from serving import write_pay
 
 

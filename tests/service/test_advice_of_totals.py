@@ -2,7 +2,7 @@
 
 import pytest
 
-from errorfloor.service import advice
+from errorfloor.answering import advice
 from errorfloor.service.example import example_database
 
 KEYS = ("GROUP BY tariff", "GROUP BY ROLLUP (tariff)")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errorfloor.service.releasing import arranged
+from errorfloor.answering.releasing import arranged
 from errorfloor.sql.question import Ordering
 
 KINDS = {

@@ -6,18 +6,19 @@ import duckdb
 import numpy as np
 import pytest
 
+from errorfloor.answering import releasing
+from errorfloor.answering.releasing import BLOCK, BLOCK_OF_MANY, SMALL, in_blocks
+from errorfloor.arithmetic.double_words import DoubleWord
 from errorfloor.catalogue import Catalogue
 from errorfloor.engines import open_engine
 from errorfloor.identity import Key, KeyRing, Label
 from errorfloor.ledger import MemoryLedger
 from errorfloor.noise.lattice import Lattice
-from errorfloor.service import Database, releasing
-from errorfloor.service.cell_noise import CellNoise
-from errorfloor.service.noises import within
+from errorfloor.preparing.cell_noise import CellNoise
+from errorfloor.preparing.noises import within
+from errorfloor.preparing.rounding import released
+from errorfloor.service import Database
 from errorfloor.service.registering import enter_all
-from errorfloor.service.releasing import BLOCK, BLOCK_OF_MANY, SMALL, in_blocks
-from errorfloor.service.rounding import released
-from errorfloor.sql.double_words import DoubleWord
 from errorfloor.vault import register
 
 ASKED = {

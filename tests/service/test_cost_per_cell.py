@@ -12,17 +12,17 @@ import duckdb
 import pytest
 
 import errorfloor
+from errorfloor.access.size import reply_bytes
+from errorfloor.answering.known import Known
 from errorfloor.catalogue import Catalogue
 from errorfloor.engines import open_engine
 from errorfloor.engines.duckdb import DuckDBEngine
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import MemoryLedger
+from errorfloor.preparing.cell_noise import MOST_LEVELS
 from errorfloor.pricing.fetch import FactsCache
-from errorfloor.server.size import reply_bytes
 from errorfloor.server.statements import json_parts
 from errorfloor.service import Database
-from errorfloor.service.cell_noise import MOST_LEVELS
-from errorfloor.service.known import Known
 from errorfloor.service.registering import enter_all
 from errorfloor.vault import register
 

@@ -12,11 +12,11 @@ from errorfloor.catalogue import load
 from errorfloor.cli.app import run
 from errorfloor.engines import open_engine
 from errorfloor.errors import AllowanceError, AnswerFailedError, CatalogueError, InputError, RefusedError
+from errorfloor.following import period as followed_period
+from errorfloor.following.horizon import Horizon
+from errorfloor.following.period import planned
+from errorfloor.following.question import FollowedQuestion
 from errorfloor.joint.normal import running, together_in_row
-from errorfloor.service import followed_period
-from errorfloor.service.followed_period import planned
-from errorfloor.service.followed_question import FollowedQuestion
-from errorfloor.service.horizon import Horizon
 from errorfloor.vault.snapshot import name_of
 from followed_house import CATALOGUE, HORIZON, OWNER, SUM, House
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
+from errorfloor.access.course import Course
+from errorfloor.access.grid import TimeGrid
+from errorfloor.answering.asking import Attendant, attended_by
 from errorfloor.engines.allotment import Allotment
 from errorfloor.errors import EngineError, RefusedError
+from errorfloor.following.block import AT_ONCE
 from errorfloor.joint.one_block import OneBlock
+from errorfloor.preparing.cost import drawing_cost
 from errorfloor.random import RowBits
-from errorfloor.server.course import Course
-from errorfloor.server.grid import TimeGrid
-from errorfloor.service.asking import Attendant, attended_by
-from errorfloor.service.cost import drawing_cost
-from errorfloor.service.followed_block import AT_ONCE
 from followed_house import HORIZON, SUM, House
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from errorfloor.errors import AllowanceError, InputError, RefusedError
-from errorfloor.service.followed_table import Figures
+from errorfloor.following.table import Figures
 from followed_house import HORIZON, SUM, House
 
 SHORT = {"since": "2024-01", "until": "2024-03", "max_error": 60.0}

@@ -9,15 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import errorfloor as ef
+from errorfloor.answering.keeping import Keeper
 from errorfloor.catalogue import load
 from errorfloor.cli.app import run
 from errorfloor.engines import open_engine
 from errorfloor.errors import CatalogueError, ErrorFloorError, InputError, RefusedError
+from errorfloor.following import period as followed_period
+from errorfloor.following import release as followed_release
+from errorfloor.following.period import PlannedPeriod
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger
-from errorfloor.service import followed_period, followed_release
-from errorfloor.service.followed_period import PlannedPeriod
-from errorfloor.service.keeping import Keeper
 from errorfloor.service.registering import accept_ledger, erase_with
 from followed_house import HORIZON, SUM, House
 

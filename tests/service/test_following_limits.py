@@ -9,9 +9,9 @@ import pytest
 from errorfloor.accounts import PERIODS
 from errorfloor.cli.app import run
 from errorfloor.errors import InputError
-from errorfloor.service import followed_list
-from errorfloor.service.followed_period import names_of
-from errorfloor.service.horizon import Horizon, _days
+from errorfloor.following import standing as followed_list
+from errorfloor.following.horizon import Horizon, _days
+from errorfloor.following.period import names_of
 from followed_house import HORIZON, SUM, House
 
 MEAN = "SELECT avg(kwh) AS mean FROM meters"

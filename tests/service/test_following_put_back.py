@@ -7,9 +7,9 @@ import pytest
 import errorfloor as ef
 from errorfloor.catalogue import load
 from errorfloor.errors import RefusedError
+from errorfloor.following import block as followed_block
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger
-from errorfloor.service import followed_block
 from errorfloor.service.registering import accept_ledger, create_ledger, registering
 from followed_house import HORIZON, SUM, House
 

@@ -14,7 +14,7 @@ from errorfloor.engines.duckdb_folder import DuckDBFolder
 from errorfloor.errors import AllowanceError, CatalogueError, EngineError, InputError, LedgerError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger
-from errorfloor.service.noises import QuestionWish
+from errorfloor.preparing.noises import QuestionWish
 from errorfloor.service.registering import erase_with, registering
 from errorfloor.vault import copy, plan_erasure, snapshot
 from errorfloor.vault.snapshot import check_grows_here

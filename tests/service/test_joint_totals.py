@@ -10,7 +10,7 @@ import pytest
 
 from errorfloor.accounts import Account
 from errorfloor.errors import AllowanceError
-from errorfloor.service.joint_noise import MOST_CELLS, JointAdded, added_of
+from errorfloor.preparing.joint_noise import MOST_CELLS, JointAdded, added_of
 from town import open_town, write_town
 
 ASKED = "SELECT household, sum(kwh) AS total FROM meters GROUP BY ROLLUP (household)"

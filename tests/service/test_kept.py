@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from errorfloor.answering import keeping
 from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import FileAnchor, SqlLedger, tables
 from errorfloor.ledger.keeping import LAST
 from errorfloor.ledger.upgrade import add_shelf
-from errorfloor.service import keeping
 from town import open_town, write_town
 
 AVERAGE = "SELECT tariff, avg(kwh) AS mean, count(*) AS n FROM meters GROUP BY tariff"
@@ -85,7 +85,7 @@ def test_asked_again_after_a_restart_it_is_read_and_nothing_is_scanned_drawn_or_
         spent = first.ledger.accounts()
     assert scans
     scans.clear()
-    monkeypatch.setattr("errorfloor.service.cell_noise.CellNoise.draw", lambda *_: pytest.fail("nothing is drawn"))
+    monkeypatch.setattr("errorfloor.preparing.cell_noise.CellNoise.draw", lambda *_: pytest.fail("nothing is drawn"))
     with home.open() as again:
         after = [again.ask(text, **wish) for text, wish in wishes]
         priced = again.price(AVERAGE, max_error=20)
@@ -161,7 +161,7 @@ def test_killed_between_the_charge_and_the_shelf_it_is_charged_once_and_comes_ba
     code = f"""
     import os, pathlib, signal, sys
     sys.path[:0] = {[str(Path(__file__).parents[1])]!r}
-    from errorfloor.service.keeping import Keeper
+    from errorfloor.answering.keeping import Keeper
     from test_kept import AVERAGE, Home
     Keeper.keep = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
     home = Home.__new__(Home)

@@ -13,8 +13,8 @@ from errorfloor.cli.app import app
 from errorfloor.errors import InputError
 from errorfloor.floors.privacy_loss import epsilon_of
 from errorfloor.floors.two_point import angle
+from errorfloor.planning.loss_so_far import ALL_SAMPLED, _epsilon, losses_so_far
 from errorfloor.service import open_database
-from errorfloor.service.loss_so_far import ALL_SAMPLED, _epsilon, losses_so_far
 from errorfloor.service.registering import register_all
 from town import write_town
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from errorfloor.designer import design
-from errorfloor.service.noises import within
+from errorfloor.preparing.noises import within
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from errorfloor.answering.stating import stated
 from errorfloor.catalogue import Catalogue, PrivateColumn, allowance, entry_promise
 from errorfloor.catalogue.allowance import OTHERS, exact_allowance, exact_owner_allowance
 from errorfloor.errors import AllowanceError
@@ -13,7 +14,6 @@ from errorfloor.floors.prior import LatticeNormal
 from errorfloor.ledger import Account, Charge, Entry, MemoryLedger
 from errorfloor.server.pages.sheet import guarantee
 from errorfloor.service.example import CATALOGUE, example_database
-from errorfloor.service.stating import stated
 
 
 def test_what_is_promised_does_not_depend_on_what_was_spent(towns):

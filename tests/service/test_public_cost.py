@@ -6,11 +6,11 @@ import time
 import numpy as np
 import pytest
 
+from errorfloor.answering import releasing
 from errorfloor.errors import ErrorFloorError
 from errorfloor.ledger import MemoryLedger
-from errorfloor.service import releasing
-from errorfloor.service.cell_noise import CellNoise
-from errorfloor.service.spending import LEAST_SHARE
+from errorfloor.preparing.cell_noise import CellNoise
+from errorfloor.preparing.spending import LEAST_SHARE
 from errorfloor.support import HalfLine
 from questions import ANSWERED
 from town import open_town, write_town

@@ -9,7 +9,7 @@ import pytest
 
 import errorfloor as ef
 from errorfloor.errors import AllowanceError, InputError, RefusedError
-from errorfloor.service.quantiles import ends, neighbours
+from errorfloor.preparing.quantiles import ends, neighbours
 from errorfloor.sql.question import Quantile
 from town import open_town, write_town
 

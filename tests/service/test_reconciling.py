@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.optimize import minimize
 
+from errorfloor.answering.reconciling import _bounded, _Cells, _nearest, _sums
 from errorfloor.engines.allotment import Allotment, allotted
 from errorfloor.errors import EngineError, InputError
 from errorfloor.ledger.keeping import LAST
 from errorfloor.pricing.keys import GroupKeys, KeyColumn
-from errorfloor.service.reconciling import _bounded, _Cells, _nearest, _sums
 from patients import open_patients, stored
 from town import open_town, write_town
 
@@ -149,7 +149,7 @@ def test_no_answer_is_read_after_there_are_too_many_cells(monkeypatch, town):
     for bound in (400, 410, 420, 430, 440):
         answer = town.ask("SELECT tariff, sum(kwh) AS s FROM meters GROUP BY tariff", max_error=bound)
     cells, read, kept = answer.to_arrow().num_rows, [], town.ledger.kept
-    monkeypatch.setattr("errorfloor.service.reconciling.MOST_CELLS", 2 * cells)
+    monkeypatch.setattr("errorfloor.answering.reconciling.MOST_CELLS", 2 * cells)
     monkeypatch.setattr(town.ledger, "kept", lambda asked: read.append(asked) or kept(asked))
     with pytest.raises(InputError, match=f"at most {2 * cells} are"):
         answer.reconciled()

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import errorfloor as ef
+from errorfloor.answering.stating import standing_facts
 from errorfloor.catalogue import Table, allowed, load
 from errorfloor.cli.app import app
 from errorfloor.client.standing import RemoteStanding
@@ -15,7 +16,6 @@ from errorfloor.errors import AllowanceError, ErrorFloorError, InputError
 from errorfloor.floors.tapered import OUTPUTS, lost_outside, normal_delta
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service.registering import register_all
-from errorfloor.service.stating import standing_facts
 from patients import STATED, answers, content, open_patients, write_patients
 from repeated import rounds
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from errorfloor.answering.releasing import values_before_noise
 from errorfloor.catalogue import load
 from errorfloor.engines import open_engine
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import MemoryLedger
 from errorfloor.service import Database
-from errorfloor.service.releasing import values_before_noise
 from errorfloor.vault import register
 from joined import write_joined
 from patients import stored, visits

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 import errorfloor as ef
+from errorfloor.access.current import Current
 from errorfloor.accounts import Account
 from errorfloor.catalogue import Catalogue, load
 from errorfloor.engines import open_engine
@@ -18,10 +19,9 @@ from errorfloor.errors import AllowanceError, CatalogueError, LedgerError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import Record, open_ledger
 from errorfloor.ledger.audit import Replay
-from errorfloor.server.current import Current
+from errorfloor.planning.loss_so_far import losses_so_far
 from errorfloor.service import Database
 from errorfloor.service.joining import join
-from errorfloor.service.loss_so_far import losses_so_far
 from errorfloor.service.registering import register_all
 
 PERSONS = Account("register persons", "", "")

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from errorfloor.arithmetic.double_words import DoubleWord
 from errorfloor.noise.lattice import Lattice
-from errorfloor.service.noises import above_the_truth, within
-from errorfloor.service.rounding import GRAINS, grain, in_grains, multiples, released
-from errorfloor.sql.double_words import DoubleWord
+from errorfloor.preparing.noises import above_the_truth, within
+from errorfloor.preparing.rounding import GRAINS, grain, in_grains, multiples, released
 
 STEPS = ["0.001", "0.1", "1", "1000", "1e-30", "1e25"]
 

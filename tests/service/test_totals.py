@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import errorfloor as ef
+from errorfloor.access.replies import body_of
+from errorfloor.access.size import reply_bytes
 from errorfloor.catalogue import load
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.identity import KeyRing
-from errorfloor.server.replies import body_of
-from errorfloor.server.size import reply_bytes
 from errorfloor.server.statements import json_parts
 from errorfloor.service.registering import register_all
 from town import open_town, write_town

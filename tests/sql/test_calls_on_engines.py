@@ -6,6 +6,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.sql import Layout, stored_layout
 from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, ROUNDING_ERROR
 from errorfloor.sql.plan import (
@@ -21,7 +22,6 @@ from errorfloor.sql.plan import (
     WeightedMean,
     all_of,
 )
-from errorfloor.sql.polynomial import Polynomial
 from homes import AREA, ID, PEAK, ROOMS, TOWN, area, kwh, of, open_homes, peak, present, question, rooms
 from plan_values import FUNCTIONS, formula_value, number, real, truth
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from errorfloor.arithmetic.polynomial import ONE, Polynomial
 from errorfloor.catalogue.model import Table
 from errorfloor.engines.dialects import DuckDBDialect, PostgreSQLDialect, SparkDialect
 from errorfloor.errors import RefusedError
@@ -27,7 +28,6 @@ from errorfloor.sql.plan import (
     Sum,
     TableColumn,
 )
-from errorfloor.sql.polynomial import ONE, Polynomial
 from errorfloor.sql.question import GroupKey, Question, QuestionOutput
 from errorfloor.vault import Snapshot
 

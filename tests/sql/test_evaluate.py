@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from errorfloor.arithmetic.arrow import read
+from errorfloor.arithmetic.double_functions import FUNCTION_ERROR, FUNCTIONS
+from errorfloor.arithmetic.double_words import LARGEST, LEAST, NOTHING, ROUNDING, UNDERFLOW, DoubleWord, fast_two_sum
+from errorfloor.arithmetic.polynomial import ONE, Polynomial
 from errorfloor.sql import Layout, evaluate, needed
-from errorfloor.sql.arrow import read
-from errorfloor.sql.double_functions import FUNCTION_ERROR, FUNCTIONS
-from errorfloor.sql.double_words import LARGEST, LEAST, NOTHING, ROUNDING, UNDERFLOW, DoubleWord, fast_two_sum
 from errorfloor.sql.plan import (
     Always,
     Apply,
@@ -29,7 +30,6 @@ from errorfloor.sql.plan import (
     Times,
     WeightedMean,
 )
-from errorfloor.sql.polynomial import ONE, Polynomial
 from exact_formulas import exact_value
 
 ALWAYS = Always()

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.sql import denominator, facts, owners
 from errorfloor.sql.plan import (
     Always,
@@ -34,7 +35,6 @@ from errorfloor.sql.plan import (
     all_of,
     any_of,
 )
-from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import Join
 from homes import (
     ALWAYS,

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.sql.plan import (
     Always,
     Among,
@@ -34,7 +35,6 @@ from errorfloor.sql.plan import (
     plus,
     times,
 )
-from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import GroupKey, Join, Ordering
 from meters import ask, formula
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from errorfloor.answering.releasing import without_formula
 from errorfloor.display import cell_text, in_columns, key_text, plain_number
-from errorfloor.service.releasing import without_formula
 
 TOTAL = "total"
 Key = tuple[Any, ...]  # the values of some keys; None where it is a total

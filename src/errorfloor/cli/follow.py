@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from errorfloor.accounts import percent
+from errorfloor.answering.releasing import without_formulas
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
 from errorfloor.cli.questions import CatalogueFile, OverLimit, within_limit
 from errorfloor.display import MOST_SHOWN, printable, text_table
 from errorfloor.errors import InputError
 from errorfloor.service import open_database
-from errorfloor.service.releasing import without_formulas
 
 if TYPE_CHECKING:
+    from errorfloor.following.following import Following
     from errorfloor.service.database import Database
-    from errorfloor.service.following import Following
 
 
 @app.command()

@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
+from errorfloor.answering.keeping import Keeper
 from errorfloor.cli.app import AsJson, counted, print_json
 from errorfloor.cli.ledger import FILE, CatalogueFile, ledger, opened
 from errorfloor.display import printable
 from errorfloor.errors import InputError
 from errorfloor.identity import KeyRing
-from errorfloor.service.keeping import Keeper
 from errorfloor.service.listing import every_known
 
 

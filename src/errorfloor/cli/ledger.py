@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from errorfloor.accounts import percent, share
+from errorfloor.answering.keeping import Keeper
 from errorfloor.catalogue import allowance, allowed, load
 from errorfloor.catalogue.registers import charged_in
 from errorfloor.charging.standing import concerned
@@ -19,8 +20,7 @@ from errorfloor.identity import KeyRing
 from errorfloor.ledger import Charge, FileAnchor, Kept, Quotas, Record, open_ledger
 from errorfloor.ledger.entry import account_name
 from errorfloor.ledger.quotas import holder_parts, part
-from errorfloor.service.keeping import Keeper
-from errorfloor.service.loss_so_far import losses_so_far
+from errorfloor.planning.loss_so_far import losses_so_far
 from errorfloor.service.registering import accept_ledger, create_ledger
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from errorfloor.answering.asking import Attendant, attended_by
+from errorfloor.answering.releasing import for_spreadsheets
+from errorfloor.answering.simulation import Simulation
+from errorfloor.answering.stating import stated
 from errorfloor.cli.app import AsJson, app, messages, print_json
 from errorfloor.cli.supports import parse_side
 from errorfloor.errors import InputError
 from errorfloor.service import open_database
-from errorfloor.service.asking import Attendant, attended_by
-from errorfloor.service.releasing import for_spreadsheets
-from errorfloor.service.simulation import Simulation
-from errorfloor.service.stating import stated
 from errorfloor.support import HalfLine, Interval
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from errorfloor.access.settings import Settings
+from errorfloor.access.tokens import Role, Token, TokenFile
 from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, app, command, messages, print_json
 from errorfloor.cli.demo import prepare_demo
@@ -18,8 +20,6 @@ from errorfloor.errors import InputError
 from errorfloor.server import create_app as _needs_the_extra  # noqa: F401  (said before anything is made)
 from errorfloor.server.running import ServingPlan, listen, listen_for_postgres
 from errorfloor.server.running import serve as run
-from errorfloor.server.settings import Settings
-from errorfloor.server.tokens import Role, Token, TokenFile
 
 HERE = Path("errorfloor.toml")
 Catalogue = Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from errorfloor.answering.stating import stated
 from errorfloor.cli.app import AsJson, app, print_json
 from errorfloor.cli.cross_table import CrossTable
 from errorfloor.cli.questions import (
@@ -27,7 +28,6 @@ from errorfloor.cli.questions import (
 )
 from errorfloor.errors import InputError
 from errorfloor.service import open_database
-from errorfloor.service.stating import stated
 
 
 @app.command()

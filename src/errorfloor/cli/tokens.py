@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from errorfloor.access.settings import Settings
+from errorfloor.access.token import Terms
+from errorfloor.access.tokens import Role, TokenFile
 from errorfloor.cli.app import AsJson, app, messages, print_json
-from errorfloor.server.settings import Settings
-from errorfloor.server.token import Terms
-from errorfloor.server.tokens import Role, TokenFile
 
 tokens = typer.Typer(help="Make, list and revoke the tokens of a server; only hashes are kept.", no_args_is_help=True)
 app.add_typer(tokens, name="tokens")
@@ -131,8 +131,8 @@ def _last_uses(path: Path) -> dict[str, str]:
     """Give when tokens were last used, as far as a server has noted it."""
     if not path.exists():
         return {}
-    from errorfloor.server.signin.store import Store  # needs the server's extra, which wrote that file
-    from errorfloor.server.signin.uses import Uses
+    from errorfloor.access.store import Store  # needs the server's extra, which wrote that file
+    from errorfloor.access.uses import Uses
 
     store = Store(path)
     try:

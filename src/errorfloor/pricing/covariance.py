@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.checks import Array
 from errorfloor.pricing.facts import form_of, integer_intervals
 from errorfloor.pricing.functions import FUNCTIONS
@@ -14,7 +15,6 @@ from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, quiet, up
 from errorfloor.pricing.rows import PricedRows
 from errorfloor.pricing.scene import FormulaBound, Scene, covariance_rounding, exact_total, public_total, where_defined
 from errorfloor.sql.plan import Condition, Covariance
-from errorfloor.sql.polynomial import Polynomial
 
 HALF = Enclosure.of(0.5, 0.5)
 

@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from errorfloor.arithmetic.polynomial import ONE, Monomial, Node, Polynomial, order_of
 from errorfloor.checks import Array
 from errorfloor.identity import Part
 from errorfloor.pricing.interval import EXACT_INTEGER, ZERO, Enclosure, quiet
@@ -32,7 +33,6 @@ from errorfloor.sql.plan import (
     Times,
     WeightedMean,
 )
-from errorfloor.sql.polynomial import ONE, Monomial, Node, Polynomial, order_of
 from errorfloor.sql.question import Question
 
 # compared by identity: a factor that changes nothing is left out, which keeps ends exact

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from errorfloor.arithmetic import arrow
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.engines.allotment import allotment
@@ -15,11 +17,9 @@ from errorfloor.errors import RefusedError
 from errorfloor.identity import Part, encode
 from errorfloor.pricing.facts import Fact, Facts, Request, multiplied
 from errorfloor.pricing.keys import GroupKeys
-from errorfloor.sql import arrow
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.layout import Layout, denominator
 from errorfloor.sql.plan import Always, TableColumn, Truncated
-from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import Question
 from errorfloor.vault import Snapshot
 

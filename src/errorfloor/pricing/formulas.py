@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from errorfloor.arithmetic.double_functions import FUNCTION_ERROR
+from errorfloor.arithmetic.double_words import LEAST, UNDERFLOW
 from errorfloor.checks import Array
 from errorfloor.pricing.covariance import covariance_bound
 from errorfloor.pricing.functions import FUNCTIONS
@@ -11,8 +13,6 @@ from errorfloor.pricing.interval import ZERO, Enclosure, quiet, up
 from errorfloor.pricing.refusals import no_derivative, no_quotient
 from errorfloor.pricing.scene import FormulaBound, Rise, Scene, computed, rounded, sum_bound, where_defined
 from errorfloor.pricing.weighted_mean import weighted_mean_bound
-from errorfloor.sql.double_functions import FUNCTION_ERROR
-from errorfloor.sql.double_words import LEAST, UNDERFLOW
 from errorfloor.sql.plan import (
     Apply,
     Constant,

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from errorfloor.arithmetic.double_words import quiet as quiet
 from errorfloor.checks import Array
-from errorfloor.sql.double_words import quiet as quiet
 
 EXACT_INTEGER = 2**53  # every integer up to it is a double
 

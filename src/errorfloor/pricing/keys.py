@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from errorfloor.arithmetic import arrow
+from errorfloor.arithmetic.double_words import DoubleWord
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.checks import Array
 from errorfloor.identity import Part
 from errorfloor.identity.rows import row_tags, text_words
-from errorfloor.sql import arrow
-from errorfloor.sql.double_words import DoubleWord
 from errorfloor.sql.layout import Layout, denominator
 from errorfloor.sql.plan import Scalar
-from errorfloor.sql.polynomial import Polynomial
 
 DIGITS = 60  # integers of an engine have at most 38: two different keys stay different
 NULL = np.array([0, 2**63], dtype="<u8")  # −2¹²⁷, which no number, date or moment is

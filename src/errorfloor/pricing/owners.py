@@ -6,13 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
+from errorfloor.arithmetic import arrow
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.errors import EngineError
 from errorfloor.identity import Part
 from errorfloor.pricing.fetch import FactsCache, canonical_cells, rows_of
 from errorfloor.pricing.keys import GroupKeys
-from errorfloor.sql import arrow
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.layout import Layout
 from errorfloor.sql.plan import TableColumn, Truncated

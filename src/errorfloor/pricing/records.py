@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from errorfloor.arithmetic.double_words import ROUNDING, UNDERFLOW
 from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
@@ -20,7 +21,6 @@ from errorfloor.pricing.bounding import Bounds, OutputBounds, RowCurve
 from errorfloor.pricing.fetch import FactsCache, fetch
 from errorfloor.pricing.interval import Enclosure, quiet, up
 from errorfloor.pricing.owners import OwnerCounts
-from errorfloor.sql.double_words import ROUNDING, UNDERFLOW
 from errorfloor.sql.layout import Layout, largest, scaled, stored_layout
 from errorfloor.sql.plan import Call, DatePart, Formula, RoundedDown, Sum, TableColumn
 from errorfloor.sql.question import Question, walk

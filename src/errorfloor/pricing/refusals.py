@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from errorfloor.arithmetic.polynomial import Node
 from errorfloor.errors import RefusedError
 from errorfloor.pricing.interval import Enclosure
 from errorfloor.pricing.words import call_words, words
-from errorfloor.sql.polynomial import Node
 
 NEEDS = {"ln": "above 0", "sqrt": "above 0", "power": "above 0", "reciprocal": "all on one side of 0"}
 HALF_FREE = "at least 0"  # what a power above one needs

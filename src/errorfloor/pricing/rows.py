@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.checks import Array
 from errorfloor.pricing.facts import UNITY, Facts, Form, Term, calls_of, form_of, private_columns
 from errorfloor.pricing.functions import FUNCTIONS, TINY
@@ -18,7 +19,6 @@ from errorfloor.pricing.interval import ZERO, Enclosure, quiet, up
 from errorfloor.pricing.refusals import no_derivative
 from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, ROUNDING_ERROR
 from errorfloor.sql.plan import Call, Condition, TableColumn
-from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 
 PIECES = {1: 256, 2: 24, 3: 8, 4: 4}  # of each private column's range, by the number of private columns
 MOST_NUMBERS = 2**18  # parts × boxes of all polynomials of a question together, at most

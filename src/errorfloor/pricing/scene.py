@@ -7,15 +7,15 @@ from math import ceil, frexp, log2
 
 import numpy as np
 
+from errorfloor.arithmetic.double_words import LARGEST, ROUNDING, UNDERFLOW
+from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.checks import Array
 from errorfloor.pricing.facts import Facts, integer_intervals, multiplied
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, grouped_hull, grouped_sum, quiet, up
 from errorfloor.pricing.refusals import too_large
 from errorfloor.pricing.rows import MOST_NUMBERS, PricedRows, Ranges
-from errorfloor.sql.double_words import LARGEST, ROUNDING, UNDERFLOW
 from errorfloor.sql.layout import MOST_CALL, Layout, largest, scaled
 from errorfloor.sql.plan import Call, Condition, DatePart, Formula, RoundedDown, Sum, TableColumn
-from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 
 MOST_SUM_BITS = 122  # a little less than 10^37
 MOST_BITS = 80  # of a function inside another's argument; with a column of 40 bits it still is below 10^37

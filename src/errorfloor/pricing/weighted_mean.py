@@ -5,12 +5,12 @@ The rules are derived in ``weighted_mean.proof.md``.
 
 import numpy as np
 
+from errorfloor.arithmetic.double_words import LEAST, UNDERFLOW
 from errorfloor.checks import Array
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, up
 from errorfloor.pricing.refusals import no_weight
 from errorfloor.pricing.scene import FormulaBound, Scene, rounded, sum_rounding, where_defined
 from errorfloor.pricing.scene import total as total_of
-from errorfloor.sql.double_words import LEAST, UNDERFLOW
 from errorfloor.sql.plan import WeightedMean
 
 SHARE = Enclosure.of(0.0, 1.0)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from fractions import Fraction
 
+from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.sql.plan import (
     Always,
     Among,
@@ -33,7 +34,6 @@ from errorfloor.sql.plan import (
     Truncated,
     WeightedMean,
 )
-from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 
 
 def words(node: Node) -> str:

@@ -6,9 +6,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from errorfloor.access.settings import Settings
+from errorfloor.access.tokens import Role, Token, TokenFile
 from errorfloor.extras import require
-from errorfloor.server.settings import Settings
-from errorfloor.server.tokens import Role, Token, TokenFile
 
 if TYPE_CHECKING:
     from errorfloor.server.app import create_app

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from errorfloor.server.door import Dry, ServerDoor, analyst_of, failures
-from errorfloor.server.failures import DoorError
-from errorfloor.server.models import EntriesReply, KnownReply, LedgerReply
-from errorfloor.server.replies import as_json
-from errorfloor.server.tokens import Role, Token
-from errorfloor.service.stating import quota_facts, standing_facts
+from errorfloor.access.door import Dry, ServerDoor, analyst_of, failures
+from errorfloor.access.failures import DoorError
+from errorfloor.access.models import EntriesReply, KnownReply, LedgerReply
+from errorfloor.access.replies import as_json
+from errorfloor.access.tokens import Role, Token
+from errorfloor.answering.stating import quota_facts, standing_facts
 
 OWNERS_ONLY = ("label", "hash", "analyst", "charges")
 After = Annotated[int, Query(ge=0, le=2**62, description="The number of the last one seen.")]

@@ -11,40 +11,40 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
+from errorfloor.access.audit import AuditLog
+from errorfloor.access.auth import Authentication
+from errorfloor.access.book import VisitorsBook
+from errorfloor.access.current import GLANCE, Current
+from errorfloor.access.door import ServerDoor
+from errorfloor.access.failures import install
+from errorfloor.access.idempotency import Keys
+from errorfloor.access.metrics import SHARED, Metrics
+from errorfloor.access.origins import Origins
+from errorfloor.access.probe import SharedProbe
+from errorfloor.access.provider import Provider
+from errorfloor.access.rates import Rates
+from errorfloor.access.settings import Settings
+from errorfloor.access.store import Store
+from errorfloor.access.threads import Threads
+from errorfloor.access.token import digest
+from errorfloor.access.tokens import TokenFile
+from errorfloor.access.under_way import UnderWay
+from errorfloor.access.workshop import Workshop
 from errorfloor.charging.standing import Standing
 from errorfloor.display import Accounts
+from errorfloor.postgres.listener import PostgresListener
 from errorfloor.server.accounts import accounts
-from errorfloor.server.audit import AuditLog
-from errorfloor.server.auth import Authentication
-from errorfloor.server.book import VisitorsBook
-from errorfloor.server.current import GLANCE, Current
 from errorfloor.server.designs import designs
-from errorfloor.server.door import ServerDoor
-from errorfloor.server.failures import install
 from errorfloor.server.following import following
 from errorfloor.server.gate import Gate
 from errorfloor.server.health import health
-from errorfloor.server.idempotency import Keys
-from errorfloor.server.metrics import SHARED, Metrics
 from errorfloor.server.pages import login_page
 from errorfloor.server.pages import router as pages
 from errorfloor.server.planning import planning
-from errorfloor.server.postgres.listener import PostgresListener
-from errorfloor.server.probe import SharedProbe
 from errorfloor.server.questions import questions
-from errorfloor.server.rates import Rates
 from errorfloor.server.saved import SavedQuestions, saved_questions
-from errorfloor.server.settings import Settings
-from errorfloor.server.signin.origins import Origins
-from errorfloor.server.signin.provider import Provider
-from errorfloor.server.signin.routes import Link, signing_in, signing_in_elsewhere
-from errorfloor.server.signin.store import Store
+from errorfloor.server.signin import Link, signing_in, signing_in_elsewhere
 from errorfloor.server.streams import streams
-from errorfloor.server.threads import Threads
-from errorfloor.server.token import digest
-from errorfloor.server.tokens import TokenFile
-from errorfloor.server.under_way import UnderWay
-from errorfloor.server.workshop import Workshop
 from errorfloor.service import Database
 from errorfloor.service.listing import left_where_terms_hold
 from errorfloor.service.opening import readiness

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from errorfloor.server.replies import body_of
+from errorfloor.access.replies import body_of
+from errorfloor.answering.cells import CellFacts
+from errorfloor.arithmetic import arrow
+from errorfloor.preparing.ends import centred
 from errorfloor.service import Answer
-from errorfloor.service.cells import CellFacts
-from errorfloor.service.ends import centred
-from errorfloor.sql import arrow
 
 CONTROLS = "[\\x00-\\x1f]"
 Part = Any  # a text, or an Arrow array of texts

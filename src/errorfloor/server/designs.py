@@ -5,11 +5,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, Field
 
-from errorfloor.server.designing import WantedDesign
-from errorfloor.server.door import ServerDoor, failures
-from errorfloor.server.models import Open
-from errorfloor.server.replies import as_json
-from errorfloor.server.tokens import Role, Token
+from errorfloor.access.designing import WantedDesign
+from errorfloor.access.door import ServerDoor, failures
+from errorfloor.access.models import Open
+from errorfloor.access.replies import as_json
+from errorfloor.access.tokens import Role, Token
 
 
 class DeltaCurve(BaseModel):

@@ -7,18 +7,18 @@ import pyarrow as pa
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from errorfloor.access.auth import visitor_of
+from errorfloor.access.door import ServerDoor, analyst_of, failures
+from errorfloor.access.failures import DoorError
+from errorfloor.access.models import AccountState, Bound, Open, QuotaState
+from errorfloor.access.replies import JSON, as_json, as_table, body_of, preferred
+from errorfloor.access.tokens import Role, Token
+from errorfloor.access.visit import Visit
+from errorfloor.answering.stating import quota_facts, standing_facts
 from errorfloor.charging.standing import Standing
 from errorfloor.errors import RefusedError
-from errorfloor.server.auth import visitor_of
-from errorfloor.server.door import ServerDoor, analyst_of, failures
-from errorfloor.server.failures import DoorError
-from errorfloor.server.models import AccountState, Bound, Open, QuotaState
-from errorfloor.server.replies import JSON, as_json, as_table, body_of, preferred
-from errorfloor.server.tokens import Role, Token
-from errorfloor.server.visit import Visit
-from errorfloor.service.followed_price import FollowPrice
-from errorfloor.service.following import Following
-from errorfloor.service.stating import quota_facts, standing_facts
+from errorfloor.following.following import Following
+from errorfloor.following.price import FollowPrice
 
 SQL = "SELECT region, sum(kwh) AS used FROM meters GROUP BY region"
 PeriodName = Annotated[str, Field(min_length=1, max_length=20, description="A period, such as 2030-12.")]

@@ -11,11 +11,11 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from errorfloor.server.book import VisitorsBook
-from errorfloor.server.failures import failure, unexpected
+from errorfloor.access.book import VisitorsBook
+from errorfloor.access.failures import failure, unexpected
+from errorfloor.access.settings import Settings
+from errorfloor.access.visit import KEY, Visit
 from errorfloor.server.protocol import is_ambiguous
-from errorfloor.server.settings import Settings
-from errorfloor.server.visit import KEY, Visit
 
 POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "

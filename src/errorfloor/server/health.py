@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from errorfloor.access.door import ServerDoor, failures, grant_of
+from errorfloor.access.models import HealthReply, ReadyReply
+from errorfloor.access.replies import as_json
+from errorfloor.access.tokens import Role, Token
 from errorfloor.catalogue.registers import account_names
 from errorfloor.charging.standing import Standing
-from errorfloor.server.door import ServerDoor, failures, grant_of
-from errorfloor.server.models import HealthReply, ReadyReply
-from errorfloor.server.replies import as_json
-from errorfloor.server.tokens import Role, Token
 from errorfloor.service.opening import PARTS
 from errorfloor.version import __version__
 

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from errorfloor.access.auth import visitor_of
+from errorfloor.access.door import ServerDoor, analyst_of, failures
+from errorfloor.access.models import SQL, Bound, Open
+from errorfloor.access.replies import as_json
+from errorfloor.access.tokens import Role, Token
 from errorfloor.errors import InputError
-from errorfloor.server.auth import visitor_of
-from errorfloor.server.door import ServerDoor, analyst_of, failures
-from errorfloor.server.models import SQL, Bound, Open
-from errorfloor.server.replies import as_json
-from errorfloor.server.tokens import Role, Token
 
 MOST_PRICES = 1000  # that one plan may take
 EXAMPLE: dict[str, Any] = {

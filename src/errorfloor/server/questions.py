@@ -4,10 +4,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request, Response
 
-from errorfloor.server.auth import visitor_of
-from errorfloor.server.door import Dry, ServerDoor, analyst_of, failures
-from errorfloor.server.failures import DoorError
-from errorfloor.server.models import (
+from errorfloor.access.auth import visitor_of
+from errorfloor.access.door import Dry, ServerDoor, analyst_of, failures
+from errorfloor.access.failures import DoorError
+from errorfloor.access.models import (
     AnswerReply,
     Asked,
     ColumnsReply,
@@ -19,12 +19,12 @@ from errorfloor.server.models import (
     TableState,
     WantedAnswer,
 )
-from errorfloor.server.postgres.answers import described_columns
-from errorfloor.server.replies import JSON, TABLES, as_json, as_table, in_parts, preferred
+from errorfloor.access.replies import JSON, TABLES, as_json, as_table, in_parts, preferred
+from errorfloor.access.tokens import Role, Token
+from errorfloor.answering.stating import stated
+from errorfloor.postgres.answers import described_columns
 from errorfloor.server.statements import AT_ONCE, facts_json, json_parts, table_parts
-from errorfloor.server.tokens import Role, Token
 from errorfloor.service import Answer
-from errorfloor.service.stating import stated
 from errorfloor.sql import parse
 
 

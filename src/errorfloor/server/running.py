@@ -18,15 +18,15 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
+from errorfloor.access.listener import SharedListener
+from errorfloor.access.metrics import SHARED
+from errorfloor.access.settings import Settings
+from errorfloor.access.tokens import Token, TokenFile
 from errorfloor.errors import InputError
+from errorfloor.postgres.line import LineProtocol
 from errorfloor.server.app import create_app
-from errorfloor.server.listener import SharedListener
 from errorfloor.server.messages import Messages
-from errorfloor.server.metrics import SHARED
-from errorfloor.server.postgres.line import LineProtocol
 from errorfloor.server.protocol import StrictProtocol, line_settings
-from errorfloor.server.settings import Settings
-from errorfloor.server.tokens import Token, TokenFile
 from errorfloor.service import Database, open_database
 
 BACKLOG = 1024  # connections that wait while every process is busy

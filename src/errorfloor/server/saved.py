@@ -8,14 +8,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from errorfloor.access.auth import visitor_of
+from errorfloor.access.door import ServerDoor, analyst_of, failures
+from errorfloor.access.models import SQL, Bound
+from errorfloor.access.replies import as_json
+from errorfloor.access.store import Store
+from errorfloor.access.tokens import Role, Token
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import InputError
-from errorfloor.server.auth import visitor_of
-from errorfloor.server.door import ServerDoor, analyst_of, failures
-from errorfloor.server.models import SQL, Bound
-from errorfloor.server.replies import as_json
-from errorfloor.server.signin.store import Store
-from errorfloor.server.tokens import Role, Token
 
 MOST = 200  # of one analyst
 TABLES = """

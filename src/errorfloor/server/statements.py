@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
+from errorfloor.access.replies import body_of
+from errorfloor.answering.stating import stated
 from errorfloor.server.columns import facts_of, json_cells, json_rows
-from errorfloor.server.replies import body_of
 from errorfloor.service import Answer, Price
-from errorfloor.service.stating import stated
 
 AT_ONCE = 5000  # rows that are written at a time
 

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from errorfloor.access.auth import visitor_of
+from errorfloor.access.door import ServerDoor, failures, grant_of
+from errorfloor.access.failures import DoorError, failure, failure_of
+from errorfloor.access.models import Measured, StepReply, StepsReply, StreamsReply, StreamState
+from errorfloor.access.replies import as_json
+from errorfloor.access.tokens import Role, Token
+from errorfloor.access.visit import visit_of
 from errorfloor.errors import RefusedError
-from errorfloor.server.auth import visitor_of
-from errorfloor.server.door import ServerDoor, failures, grant_of
-from errorfloor.server.failures import DoorError, failure, failure_of
-from errorfloor.server.models import Measured, StepReply, StepsReply, StreamsReply, StreamState
-from errorfloor.server.replies import as_json
-from errorfloor.server.tokens import Role, Token
-from errorfloor.server.visit import visit_of
 from errorfloor.streams import Journal
 
 PUSH = 0.01  # seconds that an answer to a measurement takes: two durable records and a few numbers

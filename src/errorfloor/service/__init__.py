@@ -1,15 +1,15 @@
-"""ask(): plan → price → charge → draw → answer. One function; every door goes through it."""
+"""Tables, questions, releases and streams behind one door, the ``Database``: opened, registered, upgraded."""
 
 from errorfloor.extras import require
 
 require("sql", "duckdb", "pyarrow", "pydantic", "sqlglot")
 
+from errorfloor.answering.answer import Answer, Price
+from errorfloor.answering.simulation import Room, Simulation
 from errorfloor.charging import QuotaStanding, Standing
-from errorfloor.service.answer import Answer, Price
+from errorfloor.preparing.noises import Added, QuestionWish
 from errorfloor.service.database import Database
-from errorfloor.service.noises import Added, QuestionWish
 from errorfloor.service.opening import open_database
-from errorfloor.service.simulation import Room, Simulation
 
 __all__ = [
     "Added",

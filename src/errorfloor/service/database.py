@@ -11,6 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from errorfloor.answering.answer import Answer, Price
+from errorfloor.answering.asking import Asking, attendant
+from errorfloor.answering.keeping import Keeper
+from errorfloor.answering.known import Known
+from errorfloor.answering.simulation import Simulation
 from errorfloor.catalogue import Catalogue
 from errorfloor.charging.settling import NO_LIMITS, Grant
 from errorfloor.charging.standing import QuotaStanding, Standing
@@ -21,23 +26,18 @@ from errorfloor.errors import CatalogueError, InputError
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Ledger, MemoryLedger
 from errorfloor.ledger.book import Deposit
-from errorfloor.service.answer import Answer, Price
-from errorfloor.service.asking import Asking, attendant
+from errorfloor.preparing.noises import QuestionWish
+from errorfloor.preparing.preparation import Prepared
+from errorfloor.preparing.reading import ReadQuestion
 from errorfloor.service.description import table_facts
 from errorfloor.service.dummy import KEY, dummy_engine
 from errorfloor.service.faces import FollowFace, StreamFace
-from errorfloor.service.keeping import Keeper
-from errorfloor.service.known import Known
 from errorfloor.service.listing import history, known, left, quotas
-from errorfloor.service.noises import QuestionWish
-from errorfloor.service.preparation import Prepared
-from errorfloor.service.reading import ReadQuestion
-from errorfloor.service.simulation import Simulation
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.bulk.report import ChargedRelease
     from errorfloor.bulk.request import Wanted
-    from errorfloor.service.floor_plan import FloorPlan
+    from errorfloor.planning.floor_plan import FloorPlan
     from errorfloor.streams import Streams
 
 
@@ -171,9 +171,9 @@ class Database(FollowFace, StreamFace, Closing):
         ``name``; ``candidates`` has by table lists of floors for private columns, and for ``owner`` floors or mappings
         as in the catalogue. Public facts and the ledger are all that is read.
         """
-        from errorfloor.service.considered import considered
-        from errorfloor.service.listed import listed
-        from errorfloor.service.planning import Planner
+        from errorfloor.planning.considered import considered
+        from errorfloor.planning.listed import listed
+        from errorfloor.planning.planner import Planner
 
         asking = partial(self._asking, analyst=analyst)
         planner = Planner(self.catalogue, self._engine, self._known, self.ledger, asking, self.is_dry)

@@ -11,10 +11,10 @@ from errorfloor.identity import Key
 from errorfloor.ledger import Ledger
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
+    from errorfloor.following.following import Following
+    from errorfloor.following.price import FollowPrice
+    from errorfloor.following.question import FollowWish
     from errorfloor.service.database import Database
-    from errorfloor.service.followed_price import FollowPrice
-    from errorfloor.service.followed_question import FollowWish
-    from errorfloor.service.following import Following
     from errorfloor.streams import Journal, StepAnswer, Streams
 
 
@@ -62,7 +62,7 @@ class FollowFace:
         AllowanceError
             It would break a declared floor or exceed a quota; nothing was charged.
         """
-        from errorfloor.service.followed_list import follow
+        from errorfloor.following.standing import follow
 
         wish = _wish(sql, since, until, max_error, part, column, owner_rows, least_rows)
         return follow(cast("Database", self), wish, analyst=analyst)
@@ -81,7 +81,7 @@ class FollowFace:
         analyst: str | None = None,
     ) -> "FollowPrice":
         """Say what ``follow`` would charge, and what would be certain; nothing is charged."""
-        from errorfloor.service.followed_list import follow_price
+        from errorfloor.following.standing import follow_price
 
         wish = _wish(sql, since, until, max_error, part, column, owner_rows, least_rows)
         return follow_price(cast("Database", self), wish, analyst=analyst)
@@ -91,7 +91,7 @@ class FollowFace:
 
         An analyst sees the words of their own, and of those that are shared; the custodian, None, sees all.
         """
-        from errorfloor.service.followed_list import following
+        from errorfloor.following.standing import following
 
         return following(cast("Database", self), analyst=analyst)
 
@@ -100,7 +100,7 @@ class FollowFace:
 
         Who may ask its table may read what was released; who follows it, or the custodian, releases more.
         """
-        from errorfloor.service.followed_list import followed
+        from errorfloor.following.standing import followed
 
         return followed(cast("Database", self), name, analyst=analyst)
 
@@ -155,6 +155,6 @@ class StreamFace:
 
 
 def _wish(*words: Any) -> "FollowWish":
-    from errorfloor.service.followed_question import FollowWish
+    from errorfloor.following.question import FollowWish
 
     return FollowWish(*words)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from errorfloor.accounts import NOTHING, Account, Charge
+from errorfloor.answering.keeping import Keeper, KeptAnswer, is_seen
 from errorfloor.catalogue import Catalogue, Table
 from errorfloor.charging.settling import Grant, column_terms, table_terms
 from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of, concerned
@@ -20,7 +21,6 @@ from errorfloor.errors import CatalogueError, InputError
 from errorfloor.ledger import Ledger, Quotas
 from errorfloor.ledger.quotas import part
 from errorfloor.service.description import about, page
-from errorfloor.service.keeping import Keeper, KeptAnswer
 
 MOST = 1000  # lines of one page
 
@@ -152,11 +152,6 @@ def _output(one: Mapping[str, Any], seen: bool) -> dict[str, Any]:
 def _is_covered(answer: KeptAnswer, grant: Grant) -> bool:
     """Say whether a grant covers every table that an answer is from, those that were joined among them."""
     return all(grant.covers(table) for table, _, _ in answer.facts["snapshots"])
-
-
-def is_seen(said: Mapping[str, Any], analyst: str | None) -> bool:
-    """Say whether a kept question is one's own, shared, or seen by the custodian (None)."""
-    return analyst is None or said["analyst"] == analyst or bool(said["shared"])
 
 
 def _is_declared(account: Account, table: Table, whose: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
 from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.numbers import Number, bounded, negative, number_of, power, quotient, root
@@ -28,7 +29,6 @@ from errorfloor.sql.plan import (
     plus,
     times,
 )
-from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.refusals import check_power
 from errorfloor.sql.truth import ALWAYS, NEVER, both, opposite
 

@@ -9,11 +9,11 @@ an underflow (PostgreSQL makes an error of one).
 import math
 from fractions import Fraction
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.engines.dialects import Dialect
 from errorfloor.errors import RefusedError
 from errorfloor.sql.layout import MOST_BITS
 from errorfloor.sql.plan import Call
-from errorfloor.sql.polynomial import Polynomial
 
 FAR_BELOW = 60  # bits below the grid at which a result counts as zero
 MOST_SCALE = 10**100

@@ -7,11 +7,11 @@ where no condition is true; on all other rows the last branch can stand for ELSE
 
 from collections.abc import Sequence
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
 from errorfloor.sql.dates import Value
 from errorfloor.sql.numbers import Number, checked, small
 from errorfloor.sql.plan import AsDate, Choice, Condition, Indicator, Literal, TableColumn, Truncated
-from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.truth import ALWAYS, NEVER, both, either
 
 Branches = Sequence[tuple[Condition, Value]]

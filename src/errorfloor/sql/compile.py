@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from errorfloor.arithmetic.polynomial import ONE, Monomial, Polynomial
 from errorfloor.engines.dialects import Dialect
 from errorfloor.sql.layout import Layout, completed, denominator, largest
 from errorfloor.sql.plan import Always, Compare, Condition, Different, Literal, Scalar, TableColumn, Truncated, all_of
-from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
 from errorfloor.sql.question import Question, walk
 from errorfloor.sql.record_ranges import HERE
 from errorfloor.sql.records import with_domain, without_where

@@ -10,11 +10,11 @@ from typing import Literal as OneOf
 
 from sqlglot import exp
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
 from errorfloor.sql.dates import Value, literal_like
 from errorfloor.sql.numbers import Number, small
 from errorfloor.sql.plan import Among, Compare, Condition, Indicator, Literal, Matches, Missing, Scalar, TableColumn
-from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import is_private, walk
 from errorfloor.sql.row_expressions import RowExpressions, flagged
 from errorfloor.sql.truth import ALWAYS, NEVER, both, either, opposite

@@ -3,6 +3,7 @@
 import datetime
 import re
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
 from errorfloor.sql.numbers import Number, scalar_presence
 from errorfloor.sql.plan import (
@@ -16,7 +17,6 @@ from errorfloor.sql.plan import (
     TableColumn,
     Truncated,
 )
-from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.reading import shown
 
 Dated = TableColumn | Truncated | AsDate

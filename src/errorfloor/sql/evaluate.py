@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from operator import add, mul
 
-from errorfloor.sql.double_functions import applied
-from errorfloor.sql.double_words import DoubleWord
+from errorfloor.arithmetic.double_functions import applied
+from errorfloor.arithmetic.double_words import DoubleWord
+from errorfloor.arithmetic.polynomial import ONE, Monomial, Polynomial
 from errorfloor.sql.layout import Layout, scaled
 from errorfloor.sql.plan import (
     Always,
@@ -27,7 +28,6 @@ from errorfloor.sql.plan import (
     Times,
     WeightedMean,
 )
-from errorfloor.sql.polynomial import ONE, Monomial, Polynomial
 
 Wanted = tuple[Monomial, Condition]
 Sums = Mapping[Wanted, DoubleWord]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.sql.plan import Call, DatePart, RoundedDown, TableColumn
-from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 from errorfloor.sql.question import Question, walk
 
 if TYPE_CHECKING:

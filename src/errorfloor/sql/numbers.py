@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeGuard, TypeVar
 
+from errorfloor.arithmetic.polynomial import MOST_DEGREE, Monomial, Node, Polynomial
 from errorfloor.errors import RefusedError
 from errorfloor.sql.plan import (
     Always,
@@ -36,7 +37,6 @@ from errorfloor.sql.plan import (
     all_of,
     times,
 )
-from errorfloor.sql.polynomial import MOST_DEGREE, Monomial, Node, Polynomial
 from errorfloor.sql.question import is_private
 
 LARGEST = 10**60  # of a coefficient's numerator and denominator

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.errors import RefusedError
 from errorfloor.sql.aggregates import Formulas, is_distribution, is_formula, is_quantile
@@ -26,7 +27,6 @@ from errorfloor.sql.groupings import SEVERAL, counted_for_totals, grouping_sets
 from errorfloor.sql.names import Relation, check_different, generated, name_of, same, unique
 from errorfloor.sql.numbers import Number
 from errorfloor.sql.plan import Always, Count, Literal, Scalar, TableColumn
-from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.quantiles import counted_outputs, quantile_outputs
 from errorfloor.sql.question import GroupKey, Ordering, Question, QuestionOutput, is_private, walk
 from errorfloor.sql.reading import check_all_read, read

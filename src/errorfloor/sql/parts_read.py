@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Any
 
+from errorfloor.arithmetic.polynomial import Node, Polynomial
 from errorfloor.catalogue.model import Growth, PublicColumn
 from errorfloor.sql.plan import (
     Always,
@@ -24,7 +25,6 @@ from errorfloor.sql.plan import (
     TableColumn,
     Truncated,
 )
-from errorfloor.sql.polynomial import Node, Polynomial
 
 Truths = frozenset[bool | None]
 Ends = tuple[Any, Any]  # the least and the greatest value that a scalar may have, of one type

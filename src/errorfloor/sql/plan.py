@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import ClassVar
 from typing import Literal as OneOf
 
-from errorfloor.sql.polynomial import Node, Polynomial, order_of
+from errorfloor.arithmetic.polynomial import Node, Polynomial, order_of
 
 ScalarType = OneOf["text", "number", "date", "moment", "flag"]
 

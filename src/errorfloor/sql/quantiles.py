@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.catalogue.columns import PrivateColumn
 from errorfloor.catalogue.model import Table
 from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.numbers import Number, quotient
 from errorfloor.sql.plan import Compare, Count, Sum
-from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import CountedQuantile, Quantile, QuestionOutput
 from errorfloor.sql.refusals import Wording
 from errorfloor.sql.truth import ALWAYS, NEVER, both

@@ -6,9 +6,9 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import ClassVar
 
+from errorfloor.arithmetic.polynomial import Node
 from errorfloor.identity import Part
 from errorfloor.sql.plan import Condition, Formula, Missing, Scalar, TableColumn
-from errorfloor.sql.polynomial import Node
 
 RAMPS = 128  # half the pieces in which slopes are bounded: each piece meets one ramp
 COUNTED = 32  # parts in which a quantile over records is located
@@ -261,7 +261,7 @@ def _inside(value: object, stop: type[Node] | tuple[type[Node], ...] | None) -> 
 def is_private(node: Node) -> bool:
     """Tell whether the value of a private column is used anywhere below; which entries are null is public.
 
-    >>> from errorfloor.sql.polynomial import Polynomial
+    >>> from errorfloor.arithmetic.polynomial import Polynomial
     >>> is_private(Polynomial.constant(2))
     False
     """

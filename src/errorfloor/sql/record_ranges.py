@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
+from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.catalogue.model import Table
 from errorfloor.errors import RefusedError
 from errorfloor.sql.layout import LARGEST_PART, MOST_CALL
@@ -25,7 +26,6 @@ from errorfloor.sql.plan import (
     Sum,
     TableColumn,
 )
-from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 from errorfloor.sql.question import walk
 from errorfloor.vault.records import PRESENCE
 

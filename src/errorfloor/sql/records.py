@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.catalogue.model import Table
 from errorfloor.engines.dialects import Dialect
 from errorfloor.errors import RefusedError
@@ -34,7 +35,6 @@ from errorfloor.sql.plan import (
     TableColumn,
     WeightedMean,
 )
-from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 from errorfloor.sql.question import Derived, Question, QuestionOutput, walk
 from errorfloor.sql.record_ranges import HERE, Domains, called, row_range
 from errorfloor.sql.truth import ALWAYS, both, opposite

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
 from errorfloor.sql import dates, steps
 from errorfloor.sql.choices import chosen_number, chosen_scalar
@@ -28,7 +29,6 @@ from errorfloor.sql.plan import (
     Scalar,
     TableColumn,
 )
-from errorfloor.sql.polynomial import Polynomial
 from errorfloor.sql.question import is_private
 from errorfloor.sql.refusals import NAMED_OF_RECORDS, check_power
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.engines.dialects import Dialect
 from errorfloor.errors import RefusedError
 from errorfloor.sql.call_sql import call_sql, prepared
@@ -31,7 +32,6 @@ from errorfloor.sql.plan import (
     Truncated,
     all_of,
 )
-from errorfloor.sql.polynomial import Monomial, Node, Polynomial
 
 if TYPE_CHECKING:
     from errorfloor.vault import Snapshot

@@ -7,10 +7,10 @@ halves away from zero, is ⌊x + ½⌋ or, below zero, −⌊½ − x⌋.
 from collections.abc import Sequence
 from fractions import Fraction
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.sql.choices import chosen_number
 from errorfloor.sql.numbers import Number, small
 from errorfloor.sql.plan import Compare, RoundedDown
-from errorfloor.sql.polynomial import Polynomial
 
 HALF = Number.constant(Fraction(1, 2))
 MINUS = Number.constant(-1)

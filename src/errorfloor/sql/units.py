@@ -7,6 +7,7 @@ of different units, has no clear one. A constant takes the unit of what it is ad
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
+from errorfloor.arithmetic.polynomial import Node, Polynomial
 from errorfloor.sql.plan import (
     Apply,
     Call,
@@ -23,7 +24,6 @@ from errorfloor.sql.plan import (
     Times,
     WeightedMean,
 )
-from errorfloor.sql.polynomial import Node, Polynomial
 
 Unit = Mapping[str, Fraction] | None  # None: not clear
 PURE: Unit = {}

@@ -9,7 +9,7 @@ from fastapi import HTTPException, Request
 from fastapi.responses import Response
 from fastapi.templating import Jinja2Templates
 
-from errorfloor.server.failures import DoorError
+from errorfloor.access.failures import DoorError
 from errorfloor.server.gate import POLICY
 from errorfloor.server.pages.files import read_folder
 from errorfloor.version import __version__

@@ -10,13 +10,13 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from errorfloor.access.door import grant_of
+from errorfloor.access.failures import DoorError
+from errorfloor.access.tokens import Token
+from errorfloor.access.visit import visit_of
 from errorfloor.catalogue import Catalogue
-from errorfloor.server.door import grant_of
-from errorfloor.server.failures import DoorError
 from errorfloor.server.pages.drawing import PAGES, drawn, login_page, static_file
 from errorfloor.server.pages.sheet import guarantee
-from errorfloor.server.tokens import Token
-from errorfloor.server.visit import visit_of
 
 
 def router(catalogue: Callable[[], Catalogue], visitor: Callable[[Request], Token | None]) -> APIRouter:

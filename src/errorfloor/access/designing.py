@@ -1,0 +1,139 @@
+"""The best noise for a support, and everything that is said about it; it runs in a process that can be stopped."""
+
+import math
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from errorfloor import dp
+from errorfloor.access.peers import peers
+from errorfloor.access.supports import AnyShape, Positive, Square
+from errorfloor.designer import design
+from errorfloor.errors import ConvergenceError, InputError
+from errorfloor.floors import floor
+from errorfloor.noise import Noise
+
+EPSILONS = np.linspace(0.0, 8.0, 33)
+POINTS = 241  # along the axis of a density on a line
+GRID = 41  # and along each of the two axes of one in the plane
+
+
+class WantedDesign(BaseModel):
+    """A support, a quality, and what a record does to the answer."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "support": {"kind": "Interval", "low": -0.5, "high": 0.5},
+                    "sensitivity": 0.2,
+                    "distances": [0.1, 0.2],
+                }
+            ]
+        },
+    )
+
+    support: Annotated[AnyShape, Field(description="Where the noise must stay.")]
+    loss: Annotated[
+        Literal["squared", "absolute"] | Square | None, Field(description="A word, or the matrix R of wᵀRw.")
+    ] = None
+    max_loss: Annotated[Positive | None, Field(description="Bound on the expected loss.")] = None
+    loss_weight: Annotated[Positive | None, Field(description="Instead: weight of the loss in the objective.")] = None
+    correlation: Annotated[
+        float, Field(gt=-1, lt=1, description="In two dimensions: how closely the two answers move together.")
+    ] = 0.0
+    sensitivity: Annotated[
+        float, Field(ge=1e-9, le=1e9, description="How far one record moves an answer at most, for the (ε, δ) curves.")
+    ] = 1.0
+    distances: Annotated[
+        list[Annotated[float, Field(ge=0, le=1e12)]] | None,
+        Field(max_length=20, description="True answers this far apart: how well can they be told apart?"),
+    ] = None
+
+
+def attempted(wanted: WantedDesign) -> dict[str, Any]:
+    """Design a noise; numbers that no method can cope with are said to be so."""
+    try:
+        return designed(wanted)
+    except (ArithmeticError, MemoryError, np.linalg.LinAlgError, RuntimeError):
+        raise ConvergenceError("no method here can handle these numbers: rescale them, or ask for less") from None
+
+
+def designed(wanted: WantedDesign) -> dict[str, Any]:
+    """Design a noise and say everything about it."""
+    support = wanted.support.support()
+    if support.dimension > 2:
+        raise InputError(f"designs over the network have one or two dimensions, got {support.dimension}: use ef.design")
+    if wanted.correlation and support.dimension == 1:
+        raise InputError("correlation is for two dimensions, but this support has one")
+    c = wanted.correlation
+    query = np.array([[1.0, c], [c, 1.0]]) if support.dimension == 2 else None
+    noise = design(
+        support, sensitivity=query, loss=wanted.loss, max_loss=wanted.max_loss, loss_weight=wanted.loss_weight
+    )
+    certificate = noise.certificate
+    distances = wanted.distances if wanted.distances is not None else [wanted.sensitivity]
+    shifts = wanted.sensitivity if query is None else wanted.sensitivity * query
+    axis = _axis(noise)
+    return {
+        "noise": noise.law,
+        **_statement(noise, distances, shifts, axis),
+        "certificate": None if certificate is None else certificate.to_dict() | {"explain": certificate.explain()},
+        "compare": [
+            {"name": name, "noise": other.law, **_statement(other, distances, shifts, axis)}
+            for name, other in peers(noise)
+        ],
+    }
+
+
+def _statement(noise: Noise, distances: list[float], shifts: Any, axis: "list[np.ndarray[Any, Any]]") -> dict[str, Any]:
+    finite = noise.why_infinite is None
+    found = floor(noise, np.eye(noise.dimension)) if finite else None
+    return {
+        "information": noise.information.tolist() if finite else "infinite",
+        "why_infinite": noise.why_infinite,
+        "floor": None if found is None else float(found.worst_entry),
+        "standard_error": np.sqrt(np.diag(noise.covariance)).tolist(),
+        "max_error": _reach(noise),
+        "floors": [
+            {"distance": h, "told_apart": 1.0 if found is None else float(found.distinguish(h))} for h in distances
+        ],
+        "density": _density(noise, axis),
+        "delta_curve": _curve(noise, shifts),
+    }
+
+
+def _reach(noise: Noise) -> list[float | None]:
+    """Give how far the noise can lie from zero, along each axis."""
+    box = noise.support.bounding_box
+    low, high = np.atleast_1d(box[0]), np.atleast_1d(box[1])
+    reach = np.maximum(np.abs(low), np.abs(high)).tolist()
+    return [one if math.isfinite(one) else None for one in reach]
+
+
+def _axis(noise: Noise) -> "list[np.ndarray[Any, Any]]":
+    """Give where densities are evaluated: the support and a little more, or five standard errors."""
+    low, high = (np.atleast_1d(end) for end in noise.support.bounding_box)
+    middle, spread = noise.mean, np.sqrt(np.diag(noise.covariance))
+    low = np.where(np.isfinite(low), low - 0.15 * spread, middle - 5 * spread)
+    high = np.where(np.isfinite(high), high + 0.15 * spread, middle + 5 * spread)
+    count = POINTS if noise.dimension == 1 else GRID
+    return [np.linspace(a, b, count) for a, b in zip(low, high, strict=True)]
+
+
+def _density(noise: Noise, axis: "list[np.ndarray[Any, Any]]") -> dict[str, Any]:
+    if len(axis) == 1:
+        return {"points": axis[0].tolist(), "values": np.asarray(noise.pdf(axis[0])).tolist()}
+    x, y = axis
+    values = noise.pdf(np.stack(np.meshgrid(x, y), axis=-1))
+    return {"x": x.tolist(), "y": y.tolist(), "values": np.asarray(values).tolist()}
+
+
+def _curve(noise: Noise, shifts: Any) -> dict[str, list[float]] | None:
+    try:
+        values = dp.delta(noise, shifts, EPSILONS)
+    except (InputError, ConvergenceError):
+        return None  # no formula is known, or none that double precision carries
+    return {"epsilon": EPSILONS.tolist(), "delta": np.asarray(values).tolist()}

@@ -1,0 +1,99 @@
+"""The file that the processes of one server share: sessions, failed attempts, last uses. It holds no secret.
+
+It is no ledger: losing it signs everybody out, and that is all.
+"""
+
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from errorfloor.access.failures import DoorError
+from errorfloor.errors import KeyFileError
+
+SESSIONS = "the file of sessions"
+PATIENCE = 2.0  # seconds to wait for another process that writes
+TABLES = """
+CREATE TABLE IF NOT EXISTS sessions (
+    digest TEXT PRIMARY KEY, token TEXT NOT NULL, person TEXT,
+    begun REAL NOT NULL, used REAL NOT NULL, ends REAL NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS sessions_by_token ON sessions (token, begun);
+CREATE INDEX IF NOT EXISTS sessions_by_end ON sessions (ends);
+CREATE INDEX IF NOT EXISTS sessions_by_use ON sessions (used);
+CREATE TABLE IF NOT EXISTS attempts (who TEXT NOT NULL, at REAL NOT NULL);
+CREATE INDEX IF NOT EXISTS attempts_by_who ON attempts (who, at);
+CREATE INDEX IF NOT EXISTS attempts_by_time ON attempts (at);
+CREATE TABLE IF NOT EXISTS uses (token TEXT PRIMARY KEY, used REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS begun (digest TEXT PRIMARY KEY, kept TEXT NOT NULL, ends REAL NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS begun_by_end ON begun (ends);
+"""
+
+
+class Store:
+    """A small SQLite database in a file that only its owner can read; ``path`` None keeps it in memory.
+
+    A call is one transaction. Threads may share it, and processes the file.
+
+    Raises KeyFileError if the file cannot be used, DoorError (503) if it cannot be read or written later.
+
+    >>> store = Store(None)
+    >>> store.change("INSERT INTO uses VALUES (?, ?)", ("ab12", 7.0))
+    1
+    >>> store.rows("SELECT used FROM uses")
+    [(7.0,)]
+    """
+
+    def __init__(self, path: str | Path | None, *, tables: str = TABLES, what: str = SESSIONS) -> None:
+        self._lock, self._what = threading.Lock(), what
+        if path is not None:
+            _keep_to_the_owner(Path(path), what)
+        try:
+            self._database = sqlite3.connect(
+                ":memory:" if path is None else path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = NORMAL")
+            self._database.executescript(tables)
+        except sqlite3.Error as problem:
+            out = "; name another with --sessions, or remove it, which signs everybody out" if what == SESSIONS else ""
+            raise KeyFileError(f"cannot use {what} {path}: {problem}{out}") from None
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Read."""
+        with self._lock:
+            try:
+                return self._database.execute(statement, values).fetchall()
+            except sqlite3.Error:
+                raise _away(self._what) from None
+
+    def change(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Write, and give how many rows that changed."""
+        with self._lock:
+            try:
+                return self._database.execute(statement, values).rowcount
+            except sqlite3.Error:
+                raise _away(self._what) from None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._database.close()
+
+
+def _away(what: str) -> DoorError:
+    return DoorError(503, "sessions", f"{what} cannot be used now: try again", headers={"Retry-After": "5"})
+
+
+def _keep_to_the_owner(path: Path, what: str) -> None:
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        mode = path.stat().st_mode
+    except OSError as problem:
+        other = "; name another with --sessions" if what == SESSIONS else ""
+        raise KeyFileError(f"cannot use {what} {path}: {problem.strerror}{other}") from None
+    if stat.S_IMODE(mode) & 0o077:
+        raise KeyFileError(f"others can read {what} {path}: allow its owner only (chmod 600 {path})")

@@ -1,0 +1,147 @@
+"""Questions whose groups each lie in one part of a table that grows: parts are asked one by one, and charged together.
+
+*Guarantee* (``by_part.proof.md``): the numbers of a part's groups, their label and what is kept of them follow from
+that part alone, so that they stay the same, and free, when other parts come; and the charge of several parts bounds
+what one entry, or one owner, can do to all of them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from errorfloor.answering.releasing import Released, laid_out
+from errorfloor.arithmetic import arrow
+from errorfloor.arithmetic.polynomial import Polynomial
+from errorfloor.catalogue.model import Growth
+from errorfloor.checks import Array
+from errorfloor.identity import Key
+from errorfloor.preparing.noises import QuestionWish
+from errorfloor.preparing.preparation import Prepared
+from errorfloor.preparing.reading import ReadQuestion
+from errorfloor.pricing.keys import GroupKeys
+from errorfloor.sql.plan import AsDate, TableColumn, Truncated
+from errorfloor.sql.question import GroupKey
+
+WITHIN = {  # units of which each lies in one part
+    "day": ("hour", "day"),
+    "week": ("hour", "day", "week"),
+    "month": ("hour", "day", "month"),
+    "quarter": ("hour", "day", "month", "quarter"),
+    "year": ("hour", "day", "month", "quarter", "year"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A question that is looked up by itself; of a table that grows perhaps for the groups of one part alone.
+
+    ``keys`` draw the noise of each output: an older one if it was charged under that, and was never kept. ``groups``
+    are the places of its groups among those of the whole question; None if it is that.
+    """
+
+    read: ReadQuestion
+    prepared: Prepared
+    groups: Array | None = None
+    keys: tuple[Key, ...] = ()
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The parts of a table that grows which it reads, each with its version."""
+        return {part.name: part.version for part in self.prepared.plan.snapshots[0].parts}
+
+
+def key_of_part(read: ReadQuestion, wish: QuestionWish) -> int | None:
+    """Give the number of a key that says in which part a group is; None if the question is asked as a whole.
+
+    That is also where one part is read, where totals or running totals are made of groups of several parts, and where
+    the bounds of cells follow from a share that all of them take together.
+    """
+    growth, question = read.table.grows_by, read.question
+    if growth is None or len(read.snapshots[0].parts) < 2 or question.sets or question.running:
+        return None
+    if wish.spend is not None or not read.private:
+        return None
+    return next((place for place, key in enumerate(question.keys) if _lies_within(key, growth)), None)
+
+
+def _lies_within(key: GroupKey, growth: Growth) -> bool:
+    value: Any = key.value
+    if isinstance(value, Polynomial) and len(value.atoms) == 1:
+        (atom,) = value.atoms
+        value = atom if value == Polynomial.atom(atom) else None
+    if isinstance(value, Truncated) and growth.part is not None:
+        value = value.of if value.unit in WITHIN[growth.part] else None
+    if isinstance(value, AsDate):
+        value = value.of
+    return isinstance(value, TableColumn) and value.place == 0 and value.name == growth.column
+
+
+def groups_by_part(whole: Prepared, key: int) -> dict[str, Array]:
+    """Give the places of the groups of each part that has any, in the order of the parts."""
+    growth, groups = whole.table.grows_by, whole.bounds.groups
+    assert growth is not None
+    names = [growth.name(value) for value in groups.columns[key].shown.to_pylist()]
+    known = [part.name for part in whole.plan.snapshots[0].parts if part.name in set(names)]
+    order = {name: place for place, name in enumerate(known)}
+    place = np.array([order[name] for name in names], dtype=np.int64)
+    return {name: np.flatnonzero(place == order[name]) for name in known}
+
+
+def reading_part(read: ReadQuestion, name: str) -> ReadQuestion:
+    """Give the same question of one part alone."""
+    return replace(read, snapshots=(read.snapshots[0].reading([name]), *read.snapshots[1:]))
+
+
+def are_alike(whole: Prepared, parts: Iterable[Prepared]) -> bool:
+    """Say whether what is stated of the whole covers its parts: noise on the same outputs, or on fewer."""
+    return all(
+        mine.added is not None or one.added is None
+        for part in parts
+        for mine, one in zip(whole.outputs, part.outputs, strict=True)
+    )
+
+
+def fresh_places(pieces: Sequence[Piece], fresh: Sequence[bool]) -> set[int]:
+    """Give the numbers of the outputs some label of which is ``fresh``; labels come piece by piece."""
+    places = [piece.prepared.outputs.index(one) for piece in pieces for one in piece.prepared.charged]
+    return {place for place, is_new in zip(places, fresh, strict=True) if is_new}
+
+
+def charged_of(whole: Prepared, pieces: Sequence[Piece], fresh: Sequence[bool]) -> list[bool]:
+    """Say for each output that the whole is charged for whether it is fresh in some piece; none if nothing is said."""
+    if not fresh:
+        return []
+    new = fresh_places(pieces, fresh)
+    return [whole.outputs.index(one) in new for one in whole.charged]
+
+
+def assembled(whole: Prepared, parts: Sequence[tuple[Array, Prepared]]) -> Prepared | None:
+    """Give the question with the numbers that were released for its parts; None if their groups are not its own."""
+    places = np.concatenate([place for place, _ in parts])
+    groups: GroupKeys = whole.bounds.groups
+    if sorted(places.tolist()) != list(range(len(groups))):
+        return None
+    if not all(groups.taken(place).are(part.bounds.groups) for place, part in parts):
+        return None
+    order = arrow.column(np.argsort(places))
+    outputs = []
+    for number, one in enumerate(whole.outputs):
+        kept = [part.outputs[number].kept for _, part in parts]
+        kinds = {column.type for column in kept}
+        if len(kinds) > 1:  # whole numbers in one part, and others in another
+            kept = [column.cast(pa.float64()) for column in kept]
+        outputs.append(replace(one, kept=pa.concat_arrays([_flat(column) for column in kept]).take(order)))
+    return replace(whole, outputs=tuple(outputs))
+
+
+def laid_out_together(whole: Prepared, parts: Sequence[tuple[Any, Prepared]]) -> Released | None:
+    """Give the released table of a question from what was released for its parts; None if they do not fit."""
+    found = assembled(whole, parts)
+    return None if found is None else laid_out(found)
+
+
+def _flat(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -1,0 +1,343 @@
+"""Keep what is released beside the ledger, sealed; find it again under any key, in any process, without a scan.
+
+*Guarantee* (``keeping.proof.md``): a number is given from here only if it was charged in this ledger, was drawn for the
+same function of the same snapshots with the same bounds, and is unchanged since.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from errorfloor.accounts import NOTHING, Account, Charge
+from errorfloor.answering.packing import PackedCells, bounds_of, pack, unpack
+from errorfloor.arithmetic import arrow
+from errorfloor.catalogue import Table
+from errorfloor.charging.standing import allowances_of
+from errorfloor.engines import Engine
+from errorfloor.errors import LedgerError
+from errorfloor.identity import Key, Label
+from errorfloor.ledger import Kept, Ledger, Record
+from errorfloor.ledger.entry import canonical
+from errorfloor.ledger.shelf import FOLLOWED, KeptOutput, damaged
+from errorfloor.preparing.cell_noise import CellNoise
+from errorfloor.preparing.joint_noise import added_of
+from errorfloor.preparing.noises import Added, PublicNumbers, QuestionWish
+from errorfloor.preparing.preparation import PlannedQuestion, Prepared, PreparedOutput
+from errorfloor.preparing.reading import ReadQuestion
+from errorfloor.preparing.spelling import compared
+from errorfloor.pricing import Bounds
+from errorfloor.sql.question import Bin, CountedQuantile, Derived, QuestionOutput
+
+if TYPE_CHECKING:
+    from errorfloor.preparing.absent import Absent
+
+MOST_BYTES = 2**28  # of one answer; a larger one is drawn again
+
+
+@dataclass(frozen=True, eq=False)
+class KeptAnswer:
+    """A kept answer whose seal is whole."""
+
+    kept: Kept
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What is said of it."""
+        return self.kept.facts
+
+    @cached_property
+    def content(self) -> bytes:
+        """The bytes of what was released, as they were written."""
+        content = self.kept.content
+        assert content is not None
+        if hashlib.sha256(content).hexdigest() != self.facts["content"]:
+            raise damaged(self.kept.number)
+        return content
+
+    @cached_property
+    def cells(self) -> PackedCells:
+        """What was released, and what is stated of it."""
+        said = self.facts
+        return unpack(self.content, said["units"], [one["columns"] for one in said["outputs"]])
+
+
+@dataclass(frozen=True, eq=False)
+class KeptColumn:
+    """One output of a kept answer."""
+
+    answer: KeptAnswer
+    place: int
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What is said of it."""
+        found: Mapping[str, Any] = self.answer.facts["outputs"][self.place]
+        return found
+
+    @property
+    def label(self) -> str | None:
+        """The label that it was charged under; None for public facts."""
+        label: str | None = self.facts["label"]
+        return label
+
+    @cached_property
+    def added(self) -> Added | None:
+        """What was added to all its cells; None for a public one, and where cells have noises of their own."""
+        is_one = self.facts["added"] is not None and self.answer.cells.levels[self.place] is None
+        return added_of(self.facts["added"]) if is_one else None
+
+    @property
+    def noises(self) -> CellNoise | None:
+        """What was added to its cells; None for a public one."""
+        return self._added(bounds_of("", [(self.answer.cells, self.place)]))
+
+    @property
+    def numbers(self) -> Any:
+        """What was released for each group."""
+        return self.answer.cells.numbers[self.place]
+
+    def fits(self, prepared: Prepared) -> bool:
+        """Whether it has the groups of a question, in the same order."""
+        return self.answer.cells.groups.are(prepared.bounds.groups)
+
+    def prepared(self, output: QuestionOutput, bounds: Bounds) -> PreparedOutput:
+        """Give the output as it was prepared when it was released, under its name in a question with these bounds."""
+        defined, constant = self.answer.cells.bounds[self.place].defined, self.facts["constant"]
+        numbers = None if constant is None else PublicNumbers(np.zeros(len(defined)), defined, constant)
+        drawn: str | None = self.facts["drawn"]
+        return PreparedOutput(output, self._added(bounds), None, numbers, self.numbers, self.label, drawn)
+
+    def _added(self, bounds: Bounds) -> CellNoise | None:
+        kind, kinds, levels = bounds.kind, len(bounds.rows), self.answer.cells.levels[self.place]
+        if levels is None:
+            return None if self.added is None else CellNoise.same(self.added, kinds)
+        each = [added_of(json.loads(one)) for one in levels.dictionary.to_pylist()]
+        of_group = arrow.values_of(levels.indices)
+        level = np.zeros(kinds, dtype=np.int64)
+        level[kind] = of_group
+        if not (level[kind] == of_group).all():
+            raise damaged(self.answer.kept.number)
+        return CellNoise.differing(each, level, kind)
+
+
+class Checked(NamedTuple):
+    """How many answers are kept, in how many bytes, and how many more were sealed with keys that are not there."""
+
+    kept: int
+    bytes: int
+    sealed_otherwise: int
+
+
+class Keeper:
+    """Keeps and finds answers on the shelf of a ledger; ``keys`` are all of the ring, the one in use first."""
+
+    def __init__(self, ledger: Ledger, keys: Sequence[Key]) -> None:
+        self.ledger, self.keys = ledger, tuple(keys)
+
+    def find(self, read: ReadQuestion, wish: QuestionWish) -> tuple[KeptColumn | None, ...]:
+        """Give what was released for each output; None where nothing was.
+
+        Raises LedgerError if it was changed since.
+        """
+        wanted = [one.asked for one in read.found_by(wish)]
+        found = self.ledger.kept(set(wanted))
+        answers = {one.number: self._opened(one) for one in found.values()}
+        return tuple(_column(answers[found[asked].number], asked) if asked in found else None for asked in wanted)
+
+    def prepared(self, read: ReadQuestion, kept: Sequence[KeptColumn], engine: Engine) -> Prepared:
+        """Give a question all of whose outputs were released before, from what is kept of them alone."""
+        table, question = read.table, read.question
+        records = self.ledger.found({one.label for one in kept if one.label is not None}).values()
+        charges = _charges({one.sequence: one for one in records}.values(), table, question.table)
+        bounds = bounds_of(question.table, [(one.answer.cells, one.place) for one in kept])
+        outputs = tuple(one.prepared(output, bounds) for one, output in zip(kept, question.outputs, strict=True))
+        bounds = replace(bounds, left_out=kept[0].answer.facts["left_out"])
+        allowances = allowances_of(table, charges)
+        absent = _absent(kept, read)
+        plan = PlannedQuestion(question, table, read.snapshots, bounds, (), "", (), read.private, allowances, absent)
+        return Prepared(plan, outputs, (), "", engine.name, charges)
+
+    def keep(
+        self, prepared: Prepared, read: ReadQuestion, wish: QuestionWish, *, analyst: str | None, time: str
+    ) -> bool:
+        """Keep what was released for a question; say whether it is new.
+
+        A failure is no failure of the answer, which is drawn again as it was.
+        """
+        content = prepared.packed or pack(prepared)
+        if len(content) > MOST_BYTES:
+            return False
+        said = {
+            "time": time,
+            "sql": read.text,
+            "wish": wish.to_dict(),
+            "analyst": analyst,
+            "shared": read.table.shared,
+            "table": read.question.table,
+            "version": read.question.version,
+            "snapshots": [[one.table_name, *which] for one in read.snapshots for which in one.identities],
+            "cells": len(prepared.bounds.groups),
+            "left_out": prepared.bounds.left_out,
+            "units": [one.unit for one in prepared.bounds.groups.columns],
+            "keys": [key.value.encoded.hex() for key in read.question.keys],
+            "outputs": [
+                _output(one, found, list(prepared.bounds_of(one).slopes))
+                for one, found in zip(prepared.outputs, read.found_by(wish), strict=True)
+            ],
+            **({"absent": [one.to_dict() for one in prepared.plan.absent]} if prepared.plan.absent else {}),
+        }
+        try:
+            return self.put(said, content)
+        except LedgerError:
+            return False
+
+    def put(self, said: Mapping[str, Any], content: bytes) -> bool:
+        """Put something on the shelf, sealed, with what is said of it; say whether it is new."""
+        facts = {**said, "content": hashlib.sha256(content).hexdigest(), "key": self.keys[0].id}
+        text = canonical("what is kept", facts)
+        return self.ledger.keep(Kept.of(text, _seal(self.keys[0], text), content))
+
+    def found(self, asked: Collection[str]) -> dict[str, KeptAnswer]:
+        """Give what is kept under names, whole; what is not there, or was sealed with a lost key, is left out."""
+        found = self.ledger.kept(asked)
+        return {one: answer for one, kept in found.items() if (answer := self._opened(kept)) is not None}
+
+    def followed(self, most: int, chosen: Callable[[str], bool] = lambda charge: True) -> list[KeptAnswer]:
+        """Give the last standing questions, newest first, of those whose charge is chosen by its name."""
+        every = self.ledger.kept_over([FOLLOWED], most)
+        found = (self._opened(one) for one in every if chosen(str(one.outputs[0].label)))
+        return [one for one in found if one is not None]
+
+    def over(self, what: str, read: ReadQuestion) -> Iterator[KeptColumn]:
+        """Give released outputs over the same, by groups that divide those of a question, newest first.
+
+        An answer that left groups out has no parts of them: it is passed over.
+        """
+        wanted = {key.value.encoded.hex() for key in read.question.keys}
+        return (one for one in self.beside(what) if wanted < set(one.answer.facts["keys"]))
+
+    def beside(self, what: str, seen: Callable[[Mapping[str, Any]], bool] | None = None) -> Iterator[KeptColumn]:
+        """Give released outputs over the same, by any groups, newest first; but for answers that left groups out.
+
+        Of answers that are not ``seen``, by what is said of them, no more is read, and they hide none that are.
+        """
+
+        def is_wanted(said: Mapping[str, Any]) -> bool:
+            return (seen is None or seen(said)) and not said["left_out"]
+
+        for one in self.ledger.kept_over([what], chosen=is_wanted):
+            for output in one.facts["outputs"]:
+                if output["over"] == what and output["label"] is not None:
+                    answer = self._opened(self.ledger.kept([output["asked"]]).get(output["asked"], one))
+                    column = None if answer is None else _column(answer, output["asked"])
+                    if column is not None and column.answer.kept.content is not None:
+                        yield column
+
+    def charged(self, labels: Iterable[Label]) -> set[bytes]:
+        """Give those labels, encoded, that were charged under any key."""
+        names = {key.release_id(label): label.encoded for label in labels for key in self.keys}
+        return {names[name] for name in self.ledger.known(names)}
+
+    def opened(self, after: int = 0) -> Iterator[KeptAnswer]:
+        """Give all that is kept after a number, in order, without its content; what cannot be checked is left out."""
+        return (answer for one in self.ledger.kept_page(after) if (answer := self._opened(one)) is not None)
+
+    def of_labels(self, labels: Collection[str]) -> dict[str, KeptAnswer]:
+        """Give what is kept for charges, by their labels, without its content."""
+        found = self.ledger.kept_of(labels).items()
+        return {label: answer for label, one in found if (answer := self._opened(one)) is not None}
+
+    def check(self) -> Checked:
+        """Open all that is kept; raises LedgerError, which names the first answer that is not what was written."""
+        kept = size = otherwise = 0
+        for one in self.ledger.kept_page(whole=True):
+            answer = self._opened(one)
+            if answer is None:
+                otherwise += 1
+                continue
+            is_whole = not answer.content or answer.cells.groups.size == answer.facts["cells"]
+            if not is_whole or self.ledger.known(one.labels) != one.labels:
+                raise damaged(one.number)
+            kept, size = kept + 1, size + one.size
+        return Checked(kept, size, otherwise)
+
+    def _opened(self, kept: Kept) -> KeptAnswer | None:
+        """Check the seal; None if it was sealed, or an output was drawn, with a key that this ring does not have."""
+        keys = {key.id: key for key in self.keys}
+        key = keys.get(str(kept.facts.get("key")))
+        if key is None:
+            return None
+        if not hmac.compare_digest(_seal(key, kept.text), kept.seal):
+            raise damaged(kept.number)
+        is_ours = all(one["drawn"] in (None, *keys) for one in kept.facts["outputs"])
+        return KeptAnswer(kept) if is_ours else None
+
+
+def _seal(key: Key, text: str) -> str:
+    return key.derive(Label("kept answer", (text,))).hex()
+
+
+def _column(answer: KeptAnswer | None, asked: str) -> KeptColumn | None:
+    if answer is None:
+        return None
+    for place, one in enumerate(answer.facts["outputs"]):
+        if one["asked"] == asked:
+            return KeptColumn(answer, place)
+    raise damaged(answer.kept.number)
+
+
+def _output(one: PreparedOutput, found: KeptOutput, columns: list[str]) -> dict[str, Any]:
+    return {
+        "asked": found.asked,
+        "over": found.over,
+        "name": one.output.asked_as,
+        "unit": one.output.unit,
+        "label": one.paid,
+        "drawn": one.drawn,
+        "added": None if one.added is None else one.added.widest.to_dict(),
+        "constant": None if one.constant is None else one.constant.error,
+        "columns": columns,
+        **({"part": True} if isinstance(one.output.part_of, Derived | CountedQuantile) else {}),
+        **({"times": one.output.span} if isinstance(one.output.part_of, Bin) else {}),
+    }
+
+
+def _absent(kept: Sequence[KeptColumn], read: ReadQuestion) -> "tuple[Absent, ...]":
+    """Give what was said of values that no row has, of those that a question compares columns with."""
+    if not any("absent" in column.answer.facts for column in kept):
+        return ()
+    from errorfloor.preparing.absent import Absent  # loaded where it is needed: few answers have it
+
+    whose = {
+        (read.snapshots[one.place].table_name, one.name): values for one, values in compared(read.question).items()
+    }
+    found = (Absent.from_dict(one) for column in kept for one in column.answer.facts.get("absent", ()))
+    mine = dict.fromkeys(one.among(whose.get((one.table, one.column), ())) for one in found)
+    return tuple(one for one in mine if one.values)
+
+
+def _charges(records: Iterable[Record], table: Table, name: str) -> dict[Account, Charge]:
+    """Give what records charged to accounts that are still declared; quotas are nobody else's.
+
+    What was charged to owners before they joined a register is the register's now.
+    """
+    total: dict[Account, Charge] = {}
+    for record in records:
+        for account, charge in record.charges.items():
+            declared = account.column in table.private if account.column else table.owner is not None
+            if declared and not account.holder:
+                if not account.column and table.owner is not None:
+                    account = replace(account, table=table.owner.accounts_of(name))
+                total[account] = total.get(account, NOTHING) + charge.rounded_up()
+    return total
+
+
+def is_seen(said: Mapping[str, Any], analyst: str | None) -> bool:
+    """Say whether a kept question is one's own, shared, or seen by the custodian (None)."""
+    return analyst is None or said["analyst"] == analyst or bool(said["shared"])

@@ -1,0 +1,176 @@
+"""What stays true while a database is open, found once: how questions are read, planned, priced, and were answered."""
+
+from dataclasses import dataclass, field, replace
+
+from errorfloor.answering.by_part import Piece, are_alike, groups_by_part, key_of_part, reading_part
+from errorfloor.answering.keeping import Keeper, KeptColumn
+from errorfloor.answering.releasing import laid_out
+from errorfloor.answering.unions import from_parts
+from errorfloor.catalogue import Catalogue
+from errorfloor.engines import Engine
+from errorfloor.errors import RefusedError
+from errorfloor.preparing.noises import QuestionWish
+from errorfloor.preparing.preparation import PlannedQuestion, Prepared, plan, prepare, prepared_for
+from errorfloor.preparing.reading import ReadQuestion, read_question
+from errorfloor.pricing import FactsCache, bounds
+from errorfloor.sql.parts import by_parts, is_made_of_parts
+from errorfloor.sql.question import Derived, Question, QuestionOutput
+from errorfloor.sql.record_ranges import Domains
+from errorfloor.sql.records import weighed
+from errorfloor.vault import Snapshot, snapshot
+
+
+@dataclass(frozen=True)
+class Known:
+    """Snapshots never change, nor do facts about them, nor what was released.
+
+    Many threads may use it; two that look for the same at once both find it. All that is held shares one cache and its
+    bound, and counts whatever it holds on to. Answers in it are those on the ledger's shelf.
+    """
+
+    snapshots: dict[str, Snapshot] = field(default_factory=dict)
+    facts: FactsCache = field(default_factory=FactsCache)
+
+    def snapshot(self, catalogue: Catalogue, name: str, engine: Engine) -> Snapshot:
+        """Give the snapshot of a declared table."""
+        if name not in self.snapshots:
+            self.snapshots[name] = snapshot(catalogue, name, engine)
+        return self.snapshots[name]
+
+    def read(self, text: str, catalogue: Catalogue, engine: Engine) -> ReadQuestion:
+        """Read a question."""
+        found: ReadQuestion | None = self.facts.find(("question", text)) if isinstance(text, str) else None
+        if found is None or any(one.table_name not in catalogue.tables for one in found.snapshots):
+            question = read_question(text, catalogue)
+            names = (question.table, *(join.table for join in question.joins))
+            snapshots = tuple(self.snapshot(catalogue, name, engine) for name in names)
+            if snapshots[0].parts:
+                snapshots = (part_of_it(snapshots[0], question), *snapshots[1:])
+            table = catalogue.tables[question.table]
+            if table.hides_records:
+                question = weighed(question, Domains.of(table, snapshots))
+            found = ReadQuestion(text, question, table, snapshots)
+            found = self._by_parts(found, catalogue, engine)
+            self.facts.keep(("question", text), found, len(text))
+        return found
+
+    def _by_parts(self, read: ReadQuestion, catalogue: Catalogue, engine: Engine) -> ReadQuestion:
+        """Derive what has no bounded derivative from released parts; public columns only are read."""
+        question = read.question
+        if read.table.hides_records:
+            return read
+
+        def is_bounded(output: QuestionOutput) -> bool:
+            alone = replace(question, outputs=(output,), sets=(), running=())
+            try:
+                bounds(alone, catalogue, read.snapshots, engine, self.facts)
+            except RefusedError as refused:
+                return refused.fields["reason"] != "unbounded"  # what else is wrong is said of the whole question
+            return True
+
+        doubtful = [place for place, one in enumerate(question.outputs) if is_made_of_parts(one.formula)]
+        unbounded = [place for place in doubtful if not is_bounded(question.outputs[place])]
+        return replace(read, question=by_parts(question, unbounded)) if unbounded else read
+
+    def plan(self, read: ReadQuestion, catalogue: Catalogue, engine: Engine) -> PlannedQuestion:
+        """Give the plan of a question."""
+        key = ("plan", id(read))
+        found: PlannedQuestion | None = self.facts.find(key)
+        if found is None or found.question is not read.question:
+            found = plan(read, catalogue, engine, self.facts)
+            self.facts.keep(key, found, found.size + len(read.text))
+        return found
+
+    def prepare(
+        self, read: ReadQuestion, wish: QuestionWish, catalogue: Catalogue, engine: Engine, keeper: Keeper
+    ) -> Prepared:
+        """Find what was released before; for the rest bound, choose noises, and price. Public columns only are read."""
+        key = ("prepared", id(read), *wish.key)
+        found: Prepared | None = self.facts.find(key)
+        if found is not None and found.question is not read.question:
+            found = None
+        if found is not None and found.is_kept:
+            return found
+        kept = keeper.find(read, wish)
+        whole = [one for one in kept if one is not None]
+        if len(whole) == len(kept):
+            found = keeper.prepared(read, whole, engine)
+            found = replace(found, shown=laid_out(found))
+            self.hold(found, read, wish)
+            return found
+        if found is None:
+            found = prepare(self.plan(read, catalogue, engine), wish, engine)
+            self.hold(found, read, wish)
+        found = _with_kept(found, kept, engine)
+        is_new = not keeper.ledger.kept_over(read.found_over)
+        return found if is_new else from_parts(found, read, keeper, engine)
+
+    def pieces(
+        self, read: ReadQuestion, wish: QuestionWish, catalogue: Catalogue, engine: Engine, keeper: Keeper
+    ) -> tuple[Prepared, list[Piece]]:
+        """Prepare a question, and give what is looked up for it: all at once, or each part whose groups it asks for."""
+        key = key_of_part(read, wish)
+        if key is not None:
+            whole: Prepared | None = self.facts.find(("prepared", id(read), *wish.key))
+            if whole is None or whole.question is not read.question:
+                whole = prepare(self.plan(read, catalogue, engine), wish, engine)
+                self.hold(whole, read, wish)
+            found = []
+            for name, groups in groups_by_part(whole, key).items():
+                part = self._part(read, name)
+                found.append(Piece(part, self.prepare(part, wish, catalogue, engine, keeper), groups))
+            if found and are_alike(whole, [piece.prepared for piece in found]):
+                self._check_numbers(whole)
+                return replace(whole, pieces=len(found)), found
+        prepared = self.prepare(read, wish, catalogue, engine, keeper)
+        self._check_numbers(prepared)
+        return prepared, [Piece(read, prepared)]
+
+    def _check_numbers(self, prepared: Prepared) -> None:
+        """Refuse what would be charged for nothing but nulls."""
+        if not prepared.is_kept and any(isinstance(one.output.part_of, Derived) for one in prepared.outputs):
+            from errorfloor.preparing.derived_nulls import check_not_always_null  # few questions need it
+
+            check_not_always_null(prepared)
+
+    def _part(self, read: ReadQuestion, name: str) -> ReadQuestion:
+        """Give a question of one part alone, always the same."""
+        key = ("part", id(read), name)
+        found: ReadQuestion | None = self.facts.find(key)
+        if found is None or found.question is not read.question:
+            found = reading_part(read, name)
+            self.facts.keep(key, found, len(read.text))
+        return found
+
+    def hold(self, prepared: Prepared, read: ReadQuestion, wish: QuestionWish) -> None:
+        """Hold on to a question with what was released for it; its plan stays longer than the facts of the plan."""
+        for used in (("question", read.text), ("plan", id(read))):
+            self.facts.find(used)
+        size = prepared.plan.size + len(prepared.outputs)
+        if prepared.shown is not None:
+            table = prepared.shown[0]
+            size += table.num_rows * table.num_columns + len(prepared.outputs) * len(prepared.bounds.groups)
+        self.facts.keep(("prepared", id(read), *wish.key), prepared, size)
+
+
+def part_of_it(whole: Snapshot, question: Question) -> Snapshot:
+    """Give those parts of a table that grows which a question reads: its answer stays the same while others come."""
+    from errorfloor.sql.parts_read import parts_read  # most tables do not grow, and do without
+
+    growth = whole.table.grows_by
+    assert growth is not None
+    names = [part.name for part in whole.parts]
+    return whole.reading(parts_read(question.where, growth, whole.table.public[growth.column], names))
+
+
+def _with_kept(prepared: Prepared, kept: tuple[KeptColumn | None, ...], engine: Engine) -> Prepared:
+    """Take those outputs that were released before from what is kept; the others are charged and drawn."""
+    if not any(one is not None and one.fits(prepared) for one in kept):
+        return prepared
+    outputs = tuple(
+        replace(output, kept=one.numbers, paid=one.label, drawn=one.facts["drawn"])
+        if one is not None and one.fits(prepared)
+        else output
+        for output, one in zip(prepared.outputs, kept, strict=True)
+    )
+    return replace(prepared_for(prepared.plan, outputs, engine), spend=prepared.spend)

@@ -1,0 +1,6 @@
+"""Standing questions: a figure for every period to come, priced and charged once for all of them.
+
+``question`` is what is asked, ``horizon`` the periods, ``block`` some periods in a row with one charge and one joint
+noise, ``period`` one of them as it is released and kept, ``table`` the figures with their totals, ``following`` what a
+caller holds.
+"""

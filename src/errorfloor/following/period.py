@@ -1,0 +1,203 @@
+"""One period of a standing question: planned from public facts, read once, kept, and read from there ever after.
+
+*Guarantee*: a period is read in the snapshot in which it was first released, and in no other: which one that is, is
+durable before the first look at it. What was read is kept, durably, before anybody sees it. So its figure never
+changes, a correction never shows under the same noise, and an erasure does not take the figure away.
+"""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from errorfloor.answering.keeping import KeptAnswer
+from errorfloor.answering.known import part_of_it
+from errorfloor.answering.packing import pack
+from errorfloor.answering.releasing import tags_of, values_before_noise
+from errorfloor.arithmetic import arrow
+from errorfloor.arithmetic.double_words import DoubleWord
+from errorfloor.catalogue import Table
+from errorfloor.charging import look
+from errorfloor.checks import Array
+from errorfloor.errors import CatalogueError, RefusedError
+from errorfloor.following.block import Block
+from errorfloor.following.horizon_price import check_priced
+from errorfloor.following.question import FollowedQuestion
+from errorfloor.identity import Label
+from errorfloor.ledger import Record
+from errorfloor.ledger.shelf import RELEASED
+from errorfloor.preparing.cell_noise import CellNoise
+from errorfloor.preparing.preparation import PlannedQuestion, Prepared, PreparedOutput, plan, prepared_for
+from errorfloor.preparing.reading import ReadQuestion
+from errorfloor.pricing import FactsCache
+from errorfloor.pricing.keys import GroupKeys
+from errorfloor.sql.plan import Compare, Literal, TableColumn, all_of
+from errorfloor.vault import is_current, snapshot
+
+if TYPE_CHECKING:
+    from errorfloor.service.database import Database
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedPeriod:
+    """What was released for a period: its groups, a number of steps of the lattice each, and of averages the rows."""
+
+    groups: GroupKeys
+    steps: Array
+    rows: Array | None
+
+    @classmethod
+    def of(cls, kept: KeptAnswer) -> "ReleasedPeriod":
+        """Read what was kept."""
+        steps, *rows = (arrow.values_of(one) for one in kept.cells.numbers)
+        return cls(kept.cells.groups, steps, rows[0] if rows else None)
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedPeriod:
+    """A period that is about to be read; nothing private was looked at. ``record`` is of its first release, if any."""
+
+    name: str
+    block: Block
+    record: Record | None
+    prepared: Prepared
+
+    @property
+    def plan(self) -> PlannedQuestion:
+        """What follows from public facts."""
+        return self.prepared.plan
+
+    @property
+    def tags(self) -> Array:
+        """What the noise of each group goes by."""
+        return tags_of(self.prepared.bounds.groups, self.block.key)
+
+    def note(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """Give what the ledger says of its release: in which snapshot, or parts, it is read for ever."""
+        taken = self.plan.snapshots[0]
+        return {**about, "part": self.name, "version": taken.version, "read": taken.whose[2]}
+
+    def read_and_keep(
+        self, database: "Database", followed: FollowedQuestion, said: Mapping[str, Any], noise: Array
+    ) -> None:
+        """Look, once its release is durable; and keep what is released, with a noise for each group."""
+        prepared, block = self.prepared, self.block
+        bounds = prepared.bounds
+        defined = bounds.outputs[0].defined[bounds.kind]
+
+        def work() -> list[Array] | None:
+            values, *rows = values_before_noise(prepared, database._engine)
+            if not all(is_current(one, database._engine) for one in prepared.plan.snapshots):
+                return None
+            safe = DoubleWord(np.where(defined, values.high, 0.0), np.where(defined, values.low, 0.0))
+            return [block.steps(safe, noise), *(one.nearest_whole() for one in rows)]
+
+        numbers = look(work)
+        pairs = zip(prepared.outputs, numbers, strict=True)
+        answered = replace(prepared, outputs=tuple(replace(one, kept=arrow.column(found)) for one, found in pairs))
+        database._keeper.put({**said, **self._facts(followed)}, pack(answered))
+
+    def _facts(self, followed: FollowedQuestion) -> dict[str, Any]:
+        block, bounds = self.block, self.prepared.bounds
+        own = block.part(self.name)
+        outputs = [
+            {
+                "asked": names_of(block, self.name)[place],
+                "over": RELEASED,
+                "name": one.output.name,
+                "unit": one.output.unit,
+                "label": own if place == 0 else None,
+                "drawn": block.key.id if place == 0 else None,
+                "added": block.added.to_dict() if place == 0 else None,
+                "constant": None,
+                "columns": list(bounded.slopes),
+            }
+            for place, (one, bounded) in enumerate(zip(self.prepared.outputs, bounds.outputs, strict=True))
+        ]
+        taken = self.plan.snapshots[0]
+        return {
+            "version": taken.version,
+            "snapshots": [[taken.table_name, *which] for which in taken.identities],
+            "cells": len(bounds.groups),
+            "left_out": 0,
+            "units": [one.unit for one in bounds.groups.columns],
+            "keys": [key.value.encoded.hex() for key in followed.read.question.keys],
+            "outputs": outputs,
+            "wish": {"max_error": block.bound, "period": self.name},
+        }
+
+
+def names_of(block: Block, name: str) -> tuple[str, str]:
+    """Give the names by which the figures of a period, and its numbers of rows, are kept."""
+    own = f"{block.part(name)} {block.drawn}"  # another ledger with the same key draws other noise
+    first, second = (hashlib.sha256(f"errorfloor {what} {own}".encode()).hexdigest() for what in ("figures", "rows"))
+    return first, second
+
+
+def kept_periods(database: "Database", wanted: Collection[tuple[Block, str]]) -> dict[str, ReleasedPeriod]:
+    """Give those periods that are kept, by name."""
+    asked = {names_of(block, name)[0]: name for block, name in wanted}
+    return {asked[one]: ReleasedPeriod.of(kept) for one, kept in database._keeper.found(list(asked)).items()}
+
+
+def planned(
+    database: "Database", followed: FollowedQuestion, block: Block, name: str, record: Record | None = None
+) -> PlannedPeriod:
+    """Bound the question for one period, and check that it is what was priced; public facts only.
+
+    ``record`` says from which snapshot, or which parts of a table that grows, it was released: no other is read.
+    """
+    engine, asked_of = database._engine, followed.read.question
+    table_name, (first, last) = asked_of.table, block.horizon.days[name]
+    pinned = None if record is None else [tuple(one) for one in cast(list[list[str]], record.note["read"])]
+    table = database.catalogue.tables[table_name]
+    if record is not None and pinned is not None:
+        table = _as_it_was(table, str(record.note["version"]), pinned)
+    catalogue = database.catalogue.model_copy(update={"tables": {**database.catalogue.tables, table_name: table}})
+    day = TableColumn(0, followed.column, "date")
+    within = [Compare("<=", Literal(first, "date"), day), Compare("<=", day, Literal(last, "date"))]
+    asked = replace(asked_of, version=table.version, where=all_of([asked_of.where, *within]))
+    try:
+        whole = snapshot(catalogue, table_name, engine)
+    except CatalogueError:
+        if pinned is None:
+            raise
+        raise gone(table_name, name) from None
+    if pinned is None:
+        taken = part_of_it(whole, asked) if whole.parts else whole
+        ends = " AND ".join(map(engine.dialect.literal, (first, last)))
+        rows = f"{taken.relation} AS r WHERE {taken.columns[followed.column]} BETWEEN {ends}"
+        if not engine.query(f"SELECT 1 AS one FROM {rows} LIMIT 1").num_rows:
+            raise RefusedError(f"{table_name} has no row of {name} yet: register it first", reason="follow")
+    else:
+        taken = whole.reading([part for part, _, _ in pinned])
+        if taken.whose[2] != tuple(pinned):
+            raise gone(table_name, name)
+    found = plan(ReadQuestion("", asked, table, (taken,)), catalogue, engine, FactsCache())
+    check_priced(found, name, followed.owner_rows, block.added)
+    sums, *rest = found.question.outputs
+    outputs = (
+        PreparedOutput(sums, CellNoise.same(block.added, len(found.bounds.rows)), Label("follow", (name,))),
+        *(PreparedOutput(one, None) for one in rest),
+    )
+    return PlannedPeriod(name, block, record, prepared_for(found, outputs, engine))
+
+
+def gone(table: str, name: str) -> CatalogueError:
+    """Say that a period cannot be read any more."""
+    return CatalogueError(
+        f"{name} was first released from a snapshot of {table} that is not in the vault any more, or was declared "
+        f"otherwise, what was released is not kept, and it is never read from another one: put back what was there. If "
+        f"it was erased, cancel this question and follow one that begins later",
+        table=table,
+    )
+
+
+def _as_it_was(table: Table, version: str, pinned: Sequence[tuple[str, ...]]) -> Table:
+    """Give the declaration of the versions, of a table or of its parts, in which a period was released."""
+    if table.grows_by is None:
+        return table.model_copy(update={"version": version})
+    corrected = table.grows_by.corrected | {name: version for name, version, _ in pinned}
+    return table.model_copy(update={"grows_by": table.grows_by.model_copy(update={"corrected": corrected})})

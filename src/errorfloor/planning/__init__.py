@@ -1,0 +1,1 @@
+"""What listed questions would take together, and which floors would allow them; nothing is charged."""

@@ -1,0 +1,10 @@
+"""A question before it is charged, from public facts alone: how it reads, its bounds, noises, labels and charge.
+
+``reading`` has the text and the tables, ``preparation`` puts everything together. A question's noise is chosen in
+``noises``, ``cell_noise``, ``joint_noise``, ``record_noise`` and ``tapered_noise``; what is put together from released
+numbers is planned in ``totals``, ``running``, ``derived``, ``quantiles`` and ``distributions``.
+"""
+
+from errorfloor.extras import require
+
+require("sql", "duckdb", "pyarrow", "pydantic", "sqlglot")
