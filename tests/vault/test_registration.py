@@ -212,10 +212,34 @@ def test_whole_numbers_that_lie_close_together_are_ticked_off_without_a_hash(duc
         write(duckdb_place, meter=[*meters[:-1], meters[7]], day=[*days[:-1], days[7]], kwh=[1.0] * size)
         with pytest.raises(CatalogueError, match="not unique"):
             register(duckdb_place, declare(duckdb_place, version=f"{number} again", **whole))
-        assert not any("DISTINCT" in sql or "hash(" in sql for sql in asked)
+        assert not any("DISTINCT" in sql or "hash(p" in sql for sql in asked)
         write(duckdb_place, meter=meters, day=[*days[:-1], 9 * size], kwh=[1.0] * size)  # too many possible keys
         assert register(duckdb_place, declare(duckdb_place, version=f"{number} far", **whole)).rows == size
-        assert any("hash(" in sql for sql in asked)
+        assert any("hash(p" in sql for sql in asked)
+
+
+def test_keys_that_come_in_steps_are_divided_as_evenly_as_others(duckdb_place, monkeypatch):
+    monkeypatch.setattr("errorfloor.vault.row_keys.AT_ONCE", 500)
+    monkeypatch.setattr("errorfloor.vault.row_keys.PASSES", 100)
+    read, found = DuckDBFolder.query, []
+    monkeypatch.setattr(DuckDBFolder, "query", lambda self, sql: found.append((sql, read(self, sql))) or found[-1][1])
+    size, whole = 3500, {"public": {"meter": "whole", "day": "whole"}}
+    order = [(place * 7919) % size for place in range(size)]
+    for step in (1, 2, 7, 8, 1000):  # the last are too far apart for a list
+        found.clear()
+        write(duckdb_place, meter=[3] * size, day=[place * step for place in order], kwh=[1.0] * size)
+        catalogue = declare(duckdb_place, version=str(step), **whole)
+        assert register(duckdb_place, catalogue).rows == size
+        counts = [table.num_rows for sql, table in found if " AS n FROM" in sql and "WHERE" in sql]
+        assert len(counts) == 8 and sum(counts) == size
+        assert max(counts) < 1.3 * size / 8, (step, counts)  # of 437, with a deviation of 20
+
+
+def test_more_rows_than_possible_keys_are_refused_unread(duckdb_place, monkeypatch):
+    monkeypatch.setattr("errorfloor.vault.row_keys._numbers", None)
+    write(duckdb_place, meter=[2, 1, 2, 1, 2], day=[2, 2, 1, 1, 1], kwh=[1.0] * 5)
+    with pytest.raises(CatalogueError, match="not unique"):
+        register(duckdb_place, declare(duckdb_place, public={"meter": "whole", "day": "whole"}))
 
 
 def test_keys_whose_hashes_are_the_same_are_compared_themselves(duckdb_place, monkeypatch):

@@ -35,7 +35,10 @@ def are_unique(
     hashed = engine.dialect.hashed(keys) if rows < PASSES * AT_ONCE else None
     if hashed is not None:
         spans = [1 + extent[key][1] - extent[key][0] for key in keys if key in extent]
-        if len(spans) == len(keys) and prod(spans) <= SPARSEST * rows:
+        possible = prod(spans) if len(spans) == len(keys) else SPARSEST * rows + 1
+        if possible < rows:
+            return False
+        if possible <= SPARSEST * rows:
             steps = [f"(CAST({key} AS BIGINT) - {extent[key][0]}) * {prod(spans[:n])}" for n, key in enumerate(keys)]
             return all(map(_fill_different_places, _numbers(f"({' + '.join(steps)})", relation, rows, engine)))
         if all(map(_all_differ, _numbers(hashed, relation, rows, engine))):
@@ -54,10 +57,16 @@ def _are_ascending(keys: Sequence[str], relation: str, engine: Engine) -> bool:
 
 
 def _numbers(number: str, relation: str, rows: int, engine: Engine) -> Iterator[Array]:
-    """Give a number of each row, equal ones in the same array and as equal there."""
+    """Give a number of each row, equal ones in the same array and as equal there.
+
+    A number is dealt to its part by its remainder and the hash of its quotient, which together tell it; by the
+    remainder alone, keys that come in steps would all go to one part.
+    """
     parts = 1 + rows // AT_ONCE
+    turned = engine.dialect.hashed([f"{number} // {parts}"])
+    dealt = f"(CAST({number} % {parts} AS BIGINT) + CAST({turned} % {parts} AS BIGINT)) % {parts}"
     for part in range(parts):
-        some = f"{number} // {parts} AS n FROM {relation} WHERE {number} % {parts} = {part}"
+        some = f"{number} // {parts} AS n FROM {relation} WHERE {dealt} = {part}"
         found = engine.query(f"SELECT {some if parts > 1 else f'{number} AS n FROM {relation}'}").column("n")
         kind = np.uint64 if str(found.type) == "uint64" else np.int64
         words = [np.frombuffer(chunk.buffers()[1], dtype=kind)[chunk.offset :][: len(chunk)] for chunk in found.chunks]
