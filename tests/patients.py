@@ -18,6 +18,7 @@ from errorfloor.ledger import MemoryLedger
 from errorfloor.service.database import Database
 from errorfloor.service.registering import register_all
 from errorfloor.sql.records import HERE
+from errorfloor.vault import register
 from plan_values import number, scalar, truth
 
 MOST = 2  # visits of a patient that count
@@ -61,7 +62,7 @@ def visits(people=200, seed=1):
     ]
 
 
-def write_patients(folder: Path, rows, catalogue=CATALOGUE) -> Path:
+def write_patients(folder: Path, rows, catalogue=CATALOGUE, identity=None) -> Path:
     """Declare and register patients; give their catalogue."""
     folder.mkdir(parents=True, exist_ok=True)
     types = {"patient": pa.string(), "sex": pa.string(), "region": pa.string(), "day": pa.date32()}
@@ -72,7 +73,12 @@ def write_patients(folder: Path, rows, catalogue=CATALOGUE) -> Path:
     path.write_text(catalogue)
     if not (folder / "keys.json").exists():
         KeyRing.create(folder / "keys.json")
-    register_all(load(path))
+    if identity is None:
+        register_all(load(path))
+    else:  # a fixed one, of which no ledger knows yet
+        declared = load(path)
+        with open_engine(declared.place, declared.folder, read_only=False) as engine:
+            register(declared, "patients", engine=engine, identity=identity)
     return path
 
 

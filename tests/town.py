@@ -105,6 +105,12 @@ def write_town(folder: Path, kind="plain", seed=1, owner=False):
     }
     pq.write_table(pa.table(homes), folder / "homes.parquet")
     (folder / "errorfloor.toml").write_text(CATALOGUE + (OWNER if owner else ""))
+    write_keys(folder)
+
+
+def write_keys(folder: Path):
+    """Write a key that is always the same."""
+    folder.mkdir(parents=True, exist_ok=True)
     secret = {"format": 1, "keys": [{"id": "feedfacefeedface", "created": "2026-01-01", "secret": "07" * 32}]}
     keys = folder / "keys.json"
     keys.write_text(json.dumps(secret))

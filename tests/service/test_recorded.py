@@ -2,7 +2,9 @@
 
 import json
 
-from recorded import KEPT, TOWNS, WIDE, aspects, opened
+import pytest
+
+from recorded import KEPT, NOISES, TOWNS, WIDE, aspects, noise_aspects, opened
 
 
 def test_recorded_questions_have_the_values_bounds_charges_and_answers_that_were_recorded(tmp_path):
@@ -11,5 +13,10 @@ def test_recorded_questions_have_the_values_bounds_charges_and_answers_that_were
         every = 1 if town == "plain" else 4  # of a cube others are parts, so that it must have been asked
         questions = [text for place, text in enumerate(kept[town]) if place % every == 0 or "CUBE" in text]
         with opened(tmp_path / town, town) as database:
-            found = {text: aspects(database, text, WIDE[town]) for text in questions}
+            found = {text: aspects(database, text, max_error=WIDE[town]) for text in questions}
         assert found == {text: kept[town][text] for text in questions}
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_answers_with_every_noise_are_those_that_were_recorded(name, tmp_path):
+    assert noise_aspects(tmp_path / "house", name) == json.loads(KEPT.read_text())["noises"][name]
