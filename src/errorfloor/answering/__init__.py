@@ -4,3 +4,7 @@
 those again without a charge, ``unions`` and ``reconciling`` draw conclusions from them, ``words`` says what they
 promise.
 """
+
+from errorfloor.extras import require
+
+require("sql", "duckdb", "pyarrow", "pydantic", "sqlglot")
