@@ -376,6 +376,15 @@ def test_cells_by_part_hold_the_truth_and_are_kept(home):
         assert again.to_arrow() == answer.to_arrow() and not any(again.fresh)
 
 
+def test_a_part_is_never_taken_for_another_that_was_held_where_it_is_now(home, monkeypatch):
+    """What is held is found by where a question lies in memory, which belongs to another once that is forgotten."""
+    monkeypatch.setattr("errorfloor.answering.known.id", lambda one: 0, raising=False)
+    _, _, answer = owners_used(home)
+    with ef.open(home / "errorfloor.toml") as db:
+        assert [one["parts"] for one in db.history()] == [{"2024-01": "1", "2024-02": "1"}]
+        assert db.ask(MONTHS, max_error=6, charge=False).to_arrow() == answer.to_arrow()
+
+
 def test_what_is_put_together_of_several_parts_is_asked_as_a_whole(home):
     for sql, wish in (
         (MONTHS, {"spend": 0.02}),

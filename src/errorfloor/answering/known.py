@@ -76,7 +76,7 @@ class Known:
         """Give the plan of a question."""
         key = ("plan", id(read))
         found: PlannedQuestion | None = self.facts.find(key)
-        if found is None or found.question is not read.question:
+        if found is None or not _is_of(found, read):
             found = plan(read, catalogue, engine, self.facts)
             self.facts.keep(key, found, found.size + len(read.text))
         return found
@@ -87,7 +87,7 @@ class Known:
         """Find what was released before; for the rest bound, choose noises, and price. Public columns only are read."""
         key = ("prepared", id(read), *wish.key)
         found: Prepared | None = self.facts.find(key)
-        if found is not None and found.question is not read.question:
+        if found is not None and not _is_of(found.plan, read):
             found = None
         if found is not None and found.is_kept:
             return found
@@ -112,7 +112,7 @@ class Known:
         key = key_of_part(read, wish)
         if key is not None:
             whole: Prepared | None = self.facts.find(("prepared", id(read), *wish.key))
-            if whole is None or whole.question is not read.question:
+            if whole is None or not _is_of(whole.plan, read):
                 whole = prepare(self.plan(read, catalogue, engine), wish, engine)
                 self.hold(whole, read, wish)
             found = []
@@ -151,6 +151,14 @@ class Known:
             table = prepared.shown[0]
             size += table.num_rows * table.num_columns + len(prepared.outputs) * len(prepared.bounds.groups)
         self.facts.keep(("prepared", id(read), *wish.key), prepared, size)
+
+
+def _is_of(plan: PlannedQuestion, read: ReadQuestion) -> bool:
+    """Say whether a plan that is held belongs to a question: what was read before and is forgotten may have had its id.
+
+    Questions of single parts have one question and differ in their snapshots.
+    """
+    return plan.question is read.question and plan.snapshots is read.snapshots
 
 
 def part_of_it(whole: Snapshot, question: Question) -> Snapshot:
