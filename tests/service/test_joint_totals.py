@@ -14,6 +14,7 @@ from errorfloor.preparing.joint_noise import MOST_CELLS, JointAdded, added_of
 from town import open_town, write_town
 
 ASKED = "SELECT household, sum(kwh) AS total FROM meters GROUP BY ROLLUP (household)"
+RUNNING = "household, sum(sum(kwh)) OVER (PARTITION BY tariff ORDER BY household) AS total FROM meters GROUP BY 1, 2"
 CUBE = "SELECT tariff, rooms, sum(kwh) AS total, count(*) AS n FROM meters GROUP BY CUBE (tariff, rooms)"
 KWH = Account("meters", "kwh", "")
 
@@ -106,6 +107,19 @@ def test_a_share_to_spend_is_met_by_joint_noise_where_that_is_nearer(share, fold
         assert answer.max_error == price.max_error and answer.standings[0].used <= share
         same = database.price(sql, max_error=price.max_error["total"])
         assert same.standings[0].used_by_this == 0  # one question, however it is wished for
+
+
+@pytest.mark.parametrize(
+    "shown", ["household, sum(kwh) AS total FROM meters GROUP BY CUBE (tariff, household)", RUNNING]
+)
+def test_totals_for_a_share_do_not_depend_on_what_was_asked_without_them_before(shown, folder):
+    """Groups alone that were released for the same share are farther off together than totals asked with them."""
+    with open_town(folder) as database:
+        best = database.price(f"SELECT tariff, {shown}", spend=0.01)
+        groups = database.ask("SELECT tariff, household, sum(kwh) AS total FROM meters GROUP BY 1, 2", spend=0.01)
+        answer = database.ask(f"SELECT tariff, {shown}", spend=0.01)
+        assert answer.max_error == best.max_error and answer.fresh[0]
+        assert groups.outputs()[0]["noise"]["type"] == "RaisedCosine" != answer.outputs()[0]["noise"]["type"]
 
 
 def test_a_share_that_is_too_small_for_bounds_keeps_noise_of_its_own(folder):

@@ -82,7 +82,7 @@ class ReadQuestion:
             return "public"
         if wish.spend is not None:  # bounds follow from all outputs and from what is declared
             formulas = tuple(one.formula.canonical for one in self.question.outputs)
-            return "spend by cell", wish.spend, formulas, self.table.model_dump_json()
+            return "spend by cell", wish.spend, formulas, self.table.model_dump_json(), *self._summed
         if isinstance(wish.support, HalfLine):
             return "above", wish.max_loss
         if wish.support is not None:
@@ -92,15 +92,29 @@ class ReadQuestion:
         if isinstance(output.part_of, Derived) and not output.part_of.in_rows:  # its bound follows from the whole
             return "part of", output.part_of.formula.canonical, wish.bound_of(output.asked_as)
         if shared := self.question.sharing(output):
-            values = {key.name: key.value.canonical for key in self.question.keys}
-            window = self.question.running[0]
-            chains = tuple(values[name] for name in window.partition), tuple((values[n], f) for n, f in window.order)
-            return "within running", chains, min(wish.bound_of(name) for name in shared)
+            return "within running", self._chains, min(wish.bound_of(name) for name in shared)
         bound = wish.bound_of(output.asked_as) / output.span
         if self.question.sets and isinstance(output.formula, Sum):  # the bound of a cell follows from the totals
-            values = {key.name: key.value.canonical for key in self.question.keys}  # names are layout
-            return "within all", tuple(tuple(values[name] for name in kept) for kept in self.question.sets), bound
+            return "within all", self._totals, bound
         return "within", -bound, bound
+
+    @property
+    def _summed(self) -> tuple[Part, ...]:
+        """Give what totals and running totals there are, which decide the noise of every output that shares a spend."""
+        shared = [one.formula.canonical for one in self.question.outputs if self.question.sharing(one)]
+        running: tuple[Part, ...] = ("running", self._chains, tuple(shared)) if self.question.running else ()
+        return (*(("totals", self._totals) if self.question.sets else ()), *running)
+
+    @property
+    def _totals(self) -> Part:
+        values = {key.name: key.value.canonical for key in self.question.keys}  # names are layout
+        return tuple(tuple(values[name] for name in kept) for kept in self.question.sets)
+
+    @property
+    def _chains(self) -> Part:
+        values = {key.name: key.value.canonical for key in self.question.keys}
+        window = self.question.running[0]
+        return tuple(values[name] for name in window.partition), tuple((values[n], f) for n, f in window.order)
 
 
 def read_question(text: str, catalogue: Catalogue) -> Question:
