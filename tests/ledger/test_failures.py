@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -77,6 +78,26 @@ def test_a_server_that_answers_before_it_has_written_is_told_not_to(postgresql_l
         ledger = SqlLedger(asked, FileAnchor(place.anchor), create=True)
         with ledger:
             assert shown(ledger, "SHOW", "synchronous_commit") == [wanted]
+
+
+def test_a_server_that_is_set_to_answer_early_while_it_is_in_use_changes_no_connection(postgresql_ledger_place):
+    import psycopg
+
+    place = postgresql_ledger_place
+    with place.open() as ledger, psycopg.connect(place.place, autocommit=True) as server:
+        charge(ledger, 1)
+        try:
+            server.execute("ALTER SYSTEM SET synchronous_commit = off")
+            server.execute("SELECT pg_reload_conf()")
+            until = time.monotonic() + 30
+            while server.execute("SHOW synchronous_commit").fetchone() != ("off",):
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            time.sleep(0.1)  # the other session hears of it, too
+            assert shown(ledger, "SHOW", "synchronous_commit") == ["on"]
+        finally:
+            server.execute("ALTER SYSTEM RESET synchronous_commit")
+            server.execute("SELECT pg_reload_conf()")
 
 
 def test_what_is_not_a_ledger_is_refused_and_left_alone(tmp_path):

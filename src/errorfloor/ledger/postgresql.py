@@ -49,9 +49,11 @@ def kind(place: str, patience: float) -> tuple[DatabaseKind, str]:
         connection = psycopg.connect(place, autocommit=True)
         milliseconds = max(1, round(1000 * patience))
         connection.execute("SELECT set_config('lock_timeout', %s, false)", [str(milliseconds)])
-        # A server may be set to answer before a commit is on disk; stronger settings are left alone.
+        # A server may be set to answer before a commit is on disk, also later, while this connection lasts; a stronger
+        # setting stays what it is now.
         connection.execute(
-            "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+            "SELECT set_config(name, CASE setting WHEN 'off' THEN 'on' ELSE setting END, false) FROM pg_settings "
+            "WHERE name = 'synchronous_commit'"
         )
         return connection
 
