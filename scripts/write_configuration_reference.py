@@ -67,21 +67,22 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "snapshots": "a folder, with a file or a folder for each snapshot, or `postgresql://user@host/database`",
             "ledger": "what has been spent: a SQLite file, or `postgresql://user@host/database`",
             "keys": "the secrets from which noise follows; only its owner may read the file",
-            "anchor": "a file that remembers where the ledger ends; after `!`, a command that does",
-            "kept_bytes": "what kept answers may take beside the ledger, all together; the oldest make room",
+            "anchor": "a file that remembers where the ledger ends; or `!` and a command that does",
+            "kept_bytes": "what all kept answers together may take beside the ledger; the oldest are removed first",
         },
     ),
     "[quota]": (
         Quota,
-        "Each is a share of every allowance. Universal time; weeks begin on Monday. May be changed at any time.",
+        "Each is a share of every allowance. Times are universal (UTC), and weeks begin on Monday. Quotas may be "
+        "changed at any time.",
         {
             "analyst": "what one analyst may use, ever",
             "day": "what everybody together may use in a day",
-            "week": "in a week",
-            "month": "in a month",
+            "week": "what everybody together may use in a week",
+            "month": "what everybody together may use in a month",
             "analyst_day": "what one analyst may use in a day",
-            "analyst_week": "in a week",
-            "analyst_month": "in a month",
+            "analyst_week": "what one analyst may use in a week",
+            "analyst_month": "what one analyst may use in a month",
         },
     ),
     "[sign_in]": (
@@ -92,28 +93,29 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "client_id": "the name by which it knows this server",
             "address": "the URL at which people reach this server; they are sent back to `/login/callback` below it",
             "secret_file": "a file with the client's secret, which only its owner may read; none for a public client",
-            "secret_variable": "instead, the environment variable that has it",
+            "secret_variable": "the environment variable that has the client's secret, instead of a file",
             "scopes": "what the provider is asked for",
-            "name": "the claim that names a person, for quotas and logs; one that people cannot change",
+            "name": "the claim that names a person, for quotas and logs; choose one that people cannot change",
             "role": "the claim whose values give roles",
             "owner": "values that make an owner",
             "analyst": "values that make an analyst",
             "reader": "values that make a reader",
-            "tables": "for a value of that claim, the tables and streams it opens, or `*` for all; without it, all",
+            "tables": "for each value of the claim that `role` names, the tables and streams that it opens, or `*` for "
+            "all; without this section, everybody may see all",
         },
     ),
     "[limit]": (
         Limit,
-        "A question over a limit is refused before work starts, with the number. `ef.open` has no limits. They may be "
-        "changed "
-        "at any time.",
+        "A question over a limit is refused before work starts, and the refusal names the number. `ef.open` has no "
+        "limits. They may be changed at any time.",
         {
             "cells": "groups times outputs of one answer",
-            "bytes": "of one reply, by a bound from public facts",
-            "memory": "about how many bytes the public facts of one question take while it is priced",
-            "running_per_token": "questions that one token may have in progress at once; reading the ledger is one",
-            "question": "the share of the whole allowance that one question may take; where it is declared, also by "
-            "`errorfloor ask`; an owner may give `--over-limit`",
+            "bytes": "the size of one reply, bounded from public facts",
+            "memory": "roughly how many bytes the public facts of one question may take while it is priced",
+            "running_per_token": "questions that one token may have in progress at once; reading the ledger counts as "
+            "one",
+            "question": "the share of the whole allowance that one question may take; if you declare it, it also "
+            "limits `errorfloor ask`; an owner may give `--over-limit`",
         },
     ),
     "[tables.NAME]": (
@@ -123,9 +125,9 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "source": "files (`.parquet`, `.csv`, `.tsv`, `.txt`, `.csv.gz`; `.xlsx`, `.xls` and `.ods` with the extra "
             "`excel`), one, several, or a pattern such as `parts/*.csv`; a folder of Parquet files; "
             "`file.duckdb::table`; or `schema.table`",
-            "version": "a name for this state of the data; a new one whenever the data change",
-            "protects": "`records`: who is there is a secret, too; columns then go under `columns`, and there is "
-            "neither row key nor public column; for ever",
+            "version": "a name for this state of the data; choose a new one whenever the data change",
+            "protects": "`records`: who is in the table is a secret, too; columns are then declared under `columns`, "
+            "and there is neither row key nor public column; it can never be changed",
             "row_key": "public columns that together identify each row",
             "private": "a section for each private number",
             "public": "the columns that everybody may know, row by row; what is not declared is never read",
@@ -133,35 +135,35 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "most_rows": "of a table that protects records: how many rows it can have; everybody may know it",
             "owner": "whose numbers they are, if one owner has several",
             "account_by": "public columns; each of their values has a separate account; fixed by the first question",
-            "grows_by": "a section; the table is registered part by part, and parts stay as they are while others are "
-            "added",
-            "read": "how text files and sheets are written; `errorfloor init` finds it out",
-            "min_group": "questions about private columns leave out groups of fewer rows; may rise later and not fall",
-            "noises": "`any` lets other noises spend as much as those of answers with bounds on both sides, of which "
-            "about half as many are then allowed; fixed by the first question",
-            "questions": "`shared`: whoever may ask the table sees what others asked from then on; `own`: people see "
-            "their own questions, and an owner all",
+            "grows_by": "what the table grows by: it is registered part by part, and parts stay as they are while "
+            "others are added",
+            "read": "how text files and sheets are written; `errorfloor init` finds this out",
+            "min_group": "questions about private columns leave out groups of fewer rows; may rise later but not fall",
+            "noises": "`any` lets other noises spend as much as answers with bounds on both sides, of which only about "
+            "half as many are then allowed; fixed by the first question",
+            "questions": "`shared`: whoever may ask the table sees what others ask from then on; `own`: people see "
+            "their own questions, and an owner sees all",
         },
     ),
     "[tables.NAME.read]": (
         Reading,
-        "For text files and sheets; `names` for every source. All files of a table are read alike, and a field that is "
-        "not as declared stops the registration with its line.",
+        "For text files and sheets; `names` is for every source. All files of a table are read alike. A field that is "
+        "not as declared stops the registration, and the message names its line.",
         {
             "delimiter": "what separates fields",
             "quote": "what stands around a field",
             "escape": "what stands before a quotation mark inside a field",
             "decimal": "what stands before decimals: `.` or `,`",
             "thousands": "what stands between groups of three digits: `,` `.` `'` `_` or a space",
-            "nulls": "spellings of a missing number, date or flag, beside an empty field; a text is what it is",
+            "nulls": "spellings of a missing number, date or flag, besides an empty field; texts are taken literally",
             "dates": "the format of dates, such as `%d.%m.%Y`; ISO 8601 needs none",
             "moments": "the format of dates with a time",
-            "encoding": "of text files; any that Python knows",
-            "skip": "lines above the line of names",
+            "encoding": "the encoding of text files; any that Python knows",
+            "skip": "how many lines there are above the line of names",
             "header": "the names of the columns, in a file that has no line of names",
-            "number": "a column that numbers the rows from 1, which the files do not have: the row key of a table that "
-            "has none. Everybody may know a row's place then, and in a new version rows keep theirs",
-            "sheet": "the sheet of a workbook; the first unless named",
+            "number": "a name for a column that numbers the rows from 1, as the row key of a table that has none. A "
+            "row's place is then public, and rows must keep their places in a new version",
+            "sheet": "the sheet of a workbook; the first, unless named",
             "names": 'what a column is called in the source: `{ pay = "Gehalt in €" }`',
         },
     ),
@@ -170,24 +172,24 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         "",
         {
             "column": "the public column that names the owner; of a table that protects records, a column of the "
-            "source, or none if each row is somebody else's",
+            "source, or none if each row has a different owner",
             "floor": "the share of guesses, at even odds, in which whoever tries to tell two histories apart must be "
             "wrong",
-            "apart": "for private columns, by how much each number differs at most in the two histories; without it, "
-            "by as much as the range is wide; fixed by the first question",
-            "per": "a section; the two histories differ within one period, and each has an allowance; fixed by the "
-            "first question",
-            "joined": "a section; owners who joined in one period have an account together, apart from the others; "
-            "fixed by the first question",
+            "apart": "for each private column, the most by which each number differs in the two histories; by default "
+            "the width of the range; fixed by the first question",
+            "per": "the two histories differ within one period, and each period has an allowance; fixed by the first "
+            "question",
+            "joined": "owners who joined in one period share an account, separate from the others; fixed by the first "
+            "question",
             "rows": "of a table that protects records: how many rows of an owner count at most; 1 unless given",
-            "register": "a name for the people whom this table and others are about: they have one account together, "
-            "and a table that joined never leaves",
-            "max_delta": "of a table that protects records: answers are given normal noise, cut off, and all of them "
+            "register": "a name for the people whom this table and others are about: these tables share one account of "
+            "owners, and a table that joined never leaves",
+            "max_delta": "of a table that protects records: answers get normal noise that is cut off, and all of them "
             "together are (ε, δ)-differentially private with this δ; it never changes",
             "max_epsilon": "with `max_delta`: the ε that all answers together never exceed; it never changes. Without "
             "it, ε follows from the floor",
-            "life": "with `per`: the floor of a further account, of two histories that differ in any periods, at most "
-            "`floor`; fixed by the first question, and may rise",
+            "life": "with `per`: the floor of a further account, for two histories that differ in any periods; at most "
+            "`floor`; fixed by the first question, but may rise",
         },
     ),
     "[tables.NAME.owner.per]": (
@@ -195,7 +197,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         "",
         {
             "column": "the public column that says which period a row is in",
-            "period": "for a date or moment, which periods; of any other column each value is one",
+            "period": "the length of a period, for a date or moment; of any other column each value is a period",
         },
     ),
     "[tables.NAME.owner.joined]": (
@@ -203,7 +205,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         "[Who comes later](../how-to-declare.md#who-comes-later).",
         {
             "column": "the public column that says when an owner joined: the same in all rows, parts and versions",
-            "period": "for a date or moment, which periods; of any other column each value is one",
+            "period": "the length of a period, for a date or moment; of any other column each value is a period",
         },
     ),
     "[tables.NAME.grows_by]": (
@@ -211,7 +213,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         "[How to let a table grow](../how-to-grow.md).",
         {
             "column": "a public date or moment, text or whole number of the row key, which says in which part a row is",
-            "part": "for a date or moment, which parts; of any other column each value is one",
+            "part": "the length of a part, for a date or moment; of any other column each value is a part",
             "corrected": 'versions of parts that were registered again: `{ "2024-01" = "2" }`; all others have the '
             "table's",
         },
@@ -222,18 +224,18 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         {
             "type": "what the column holds; `whole` is a whole number, `moment` a date with a time, `flag` yes or no",
             "resolution": "numbers are kept as whole multiples of it; needed for `number`, and for nothing else",
-            "unit": "for text and tables",
+            "unit": "shown in sentences and tables",
         },
     ),
     "[tables.NAME.columns.COLUMN]": (
         RecordColumn,
         "Of a table that protects records: either `values` or a `range`. [How to choose](../how-to-records.md).",
         {
-            "values": "the texts that there are",
-            "range": "of numbers or days; what lies outside is stored as the nearest end",
+            "values": "the texts that can occur",
+            "range": "the range of numbers or days; a value outside is stored as the nearest end",
             "resolution": "numbers are kept as whole multiples of it",
-            "rest": "what is stored for any other text, and for what is missing",
-            "unit": "for text and tables",
+            "rest": "what is stored for any other text, and for missing values",
+            "unit": "shown in sentences and tables",
         },
     ),
     "[tables.NAME.private.COLUMN]": (
@@ -242,14 +244,15 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
         {
             "range": "values outside are clamped to it; take it from what is known about such data, never from the "
             "data",
-            "resolution": "values are kept as whole multiples of it; the ends of the range are such multiples",
-            "floor": "the root-mean-square error that any estimate of an entry has at least, worst case over the "
-            "range; below the range over √12",
-            "unit": "for text and tables",
-            "nulls": "a null stops the registration; or which rows are null is public; or a constant replaces nulls",
-            "impute": "that constant",
-            "distance": "the example in sentences: how well two values this far apart can be told apart; default: a "
-            "tenth of the range",
+            "resolution": "values are kept as whole multiples of it; the ends of the range must be such multiples",
+            "floor": "the least root-mean-square error of any estimate of an entry, in the worst case over the range; "
+            "must be below the width of the range over √12",
+            "unit": "shown in sentences and tables",
+            "nulls": "`forbidden`: a null stops the registration; `public`: it is public which rows are null; "
+            "`impute`: a constant replaces nulls",
+            "impute": "the constant that replaces nulls",
+            "distance": "the example in sentences, which say how well two values this far apart can be told apart; a "
+            "tenth of the range by default",
             "prior": "what everybody may be assumed to believe in advance: a normal distribution cut to the range",
         },
     ),
@@ -260,7 +263,7 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
     ),
     "[streams.NAME]": (
         Trajectories,
-        "x[k+1] = A x[k], of which C x[k] is measured. Either a system and its quality, or a plan.",
+        "A system x[k+1] = A x[k], of which C x[k] is measured. Declare either a system and its quality, or a plan.",
         {
             "A": "the matrix of the system",
             "C": "what is measured",
@@ -269,10 +272,11 @@ SECTIONS: dict[str, tuple[type[Declaration], str, dict[str, str]]] = {
             "plan": "a JSON file with a plan, in place of the system and its quality",
             "private": "a section for each private state: its floor is for the start of a trip",
             "public": "states that are released exactly",
-            "max_loss": "the mean of Σ|noise|² over a trip, at most",
-            "loss_weight": "or its price",
-            "bound": "or a bound on the noise of each number at every step; one, or one for each output",
-            "method": "with `bound`: the best of simple shapes, or (up to three states) the best of all",
+            "max_loss": "the most that the mean of Σ|noise|² over a trip may be",
+            "loss_weight": "instead of `max_loss`, the price of that mean",
+            "bound": "instead, a bound on the noise of each number at every step; one, or one for each output",
+            "method": "with `bound`: `product` is the best of simple shapes, `best` the best of all (up to "
+            "three states)",
             "deviation": "additional independent noise on every answer; one deviation, or one for each step",
             "step": "answers are multiples of it",
         },
@@ -287,9 +291,9 @@ def reference() -> str:
         "There are two places: the catalogue, a file that declares the data, and the settings of the server, "
         "which are options of its command. `scripts/write_configuration_reference.py` writes this page.",
         "## The catalogue",
-        "`errorfloor.toml`, in TOML. `errorfloor init` drafts it with every word explained; [how to "
-        "choose](../how-to-declare.md). Numbers are read exactly as they are written. A word that is not listed here "
-        "is refused, with the nearest that is.",
+        "`errorfloor.toml`, in TOML. `errorfloor init` drafts it with every word explained; [how to declare your "
+        "data](../how-to-declare.md) helps you choose. Numbers are read exactly as they are written. A word that is "
+        "not listed here is refused, and the message names the nearest that is.",
         f"```toml\n{EXAMPLE}```",
     ]
     for title, (model, text, words) in SECTIONS.items():
@@ -307,8 +311,8 @@ def reference() -> str:
             ["| option | type | default | limits | |", "|---|---|---|---|---|", *map(_setting, fields(Settings))]
         ),
         "## The environment",
-        f"| variable | |\n|---|---|\n| `{SWITCH}` | the folder in which designs of noise are kept to be found again; "
-        "`off` keeps none. Nothing private is in it. |",
+        f"| variable | |\n|---|---|\n| `{SWITCH}` | the folder in which designs of noise are cached; `off` switches "
+        "the cache off. It holds nothing private. |",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -356,7 +360,7 @@ def _limits(field: FieldInfo) -> str:
     found = [*field.metadata]
     for one in get_args(field.annotation):  # Share | None carries its limits inside
         found += [inner for part in getattr(one, "__metadata__", ()) for inner in getattr(part, "metadata", ())]
-    said = [f"{sign} {getattr(one, word):g}" for one in found for word, sign in signs.items() if hasattr(one, word)]
+    said = [f"{sign} {getattr(one, word):.12g}" for one in found for word, sign in signs.items() if hasattr(one, word)]
     return f" {', '.join(said)}" if said else ""
 
 

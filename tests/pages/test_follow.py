@@ -21,7 +21,7 @@ def test_a_question_is_followed_after_its_price_was_shown(visit, site):
     expect(page.locator("#to-follow")).to_be_disabled()
     page.click("#to-price")
     expect(page.locator("#price .refusal")).to_contain_text("Owner_rows is how many rows of one household")
-    page.click("text=More to say")
+    page.click("text=More options")
     page.fill("#owner_rows", "1")
     page.click("#to-price")
     expect(page.locator("#price")).to_contain_text("all 12 are paid for")
@@ -47,7 +47,7 @@ def test_a_question_is_followed_after_its_price_was_shown(visit, site):
     assert "of the allowance of meters.kwh" in plain(card.inner_text())
 
     card.get_by_text("Extend or cancel").click()
-    card.get_by_label("Go on up to").fill("2013-01-20")
+    card.get_by_label("Extend up to").fill("2013-01-20")
     spent = site.database.ledger.accounts()
     card.get_by_role("button", name="What does that cost?").click()
     expect(card).to_contain_text("bounds add up to ±1000000 kWh")

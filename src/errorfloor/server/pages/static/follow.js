@@ -47,7 +47,7 @@ function facts(said) {
     ["Table", said.table],
     ["At most off by", said.blocks.map(bound).join("; ")],
     ["Released", `${said.released.length} so far${said.released.length ? `, up to ${said.released.at(-1)}` : ""}`],
-    ["It took", cost.join("; ")],
+    ["Charged", cost.join("; ")],
     ["Followed by", said.analyst ?? ""],
     ["State", state(said)],
   ];
@@ -60,7 +60,7 @@ function facts(said) {
 
 function state(said) {
   if (said.cancelled) return "Cancelled: what was released stays.";
-  if (said.outlived) return "The ledger was accepted since: nothing new is released. Extend it, or follow a new one.";
+  if (said.outlived) return "An older ledger may have been put back since then, so nothing new is released. Extend this question, or follow a new one.";
   return "";
 }
 
@@ -91,7 +91,7 @@ function card(said) {
     show(
       place,
       element("h2", { id: `title-${id}` }, now.question === null ? `A question about ${now.table}` : now.question),
-      now.question === null ? element("p", { class: "soft small" }, "Its words are somebody else's.") : null,
+      now.question === null ? element("p", { class: "soft small" }, "Somebody else asked it; its text is not shared.") : null,
       facts(now),
       figures(now),
       now.mine && !now.cancelled ? actions(now, id, run, told) : null,
@@ -146,8 +146,8 @@ function actions(now, id, run, told) {
       element(
         "div",
         { class: "fields", oninput: change },
-        input("until", "Go on up to", { maxlength: 20 }),
-        input("bound", "At most off by ±, if another", { type: "number", min: 0, step: "any", inputmode: "decimal" }),
+        input("until", "Extend up to", { maxlength: 20 }),
+        input("bound", "At most off by ±, if different", { type: "number", min: 0, step: "any", inputmode: "decimal" }),
       ),
       element("div", { class: "actions" }, element("button", { type: "button", onclick: price }, "What does that cost?"), extend, cancel),
     ),

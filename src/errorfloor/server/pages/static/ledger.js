@@ -62,7 +62,7 @@ async function history() {
     return element(
       "p",
       { class: "soft" },
-      cursors.length > 1 ? "There is nothing later." : "Nothing has been charged yet.",
+      cursors.length > 1 ? "There are no later charges." : "Nothing has been charged yet.",
     );
   }
   const columns = [
