@@ -1,8 +1,15 @@
 """A prepared question on its way to an answer: charge → look → draw → answer, and what is kept of it.
 
-``asking`` has the order of these steps, ``releasing`` takes them from a charge to released numbers, ``keeping`` finds
-those again without a charge, ``unions`` and ``reconciling`` draw conclusions from them, ``words`` says what they
-promise.
+=========================  =================================================================================
+``asking``                   the order of these steps, for one question; ``by_part`` for tables that grow
+``releasing``, ``cells``       from a charge to released numbers, and what is stated of each cell
+``answer``                   what a caller holds; ``stating`` gives it as JSON, ``words`` in sentences
+``keeping``, ``packing``       keep what was released, and find it again without a charge; ``known`` for a session
+``unions``, ``reconciling``    what follows by arithmetic from what is kept
+``advice``, ``simulation``     what to ask instead, and what can still be asked
+=========================  =================================================================================
+
+A new sentence about answers goes to ``words``: every door and every page takes it from there.
 """
 
 from errorfloor.extras import require

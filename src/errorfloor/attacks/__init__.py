@@ -4,11 +4,16 @@
 ``Attack``             chooses between two values of one entry, or two histories of one owner, in a ``World``
 ``attacks``            the adversaries themselves; ``owner_attacks`` and ``estimators`` the others
 ``judge``, ``Finding``   plays many times; says how often it was right, and how often it may be
-``audit``, ``Audit``     all of them, for all that a catalogue declares
+``audit``, ``Audit``     all of them, for everything that a catalogue declares
 ``audit_server``       what can be tried on a server that already runs, without knowing its rows
 =====================  =====================================================================================
 
 Each has the whole allowance to spend. If it is right significantly more often than the promise allows, that is broken.
+
+A new adversary: a subclass of ``attack.Attack`` in the module of its idea (``repetition``, ``groups``, ``evaluation``,
+``collisions``, ``likelihood``, ``silence``, …) and a line in ``audit.attacks``. Its test builds a weak server on which
+it wins. ``secret``, ``owner_secret`` and ``presence_secret`` are what can be at stake; ``home``, ``generated`` and
+``population`` make the servers; ``judgement`` plays and ``least_errors`` says what luck can do.
 """
 
 from errorfloor.extras import require

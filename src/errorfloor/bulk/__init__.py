@@ -1,4 +1,17 @@
-"""Bulk: the release of whole columns (extra ``bulk``)."""
+"""Bulk: the release of whole columns, with noise on every value (extra ``bulk``).
+
+=============================  =============================================================================
+``declared``, ``by_part``          a registered table, charged: from ``snapshots``, at the price in ``charging``
+``files``                        a plain file, not charged: ``register`` and ``recorded`` say what was released
+``request``, ``report``            what is asked for, and what is said about it
+``columns``, ``answered``          a column with noise, and one with a policy; ``ruled`` is what both share
+``pipeline``, ``flow``             rows on their way; ``perturbation`` adds the noise, ``ascent`` checks their order
+``tables``, ``workplace``          what is read and written, and where unfinished files are
+``rowkey``, ``content``, ``holding``  how a row is known again, whatever the order and the format
+=============================  =============================================================================
+
+A new file format goes to ``tables``; a new rule for values to ``ruled``.
+"""
 
 from errorfloor.extras import require
 

@@ -2,7 +2,7 @@
 
 =======================  ===========================================================================================
 ``load(path)``             read ``errorfloor.toml``; every mistake at once, with its place
-``Catalogue``              all of it: ``place``, ``tables``
+``Catalogue``              all of it: ``place``, ``tables``, ``streams``, quotas and limits
 ``Table``                  source, version, row key, ``private`` and ``public`` columns, ``owner``, ``account_by``
 ``PrivateColumn``          range, resolution, floor, unit, nulls, distance, ``prior``
 ``PublicColumn``           type and, for numbers, resolution
@@ -19,6 +19,11 @@
 ``believed(column)``       its prior as a law on the values that can be stored
 ``draft(schemas)``         a commented file to begin with, from ``Schema``: names and types of columns
 =======================  ===========================================================================================
+
+A new word of the catalogue: a field of the section's class (in ``model``, ``columns``, ``owner``, ``growth``,
+``reading``, ``records``, ``sign_in``, or ``trajectories`` with ``systems``), its sentence in
+``scripts/write_configuration_reference.py``, and, if it gives a floor its meaning, its place among the terms that the
+ledger pins. ``mistakes`` says in words what is wrong; ``proposals`` is what ``init`` guesses from names.
 """
 
 from errorfloor.extras import require

@@ -1,4 +1,11 @@
-"""The command line. Data goes to stdout, messages to stderr; exit codes are those of the errors."""
+"""The command line. Data goes to stdout, messages to stderr; exit codes are those of the errors.
+
+``app`` has the list of commands and what they share. Each command has a module of its name, but for ``price`` and
+``ask``, which are in ``questions``, and for ``ledger known`` and ``ledger forget``, in ``kept``. ``init`` asks with
+``choosing`` on the terminal and with ``form`` and ``page`` in the browser.
+
+A new command: a module, a line in ``app.COMMANDS``, and ``python scripts/write_cli_reference.py``.
+"""
 
 import atexit
 import gc

@@ -1,4 +1,11 @@
-"""The client: the same face as ``errorfloor.open``, over HTTP (extra ``client``)."""
+"""The client: the same methods as ``errorfloor.open`` gives, over HTTP (extra ``client``).
+
+``database`` has the methods, ``answer``, ``standing`` and ``following`` what they give, ``connection`` the requests,
+and ``failures`` turns a server's refusals into our own errors. ``dbapi`` and ``dialect`` are for tools that know
+Python's database interface or SQLAlchemy; ``superset`` has what Superset needs besides.
+
+A new method: here and in ``service.database``, with one name and one meaning; a test compares the two.
+"""
 
 from errorfloor.extras import require
 

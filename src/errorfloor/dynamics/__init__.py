@@ -7,6 +7,9 @@
 ``smooth``              the adversary: Kalman's filter and Rauch, Tung and Striebel's smoother
 ``plan_to_dict``        a plan as plain JSON types, so that every server has the same; ``plan_from_dict`` back
 ====================  =====================================================================================
+
+``optimum`` finds the best Gaussian start; ``bounded`` and ``inscribed`` find starts whose noise is bounded at every
+step. ``state_space`` and ``gramian`` say how a start moves the answers, ``knowledge`` what the answers tell about it.
 """
 
 from errorfloor.dynamics.plan import Plan

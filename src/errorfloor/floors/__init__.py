@@ -15,6 +15,10 @@
 ``bayes_error(…)``       exact error of the best estimator of one entry, average under a prior    any estimator
 ``pair(…)``              an entry that can only be one of two values                              stated by each
 =====================  =======================================================================  ====================
+
+``build`` makes a floor, ``bounds`` is what it can say, ``words`` says it in sentences. Each bound has a module with its
+proof: ``two_point``, ``worst_case``, ``prior``, ``bayes``, ``pairs``; ``privacy_loss`` and ``tapered`` state (ε, δ).
+``adversary`` has the table of the best adversary. A new bound: a module, its proof, a method in ``bounds``.
 """
 
 from errorfloor.floors.bayes import BayesError, bayes_error

@@ -3,4 +3,6 @@
 ``question`` is what is asked, ``horizon`` the periods, ``block`` some periods in a row with one charge and one joint
 noise, ``period`` one of them as it is released and kept, ``table`` the figures with their totals, ``following`` what a
 caller holds.
+
+``standing`` begins and lists them, ``price`` and ``horizon_price`` say what they cost, ``release`` releases periods.
 """

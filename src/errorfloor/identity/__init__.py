@@ -1,4 +1,7 @@
-"""Identity: keys, and labels that say exactly when two draws are the same draw."""
+"""Identity: keys, and labels that say exactly when two draws are the same draw.
+
+``keys`` has key files, ``labels`` what makes two questions the same, ``rows`` a tag for each row of a table.
+"""
 
 from errorfloor.identity.keys import Key, KeyRing
 from errorfloor.identity.labels import Label, Part, encode

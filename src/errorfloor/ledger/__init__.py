@@ -1,4 +1,20 @@
-"""The ledger: what has been spent, durably, never beyond the allowance, and never forgotten (extra ``sql``)."""
+"""The ledger: what has been spent, durably, never beyond the allowance, and never forgotten (extra ``sql``).
+
+=============================  =============================================================================
+``base``, ``decision``             charge once: which entries are free, which allowances cover them, which terms hold
+``entry``, ``total``               what is charged under a label, the chained records, and their exact sums
+``book``, ``sql_book``, ``tables``   what is read and written in one transaction, in tables
+``sql_ledger``, ``memory``         a ledger in a database, and one for tests; ``together`` shares transactions
+``connections``, ``sqlite``, ``postgresql``  the databases; ``failures`` puts their errors into words
+``anchor``                       the head, kept outside; ``opening``, ``accepting`` and ``audit`` compare the two
+``quotas``, ``joining``            shares for analysts and periods; registers of owners
+``shelf``, ``sql_shelf``, ``keeping``  what was released, kept beside the records
+``upgrade``                      from older versions
+=============================  =============================================================================
+
+A new database: a ``connections.DatabaseKind`` in a module of its own, as ``postgresql`` has, and its case in
+``sql_ledger``.
+"""
 
 from errorfloor.extras import require
 

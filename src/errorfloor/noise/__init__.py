@@ -20,7 +20,11 @@ For comparison only: ``Laplace``, ``Uniform``, ``TruncatedLaplace``, ``Truncated
 
 A new family: a subclass of ``base.Noise`` (or ``ScalarNoise``) with its proof beside it, a line in this table and in
 ``_KINDS`` below; ``maxwell`` is a short example. ``design`` learns of it in ``designer.closed_forms``, questions choose
-theirs in ``service.noises``, and accounts tell families apart in ``floors.adversary.noises``.
+theirs in ``preparing.noises``, and accounts tell families apart in ``floors.adversary.noises``.
+
+Each family is a module; ``spectral_*``, ``piecewise_*`` and ``ball_*`` are parts of the computed ones, and
+``numerical`` is what these share. ``lattice`` rounds answers, ``loss`` measures quality, ``certificate`` says how good
+a design is.
 """
 
 from collections.abc import Mapping

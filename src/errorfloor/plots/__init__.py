@@ -1,4 +1,8 @@
-"""Pictures, drawn when asked for (extra ``plots``). Every function gives a Matplotlib figure; ``save`` writes it."""
+"""Pictures, drawn when asked for (extra ``plots``). Every function gives a Matplotlib figure; ``save`` writes it.
+
+``canvas`` has the one look of all pictures; each other module has the pictures of one room. A new picture: a function
+in the module of its subject, drawn on ``canvas``, and its name here.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -8,8 +8,9 @@
 ``Integers``, ``Cells``    whole numbers as outputs; answers cut into cells
 =====================  ==================================================================================
 
-``chain`` holds the problem on a grid, ``conic`` solves it, ``continuation`` does so on the few cells that are used, and
-``bound`` proves how well.
+``wish`` is what is asked for and ``designing`` the way to a policy: ``chain`` holds the problem on a grid, ``conic``
+solves it, ``continuation`` does so on the few cells that are used, ``bound`` proves how well, and ``certificate`` says
+so. ``counts`` is a sub-room for tables of counts.
 """
 
 from collections.abc import Mapping

@@ -13,6 +13,10 @@ what one owner can do                         ``owners``
 who is there at all                           ``records``
 all of it together, as charges                ``bounding``, ``joint``
 ============================================  =====================================================
+
+``facts`` and ``fetch`` have the public facts, ``interval`` the arithmetic of bounds, ``refusals`` why a question has no
+price. A new function: its value, slope and domain in ``functions.FUNCTIONS``. A new kind of aggregate: a module like
+``covariance`` and its case in ``formulas``.
 """
 
 from errorfloor.accounts import Account, Charge, cell_text

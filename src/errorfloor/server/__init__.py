@@ -1,6 +1,12 @@
 """The HTTP door: the same questions over the network, with tokens, limits and pages (extra ``server``).
 
-``settings`` and ``tokens`` need no extra; the app and what runs it are loaded when first used.
+``app`` puts the routes together and ``gate`` stands before them. Routes: ``questions``, ``planning``, ``following``,
+``streams``, ``accounts``, ``designs``, ``saved``, ``signin``, ``health``, and ``pages``. ``statements`` and ``columns``
+write large answers; ``protocol`` reads HTTP; ``running`` starts and stops the processes. What the doors share, such as
+tokens and limits, is in ``access``.
+
+A new route: in the module of its subject, its request and reply in ``access.models``, the same in ``client``, and
+``python scripts/write_http_reference.py``. The app and what runs it are loaded when first used.
 """
 
 from importlib import import_module

@@ -1,4 +1,10 @@
-"""Tables, questions, releases and streams behind one door, the ``Database``: opened, registered, upgraded."""
+"""Tables, questions, releases and streams behind one door, the ``Database``: opened, registered, upgraded.
+
+``database`` is what a caller holds, with ``faces`` for standing questions and streams, ``listing`` for accounts and
+history, ``description`` for what is declared, and ``dummy`` for dry runs. ``opening`` opens one. ``registering``
+registers tables, with ``correcting`` for those that grow, ``continuing`` for divided accounts and ``joining`` for
+registers of owners. ``upgrading`` leads from an older version. ``demo_table`` and ``example`` generate data.
+"""
 
 from errorfloor.extras import require
 

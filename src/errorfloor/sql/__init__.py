@@ -1,4 +1,22 @@
-"""Questions: parse → typed plan → compile for an engine."""
+"""Questions: parse → typed plan → compile for an engine.
+
+=======================  ===================================================================================
+text → tree              ``reading``, the only place that calls sqlglot's parser
+tree → plan              ``parse``: ``tables`` and ``names``, ``conditions``, ``row_expressions`` and ``numbers`` for a
+                         row, ``aggregates`` for formulas, ``groupings``, ``windows``, ``distributions``, ``quantiles``
+the plan                 ``plan`` and ``question``; ``units`` for display; ``parts_read`` for tables that grow
+plan → engine            ``compile``: ``layout`` and ``row_sql`` for a row, ``call_sql`` for its functions
+sums → values            ``evaluate``
+protected records        ``records``, ``record_ranges``, ``steps``
+refusals                 ``refusals`` (what is refused, why, what to ask instead) and ``misspelt``
+small parts              ``dates``, ``choices`` (CASE), ``truth`` (and, or, not), ``parts`` (answers by parts)
+=======================  ===================================================================================
+
+A new function: its node in ``row_expressions`` or ``aggregates``, its name in ``plan`` and ``reading``, its price in
+``pricing.functions``, and its arithmetic in ``call_sql`` with ``engines.dialects`` or in
+``arithmetic.double_functions``. The wording of a refusal is where it is raised; words that several share are in
+``refusals``.
+"""
 
 from errorfloor.extras import require
 

@@ -1,4 +1,4 @@
-"""Streams: trajectories released step by step, one draw and one charge a trip (extra ``sql``).
+"""Streams: trajectories released step by step, one draw and one charge per trip (extra ``sql``).
 
 ==================  =======================================================================================
 ``Stream``          a plan, its keys and its ledger; gives trips
@@ -6,6 +6,8 @@
 ``Journal``         a stream whose answers are written down: each step is answered once
 ``Streams``         all that a catalogue declares
 ==================  =======================================================================================
+
+``naming`` says what makes two trips the same; ``fleet`` has the trips, ``declared`` what a catalogue declares.
 """
 
 from errorfloor.extras import require

@@ -1,6 +1,15 @@
 """Registered, immutable snapshots on an engine: private columns clamped and stored in fixed point.
 
-A question only reads them: what makes, copies and erases them is loaded by whoever does.
+=====================  =====================================================================================
+make                   ``registration`` (``growing`` and ``parts`` for tables that grow, ``records`` and ``domains``
+                       for protected records); ``conversion`` and ``fixed_point`` are what is done to each value
+check                  ``row_keys``, ``continuity`` and ``likeness`` of owners; ``source_files``; ``report`` for the
+                       custodian
+read                   ``snapshot``, ``tallies``
+copy, erase, upgrade   ``copying``; ``erasure`` and ``part_erasure``; ``upgrade``
+=====================  =====================================================================================
+
+A question only reads snapshots: what makes, copies and erases them is loaded by whoever does.
 """
 
 from importlib import import_module

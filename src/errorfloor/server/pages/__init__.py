@@ -1,4 +1,9 @@
-"""The pages: ask, ledger, noise, about and login, drawn by the same process that answers."""
+"""The pages, drawn by the same process that answers: templates, scripts and styles, all from here.
+
+``drawing`` lists the pages and fills their templates, ``routes`` serves them, ``files`` has their static files, and
+``sheet`` is the guarantee on one sheet. A new page: a line in ``drawing.PAGES``, ``templates/NAME.html`` and
+``static/NAME.js``; what it shows comes by the API that everybody uses.
+"""
 
 from errorfloor.server.pages.drawing import login_page
 from errorfloor.server.pages.routes import router
