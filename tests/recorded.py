@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from errorfloor.answering.releasing import values_before_noise
+from errorfloor.preparing.choosing import prepare
 from errorfloor.preparing.noises import QuestionWish
-from errorfloor.preparing.preparation import prepare
 from errorfloor.preparing.record_noise import WholeAdded
 from errorfloor.support import HalfLine, Interval
 from patients import CATALOGUE, STATED, visits, write_patients

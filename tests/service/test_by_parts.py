@@ -10,10 +10,10 @@ import pytest
 import errorfloor as ef
 from errorfloor.engines.allotment import Allotment, allotted
 from errorfloor.errors import AllowanceError, EngineError, InputError, RefusedError
+from errorfloor.preparing.choosing import prepare
 from errorfloor.preparing.derived import enclosed
-from errorfloor.preparing.derived_nulls import check_not_always_null
+from errorfloor.preparing.derived_columns import check_not_always_null
 from errorfloor.preparing.noises import QuestionWish
-from errorfloor.preparing.preparation import prepare
 from errorfloor.pricing import bounds
 from errorfloor.pricing.interval import Enclosure
 from errorfloor.sql.parts import by_parts

@@ -10,7 +10,8 @@ from errorfloor.answering import releasing
 from errorfloor.errors import ErrorFloorError
 from errorfloor.ledger import MemoryLedger
 from errorfloor.preparing.cell_noise import CellNoise
-from errorfloor.preparing.spending import LEAST_SHARE
+from errorfloor.preparing.cost import public_cost
+from errorfloor.preparing.preparation import LEAST_SHARE
 from errorfloor.support import HalfLine
 from questions import ANSWERED
 from town import open_town, write_town
@@ -108,7 +109,7 @@ def test_the_cost_of_an_answer_follows_from_public_facts(towns):
     costs = []
     for kind in ("plain", "nasty", "low", "high"):
         database = towns(kind)
-        costs.append([database.price(question, max_error=1000.0).prepared.cost for question in ANSWERED])
+        costs.append([public_cost(database.price(question, max_error=1000.0).prepared) for question in ANSWERED])
     assert costs[0] == costs[1] == costs[2] == costs[3]
     assert all(0 < cost < 1 for cost in costs[0])
 
@@ -197,5 +198,5 @@ def test_functions_cost_what_they_take_on_a_single_cell(town):
         start = time.thread_time()
         releasing.look_and_release(prepared, town._engine, [town._key])
         taken.append(time.thread_time() - start)
-    assert min(taken) < prepared.cost
-    assert prepared.cost > 20 * 3 * 1e-3, "and not by accident"
+    assert min(taken) < public_cost(prepared)
+    assert public_cost(prepared) > 20 * 3 * 1e-3, "and not by accident"

@@ -10,6 +10,7 @@ import pytest
 
 from errorfloor.errors import RefusedError
 from errorfloor.ledger import MemoryLedger
+from errorfloor.preparing.cost import public_cost
 from errorfloor.sql.record_ranges import Domains, row_range
 from joined import JOINED, PUBLIC, asked, open_joined
 from patients import CATALOGUE, STATED, outside_view, stored, visits
@@ -172,7 +173,7 @@ def test_a_join_costs_what_the_question_costs_without(db):
     joined = db.price(f"SELECT r.district, count(*) {REGIONS} GROUP BY r.district", max_error=50).charge
     assert [one.raised_cosine for one in alone.values()] == pytest.approx([o.raised_cosine for o in joined.values()])
     (before, after) = (
-        db.price(f"SELECT count(*) FROM patients p{join}", max_error=50).prepared.cost
+        public_cost(db.price(f"SELECT count(*) FROM patients p{join}", max_error=50).prepared)
         for join in ("", " JOIN bands b ON p.age = b.age")
     )
     assert after > before  # time is left for what is looked up

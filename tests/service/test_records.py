@@ -11,6 +11,7 @@ import pytest
 from errorfloor.catalogue import load
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, RefusedError
 from errorfloor.ledger import MemoryLedger
+from errorfloor.preparing.cost import public_cost
 from errorfloor.service.registering import register_all
 from patients import CATALOGUE, STATED, open_patients, outside_view, stored, visits, write_patients
 from repeated import rounds
@@ -83,7 +84,7 @@ def test_time_is_left_for_values_that_are_all_different(free):
     """Else the time on the grid at which the answer leaves would tell how many there are."""
     rows = free.catalogue.tables["patients"].most_rows
     plain, one, two = (
-        free.price(f"SELECT {what} FROM patients", max_error=9).prepared.cost
+        public_cost(free.price(f"SELECT {what} FROM patients", max_error=9).prepared)
         for what in (
             "count(*)",
             "count(DISTINCT age)",

@@ -10,7 +10,7 @@ import pyarrow.csv
 import pytest
 
 from errorfloor.display import text_table
-from errorfloor.preparing.ends import cut
+from errorfloor.preparing.rounding import cut
 from patients import open_patients
 from questions import ANSWERED
 from recorded import WIDE, opened

@@ -16,6 +16,7 @@ from errorfloor.answering.asking import Attendant
 from errorfloor.catalogue.model import Limit
 from errorfloor.engines.allotment import Allotment
 from errorfloor.errors import AnswerFailedError, LedgerError, RefusedError
+from errorfloor.preparing.cost import public_cost
 from errorfloor.preparing.preparation import Prepared
 from errorfloor.pricing.fetch import too_many
 from errorfloor.service import Price
@@ -98,7 +99,7 @@ class Course(Attendant):
         for one in prepared:
             if self._limit is not None:
                 _check_size(one, self._limit)
-        self._cost = drawing + sum(one.cost for one in prepared)
+        self._cost = drawing + sum(map(public_cost, prepared))
         if self._cost > self._time_limit:
             raise RefusedError(
                 f"answering this takes up to {self._cost:.3g} s, but {self._time_limit:g} s are allowed; nothing was "

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +17,18 @@ from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.checks import Array
 from errorfloor.display import ReleasedTable, Stated
 from errorfloor.floors import Floor
-from errorfloor.preparing.joint_noise import apart_since
+from errorfloor.preparing.derived_columns import is_null
 from errorfloor.preparing.preparation import Prepared, PreparedOutput
 from errorfloor.preparing.quantiles import described
-from errorfloor.preparing.setting import Setting
+from errorfloor.preparing.setting import Setting, setting
+from errorfloor.preparing.totals import apart_since
 from errorfloor.sql.question import Derived
 
 if TYPE_CHECKING:
     from errorfloor.answering.keeping import Keeper
+    from errorfloor.preparing.derived_columns import is_null
     from errorfloor.preparing.noises import QuestionWish
-    from errorfloor.preparing.reading import ReadQuestion
+from errorfloor.preparing.preparation import ReadQuestion
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,10 +111,10 @@ class Price(Stated):
             linear=False,
         )
 
-    @property
+    @cached_property
     def setting(self) -> Setting | None:
         """The group that sets the price, and the price without small groups; None for one group."""
-        return self.prepared.setting
+        return setting(self.prepared)
 
     def explain(self) -> str:
         """Say in sentences what is certain, what nobody can learn, and what it costs."""
@@ -143,8 +146,6 @@ class Price(Stated):
         if is_direct(one, self.prepared):
             plain |= {"way": "direct", "why": DIRECT}
         if isinstance(one.output.part_of, Derived):
-            from errorfloor.preparing.derived_nulls import is_null  # few questions need it
-
             plain["may_be_null"] = is_null(one.output.part_of, self.prepared) != "never"
         if one.output.part_of is not None or one.added is None or parts == 1:
             return plain

@@ -19,8 +19,7 @@ from errorfloor.engines.allotment import UNLIMITED, Allotment, allotted
 from errorfloor.identity import Key
 from errorfloor.ledger import Entry, Ledger, Quotas, Settlement
 from errorfloor.ledger.decision import asked_of
-from errorfloor.preparing.preparation import Prepared, PreparedOutput
-from errorfloor.preparing.reading import ReadQuestion
+from errorfloor.preparing.preparation import Prepared, PreparedOutput, ReadQuestion
 
 Keep = Callable[[ReadQuestion, Prepared, str | None], None]
 

@@ -19,8 +19,7 @@ from errorfloor.catalogue.model import Growth
 from errorfloor.checks import Array
 from errorfloor.identity import Key
 from errorfloor.preparing.noises import QuestionWish
-from errorfloor.preparing.preparation import Prepared
-from errorfloor.preparing.reading import ReadQuestion
+from errorfloor.preparing.preparation import Prepared, ReadQuestion
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.sql.plan import AsDate, TableColumn, Truncated
 from errorfloor.sql.question import GroupKey

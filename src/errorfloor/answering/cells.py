@@ -20,8 +20,8 @@ from errorfloor.checks import Array
 from errorfloor.floors.adversary import best_success, counted_apart
 from errorfloor.floors.two_point import success, told_apart
 from errorfloor.floors.words import rounded_down, times_in_hundred
-from errorfloor.preparing.ends import centred
 from errorfloor.preparing.preparation import Prepared, PreparedOutput
+from errorfloor.preparing.rounding import centred
 from errorfloor.pricing.interval import quiet
 from errorfloor.pricing.keys import kinds_of
 from errorfloor.pricing.owners import OwnerCounts

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,14 +28,10 @@ from errorfloor.ledger.shelf import FOLLOWED, KeptOutput, damaged
 from errorfloor.preparing.cell_noise import CellNoise
 from errorfloor.preparing.joint_noise import added_of
 from errorfloor.preparing.noises import Added, PublicNumbers, QuestionWish
-from errorfloor.preparing.preparation import PlannedQuestion, Prepared, PreparedOutput
-from errorfloor.preparing.reading import ReadQuestion
-from errorfloor.preparing.spelling import compared
+from errorfloor.preparing.preparation import PlannedQuestion, Prepared, PreparedOutput, ReadQuestion
+from errorfloor.preparing.spelling import Absent, compared
 from errorfloor.pricing import Bounds
 from errorfloor.sql.question import Bin, CountedQuantile, Derived, QuestionOutput
-
-if TYPE_CHECKING:
-    from errorfloor.preparing.absent import Absent
 
 MOST_BYTES = 2**28  # of one answer; a larger one is drawn again
 
@@ -308,12 +304,10 @@ def _output(one: PreparedOutput, found: KeptOutput, columns: list[str]) -> dict[
     }
 
 
-def _absent(kept: Sequence[KeptColumn], read: ReadQuestion) -> "tuple[Absent, ...]":
+def _absent(kept: Sequence[KeptColumn], read: ReadQuestion) -> tuple[Absent, ...]:
     """Give what was said of values that no row has, of those that a question compares columns with."""
     if not any("absent" in column.answer.facts for column in kept):
         return ()
-    from errorfloor.preparing.absent import Absent  # loaded where it is needed: few answers have it
-
     whose = {
         (read.snapshots[one.place].table_name, one.name): values for one, values in compared(read.question).items()
     }

@@ -9,9 +9,10 @@ from errorfloor.answering.unions import from_parts
 from errorfloor.catalogue import Catalogue
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
+from errorfloor.preparing.choosing import plan, prepare, prepared_for, read_question
+from errorfloor.preparing.derived_columns import check_not_always_null
 from errorfloor.preparing.noises import QuestionWish
-from errorfloor.preparing.preparation import PlannedQuestion, Prepared, plan, prepare, prepared_for
-from errorfloor.preparing.reading import ReadQuestion, read_question
+from errorfloor.preparing.preparation import PlannedQuestion, Prepared, ReadQuestion
 from errorfloor.pricing import FactsCache, bounds
 from errorfloor.sql.parts import by_parts, is_made_of_parts
 from errorfloor.sql.question import Derived, Question, QuestionOutput
@@ -129,8 +130,6 @@ class Known:
     def _check_numbers(self, prepared: Prepared) -> None:
         """Refuse what would be charged for nothing but nulls."""
         if not prepared.is_kept and any(isinstance(one.output.part_of, Derived) for one in prepared.outputs):
-            from errorfloor.preparing.derived_nulls import check_not_always_null  # few questions need it
-
             check_not_always_null(prepared)
 
     def _part(self, read: ReadQuestion, name: str) -> ReadQuestion:

@@ -20,9 +20,9 @@ from errorfloor.checks import Array
 from errorfloor.engines.allotment import allotment
 from errorfloor.errors import InputError
 from errorfloor.noise.lattice import Lattice
-from errorfloor.preparing.ends import cut, interval, rounded
 from errorfloor.preparing.noises import QuestionWish
-from errorfloor.preparing.reading import ReadQuestion
+from errorfloor.preparing.preparation import ReadQuestion
+from errorfloor.preparing.rounding import cut, rounded
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.sql.question import QuestionOutput, is_private
 
@@ -142,7 +142,7 @@ def _cells(output: QuestionOutput, column: KeptColumn, read: ReadQuestion) -> _C
         return None
     defined = packed.bounds[column.place].defined[packed.kind]
     values = np.where(defined, arrow.values_of(arrow.without_nulls(column.numbers)).astype(float), 0.0)
-    low, high = interval(values, added, packed.bounds[column.place], packed.kind)
+    low, high = added.interval(values, packed.bounds[column.place], packed.kind)
     if not (np.isfinite(low) & np.isfinite(high)).all():
         return None
     return _Cells(

@@ -19,12 +19,9 @@ from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.errors import EngineError
 from errorfloor.identity import Key, Label
-from errorfloor.preparing.ends import interval
-from errorfloor.preparing.preparation import Prepared, PreparedOutput
+from errorfloor.preparing.preparation import TAGS, Prepared, PreparedOutput
 from errorfloor.preparing.quantiles import located
-from errorfloor.preparing.reading import TAGS
-from errorfloor.preparing.running import running_columns
-from errorfloor.preparing.totals import NO_GROUP, columns_of
+from errorfloor.preparing.totals import NO_GROUP, columns_of, running_columns
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.pricing.records import signs
 from errorfloor.sql import evaluate
@@ -196,7 +193,7 @@ def _shown(one: PreparedOutput, values: Any, prepared: Prepared) -> dict[str, An
         return {name: values}
     there = ~arrow.nulls(values)
     numbers, kind = arrow.values_of(arrow.without_nulls(values)), prepared.bounds.kind
-    ends = partial(interval, added=one.added, bounds=prepared.bounds_of(one))
+    ends = partial(one.added.interval, bounds=prepared.bounds_of(one))
     low, high = in_blocks(len(kind), lambda places: ends(numbers[places], kind=kind[places]))
     return {name: values, f"{name}_low": arrow.column(low, there), f"{name}_high": arrow.column(high, there)}
 

@@ -16,10 +16,10 @@ from errorfloor.answering.keeping import Keeper, KeptColumn
 from errorfloor.arithmetic import arrow
 from errorfloor.checks import Array
 from errorfloor.preparing.cell_noise import CellNoise
-from errorfloor.preparing.ends import FINEST, rounded
+from errorfloor.preparing.choosing import prepared_for
 from errorfloor.preparing.noises import Added
-from errorfloor.preparing.preparation import Prepared, PreparedOutput, prepared_for
-from errorfloor.preparing.reading import ReadQuestion
+from errorfloor.preparing.preparation import Prepared, PreparedOutput, ReadQuestion
+from errorfloor.preparing.rounding import FINEST, rounded
 from errorfloor.pricing import OutputBounds
 from errorfloor.pricing.bounding import RowSlopes
 from errorfloor.pricing.keys import GroupKeys

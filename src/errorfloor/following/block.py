@@ -31,8 +31,8 @@ from errorfloor.following.question import FollowedQuestion
 from errorfloor.identity import Key, Label, Part
 from errorfloor.ledger import Entry, Record
 from errorfloor.preparing.joint_noise import JointAdded, horizon_noise
+from errorfloor.preparing.preparation import LEAST_SHARE, at_least, most_of
 from errorfloor.preparing.rounding import BITS, GRAINS, in_grains
-from errorfloor.preparing.spending import LEAST_SHARE, at_least, most_of
 from errorfloor.pricing import Account
 from errorfloor.random import RowBits
 

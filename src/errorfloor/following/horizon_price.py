@@ -13,8 +13,7 @@ from errorfloor.catalogue.promise import owner_distance
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.floors.adversary import counted_as
 from errorfloor.preparing.joint_noise import JointAdded
-from errorfloor.preparing.preparation import PlannedQuestion
-from errorfloor.preparing.reading import ReadQuestion
+from errorfloor.preparing.preparation import PlannedQuestion, ReadQuestion
 from errorfloor.pricing import Account, Bounds, Charge, Noised, OutputBounds, charges
 from errorfloor.pricing.bounding import RowSlopes
 from errorfloor.pricing.interval import up

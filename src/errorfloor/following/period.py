@@ -29,8 +29,8 @@ from errorfloor.identity import Label
 from errorfloor.ledger import Record
 from errorfloor.ledger.shelf import RELEASED
 from errorfloor.preparing.cell_noise import CellNoise
-from errorfloor.preparing.preparation import PlannedQuestion, Prepared, PreparedOutput, plan, prepared_for
-from errorfloor.preparing.reading import ReadQuestion
+from errorfloor.preparing.choosing import plan, prepared_for
+from errorfloor.preparing.preparation import PlannedQuestion, Prepared, PreparedOutput, ReadQuestion
 from errorfloor.pricing import FactsCache
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.sql.plan import Compare, Literal, TableColumn, all_of

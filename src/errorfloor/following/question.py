@@ -10,7 +10,7 @@ from errorfloor.checks import positive
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.following.horizon_price import check_question, date_of, rows_of_owner, summed_column
 from errorfloor.identity import Label, Part
-from errorfloor.preparing.reading import VERSIONS, ReadQuestion
+from errorfloor.preparing.preparation import VERSIONS, ReadQuestion
 from errorfloor.sql.plan import Count, Quotient, TableColumn
 from errorfloor.sql.question import QuestionOutput, walk
 

@@ -26,8 +26,7 @@ from errorfloor.following.block import Block, same_groups
 from errorfloor.following.period import ReleasedPeriod
 from errorfloor.noise.lattice import Lattice
 from errorfloor.preparing.cost import drawing_cost
-from errorfloor.preparing.ends import cut, rounded
-from errorfloor.preparing.rounding import multiples
+from errorfloor.preparing.rounding import cut, multiples, rounded
 
 FINER = 100  # parts of a step: the ends of intervals of averages are multiples of one
 ROUNDED = 2.0**-50  # relative: what a few operations on doubles are off by

@@ -20,10 +20,10 @@ from errorfloor.ledger import Ledger
 from errorfloor.planning.considered import FloorCandidate, account_name, largest_floor
 from errorfloor.planning.floor_plan import AccountLine, CandidateLine, FloorPlan, QuestionLine, Spending
 from errorfloor.planning.listed import ListedQuestion
+from errorfloor.preparing.choosing import plan, prepare
 from errorfloor.preparing.noises import QuestionWish
-from errorfloor.preparing.preparation import Prepared, plan, prepare
-from errorfloor.preparing.reading import ReadQuestion
-from errorfloor.preparing.spending import least_share
+from errorfloor.preparing.preparation import Prepared, ReadQuestion, least_share
+from errorfloor.preparing.setting import setting
 
 Charges = Mapping[Account, Charge]
 MOST_TRIES = 25  # of wider bounds
@@ -273,7 +273,7 @@ def _shares(charges: Charges, limits: Charges) -> dict[str, float]:
 def _line(
     listed: ListedQuestion, prepared: Prepared, others: tuple[tuple[QuestionWish, Mapping[str, float]], ...]
 ) -> QuestionLine:
-    setting = prepared.setting
+    dearest = setting(prepared)
     return QuestionLine(
         listed.name or f"question {listed.number}",
         listed.sql,
@@ -288,7 +288,7 @@ def _line(
             if one.added is not None and one.added.varies and one.output.asked_as in prepared.question.selected
         },
         any(one.added is not None and one.added.widest.high > useful(prepared, one) for one in prepared.outputs),
-        None if setting is None else setting.explain(),
+        None if dearest is None else dearest.explain(),
         others,
     )
 

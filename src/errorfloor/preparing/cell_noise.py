@@ -17,7 +17,8 @@ from errorfloor.identity import Key, Label
 from errorfloor.noise import RaisedCosine
 from errorfloor.noise.lattice import Lattice
 from errorfloor.preparing.noises import MOST_ERROR, Added, within
-from errorfloor.preparing.rounding import released
+from errorfloor.preparing.rounding import cut, released
+from errorfloor.pricing import OutputBounds
 from errorfloor.pricing.interval import quiet
 from errorfloor.random import RowBits
 
@@ -106,13 +107,34 @@ class CellNoise:
         """Give the released numbers of groups from their values and noise, each on the lattice of its own noise."""
         if not self.varies:
             return released(values, noise, self.widest.offset, self.widest.lattice)
-        steps = {one.lattice.step for one in self.each}
         found = np.empty(len(noise))
-        for step in sorted(steps):
-            mine = np.array([one.lattice.step == step for one in self.each])[self.level[kind]]
+        for step in dict.fromkeys(one.lattice.step for one in self.each):
+            mine = self._released_in(step)[kind]
             part = DoubleWord(values.high[mine], values.low[mine])
             found[mine] = released(part, noise[mine], 0.0, Lattice(step))
         return found
+
+    def interval(self, values: Array, bounds: OutputBounds, kind: Array, *, fine: bool = True) -> tuple[Array, Array]:
+        """Give the ends of the certain interval of each released number; cells are of the kind ``kind``.
+
+        *Guarantee*: the truth lies between them. They follow from the released number and from public facts.
+        """
+        least, most = bounds.low, bounds.high
+        if not self.varies:
+            off = np.array(self.widest.low), np.array(self.widest.high)
+            return cut(values, off, (least, most), self.widest.lattice.step, kind, fine=fine)
+        low, high = np.empty(len(values)), np.empty(len(values))
+        off = self.of_kind("low"), self.of_kind("high")
+        for step in dict.fromkeys(one.lattice.step for one in self.each):
+            mine = self._released_in(step)[kind]
+            own = kind[mine]
+            possible = least[own], most[own]
+            low[mine], high[mine] = cut(values[mine], (off[0][own], off[1][own]), possible, step, fine=fine)
+        return low, high
+
+    def _released_in(self, step: str) -> Array:
+        """Tell of each kind whether its numbers are multiples of this step."""
+        return np.array([one.lattice.step == step for one in self.each])[self.level]
 
 
 @quiet

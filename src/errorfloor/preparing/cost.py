@@ -1,14 +1,11 @@
 """What an answer costs to compute, from public facts: rows, sums, cells and steps; never from a private number."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from errorfloor.preparing.preparation import Prepared
 from errorfloor.sql.plan import Apply, Call, Different
 from errorfloor.sql.question import walk
 from errorfloor.sql.records import domain_rows
-
-if TYPE_CHECKING:
-    from errorfloor.preparing.preparation import Prepared
 
 START = 0.02  # seconds, for what every answer needs
 PER_ROW = {"duckdb": 2e-8, "postgresql": 4e-7, "spark": 4e-7}  # seconds for each sum over a row, generously
@@ -35,7 +32,7 @@ def drawing_cost(groups: int, periods: int) -> float:
     return periods * (PER_PERIOD + groups * (one + before * periods)) if groups else 0.0
 
 
-def public_cost(prepared: "Prepared") -> float:
+def public_cost(prepared: Prepared) -> float:
     """Bound the seconds between a charge and its answer on a machine of our time that does nothing else.
 
     It grows with the rows of the snapshots times the sums that are asked for, with the cells times the steps of
@@ -44,7 +41,7 @@ def public_cost(prepared: "Prepared") -> float:
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
-    ...     small, large = (db.price(f"SELECT {what} FROM meters", max_error=50).prepared.cost
+    ...     small, large = (public_cost(db.price(f"SELECT {what} FROM meters", max_error=50).prepared)
     ...                     for what in ("avg(kwh)", "avg(kwh), sum(kwh), var_pop(kwh)"))
     >>> 0 < small < large < 1
     True

@@ -1,6 +1,6 @@
-"""Averages, ratios, variances and what else follows from released sums and counts of records, with certain intervals.
+"""Averages, ratios, variances and what else follows from parts that are released: the walk over a formula of them.
 
-Arithmetic on what anybody may know, so it costs nothing beyond the sums. *Guarantee* (``derived.proof.md``): if it has
+Arithmetic on what anybody may know, so it costs nothing beyond the parts. *Guarantee* (``derived.proof.md``): if it has
 a value for the rows that count, that lies between the two ends.
 """
 
@@ -8,19 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from errorfloor.arithmetic import arrow
 from errorfloor.arithmetic.polynomial import Polynomial
-from errorfloor.catalogue import PrivateColumn
 from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_up
-from errorfloor.preparing.ends import interval
 from errorfloor.pricing.functions import FUNCTIONS
 from errorfloor.pricing.interval import Enclosure, quiet
-from errorfloor.pricing.words import number, words
 from errorfloor.sql.plan import (
     Apply,
     Condition,
@@ -28,24 +24,18 @@ from errorfloor.sql.plan import (
     Count,
     Covariance,
     Formula,
-    Missing,
     Plus,
     Power,
     Quotient,
     Sum,
-    TableColumn,
     Times,
     WeightedMean,
 )
-from errorfloor.sql.question import CountedQuantile, Derived, walk
+from errorfloor.sql.question import Derived
 from errorfloor.sql.record_ranges import Domains, value_range
 from errorfloor.sql.records import with_presence
 
-if TYPE_CHECKING:
-    from errorfloor.preparing.preparation import Prepared, PreparedOutput
-
 NOT_NEGATIVE = Enclosure.of(0.0, np.inf)
-NO_DERIVATIVE = "its own derivative has no bound"
 NEAR = 1e-4  # of a part: where slopes are taken
 
 
@@ -56,41 +46,39 @@ class Bounded(NamedTuple):
     around: Enclosure
 
 
-@quiet
-def derived_columns(derived: Derived, prepared: "Prepared") -> dict[str, Any]:
-    """Give the columns of what is derived; NULL where nothing bounds it."""
-    parts = {one.output.formula: released(one, prepared) for one in prepared.outputs if one.output.part_of == derived}
-    found = _Walk(parts, prepared.plan.domains).of(derived.formula)
-    shape = (len(prepared.bounds.groups),)
-    low, high = (np.broadcast_to(end, shape) for end in (found.around.low, found.around.high))
-    there = np.isfinite(low) & np.isfinite(high) & (low <= high)
-    for one in prepared.outputs:
-        if one.output.part_of == derived:
-            there &= ~arrow.nulls(one.kept)
-    low, high = np.where(there, low, 0.0), np.where(there, high, 0.0)
-    number = np.broadcast_to(found.number, shape)
-    middle = np.where((low <= number) & (number <= high), number, (low + high) / 2)
-    ends = {"": middle, "_low": low, "_high": high}
-    return {f"{derived.name}{end}": arrow.column(values, there) for end, values in ends.items()}
+def derived_from(parts: Mapping[Formula, Bounded], derived: Derived, domains: Domains) -> Bounded:
+    """Give what is derived from its parts."""
+    return _Walk(parts, domains).of(derived.formula)
 
 
 @quiet
 def enclosed(derived: Derived, parts: Mapping[Formula, Enclosure], domains: Domains) -> Enclosure:
     """Enclose what is derived, for all values of its parts in intervals; endless where nothing bounds it."""
     known = {part: Bounded((ends.low + ends.high) / 2, ends) for part, ends in parts.items()}
-    return _Walk(known, domains).of(derived.formula).around
+    return derived_from(known, derived, domains).around
 
 
-def released(one: "PreparedOutput", prepared: "Prepared") -> Bounded:
-    """Give the released numbers of a part, and where the truth certainly is."""
-    numbers = arrow.values_of(arrow.without_nulls(one.kept)).astype(float)
-    if one.added is None:
-        off = 0.0 if one.constant is None else one.constant.error
-        return Bounded(numbers, Enclosure(numbers - off, numbers + off).widened(0.0))
-    ends = interval(
-        numbers, one.added, prepared.bounds_of(one), prepared.bounds.kind, fine=False
-    )  # numbers follow from them
-    return Bounded(numbers, Enclosure(*ends))
+@quiet
+def scales(derived: Derived, parts: Mapping[Formula, tuple[float, bool]], domains: Domains) -> dict[Formula, float]:
+    """Say by how much what is derived is farther off than each of its parts, all of them together.
+
+    That is where every part is as far from 0 as it can be, a number that is given with whether the part is private. It
+    follows from public facts, and is rounded up to three digits, by which bounds are divided.
+    """
+
+    def at(values: Mapping[Formula, float]) -> float:
+        known = {part: Bounded(np.array(value), Enclosure.of(value, value)) for part, value in values.items()}
+        return float(derived_from(known, derived, domains).number)
+
+    values = {part: value for part, (value, _) in parts.items()}
+    noisy = [part for part, (_, is_noisy) in parts.items() if is_noisy]
+    found = {}
+    for part in noisy:
+        by = abs(values[part]) * NEAR
+        steep = (at({**values, part: values[part] + by}) - at({**values, part: values[part] - by})) / (2 * by)
+        scale = len(noisy) * abs(steep)
+        found[part] = float(rounded_up(scale)) if 0 < scale < np.inf else 1.0
+    return found
 
 
 @dataclass(frozen=True)
@@ -169,75 +157,3 @@ def _within(found: Bounded, most: Enclosure) -> Bounded:
 def _range(of: Polynomial, domains: Domains) -> Enclosure:
     ends = Enclosure.around(value_range(of, domains))
     return Enclosure(ends.low[0], ends.high[1])
-
-
-@quiet
-def scales(derived: Derived, parts: Mapping[Formula, tuple[float, bool]], domains: Domains) -> dict[Formula, float]:
-    """Say by how much what is derived is farther off than each of its parts, all of them together.
-
-    That is where every part is as far from 0 as it can be, a number that is given with whether the part is private. It
-    follows from public facts, and is rounded up to three digits, by which bounds are divided.
-    """
-
-    def at(values: Mapping[Formula, float]) -> float:
-        known = {part: Bounded(np.array(value), Enclosure.of(value, value)) for part, value in values.items()}
-        return float(_Walk(known, domains).of(derived.formula).number)
-
-    values = {part: value for part, (value, _) in parts.items()}
-    noisy = [part for part, (_, is_noisy) in parts.items() if is_noisy]
-    found = {}
-    for part in noisy:
-        by = abs(values[part]) * NEAR
-        steep = (at({**values, part: values[part] + by}) - at({**values, part: values[part] - by})) / (2 * by)
-        scale = len(noisy) * abs(steep)
-        found[part] = float(rounded_up(scale)) if 0 < scale < np.inf else 1.0
-    return found
-
-
-def _by_parts(derived: Derived, prepared: "Prepared") -> str:
-    """Say what the parts are, and how far off each of them is."""
-    parts = [one for one in prepared.outputs if one.output.part_of == derived and one.added is not None]
-    said = [f"{words(one.output.formula)} within ±{rounded_up(one.added.widest.high)}" for one in parts if one.added]
-    private = {name: one for name, one in prepared.table.private.items() if name in _columns(derived.formula)}
-    said += [_clamped(name, one) for name, one in private.items()]
-    return (
-        f"{derived.name} is certainly between {derived.name}_low and {derived.name}_high: it is computed from released "
-        f"parts, {', '.join(said)}, since {NO_DERIVATIVE}. How far off that leaves it depends "
-        f"on the values.{_null(derived, prepared)}"
-    )
-
-
-def _null(derived: Derived, prepared: "Prepared") -> str:
-    from errorfloor.preparing.derived_nulls import is_null, needs  # loaded where it is needed: few questions do
-
-    if is_null(derived, prepared) == "never":
-        return ""
-    return f" It is null where the released parts do not show {needs(derived.formula)}."
-
-
-def _columns(formula: Formula) -> set[str]:
-    return {node.name for node in walk(formula, stop=Missing) if isinstance(node, TableColumn) and node.private}
-
-
-def _clamped(name: str, one: PrivateColumn) -> str:
-    return f"{name} clamped to {number(one.low)} … {number(one.high)}{f' {one.unit}' if one.unit else ''}"
-
-
-def derived_where(derived: Derived, one: "PreparedOutput", prepared: "Prepared") -> str:
-    """Say what is certain of what is derived, from one of its sums."""
-    if not derived.in_rows:
-        return _by_parts(derived, prepared)
-    rows = rounded_up((0.0 if one.added is None else one.added.widest.high) * one.output.span, 6)
-    return (
-        f"{derived.name} is certainly between {derived.name}_low and {derived.name}_high, if there are rows at all: it "
-        f"follows from released counts within ±{rows} rows, and from sums within ±{rows} times what one row can add."
-        f"{_null(derived, prepared)}"
-    )
-
-
-def derived_facts(derived: Derived | CountedQuantile, one: "PreparedOutput") -> dict[str, Any]:
-    """Give what is stated of what is derived beforehand, as plain JSON types."""
-    rows = (0.0 if one.added is None else one.added.widest.high) * one.output.span
-    by_parts = {"by_parts": True, "way": "parts", "why": NO_DERIVATIVE}
-    made = {"rows": rows} if isinstance(derived, CountedQuantile) or derived.in_rows else by_parts
-    return {"name": derived.name, "unit": derived.unit, "exact": False, **made, "low": None, "high": None}

@@ -6,22 +6,21 @@ and within the bound that was asked for. The bins of a histogram add up to all r
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from errorfloor.arithmetic import arrow
 from errorfloor.floors.words import rounded_up
-from errorfloor.preparing.derived import Bounded, released
-from errorfloor.preparing.ends import rounded
+from errorfloor.preparing.derived import Bounded
+from errorfloor.preparing.derived_columns import released
+from errorfloor.preparing.preparation import Prepared, PreparedOutput
+from errorfloor.preparing.rounding import rounded
 from errorfloor.pricing.words import number
 from errorfloor.sql.question import Bin
 
-if TYPE_CHECKING:
-    from errorfloor.preparing.preparation import Prepared, PreparedOutput
 
-
-def bin_columns(wanted: Bin, prepared: "Prepared") -> dict[str, Any]:
+def bin_columns(wanted: Bin, prepared: Prepared) -> dict[str, Any]:
     """Give the columns of a bin: the number of rows, and the ends of where it certainly lies."""
     parts = [one for one in prepared.outputs if one.output.part_of == wanted]
     there = np.logical_and.reduce([~arrow.nulls(one.kept) for one in parts])
@@ -43,7 +42,7 @@ def _less(whole: Bounded, less: Bounded | None) -> tuple[Any, Any, Any]:
     return whole.number - less.number, whole.around.low - less.around.high, whole.around.high - less.around.low
 
 
-def bins_where(family: Sequence[Bin], one: "PreparedOutput", prepared: "Prepared") -> str:
+def bins_where(family: Sequence[Bin], one: PreparedOutput, prepared: Prepared) -> str:
     """Say what is certain of the bins of a distribution, from one of their parts, and how edges are softened."""
     if one.constant is not None and one.constant.is_empty:
         return f"{one.output.family} has no values: there are no rows to count."
@@ -64,13 +63,13 @@ def bins_where(family: Sequence[Bin], one: "PreparedOutput", prepared: "Prepared
     )
 
 
-def _bound(one: "PreparedOutput", widest: bool) -> str:
+def _bound(one: PreparedOutput, widest: bool) -> str:
     if one.added is None:
         return rounded_up(0.0 if one.constant is None else one.constant.error * one.output.span, 6)
     return rounded_up((one.added.widest if widest else one.added.narrowest).high * one.output.span, 6)
 
 
-def bin_facts(wanted: Bin, one: "PreparedOutput") -> dict[str, Any]:
+def bin_facts(wanted: Bin, one: PreparedOutput) -> dict[str, Any]:
     """Give what is stated of a bin beforehand, as plain JSON types."""
     plain: dict[str, Any] = {
         "name": wanted.name,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,25 +20,23 @@ from errorfloor.noise import Gaussian
 from errorfloor.noise.lattice import MARGIN, Lattice
 from errorfloor.preparing.noises import Added
 from errorfloor.preparing.rounding import grain
-from errorfloor.preparing.running import Chains
+from errorfloor.preparing.summed import Chains, Totals
 from errorfloor.preparing.tapered_noise import NAME as TAPERED
 from errorfloor.preparing.tapered_noise import tapered_of
-from errorfloor.preparing.totals import Totals
-from errorfloor.random import StickyBits
-from errorfloor.sql.plan import Sum
-
-if TYPE_CHECKING:
-    from errorfloor.joint.normal import NormalSums
-    from errorfloor.joint.one_block import OneBlock
-    from errorfloor.joint.table import TableNoise
-    from errorfloor.joint.tree import TreeNoise
-    from errorfloor.preparing.preparation import Prepared, PreparedOutput
+from errorfloor.random import Bits, StickyBits
 
 MOST_CELLS = 500  # cells of a joint noise, which takes the square of them
 MOST_STRUCTURED = 100_000  # cells whose totals lie in each other, or that are all of a table
 INSIDE = 1 - 1e-9  # of a bound: sums of doubles are rounded
 STEPS_DIFFER = 1.01  # the steps of two bounds may take parts of them that differ by less than this
 NAME = "JointNormal"
+
+
+class LawOfSums(Protocol):
+    """A law of noise on cells whose sums keep bounds; they are within ±1."""
+
+    def sample(self, count: int, bits: Bits) -> Array:
+        """Draw the cells so many times, a row for each."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class JointAdded(Added):
     deviation: float = 0.0
     bound: float = 0.0
     sums: str = ""
-    form: "OneBlock | TableNoise | TreeNoise | None" = field(default=None, compare=False, repr=False)
+    form: LawOfSums | None = field(default=None, compare=False, repr=False)
     cells: Any = field(default=None, compare=False, repr=False)
 
     @cached_property
@@ -101,6 +99,19 @@ class JointAdded(Added):
         return noise
 
 
+@dataclass(frozen=True)
+class Groupings:
+    """The sums of so many cells by several groupings: ``keys`` has the number of every cell's sum in each of them.
+
+    ``parts`` are the most cells of a sum; ``table`` has the shape and the margins of a full table, if it is one.
+    """
+
+    cells: int
+    keys: tuple[bytes, ...]
+    parts: int
+    table: tuple[tuple[int, ...], tuple[tuple[int, ...], ...]] | None
+
+
 def beside(information: float) -> tuple[float, float]:
     """Give the information and the evaluation error that bounds are booked with, of joint noise of an information.
 
@@ -132,31 +143,21 @@ def joint_noise(
 
     ``defined`` says which groups have a value; ``together`` is by how many deviations somebody moves several of them.
     """
-    from errorfloor.joint.normal import nested, running, table, totals
-
-    cells, reach = np.flatnonzero(defined), math.ceil(together * 8) / 8
+    cells = np.flatnonzero(defined)
     if not 2 <= len(cells) <= (MOST_CELLS if isinstance(sums, Chains) else MOST_STRUCTURED):
         return None
     if isinstance(sums, Chains):
         chains = sums.only(defined)
         digest = hashlib.sha256(repr(chains.lengths).encode() + chains.order.astype("<i8").tobytes()).hexdigest()[:32]
-        law = running(chains.lengths, reach)
-        return _added(law, chains.order, chains.parts, bound, evaluation_error, f"running totals {digest}")
+        return _added(chains, chains.order, f"running totals {digest}", bound, evaluation_error, together)
     places = [np.unique(place[cells], return_inverse=True)[1].astype("<i8") for place in sums.places]
     parts = max(int(np.bincount(place).max()) for place in places)
     keys = tuple(sorted({place.tobytes() for place in places}))
-    found: NormalSums | None
-    if len(cells) <= MOST_CELLS:
-        found = totals(len(cells), keys, reach)
-    elif (full := _full_table(sums, cells)) is not None:
-        shape, sets, cells = full
-        found = table(shape, sets, reach)
-    else:
-        found = nested(len(cells), keys, reach)
-    if found is None:
-        return None
+    full = None if len(cells) <= MOST_CELLS else _full_table(sums, cells)
     digest = hashlib.sha256(b"".join(keys)).hexdigest()[:32]
-    return _added(found, cells, parts, bound, evaluation_error, f"totals {digest}")
+    summed = Groupings(len(cells), keys, parts, None if full is None else full[:2])
+    cells = cells if full is None else full[2]
+    return _added(summed, cells, f"totals {digest}", bound, evaluation_error, together)
 
 
 def _full_table(sums: Totals, cells: Array) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...], Array] | None:
@@ -182,17 +183,6 @@ def _full_table(sums: Totals, cells: Array) -> tuple[tuple[int, ...], tuple[tupl
         return None
     sets = {tuple(sorted(names.index(name) for name in kept)) for kept in sums.kept}
     return shape, (tuple(range(len(names))), *sorted(sets)), cells[np.argsort(flat)]
-
-
-def apart_since(one: "PreparedOutput", prepared: "Prepared") -> str:
-    """Say why cells of a sum with totals cannot have joint noise; nothing where they can, or it has no totals."""
-    question = prepared.question
-    if prepared.table.hides_records or not isinstance(one.output.formula, Sum):
-        return ""
-    defined = prepared.bounds_of(one).defined[prepared.bounds.kind]
-    if question.sets:
-        return too_many(prepared.totals, defined)
-    return too_many(prepared.plan.chains, defined) if question.sharing(one.output) else ""
 
 
 def too_many(sums: Totals | Chains, defined: Array) -> str:
@@ -235,14 +225,27 @@ def _are_nested(places: list[Array]) -> bool:
 
 def horizon_noise(parts: int, bound: float, *, evaluation_error: float, together: float) -> JointAdded | None:
     """Give joint noise for so many numbers to come, one after another, and their running totals."""
-    from errorfloor.joint.normal import running
-
-    law = running((parts,), math.ceil(together * 8) / 8)
-    return _added(law, np.arange(parts), parts, bound, evaluation_error, "running totals to come")
+    order = np.arange(parts)
+    return _added(Chains(order, (parts,)), order, "running totals to come", bound, evaluation_error, together)
 
 
-def _added(law: "NormalSums", cells: Array, parts: int, bound: float, error: float, sums: str) -> JointAdded | None:
-    """Give the noise for a bound, of which every cell of a sum takes a little for rounding."""
+def _added(
+    summed: Chains | Groupings, cells: Array, sums: str, bound: float, error: float, together: float
+) -> JointAdded | None:
+    """Give the noise for a bound, of which every cell of a sum takes a little for rounding; None if there is no law."""
+    from errorfloor.joint import normal  # loaded where it is needed: most questions do without
+
+    reach, parts = math.ceil(together * 8) / 8, summed.parts
+    if isinstance(summed, Chains):
+        law = normal.running(summed.lengths, reach)
+    elif summed.table is not None:
+        law = normal.table(*summed.table, reach)
+    elif summed.cells <= MOST_CELLS:
+        law = normal.totals(summed.cells, summed.keys, reach)
+    elif (nested := normal.nested(summed.cells, summed.keys, reach)) is not None:
+        law = nested
+    else:
+        return None
     lattice = Lattice.for_width(2 * bound / parts)
     inner = (bound - parts * (lattice.size / 2 * (1 + MARGIN) + grain(lattice) + error)) * INSIDE
     if not inner > bound / 2:

@@ -1,54 +1,140 @@
-"""Everything about a question that follows from public facts: bounds, noises, labels and charges."""
+"""A question on its way to a charge, from public facts alone: as it is read, as it is planned, and as it is prepared.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+What is read follows from its text and the catalogue, before any row is looked at: by this much what was released for it
+before is found again, without a scan. A plan adds bounds, and what is prepared adds noises, labels and charges.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from errorfloor.arithmetic.polynomial import Monomial
-from errorfloor.catalogue import Catalogue, Table
+from errorfloor.catalogue import Table
 from errorfloor.charging.settling import Terms, terms_of
-from errorfloor.charging.standing import allowances_of
 from errorfloor.checks import Array
-from errorfloor.engines import Engine
-from errorfloor.errors import InputError
 from errorfloor.floors.adversary import counted_as
-from errorfloor.identity import Label
+from errorfloor.floors.tapered import OUTPUTS
+from errorfloor.identity import Label, Part
 from errorfloor.identity.labels import Encoded
-from errorfloor.preparing.cell_noise import CellNoise, affording
-from errorfloor.preparing.cost import public_cost
+from errorfloor.ledger.shelf import KeptOutput
+from errorfloor.preparing.cell_noise import CellNoise
 from errorfloor.preparing.derived import scales
-from errorfloor.preparing.noises import PublicNumbers, QuestionWish, constant_of, empty
-from errorfloor.preparing.reading import VERSIONS, ReadQuestion
-from errorfloor.preparing.record_noise import ROUNDED_APART, cutting_of, record_noise
-from errorfloor.preparing.running import Chains, chains_of
-from errorfloor.preparing.setting import Setting, setting
-from errorfloor.preparing.spelling import check_spelling
-from errorfloor.preparing.spending import (
-    affordable,
-    at_least,
-    evaluation_error,
-    joint_for,
-    jointly,
-    least_share,
-    taken_by,
-)
-from errorfloor.preparing.totals import Totals, check_sums_stay_exact, totals_of
-from errorfloor.pricing import Account, Bounds, Charge, FactsCache, Noised, OutputBounds, bounds, charges
-from errorfloor.pricing.records import record_bounds
-from errorfloor.sql import needed, scan
-from errorfloor.sql.evaluate import ROWS
-from errorfloor.sql.plan import Call, Condition, Formula, Sum
-from errorfloor.sql.question import Derived, Question, QuestionOutput, walk
+from errorfloor.preparing.noises import PublicNumbers, QuestionWish
+from errorfloor.preparing.record_noise import ROUNDED_APART
+from errorfloor.preparing.spelling import Absent
+from errorfloor.preparing.summed import Chains, Totals, chains_of, totals_of
+from errorfloor.pricing import Account, Bounds, Charge, Noised, OutputBounds, charges
+from errorfloor.random import SAMPLER
+from errorfloor.sql.plan import Condition, Formula, Sum
+from errorfloor.sql.question import Derived, Question, QuestionOutput, is_private
 from errorfloor.sql.record_ranges import Domains
+from errorfloor.support import HalfLine
 from errorfloor.vault import Snapshot
 
-if TYPE_CHECKING:
-    from errorfloor.preparing.absent import Absent
+ARITHMETIC = 2  # the version of how values are computed and rounded; a change of it is a change of every answer
+TAGS = 2  # the version of how a cell's bits follow from its keys; a change of it is other noise
+VERSIONS: tuple[Part, ...] = ("arithmetic", ARITHMETIC, "sampler", SAMPLER, "tags", TAGS)
+KEPT = 1  # the version of how answers are kept
+LEAST_SHARE = 1e-6  # of the allowance: what every fresh output costs, unless ε is stated of all of them
 
-MARGINS = tuple(1e-6 * 8.0**k for k in range(6))  # of a share, at each attempt to find bounds that take no more
+
+@dataclass(frozen=True, eq=False)
+class ReadQuestion:
+    """A question, the table that it is asked of, and the snapshots that it reads.
+
+    *Guarantee*: two outputs that are found by the same name are the same function of the same snapshots, asked for with
+    the same bounds; whatever was released for one is an answer to the other.
+    """
+
+    text: str
+    question: Question
+    table: Table
+    snapshots: tuple[Snapshot, ...]
+
+    @property
+    def private(self) -> tuple[int, ...]:
+        """Which outputs private values are used in."""
+        return tuple(place for place, one in enumerate(self.question.outputs) if is_private(one.formula))
+
+    def found_by(self, wish: QuestionWish) -> tuple[KeptOutput, ...]:
+        """Give how each of its outputs is found if it was released for such a wish."""
+        keys = tuple(key.value.canonical for key in self.question.keys)
+        return tuple(
+            KeptOutput(_name("asked", (self._over(one), keys, self._wished(one, wish))), over)
+            for one, over in zip(self.question.outputs, self.found_over, strict=True)
+        )
+
+    @cached_property
+    def found_over(self) -> tuple[str, ...]:
+        """How each of its outputs is found, whatever its groups and its noise."""
+        return tuple(map(self.over, self.question.outputs))
+
+    def over(self, output: QuestionOutput) -> str:
+        """Give how an output of the same rows is found, whatever its groups and its noise."""
+        return _name("over", (self._over(output),))
+
+    def _over(self, output: QuestionOutput) -> Part:
+        """Give what decides an output but its groups and its noise: snapshots, rows and formula.
+
+        Whatever a question may come to have besides groups, outputs and layout is in it.
+        """
+        return (*self._rows, output.formula.canonical)
+
+    @cached_property
+    def _rows(self) -> tuple[Part, ...]:
+        read = tuple(one.whose for one in self.snapshots)
+        rows = replace(
+            self.question, keys=(), outputs=(), selected=(), order=(), limit=None, sets=(), running=()
+        ).canonical
+        assert isinstance(rows, tuple)
+        return KEPT, VERSIONS, read, rows[:-2]  # without the coarser groupings and running totals, which are layout
+
+    def _wished(self, output: QuestionOutput, wish: QuestionWish) -> Part:
+        if not is_private(output.formula):
+            return "public"
+        if wish.spend is not None:  # bounds follow from all outputs and from what is declared
+            formulas = tuple(one.formula.canonical for one in self.question.outputs)
+            return "spend by cell", wish.spend, formulas, self.table.model_dump_json(), *self._summed
+        if isinstance(wish.support, HalfLine):
+            return "above", wish.max_loss
+        if wish.support is not None:
+            return "within", wish.support.low, wish.support.high
+        if wish.max_error is None or (isinstance(wish.max_error, Mapping) and output.asked_as not in wish.max_error):
+            return "nothing"
+        if isinstance(output.part_of, Derived) and not output.part_of.in_rows:  # its bound follows from the whole
+            return "part of", output.part_of.formula.canonical, wish.bound_of(output.asked_as)
+        if shared := self.question.sharing(output):
+            return "within running", self._chains, min(wish.bound_of(name) for name in shared)
+        bound = wish.bound_of(output.asked_as) / output.span
+        if self.question.sets and isinstance(output.formula, Sum):  # the bound of a cell follows from the totals
+            return "within all", self._totals, bound
+        return "within", -bound, bound
+
+    @property
+    def _summed(self) -> tuple[Part, ...]:
+        """Give what totals and running totals there are, which decide the noise of every output that shares a spend."""
+        shared = [one.formula.canonical for one in self.question.outputs if self.question.sharing(one)]
+        running: tuple[Part, ...] = ("running", self._chains, tuple(shared)) if self.question.running else ()
+        return (*(("totals", self._totals) if self.question.sets else ()), *running)
+
+    @property
+    def _totals(self) -> Part:
+        values = {key.name: key.value.canonical for key in self.question.keys}  # names are layout
+        return tuple(tuple(values[name] for name in kept) for kept in self.question.sets)
+
+    @property
+    def _chains(self) -> Part:
+        values = {key.name: key.value.canonical for key in self.question.keys}
+        window = self.question.running[0]
+        return tuple(values[name] for name in window.partition), tuple((values[n], f) for n, f in window.order)
+
+
+def _name(purpose: str, parts: tuple[Part, ...]) -> str:
+    return hashlib.sha256(Label(f"kept {purpose}", parts).encoded).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +168,7 @@ class PlannedQuestion:
     functions: tuple[Encoded, ...]
     private: tuple[int, ...]  # which outputs private values are used in
     allowances: Mapping[Account, Charge]  # of every account that it may be charged to
-    absent: "tuple[Absent, ...]" = ()  # values that public columns are compared with and that no row has
+    absent: tuple[Absent, ...] = ()  # values that public columns are compared with and that no row has
 
     @cached_property
     def totals(self) -> Totals:
@@ -198,11 +284,6 @@ class Prepared:
         return next(bounds for bounds, other in zip(self.bounds.outputs, self.outputs, strict=True) if other is one)
 
     @cached_property
-    def setting(self) -> Setting | None:
-        """The group that sets the price."""
-        return setting(self)
-
-    @cached_property
     def charges(self) -> Mapping[Account, Charge]:
         """What all its outputs together are, or were, charged to whom."""
         return self.charges_of(self.charged) if self.recorded is None else self.recorded
@@ -248,140 +329,22 @@ class Prepared:
             yield Noised(place, beside[0] * kept, rounding + beside[1], False, True)
 
     @cached_property
-    def cost(self) -> float:
-        """A bound on the seconds between the charge and the answer, from public facts."""
-        return public_cost(self)
-
-    @cached_property
     def terms(self) -> Terms:
         """What the accounts of the table and of its columns mean, which must never change."""
         return terms_of(self.question.table, self.table, self.charges, self.plan.snapshots)
 
 
-def plan(read: ReadQuestion, catalogue: Catalogue, engine: Engine, known: FactsCache) -> PlannedQuestion:
-    """Bound a question, and compile its scan; public columns only are read."""
-    question, snapshots = read.question, read.snapshots
-    absent: tuple[Absent, ...] = ()
-    if read.table.hides_records:
-        bounded = record_bounds(question, catalogue, snapshots, engine, known)
-    else:
-        bounded = bounds(question, catalogue, snapshots, engine, known)
-        absent = check_spelling(question, snapshots, bounded, engine, known)
-    sums = _sums(question.outputs)
-    statement = scan(question, snapshots, sums, bounded.layout, engine.dialect) if sums else ""
-    functions = tuple(function_of(question, output, bounded, snapshots) for output in question.outputs)
-    private, table = read.private, read.table
-    charged = [account for index in private for account in _unit_charges(bounded, index)]
-    limits = allowances_of(table, charged + bounded.owner_accounts)
-    if question.sets:
-        totals_of(question, bounded)  # or it is refused
-    if question.running:
-        chains_of(question, bounded)
-    return PlannedQuestion(question, table, snapshots, bounded, sums, statement, functions, private, limits, absent)
+def least_share(table: Table) -> float:
+    """Give the share of the allowance that every fresh output costs at least."""
+    return 1 / OUTPUTS if table.owner is not None and table.owner.stated is not None else LEAST_SHARE
 
 
-def prepare(plan: PlannedQuestion, wish: QuestionWish, engine: Engine) -> Prepared:
-    """Choose noises, and price."""
-    summed = bool(plan.question.sets or plan.question.running)
-    if summed and wish.support is not None:
-        raise InputError("totals are made of several numbers: give max_error or spend, not a support")
-    if wish.spend is None:
-        kinds = (False, True) if summed else (False,)
-        return min((_with_noise(plan, wish, engine, None, jointly=each) for each in kinds), key=taken_by)
-    shares = affordable(plan, wish.spend)
-    for margin in MARGINS:  # grains may add a little to what was worked out without them
-        found = _with_noise(plan, wish, engine, shares)
-        taken = taken_by(found)
-        if taken <= wish.spend:
-            break
-        shares = {index: information * (wish.spend / taken * (1 - margin)) for index, information in shares.items()}
-    if not summed:
-        return found
-    return jointly(
-        found, wish.spend, lambda bounds: _with_noise(plan, QuestionWish(max_error=bounds), engine, None, jointly=True)
-    )
+def at_least(charge: Charge, allowance: Charge, share: float) -> Charge:
+    """Raise a charge to a share of the allowance."""
+    kind = "raised_cosine" if charge.raised_cosine else "information"
+    return charge.at_least(kind, share * allowance.amounts()[kind])
 
 
-def _with_noise(
-    plan: PlannedQuestion,
-    wish: QuestionWish,
-    engine: Engine,
-    shares: Mapping[int, Array] | None,
-    *,
-    jointly: bool = False,
-) -> Prepared:
-    count = len(plan.question.outputs)
-    outputs = tuple(_prepared_output(index, wish, plan, shares, jointly=jointly) for index in range(count))
-    found = replace(prepared_for(plan, outputs, engine), spend=wish.spend)
-    if plan.question.sets or plan.question.running:
-        check_sums_stay_exact(found)
-    return found
-
-
-def prepared_for(plan: PlannedQuestion, outputs: tuple[PreparedOutput, ...], engine: Engine) -> Prepared:
-    """Give a question with its outputs; those that are not looked up are left out of the scan."""
-    prepared = Prepared(plan, outputs, plan.sums, plan.statement, engine.name)
-    if len(prepared.looked_up) == len(outputs):
-        return prepared
-    sums = _sums(one.output for one in prepared.looked_up)
-    statement = scan(plan.question, plan.snapshots, sums, plan.bounds.layout, engine.dialect) if sums else ""
-    return replace(prepared, sums=sums, statement=statement)
-
-
-def _prepared_output(
-    index: int, wish: QuestionWish, plan: PlannedQuestion, shares: Mapping[int, Array] | None, *, jointly: bool
-) -> PreparedOutput:
-    output, bounded = plan.question.outputs[index], plan.bounds
-    if index not in plan.private:
-        return PreparedOutput(output, None)
-    if not bounded.outputs[index].defined.any():
-        return PreparedOutput(output, None, constant=empty(bounded.outputs[index]))
-    if plan.table.hides_records:
-        afforded = None if shares is None else float(shares[index].min())
-        cutting = cutting_of(plan.table, bounded, index)
-        error = evaluation_error(bounded, index)
-        one = record_noise(output, plan.domains, wish, error, afforded, plan.scale(output), cutting)
-        added = CellNoise.same(one, len(bounded.rows))
-    elif shares is None:
-        wish = wish.shared(plan.question.sharing(output))
-        one = wish.added(output, evaluation_error(bounded, index), plan.scale(output))
-        joint = joint_for(plan, index, wish) if jointly else None
-        added = CellNoise.same(joint or one, len(bounded.rows))
-    else:
-        defined = bounded.outputs[index].defined
-        added = affording(shares[index], np.where(defined, bounded.outputs[index].error, 0.0), bounded.kind)
-    constant = constant_of(bounded.outputs[index], added.narrowest)
-    if constant is not None:
-        return PreparedOutput(output, None, constant=constant)
-    return PreparedOutput(output, added, label_of(plan.functions[index], added))
-
-
-def _sums(outputs: Iterable[QuestionOutput]) -> tuple[tuple[Monomial, Condition], ...]:
-    """Give the sums that have to be scanned for; the rows of each group are known from public facts."""
-    wanted = dict.fromkeys(pair for output in outputs for pair in needed(output.formula))
-    return tuple(pair for pair in wanted if pair != ROWS)
-
-
-def _unit_charges(bounded: Bounds, index: int) -> dict[Account, Charge]:
-    """Give what an output would cost with noise of information 1; nothing if it has no value anywhere."""
-    return charges(bounded, [Noised(index, 1.0)]) if bounded.outputs[index].defined.any() else {}
-
-
-def function_of(question: Question, output: QuestionOutput, bounded: Bounds, snapshots: Sequence[Snapshot]) -> Encoded:
-    """Give what decides the exact value of one output, as parts of a label.
-
-    How the columns are named, ordered and cut off afterwards is no part of it. Nor are the other outputs, except that
-    they may decide with how many bits a function of a row is stored, which is. The identity of every snapshot that is
-    read is a part of it: other rows under the same names are another function. So is which groups are left out, by the
-    size of the smallest that is not: else a question that leaves the dear ones out would pay for one that does not.
-    """
-    calls = {node.encoded: bounded.layout.bits[node] for node in walk(output.formula) if isinstance(node, Call)}
-    bits = tuple(bits for _, bits in sorted(calls.items()))
-    read = tuple(one.whose for one in snapshots)
-    left = ("rows", int(bounded.rows.min())) if bounded.left_out and len(bounded.groups) else ()
-    return Encoded.of((VERSIONS, read, *question.function_of(output), bits, *left))
-
-
-def label_of(function: Encoded, added: CellNoise) -> Label:
-    """Give the label of one output: equal labels are the same function of the same snapshots, with the same noise."""
-    return Label("answer", (function, added.law))
+def most_of(limit: Charge) -> float:
+    """Give what answers with raised-cosine noise may spend, which is the noise that a share is turned into."""
+    return limit.raised_cosine or limit.information

@@ -1,21 +1,35 @@
-"""From values and noise to released numbers, in whole grains: 2²⁰ of them make a step of the lattice.
+"""From values and noise to released numbers, and to the ends of their certain intervals.
 
-The value is rounded to grains, the noise is rounded to grains, and their sum is exact. So what leaves is a function of
-the rounded value plus the noise, as ``rounding.proof.md`` needs it, in steps that do not depend on either.
+The value is rounded to grains, 2²⁰ of which make a step of the lattice, the noise is rounded to grains, and their sum
+is exact. So what leaves is a function of the rounded value plus the noise, in steps that do not depend on either.
+
+The truth is within the bounds of the released number, and within what declarations and public facts allow: a share in
+0 … 1, an average in the declared range. Both are known to anybody who sees the number, so that cutting tells nothing.
+``rounding.proof.md`` has the reasons.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from errorfloor.arithmetic.double_words import NOTHING, DoubleWord
 from errorfloor.checks import Array
 from errorfloor.noise.lattice import Lattice
+from errorfloor.pricing.interval import quiet
 
 BITS = 20
 GRAINS = 2**BITS  # of a step
-EXACT = 22  # powers of ten up to this one are doubles
+FINER = 100  # parts of a step: ends are multiples of one
+FINEST = 10**7  # parts of a step to which an average of released numbers is rounded: far less than bounds can spare
+SLACK = 1e-6  # of a part: what is nearer to a multiple is taken for it; bounds have more to spare than that
+POSSIBLE = 1e-5  # the same for what is possible, which is enclosed with the errors of evaluation
+LARGEST = 2.0**32  # parts; beyond, doubles are too far from multiples to be told from others
+ROUNDED = 2.0**50  # the same where any number is rounded to the nearest multiple
+COARSE = 100  # parts in the width of what is possible: with fewer, its ends are written finer
+POWERS = 10**22  # powers of ten up to this one are doubles
 
 
 def grain(lattice: Lattice) -> float:
@@ -61,10 +75,102 @@ def multiples(steps: Array, lattice: Lattice) -> Array:
     [0.3, -0.7]
     """
     step = Fraction(lattice.step)
-    if max(step.numerator, step.denominator) <= 10**EXACT and not (step.numerator > 1 and step.denominator > 1):
+    if max(step.numerator, step.denominator) <= POWERS and not (step.numerator > 1 and step.denominator > 1):
         return steps * float(step.numerator) / float(step.denominator) + 0.0
     return np.array([_nearest(int(count), step) for count in steps], dtype=float)
 
 
 def _nearest(count: int, step: Fraction) -> float:
     return count * step.numerator / step.denominator
+
+
+@quiet
+def cut(
+    values: Array,
+    off: tuple[Array, Array],
+    possible: tuple[Array, Array],
+    step: str,
+    kind: Any = ...,
+    *,
+    fine: bool = True,
+) -> tuple[Array, Array]:
+    """Give where truths lie: ``values`` less what they are ``off`` by, at most, and no farther than is ``possible``.
+
+    What is possible is given for each value, or for each ``kind`` of them. Ends are rounded outwards to a hundredth of
+    a ``step``; what is possible more finely, if ``fine``, where that is coarse beside it.
+
+    >>> off, possible = (np.array([-0.5]), np.array([0.5])), (np.array([0.0]), np.array([7.0]))
+    >>> [end.tolist() for end in cut(np.array([0.3, 6.69]), off, possible, "0.01")]
+    [[0.0, 6.19], [0.8, 7.0]]
+    """
+    part, kind = Fraction(step) / FINER, 0 if len(possible[0]) == 1 else kind
+    parts = _parts(values, part)
+    first = np.maximum(np.floor(parts + SLACK) - _up(off[1], part), _down(possible[0], part, POSSIBLE)[kind])
+    last = np.minimum(-np.floor(SLACK - parts) - _down(off[0], part), _up(possible[1], part, POSSIBLE)[kind])
+    low = _written(first, part, lambda: np.maximum(values - off[1], possible[0][kind]))
+    high = _written(last, part, lambda: np.minimum(values - off[0], possible[1][kind]))
+    if not fine or not (is_coarse := possible[1] - possible[0] < COARSE * float(part)).any():
+        return low, high
+    least, most = (np.where(is_coarse, end, far) for end, far in zip(_finely(possible), (-np.inf, np.inf), strict=True))
+    return np.maximum(low, least[kind]), np.minimum(high, most[kind])
+
+
+@quiet
+def rounded(values: Array, lattice: Lattice) -> Array:
+    """Round averages and sums of released numbers to a ten-millionth of a step; sums are then multiples of the step.
+
+    >>> rounded(np.array([0.1 + 0.2]), Lattice("0.01")).tolist()
+    [0.3]
+    """
+    part = Fraction(lattice.step) / FINEST
+    return _written(np.rint(_parts(values, part)), part, lambda: values, ROUNDED)
+
+
+@quiet
+def centred(values: Array, bias: float, lattice: Lattice) -> Array:
+    """Give released numbers less the mean of what was added, to a hundredth of a step; as they are where that is 0.
+
+    >>> centred(np.array([6.94]), 0.25, Lattice("0.01")).tolist()
+    [6.69]
+    """
+    if bias == 0:
+        return values
+    part = Fraction(lattice.step) / FINER
+    return _written(np.rint(_parts(values - bias, part)), part, lambda: values - bias, ROUNDED)
+
+
+def _finely(possible: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Round what is possible outwards to a ten-thousandth of its width, or less: a power of ten.
+
+    >>> [end.tolist() for end in _finely((np.array([0.0]), np.array([49.99999])))]
+    [[0.0], [50.0]]
+    """
+    low, high = possible
+    power = np.floor(np.log10(np.where(high > low, high - low, 1.0))) - 4
+    many, large = 10.0 ** np.maximum(-power, 0), 10.0 ** np.maximum(power, 0)
+    first, last = np.floor(low * many / large + POSSIBLE), -np.floor(POSSIBLE - high * many / large)
+    return first * large / many + 0.0, last * large / many + 0.0
+
+
+def _parts(values: Array, part: Fraction) -> Array:
+    parts: Array = values * float(part.denominator)
+    return parts if part.numerator == 1 else parts / float(part.numerator)
+
+
+def _down(values: Array, part: Fraction, slack: float = SLACK) -> Array:
+    found: Array = np.floor(_parts(values, part) + slack)
+    return found
+
+
+def _up(values: Array, part: Fraction, slack: float = SLACK) -> Array:
+    return -_down(-values, part, slack)
+
+
+def _written(parts: Array, part: Fraction, bare: Callable[[], Array], most: float = LARGEST) -> Array:
+    """Give the doubles nearest to multiples of a decimal; the bare number where it is too large to be one."""
+    if max(part.numerator, part.denominator) > POWERS:
+        return bare()
+    exact = (parts if part.numerator == 1 else parts * float(part.numerator)) / float(part.denominator) + 0.0
+    if parts.max(initial=0.0) < most and parts.min(initial=0.0) > -most:  # released, so anybody may know it
+        return exact
+    return np.where(np.abs(parts) < most, exact, bare())

@@ -3,16 +3,14 @@
 import datetime
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from errorfloor.accounts import Account, percent, share
 from errorfloor.checks import Array
+from errorfloor.preparing.preparation import Prepared
 from errorfloor.pricing.joint import dearest
-
-if TYPE_CHECKING:
-    from errorfloor.preparing.preparation import Prepared
 
 FEW_ROWS = 0.1  # of all rows: what groups may hold that a price is also given without
 
@@ -57,7 +55,7 @@ class Setting:
         }
 
 
-def setting(prepared: "Prepared") -> Setting | None:
+def setting(prepared: Prepared) -> Setting | None:
     """Give the group that moves the scarcest account most.
 
     None if there is one group, or nothing is charged, or bounds follow a share, or what was released is given again.
@@ -82,7 +80,7 @@ def setting(prepared: "Prepared") -> Setting | None:
     return Setting(keys, found.rows, found.groups, least, left, used) if used < taken else found
 
 
-def least_that_fits(prepared: "Prepared", share_left: float) -> tuple[int, float] | None:
+def least_that_fits(prepared: Prepared, share_left: float) -> tuple[int, float] | None:
     """Give a round number of rows such that the groups with as many can be afforded, and what they would take."""
     rows = prepared.bounds.rows
     for least in _round_numbers(int(rows.max(initial=0))):
@@ -118,7 +116,7 @@ def _round_numbers(most: int) -> Iterator[int]:
         number = (2, 5, 10)[factor % 3] * 10 ** (factor // 3)
 
 
-def _scarcest(prepared: "Prepared", least: int) -> tuple[Account | None, float]:
+def _scarcest(prepared: Prepared, least: int) -> tuple[Account | None, float]:
     """Give the account that a question takes most of, if groups under ``least`` rows are left out; and how much."""
     total = prepared.charges_of(prepared.charged, least) if least > 1 else prepared.charges
     shares = {account: share(charge, prepared.plan.allowances[account]) for account, charge in total.items()}

@@ -1,17 +1,16 @@
-"""Totals of groups, for ROLLUP, CUBE and GROUPING SETS: put together from the released cells, so that they add up.
+"""Totals of groups, and running totals: put together from the released cells, so that they add up.
 
 Noise is on the finest groups alone, which are charged; every other row is arithmetic on released numbers and public
 counts. Of cells with noise of their own, a total is within k times their bound, so that sums are released within the
 bound that was asked for, divided by the most cells of a total; of cells with joint noise it is as near as each of them
 (``joint_noise.py``). Whichever costs less is given. Averages keep their bound.
 
-*Guarantee* (``totals.proof.md``): a total is the sum of its released parts, to the last digit; every number that is
-shown is within the bound that was asked for.
+*Guarantee* (``totals.proof.md``): a total, running or not, is the sum of its released parts, to the last digit; every
+number that is shown is within the bound that was asked for.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,89 +18,31 @@ import pyarrow as pa
 from errorfloor.arithmetic import arrow
 from errorfloor.checks import Array
 from errorfloor.errors import RefusedError
-from errorfloor.preparing.ends import FINEST, cut, rounded
-from errorfloor.preparing.rounding import multiples
-from errorfloor.pricing import Bounds
+from errorfloor.preparing.joint_noise import too_many
+from errorfloor.preparing.preparation import Prepared, PreparedOutput
+from errorfloor.preparing.rounding import FINEST, cut, multiples, rounded
 from errorfloor.pricing.interval import quiet
-from errorfloor.pricing.keys import GroupKeys
-from errorfloor.sql.plan import Always, Count, Formula, Quotient, Sum
-from errorfloor.sql.question import Question, QuestionOutput
-
-if TYPE_CHECKING:
-    from errorfloor.preparing.preparation import Prepared, PreparedOutput
+from errorfloor.sql.plan import Always, Count, Quotient, Sum
+from errorfloor.sql.question import QuestionOutput
 
 NO_GROUP = -1  # the place of a row that is a total
 MOST_STEPS = 2.0**62  # of a lattice, in whole numbers
 UNIT = 2.0**-52
+ROUNDING = 1 + 2.0**-40  # more than what sums of doubles are off by
 
 
-@dataclass(frozen=True, eq=False)
-class Totals:
-    """The rows of coarser groupings: for each of them which row a finest group belongs to, and the keys it shows."""
-
-    places: tuple[Array, ...]
-    kept: tuple[tuple[str, ...], ...]
-    sizes: tuple[int, ...]
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are in all."""
-        return sum(self.sizes)
-
-    @property
-    def parts(self) -> int:
-        """The most finest groups of one row."""
-        return max((int(np.bincount(place).max(initial=1)) for place in self.places if place.size), default=1)
-
-    def keys(self, name: str, values: Any) -> Any:
-        """Give the values of a key on these rows: null where it was not grouped by."""
-        parts = []
-        for place, kept, size in zip(self.places, self.kept, self.sizes, strict=True):
-            first = np.full(size, -1)
-            first[place[::-1]] = np.arange(len(place))[::-1]
-            chosen = values.take(arrow.column(first)) if name in kept else pa.nulls(size, values.type)
-            parts.append(chosen)
-        return pa.concat_arrays([values, *parts])
+def apart_since(one: PreparedOutput, prepared: Prepared) -> str:
+    """Say why cells of a sum with totals cannot have joint noise; nothing where they can, or it has no totals."""
+    question = prepared.question
+    if prepared.table.hides_records or not isinstance(one.output.formula, Sum):
+        return ""
+    defined = prepared.bounds_of(one).defined[prepared.bounds.kind]
+    if question.sets:
+        return too_many(prepared.totals, defined)
+    return too_many(prepared.plan.chains, defined) if question.sharing(one.output) else ""
 
 
-def totals_of(question: Question, bounds: Bounds) -> Totals:
-    """Give the rows of the coarser groupings of a question.
-
-    Raises RefusedError where a total would lack rows, or could not be told from a group.
-    """
-    if question.sets and bounds.left_out:
-        raise RefusedError(
-            f"{bounds.left_out:,} groups have fewer than {question.least:,} rows and are left out, so that totals "
-            f"would lack them: group by less, or ask for each grouping in a question of its own",
-            reason="group",
-        )
-    found = [_placed(question, bounds.groups, kept) for kept in question.sets]
-    return Totals(tuple(place for place, _ in found), question.sets, tuple(size for _, size in found))
-
-
-def _placed(question: Question, groups: GroupKeys, kept: Sequence[str]) -> tuple[Array, int]:
-    codes = np.zeros(len(groups), dtype=np.int64)
-    for key, column in zip(question.keys, groups.columns, strict=True):
-        if key.name not in kept:
-            if column.values.null_count:
-                raise RefusedError(
-                    f"{key.name} is null for some rows, which could not be told from totals: leave them out with WHERE "
-                    f"{key.name} IS NOT NULL",
-                    reason="group",
-                )
-            continue
-        encoded = column.values.dictionary_encode()
-        each = arrow.values_of(encoded.indices.fill_null(len(encoded.dictionary)))
-        codes = np.unique(codes * (len(encoded.dictionary) + 1) + each, return_inverse=True)[1]
-    return codes, int(codes.max(initial=-1)) + 1
-
-
-def is_summed(formula: Formula) -> bool:
-    """Tell whether cells are added up to totals as they are."""
-    return isinstance(formula, (Sum, Count))
-
-
-def columns_of(one: "PreparedOutput", shown: Mapping[str, Any], prepared: "Prepared") -> dict[str, Any]:
+def columns_of(one: PreparedOutput, shown: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
     """Add the rows of totals to the columns of an output: its numbers, and the ends of their certain intervals."""
     totals, name = prepared.totals, one.output.name
     weights = counted_rows(one.output, prepared)
@@ -127,7 +68,7 @@ def columns_of(one: "PreparedOutput", shown: Mapping[str, Any], prepared: "Prepa
     return found
 
 
-def counted_rows(output: QuestionOutput, prepared: "Prepared") -> Array | None:
+def counted_rows(output: QuestionOutput, prepared: Prepared) -> Array | None:
     """Give the rows of each group that an average is over; None for sums."""
     match output.formula:
         case Quotient(_, Count(Always())):
@@ -138,8 +79,38 @@ def counted_rows(output: QuestionOutput, prepared: "Prepared") -> Array | None:
     return None
 
 
+def running_columns(one: PreparedOutput, prepared: Prepared) -> dict[str, Any]:
+    """Give the columns of a running total, or of a mean: its numbers, and the ends of their certain intervals."""
+    name, chains = one.output.name, prepared.plan.chains
+    there = ~arrow.nulls(one.kept)
+    reached = chains.summed(there.astype(np.int64)) > 0
+    cells = np.where(there, arrow.values_of(one.kept.fill_null(0)), 0)
+    if one.added is None:
+        return {name: arrow.column(chains.summed(cells), reached)}
+    lattice = one.added.narrowest.lattice
+    numbers = multiples(chains.summed(np.rint(cells / lattice.size).astype(np.int64)), lattice)
+    kind, bounds = prepared.bounds.kind, prepared.bounds_of(one)
+    if one.added.widest.keeps_sums:
+        half = np.full(len(cells), one.added.widest.high)
+    else:
+        half = chains.summed(np.where(there, one.added.of_kind("high")[kind], 0.0)) * ROUNDING
+    least, most = (np.where(there, end[kind], 0.0) for end in (bounds.low, bounds.high))
+    spread = (ROUNDING - 1) * chains.summed(np.maximum(np.abs(least), np.abs(most)))
+    possible = chains.summed(least) - spread, chains.summed(most) + spread
+    low, high = cut(numbers, (-half, half), possible, lattice.step)
+    if any(window.mean for window in prepared.question.running if window.name == name):
+        count = np.maximum(chains.summed(there.astype(np.int64)), 1)
+        numbers, nowhere = rounded(numbers / count, lattice), np.zeros(1)
+        low, high = (
+            cut(end / count, (nowhere, nowhere), (nowhere - np.inf, nowhere + np.inf), lattice.step)[side]
+            for side, end in enumerate((low, high))
+        )
+    columns = {name: numbers, f"{name}_low": low, f"{name}_high": high}
+    return {each: arrow.column(values, reached) for each, values in columns.items()}
+
+
 @quiet
-def _possible(one: "PreparedOutput", weights: Array | None, place: Array, size: int, end: Array, sign: float) -> Array:
+def _possible(one: PreparedOutput, weights: Array | None, place: Array, size: int, end: Array, sign: float) -> Array:
     """Put the ends of what cells can be together, rounded outwards: downwards where ``sign`` is -1."""
     there = ~arrow.nulls(one.kept)
     each = np.ones(len(there)) if weights is None else weights
@@ -150,7 +121,7 @@ def _possible(one: "PreparedOutput", weights: Array | None, place: Array, size: 
     return (total + sign * (parts + 8) * UNIT * spread) / divisor
 
 
-def check_sums_stay_exact(prepared: "Prepared") -> None:
+def check_sums_stay_exact(prepared: Prepared) -> None:
     """Refuse, by public bounds, sums that might have more steps of the finest lattice than an integer holds."""
     kind = prepared.bounds.kind
     for one in prepared.outputs:
@@ -168,7 +139,7 @@ def check_sums_stay_exact(prepared: "Prepared") -> None:
             )
 
 
-def _total(one: "PreparedOutput", weights: Array | None, place: Array, size: int, kind: Array) -> tuple[Any, Array]:
+def _total(one: PreparedOutput, weights: Array | None, place: Array, size: int, kind: Array) -> tuple[Any, Array]:
     """Put the cells of an output together: the numbers, and how far off they can be."""
     there = ~arrow.nulls(one.kept)
     cells = np.where(there, arrow.values_of(one.kept.fill_null(0)), 0)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from errorfloor.access.replies import body_of
 from errorfloor.answering.cells import CellFacts
 from errorfloor.arithmetic import arrow
-from errorfloor.preparing.ends import centred
+from errorfloor.preparing.rounding import centred
 from errorfloor.service import Answer
 
 CONTROLS = "[\\x00-\\x1f]"

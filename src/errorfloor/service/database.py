@@ -27,8 +27,7 @@ from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Ledger, MemoryLedger
 from errorfloor.ledger.book import Deposit
 from errorfloor.preparing.noises import QuestionWish
-from errorfloor.preparing.preparation import Prepared
-from errorfloor.preparing.reading import ReadQuestion
+from errorfloor.preparing.preparation import Prepared, ReadQuestion
 from errorfloor.service.description import table_facts
 from errorfloor.service.dummy import KEY, dummy_engine
 from errorfloor.service.faces import FollowFace, StreamFace

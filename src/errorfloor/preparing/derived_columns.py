@@ -1,4 +1,4 @@
-"""Whether what is derived from released parts may come back null, which is known before anything is charged.
+"""The columns that follow from released parts: their numbers and certain intervals, and whether they may be null.
 
 Where a divisor may be 0 as far as released parts show, nothing bounds the quotient. Released intervals lie in what
 public facts allow: what has an interval at the whole ranges of its parts is *never* null. What has none wherever parts
@@ -7,29 +7,115 @@ are tried, at both ends of what they can be and in the middle, is *always* null:
 
 from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from errorfloor.arithmetic import arrow
+from errorfloor.catalogue import PrivateColumn
 from errorfloor.checks import Array
 from errorfloor.engines.allotment import allotment
 from errorfloor.errors import RefusedError
-from errorfloor.floors.words import rounded_down
-from errorfloor.preparing.derived import enclosed
-from errorfloor.pricing.interval import Enclosure
-from errorfloor.pricing.words import words
-from errorfloor.sql.plan import Apply, Covariance, Formula, Quotient, Sum, WeightedMean
-from errorfloor.sql.question import Derived, is_private, walk
+from errorfloor.floors.words import rounded_down, rounded_up
+from errorfloor.preparing.derived import Bounded, derived_from, enclosed
+from errorfloor.preparing.preparation import Prepared, PreparedOutput
+from errorfloor.pricing.interval import Enclosure, quiet
+from errorfloor.pricing.words import number, words
+from errorfloor.sql.plan import (
+    Apply,
+    Covariance,
+    Formula,
+    Missing,
+    Quotient,
+    Sum,
+    TableColumn,
+    WeightedMean,
+)
+from errorfloor.sql.question import CountedQuantile, Derived, is_private, walk
 
-if TYPE_CHECKING:
-    from errorfloor.preparing.preparation import Prepared
-
+NO_DERIVATIVE = "its own derivative has no bound"
 Nullness = Literal["never", "perhaps", "always"]
 MOST_PLACES = 4  # noisy parts that are tried in all combinations; more are moved together
 FINEST = 40  # halvings of a bound until one is given up on
 
 
-def is_null(derived: Derived, prepared: "Prepared") -> Nullness:
+@quiet
+def derived_columns(derived: Derived, prepared: Prepared) -> dict[str, Any]:
+    """Give the columns of what is derived; NULL where nothing bounds it."""
+    parts = {one.output.formula: released(one, prepared) for one in prepared.outputs if one.output.part_of == derived}
+    found = derived_from(parts, derived, prepared.plan.domains)
+    shape = (len(prepared.bounds.groups),)
+    low, high = (np.broadcast_to(end, shape) for end in (found.around.low, found.around.high))
+    there = np.isfinite(low) & np.isfinite(high) & (low <= high)
+    for one in prepared.outputs:
+        if one.output.part_of == derived:
+            there &= ~arrow.nulls(one.kept)
+    low, high = np.where(there, low, 0.0), np.where(there, high, 0.0)
+    number = np.broadcast_to(found.number, shape)
+    middle = np.where((low <= number) & (number <= high), number, (low + high) / 2)
+    ends = {"": middle, "_low": low, "_high": high}
+    return {f"{derived.name}{end}": arrow.column(values, there) for end, values in ends.items()}
+
+
+def released(one: PreparedOutput, prepared: Prepared) -> Bounded:
+    """Give the released numbers of a part, and where the truth certainly is."""
+    numbers = arrow.values_of(arrow.without_nulls(one.kept)).astype(float)
+    if one.added is None:
+        off = 0.0 if one.constant is None else one.constant.error
+        return Bounded(numbers, Enclosure(numbers - off, numbers + off).widened(0.0))
+    # numbers follow from the ends, which are therefore cut to no finer ones
+    ends = one.added.interval(numbers, prepared.bounds_of(one), prepared.bounds.kind, fine=False)
+    return Bounded(numbers, Enclosure(*ends))
+
+
+def derived_where(derived: Derived, one: PreparedOutput, prepared: Prepared) -> str:
+    """Say what is certain of what is derived, from one of its sums."""
+    if not derived.in_rows:
+        return _by_parts(derived, prepared)
+    rows = rounded_up((0.0 if one.added is None else one.added.widest.high) * one.output.span, 6)
+    return (
+        f"{derived.name} is certainly between {derived.name}_low and {derived.name}_high, if there are rows at all: it "
+        f"follows from released counts within ±{rows} rows, and from sums within ±{rows} times what one row can add."
+        f"{_null(derived, prepared)}"
+    )
+
+
+def _by_parts(derived: Derived, prepared: Prepared) -> str:
+    """Say what the parts are, and how far off each of them is."""
+    parts = [one for one in prepared.outputs if one.output.part_of == derived and one.added is not None]
+    said = [f"{words(one.output.formula)} within ±{rounded_up(one.added.widest.high)}" for one in parts if one.added]
+    private = {name: one for name, one in prepared.table.private.items() if name in _columns(derived.formula)}
+    said += [_clamped(name, one) for name, one in private.items()]
+    return (
+        f"{derived.name} is certainly between {derived.name}_low and {derived.name}_high: it is computed from released "
+        f"parts, {', '.join(said)}, since {NO_DERIVATIVE}. How far off that leaves it depends "
+        f"on the values.{_null(derived, prepared)}"
+    )
+
+
+def _null(derived: Derived, prepared: Prepared) -> str:
+    if is_null(derived, prepared) == "never":
+        return ""
+    return f" It is null where the released parts do not show {needs(derived.formula)}."
+
+
+def _columns(formula: Formula) -> set[str]:
+    return {node.name for node in walk(formula, stop=Missing) if isinstance(node, TableColumn) and node.private}
+
+
+def _clamped(name: str, one: PrivateColumn) -> str:
+    return f"{name} clamped to {number(one.low)} … {number(one.high)}{f' {one.unit}' if one.unit else ''}"
+
+
+def derived_facts(derived: Derived | CountedQuantile, one: PreparedOutput) -> dict[str, Any]:
+    """Give what is stated of what is derived beforehand, as plain JSON types."""
+    rows = (0.0 if one.added is None else one.added.widest.high) * one.output.span
+    by_parts = {"by_parts": True, "way": "parts", "why": NO_DERIVATIVE}
+    made = {"rows": rows} if isinstance(derived, CountedQuantile) or derived.in_rows else by_parts
+    return {"name": derived.name, "unit": derived.unit, "exact": False, **made, "low": None, "high": None}
+
+
+def is_null(derived: Derived, prepared: Prepared) -> Nullness:
     """Say whether what is derived is null in a group that has rows: never, perhaps, or always, from public facts."""
     parts = _Parts(derived, prepared)
     if parts.everywhere:
@@ -39,7 +125,7 @@ def is_null(derived: Derived, prepared: "Prepared") -> Nullness:
     return "perhaps" if parts.somewhere(1.0) else "always"
 
 
-def check_not_always_null(prepared: "Prepared") -> None:
+def check_not_always_null(prepared: Prepared) -> None:
     """Refuse a question that would be charged for a column without any number, with a bound that would give some."""
     for derived in prepared.question.quantiles:
         if not isinstance(derived, Derived) or is_null(derived, prepared) != "always":
@@ -83,7 +169,7 @@ def needs(formula: Formula) -> str:
 class _Parts:
     """The parts of what is derived, by kind of group: what public facts let them be, and how far off they are."""
 
-    def __init__(self, derived: Derived, prepared: "Prepared") -> None:
+    def __init__(self, derived: Derived, prepared: Prepared) -> None:
         self.derived, self.domains = derived, prepared.plan.domains
         own = [one for one in prepared.outputs if one.output.part_of == derived]
         bounds = [prepared.bounds_of(one) for one in own]

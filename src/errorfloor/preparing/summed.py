@@ -1,28 +1,63 @@
-"""Running totals of the groups of a question: put together from the released cells, so that they add up.
+"""Which groups are added up: to the totals of coarser groupings, and to running totals along some keys."""
 
-*Guarantee* (``totals.proof.md``): a running total is the sum of the released cells up to it, to the last digit, within
-the bound that was asked for.
-"""
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from errorfloor.arithmetic import arrow
 from errorfloor.checks import Array
 from errorfloor.errors import RefusedError
-from errorfloor.preparing.ends import cut, rounded
-from errorfloor.preparing.rounding import multiples
 from errorfloor.pricing import Bounds
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.sql.question import Question
 
-if TYPE_CHECKING:
-    from errorfloor.preparing.preparation import Prepared, PreparedOutput
 
-ROUNDING = 1 + 2.0**-40  # more than what sums of doubles are off by
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """The rows of coarser groupings: for each of them which row a finest group belongs to, and the keys it shows."""
+
+    places: tuple[Array, ...]
+    kept: tuple[tuple[str, ...], ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are in all."""
+        return sum(self.sizes)
+
+    @property
+    def parts(self) -> int:
+        """The most finest groups of one row."""
+        return max((int(np.bincount(place).max(initial=1)) for place in self.places if place.size), default=1)
+
+    def keys(self, name: str, values: Any) -> Any:
+        """Give the values of a key on these rows: null where it was not grouped by."""
+        parts = []
+        for place, kept, size in zip(self.places, self.kept, self.sizes, strict=True):
+            first = np.full(size, -1)
+            first[place[::-1]] = np.arange(len(place))[::-1]
+            chosen = values.take(arrow.column(first)) if name in kept else pa.nulls(size, values.type)
+            parts.append(chosen)
+        return pa.concat_arrays([values, *parts])
+
+
+def totals_of(question: Question, bounds: Bounds) -> Totals:
+    """Give the rows of the coarser groupings of a question.
+
+    Raises RefusedError where a total would lack rows, or could not be told from a group.
+    """
+    if question.sets and bounds.left_out:
+        raise RefusedError(
+            f"{bounds.left_out:,} groups have fewer than {question.least:,} rows and are left out, so that totals "
+            f"would lack them: group by less, or ask for each grouping in a question of its own",
+            reason="group",
+        )
+    found = [_placed(question, bounds.groups, kept) for kept in question.sets]
+    return Totals(tuple(place for place, _ in found), question.sets, tuple(size for _, size in found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +122,7 @@ def chains_of(question: Question, bounds: Bounds) -> Chains:
         order = order[arrow.values_of(pc.array_sort_indices(values.take(arrow.column(order)), order=way))]
     codes = np.zeros(len(groups), dtype=np.int64)
     for name in window.partition:
-        encoded = _column(question, groups, name).dictionary_encode()
-        each = arrow.values_of(encoded.indices.fill_null(len(encoded.dictionary)))
-        codes = np.unique(codes * (len(encoded.dictionary) + 1) + each, return_inverse=True)[1]
+        codes = _numbered(codes, _column(question, groups, name))
     order = order[np.argsort(codes[order], kind="stable")]
     return Chains(order, tuple(np.bincount(codes).tolist()) if len(groups) else ())
 
@@ -98,31 +131,24 @@ def _column(question: Question, groups: GroupKeys, name: str) -> Any:
     return next(column.values for key, column in zip(question.keys, groups.columns, strict=True) if key.name == name)
 
 
-def running_columns(one: "PreparedOutput", prepared: "Prepared") -> dict[str, Any]:
-    """Give the columns of a running total, or of a mean: its numbers, and the ends of their certain intervals."""
-    name, chains = one.output.name, prepared.plan.chains
-    there = ~arrow.nulls(one.kept)
-    reached = chains.summed(there.astype(np.int64)) > 0
-    cells = np.where(there, arrow.values_of(one.kept.fill_null(0)), 0)
-    if one.added is None:
-        return {name: arrow.column(chains.summed(cells), reached)}
-    lattice = one.added.narrowest.lattice
-    numbers = multiples(chains.summed(np.rint(cells / lattice.size).astype(np.int64)), lattice)
-    kind, bounds = prepared.bounds.kind, prepared.bounds_of(one)
-    if one.added.widest.keeps_sums:
-        half = np.full(len(cells), one.added.widest.high)
-    else:
-        half = chains.summed(np.where(there, one.added.of_kind("high")[kind], 0.0)) * ROUNDING
-    least, most = (np.where(there, end[kind], 0.0) for end in (bounds.low, bounds.high))
-    spread = (ROUNDING - 1) * chains.summed(np.maximum(np.abs(least), np.abs(most)))
-    possible = chains.summed(least) - spread, chains.summed(most) + spread
-    low, high = cut(numbers, (-half, half), possible, lattice.step)
-    if any(window.mean for window in prepared.question.running if window.name == name):
-        count = np.maximum(chains.summed(there.astype(np.int64)), 1)
-        numbers, nowhere = rounded(numbers / count, lattice), np.zeros(1)
-        low, high = (
-            cut(end / count, (nowhere, nowhere), (nowhere - np.inf, nowhere + np.inf), lattice.step)[side]
-            for side, end in enumerate((low, high))
-        )
-    columns = {name: numbers, f"{name}_low": low, f"{name}_high": high}
-    return {each: arrow.column(values, reached) for each, values in columns.items()}
+def _placed(question: Question, groups: GroupKeys, kept: Sequence[str]) -> tuple[Array, int]:
+    codes = np.zeros(len(groups), dtype=np.int64)
+    for key, column in zip(question.keys, groups.columns, strict=True):
+        if key.name not in kept:
+            if column.values.null_count:
+                raise RefusedError(
+                    f"{key.name} is null for some rows, which could not be told from totals: leave them out with WHERE "
+                    f"{key.name} IS NOT NULL",
+                    reason="group",
+                )
+            continue
+        codes = _numbered(codes, column.values)
+    return codes, int(codes.max(initial=-1)) + 1
+
+
+def _numbered(codes: Array, values: Any) -> Array:
+    """Number what differs in numbers that were given before, or in some values; NULL is a value."""
+    encoded = values.dictionary_encode()
+    each = arrow.values_of(encoded.indices.fill_null(len(encoded.dictionary)))
+    found: Array = np.unique(codes * (len(encoded.dictionary) + 1) + each, return_inverse=True)[1]
+    return found
