@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from errorfloor.random import secure
+from errorfloor.random import sticky
 
 SEED = os.environ.get("ERRORFLOOR_SEED", "0")
 REAL = secrets.token_bytes
@@ -50,4 +50,4 @@ chance = Chance()
 def install() -> None:
     """Let this process draw from ``chance``; the other functions of ``secrets`` that give bytes follow."""
     secrets.token_bytes = chance.urandom
-    secure.os = chance  # type: ignore[attr-defined, assignment]
+    sticky.os = chance  # type: ignore[attr-defined, assignment]

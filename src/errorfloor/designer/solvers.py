@@ -1,6 +1,5 @@
 """Which numerical method solves which problem: products of intervals by spectral bases, other shapes by elements."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,9 @@ from errorfloor.designer.elements import ground_state as elements
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.errors import InputError
 from errorfloor.noise import Loss
-from errorfloor.support import Ball, Ellipsoid, HalfLine, Interval, Polytope, Reals, Support
+from errorfloor.support import Ball, Ellipsoid, Polytope, Reals, Support
+from errorfloor.support.facets import paired
+from errorfloor.support.lines import line_between
 
 MOST_DIMENSIONS = 4  # of products of intervals, balls and ellipsoids
 MESHED = 3  # of all other shapes
@@ -92,18 +93,8 @@ def product_coordinates(support: Support) -> tuple[Array, tuple[Support, ...]] |
         return support.product_form
     if not isinstance(support, Polytope) or support.is_bounded:
         return None
-    rows: list[Array] = []
-    ends: list[list[float]] = []
-    for normal, offset in zip(*support.half_spaces, strict=True):
-        opposite = next((k for k, row in enumerate(rows) if np.linalg.norm(row + normal) < 1e-12), None)
-        if opposite is None:
-            rows.append(normal)
-            ends.append([-math.inf, float(offset)])
-        else:
-            ends[opposite][0] = -float(offset)
-    count = len(rows)
-    if count >= support.dimension or np.linalg.matrix_rank(np.array(rows)) < count:
+    rows, low, high = paired(*support.half_spaces)
+    if len(rows) >= support.dimension or np.linalg.matrix_rank(rows) < len(rows):
         return None
-    free = np.linalg.svd(np.array(rows))[2][count:]
-    sides = [Interval(low, high) if math.isfinite(low) else HalfLine(high=high) for low, high in ends]
-    return np.vstack([np.array(rows), free]), (*sides, *(Reals(1) for _ in free))
+    free = np.linalg.svd(rows)[2][len(rows) :]
+    return np.vstack([rows, free]), (*map(line_between, low, high), *(Reals(1) for _ in free))

@@ -18,9 +18,7 @@ from errorfloor.noise.numerical import NumericalNoise, nonzero, support_of
 from errorfloor.noise.spectral_axis import Axis, along, gauss, legendre
 from errorfloor.noise.spectral_cells import Staircase
 from errorfloor.random import Bits
-from errorfloor.support import Support, product_of
-from errorfloor.support.box import Box
-from errorfloor.support.interval import Interval
+from errorfloor.support import Box, Interval, Support, product_of
 
 MOST_NODES = 2e7
 FINER = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0)  # nodes of rules, in those of one

@@ -11,8 +11,7 @@ import numpy as np
 from errorfloor.errors import InputError
 from errorfloor.random.bits import Bits
 from errorfloor.random.reproducible import GeneratorBits, ReproducibleBits
-from errorfloor.random.secure import SecureBits
-from errorfloor.random.sticky import RowBits, StickyBits
+from errorfloor.random.sticky import RowBits, SecureBits, StickyBits
 
 SAMPLER = 2  # the version of how noise is drawn from bits, a part of every label; a change of it is other noise
 

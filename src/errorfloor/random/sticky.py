@@ -1,4 +1,6 @@
-"""Bits that follow from a key and a label: the same question is given the same noise, with nothing stored."""
+"""Bits of a key stream: that of a key nobody can predict; or of one that follows from a label, the same every time."""
+
+import os
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -22,6 +24,21 @@ def key_stream(key: bytes, count: int, start: int = 0) -> Words:
     view = out.data.cast("B")
     stream.update_into(view[: 8 * count], view)
     return out[:count].astype(np.uint64, copy=False)
+
+
+class SecureBits(Bits):
+    """AES-256 in counter mode under a key drawn from the operating system for each request.
+
+    It keeps no state between requests, so forks and threads cannot share a stream and nothing in memory predicts or
+    repeats a draw.
+
+    >>> SecureBits().words(3).shape
+    (3,)
+    """
+
+    def words(self, count: int) -> Words:
+        """Give ``count`` words of a fresh key stream."""
+        return key_stream(os.urandom(32), count)
 
 
 class BlockCipher:

@@ -20,15 +20,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from errorfloor.support.base import Support
-from errorfloor.support.box import Box
 from errorfloor.support.ellipsoid import Ball, Ellipsoid
-from errorfloor.support.halfline import HalfLine
-from errorfloor.support.interval import Interval
-from errorfloor.support.orthant import Orthant
+from errorfloor.support.lines import HalfLine, Interval, Reals
 from errorfloor.support.polygon import Polygon
 from errorfloor.support.polytope import Polytope
-from errorfloor.support.product import product_of
-from errorfloor.support.reals import Reals
+from errorfloor.support.products import Box, Orthant, product_of
 from errorfloor.values import build
 
 __all__ = [

@@ -73,27 +73,6 @@ class Support(Value, ABC):
     def _image(self, A: Array, b: Array) -> "Support": ...
 
 
-class AlongAxes(Support, ABC):
-    """A product of intervals, half-lines and lines along the axes: its bounding box is all of it."""
-
-    @property
-    def volume(self) -> float:
-        """The product of the widths."""
-        low, high = self.bounding_box
-        return float(np.prod(high - low))
-
-    @property
-    def half_spaces(self) -> tuple[Array, Array]:
-        """−w ≤ −low and w ≤ high, where these are finite."""
-        low, high = self.bounding_box
-        axes, below, above = np.eye(self.dimension), np.isfinite(low), np.isfinite(high)
-        return np.vstack([-axes[below], axes[above]]), np.concatenate([0.0 - low[below], high[above]])
-
-    def _contains(self, w: Array) -> Array:
-        low, high = self.bounding_box
-        return np.asarray(((w >= low) & (w <= high)).all(axis=-1))
-
-
 def is_diagonal(matrix: Array) -> bool:
     """Tell whether a symmetric matrix has off-diagonal entries that vanish but for rounding, whatever its units.
 

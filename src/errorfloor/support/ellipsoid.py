@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from errorfloor.checks import Array, positive, positive_definite, vector, whole
 from errorfloor.errors import SupportError
 from errorfloor.support.base import ROUNDING, Support
-from errorfloor.support.interval import Interval
+from errorfloor.support.lines import Interval
 
 
 def _center(center: object, dimension: int) -> Array:

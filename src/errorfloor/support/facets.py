@@ -84,20 +84,10 @@ class Facets:
     @cached_property
     def coordinates(self) -> tuple[Array, Array, Array] | None:
         """Rows N and ends with the set equal to {z : low ≤ N z ≤ high}, if it has exactly m facet directions."""
-        rows: list[Array] = []
-        ends: list[list[float]] = []
-        for normal, offset in zip(self.normals, self.offsets, strict=True):
-            opposite = next((k for k, row in enumerate(rows) if np.linalg.norm(row + normal) <= SAME), None)
-            if opposite is None:
-                rows.append(normal)
-                ends.append([-math.inf, float(offset)])
-            else:
-                ends[opposite][0] = -float(offset)
-        N = np.array(rows)
+        N, low, high = paired(self.normals, self.offsets)
         m = self.normals.shape[1]
         if N.shape != (m, m) or np.linalg.matrix_rank(N) < m:
             return None
-        low, high = np.array(ends).T
         # a box should come out as itself: rows in the order of the axes that they lie along, pointing up them
         main = np.argmax(np.abs(N) > np.abs(N).max(axis=1, keepdims=True) - SAME, axis=1)
         signs = np.sign(N[np.arange(m), main])
@@ -133,6 +123,25 @@ class Facets:
 
         inside = np.zeros(self.normals.shape[1])
         return np.asarray(HalfspaceIntersection(np.column_stack([self.normals, -self.offsets]), inside).intersections)
+
+
+def paired(normals: Array, offsets: Array) -> tuple[Array, Array, Array]:
+    """Give rows N and ends with {z : normals z ≤ offsets} equal to {z : low ≤ N z ≤ high}.
+
+    >>> paired(np.array([[1.0], [-1.0]]), np.array([2.0, 3.0]))
+    (array([[1.]]), array([-3.]), array([2.]))
+    """
+    rows: list[Array] = []
+    ends: list[list[float]] = []
+    for normal, offset in zip(normals, offsets, strict=True):
+        opposite = next((k for k, row in enumerate(rows) if np.linalg.norm(row + normal) <= SAME), None)
+        if opposite is None:
+            rows.append(normal)
+            ends.append([-math.inf, float(offset)])
+        else:
+            ends[opposite][0] = -float(offset)
+    low, high = np.array(ends).T
+    return np.array(rows), low, high
 
 
 def _merged(A: Array, b: Array) -> tuple[Array, Array]:

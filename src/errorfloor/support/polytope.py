@@ -12,8 +12,7 @@ from errorfloor.checks import Array, matrix, vector
 from errorfloor.errors import SupportError
 from errorfloor.support.base import ROUNDING, Support
 from errorfloor.support.facets import Facets
-from errorfloor.support.halfline import HalfLine
-from errorfloor.support.interval import Interval
+from errorfloor.support.lines import line_between
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +99,7 @@ class Polytope(Support):
         N, low, high = found
         middle = N @ self.facets.center
         sides = zip(middle + self.facets.size * low, middle + self.facets.size * high, strict=True)
-        return N, tuple(_line_set(float(a) + 0.0, float(b) + 0.0) for a, b in sides)
+        return N, tuple(line_between(float(a) + 0.0, float(b) + 0.0) for a, b in sides)
 
     def _contains(self, w: Array) -> Array:
         return self.facets.contains(w, ROUNDING)
@@ -108,11 +107,15 @@ class Polytope(Support):
     def _image(self, A: Array, b: Array) -> Support:
         if self.vertices is not None:
             return Polytope(vertices=self.vertices @ A.T + b)
-        rows = np.linalg.solve(A.T, np.asarray(self.A).T).T
-        return Polytope(A=rows, b=np.asarray(self.b) + rows @ b)
+        return image_of((np.asarray(self.A), np.asarray(self.b)), A, b)
 
 
-def _line_set(low: float, high: float) -> Support:
-    if math.isinf(low):
-        return HalfLine(high=high)
-    return HalfLine(low) if math.isinf(high) else Interval(low, high)
+def image_of(half_spaces: tuple[Array, Array], matrix: Array, shift: Array) -> Polytope:
+    """Give the image of {w : A w ≤ b} under an invertible map.
+
+    >>> image_of((np.eye(1), np.ones(1)), np.array([[2.0]]), np.zeros(1)).half_spaces
+    (array([[1.]]), array([2.]))
+    """
+    A, b = half_spaces
+    rows = np.linalg.solve(matrix.T, A.T).T
+    return Polytope(A=rows, b=b + rows @ shift)
