@@ -15,7 +15,7 @@ from errorfloor.designer.numerical import numerical_design
 from errorfloor.designer.problem import Problem
 from errorfloor.noise import EllipsoidPolynomial, Loss
 from errorfloor.noise.ball_polynomials import ball_rule, combination, on_angles, projected, total_degrees
-from errorfloor.noise.ball_sampling import BallSampler, curvature_bound
+from errorfloor.noise.sampling import BallSampler, curvature_bound
 
 BALL = ef.Ball(4, 1.0)
 SHAPE = np.diag([1.0, 0.5, 2.0, 1.0]) + 0.1

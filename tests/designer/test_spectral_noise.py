@@ -13,8 +13,7 @@ import errorfloor as ef
 import errorfloor.noise
 from errorfloor.errors import InputError
 from errorfloor.noise import Spectral
-from errorfloor.noise.alias import Alias, scaled
-from errorfloor.noise.spectral_cells import Staircase, chebyshev_grid
+from errorfloor.noise.sampling import Alias, Staircase, chebyshev_grid, scaled
 from errorfloor.random import ReproducibleBits, RowBits
 
 FALSE_ALARM = 1e-10

@@ -24,7 +24,7 @@ from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.designer.meshes.region import bounded_region
 from errorfloor.designer.meshes.truncation import truncated_region, truncating_walls
 from errorfloor.noise import Loss
-from errorfloor.noise.piecewise_bernstein import exponents, mass_matrix, product
+from errorfloor.noise.simplices import exponents, mass_matrix, product
 from errorfloor.support import Ball, Ellipsoid, Orthant, Polygon, Polytope, Reals
 
 PENTAGON = Polygon([[0, 0], [2, 0], [2, 1], [1, 2.5], [-0.5, 1]])
@@ -75,7 +75,7 @@ def test_interpolation_constants_hold_for_functions_with_mean_zero_on_every_face
         object.__setattr__(space, "free", np.arange(space.count))
         stiffness, mass = space.stiffness.toarray(), space.mass.toarray()
         lattice = space.numbers[0]
-        from errorfloor.noise.piecewise_bernstein import exponents
+        from errorfloor.noise.simplices import exponents
 
         on = np.array(exponents(m, degree))
         constraints = np.zeros((m + 1, space.count))
@@ -135,7 +135,7 @@ def test_balanced_flux_bounds_the_residual_seen_by_a_richer_space():
 
 def _raised(local, low, high):
     """Bernstein coefficients of a higher degree: multiply by one."""
-    from errorfloor.noise.piecewise_bernstein import exponents, product
+    from errorfloor.noise.simplices import exponents, product
 
     ones = np.ones((len(local), len(exponents(2, high - low))))
     return product(2, local, low, ones, high - low)

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 from errorfloor.noise.ball_polynomials import combination
-from errorfloor.noise.ball_sampling import BallSampler, curvature_bound
-from errorfloor.noise.piecewise_sampling import Sampler
+from errorfloor.noise.sampling import BallSampler, Sampler, curvature_bound
 from errorfloor.random import RowBits
 
 FALSE_ALARM = 1e-9
@@ -56,7 +55,7 @@ def test_cells_are_hit_as_often_as_their_mass_says(designs, name):
     noise = designs[name].noise
     drawn = noise.sample(200_000, rng=14)
     cell, _ = noise._locator.find(drawn)
-    from errorfloor.noise.piecewise_bernstein import mass_matrix
+    from errorfloor.noise.simplices import mass_matrix
 
     form = np.einsum("ci,ij,cj->c", noise._local, mass_matrix(noise.dimension, noise.degree), noise._local)
     share = noise._volumes * form / noise._mass
@@ -76,7 +75,7 @@ def test_the_inside_of_a_single_cell_is_hit_as_the_polynomial_says(designs):
     largest = int(np.bincount(cell).argmax())
     inside = barycentric[cell == largest]
     bins = np.floor(inside * 4).astype(int).clip(0, 3) @ [16, 4, 1]
-    from errorfloor.noise.piecewise_bernstein import evaluate
+    from errorfloor.noise.simplices import evaluate
 
     fine = 400
     i, j = np.meshgrid(np.arange(fine), np.arange(fine))
@@ -125,7 +124,7 @@ def test_bounds_of_the_samplers_hold_everywhere(designs):
     sampler = noise._sampler
     generator = np.random.default_rng(8)
     weights = generator.dirichlet([0.5] * 3, size=(len(sampler.cell), 20))
-    from errorfloor.noise.piecewise_bernstein import evaluate
+    from errorfloor.noise.simplices import evaluate
 
     inner = np.einsum("pqi,pij->pqj", weights, sampler.part)
     value = evaluate(2, noise.degree, sampler.coefficients[sampler.cell][:, None], inner) ** 2

@@ -35,9 +35,8 @@ from errorfloor.noise.affine_image import LinearImage, Translation
 from errorfloor.noise.airy import Airy
 from errorfloor.noise.base import Noise
 from errorfloor.noise.bessel_ball import BesselBall
-from errorfloor.noise.certificate import Certificate
+from errorfloor.noise.certificate import Certificate, ErrorCertificate
 from errorfloor.noise.ellipsoid_polynomial import EllipsoidPolynomial
-from errorfloor.noise.error_certificate import ErrorCertificate
 from errorfloor.noise.gaussian import Gaussian
 from errorfloor.noise.jumps import TruncatedGaussian, TruncatedLaplace, Uniform
 from errorfloor.noise.laplace import Laplace

@@ -6,18 +6,17 @@ from functools import cached_property
 
 import numpy as np
 
-from errorfloor.checks import Array, positive
-from errorfloor.noise.base import ScalarNoise, rejection
+from errorfloor.checks import Array
+from errorfloor.noise.base import ScaledNoise, rejection
 from errorfloor.noise.quadrature import integrate
 from errorfloor.random import Bits
-from errorfloor.support import Reals
 
 TURN = -1.0187929716474710890  # a₁′, the first zero of Ai′
 FAR = 1e4  # beyond it the density is below the smallest double many times over
 
 
 @dataclass(frozen=True, eq=False)
-class Airy(ScalarNoise):
+class Airy(ScaledNoise):
     """Noise on the line with root density u(w) ∝ Ai(|w|/τ + a₁′), τ the ``scale`` and a₁′ the first zero of Ai′.
 
     Guarantee: among all densities on the line with E|w| ≤ ⅔|a₁′|τ, this one has the least Fisher information,
@@ -28,25 +27,10 @@ class Airy(ScalarNoise):
     0.626634
     """
 
-    scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
-
-    @property
-    def support(self) -> Reals:
-        """The line."""
-        return Reals(1)
-
     @property
     def information(self) -> Array:
         """(4/3)|a₁′|/τ²."""
         return np.array([[-4 / 3 * TURN / self.scale**2]])
-
-    @property
-    def mean(self) -> Array:
-        """Zero."""
-        return np.zeros(1)
 
     @property
     def covariance(self) -> Array:
@@ -57,11 +41,6 @@ class Airy(ScalarNoise):
     def entropy(self) -> float:
         """By quadrature: it has no simpler form."""
         return -integrate(lambda w: self.pdf(w) * self.logpdf(w), self.knots, self.unit)
-
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """The third derivative jumps at zero."""
-        return (-math.inf, 0.0, math.inf)
 
     def _log_density(self, w: Array) -> Array:
         # ∫ u² over the line is 2τ|a₁′|Ai(a₁′)², so the peak of the density is 1/(2τ|a₁′|)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from errorfloor.checks import Array, points, whole
+from errorfloor.checks import Array, points, positive, whole
 from errorfloor.errors import InputError
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.information import matrix_root
 from errorfloor.noise.loss import Loss
 from errorfloor.noise.quadrature import integrate
 from errorfloor.random import Bits, bits_from
-from errorfloor.support import Support
+from errorfloor.support import Reals, Support
 from errorfloor.values import Value
 
 
@@ -197,6 +197,31 @@ class ScalarNoise(Noise, ABC):
     @abstractmethod
     def _slope(self, w: Array) -> Array:
         """Give the derivative of the log-density."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledNoise(ScalarNoise, ABC):
+    """Noise of a ``scale``: on the line and symmetric about zero, where its family does not say otherwise."""
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+
+    @property
+    def support(self) -> Support:
+        """The line."""
+        return Reals(1)
+
+    @property
+    def mean(self) -> Array:
+        """Zero."""
+        return np.zeros(1)
+
+    @property
+    def knots(self) -> tuple[float, ...]:
+        """Zero, where the density is not smooth, between the infinities."""
+        return (-math.inf, 0.0, math.inf)
 
 
 def where_inside(noise: Noise, w: Array, inside: Array, outside: float) -> Array:

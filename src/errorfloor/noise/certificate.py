@@ -1,7 +1,12 @@
-"""What is known about how good a design is."""
+"""What is known about a design: how good it is, or how large an error it forces."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from errorfloor.checks import Array, vector
 from errorfloor.values import Value
 
 
@@ -45,3 +50,60 @@ class Certificate(Value):
                 f"can have ({source})"
             )
         return f"objective {self.value:.6g}, proved to be within {self.gap:.2g} of the least possible ({source})"
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorCertificate(Certificate):
+    """The report on a design that maximises Tr I⁻¹ under a cap (P1).
+
+    ``value`` is Tr I⁻¹ of the density that is sampled. ``supremum`` is diam(C⁻¹W)²/4π², what noise along the longest
+    chord approaches while it reveals all other directions; ``least_information_value`` is Tr I⁻¹ of the noise of least
+    information (P2). ``cap_binds`` tells whether the cap decided the result, ``stationarity`` by how much the
+    conditions for a maximum are off, relatively, and ``per_entry`` are the floors 1/√I_ii.
+
+    >>> report = ErrorCertificate(0.06, None, "example", supremum=0.081, least_information_value=0.051, cap_binds=True,
+    ...                           stationarity=1e-8, per_entry=[0.1, 0.1])
+    >>> print(report.explain())
+    Tr I⁻¹ is 0.06, with a floor of 0.1 for the most exposed entry; least information gives 0.051, and noise along one
+    chord, which reveals all else, up to 0.081. The cap binds; the conditions for a maximum hold to 1e-08 (example).
+    A maximum found by ascent from several starts: no proof that it is the greatest.
+    """
+
+    supremum: float = 0.0
+    least_information_value: float = 0.0
+    cap_binds: bool = False
+    stationarity: float = 0.0
+    per_entry: Array = None  # type: ignore[assignment]  # filled in below
+
+    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the field that it fills
+
+        def __init__(
+            self,
+            value: float,
+            lower_bound: float | None = None,
+            method: str = "",
+            reference: str = "",
+            loss: float | None = None,
+            loss_weight: float | None = None,
+            supremum: float = 0.0,
+            least_information_value: float = 0.0,
+            cap_binds: bool = False,
+            stationarity: float = 0.0,
+            per_entry: ArrayLike | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        given = np.zeros(1) if self.per_entry is None else self.per_entry
+        object.__setattr__(self, "per_entry", vector("per_entry", given))
+
+    def explain(self) -> str:
+        """Say it in sentences."""
+        bound = "binds" if self.cap_binds else "does not bind"
+        worst = float(self.per_entry.min())
+        return (
+            f"Tr I⁻¹ is {self.value:.6g}, with a floor of {worst:.4g} for the most exposed entry; "
+            f"least information gives {self.least_information_value:.6g}, and noise along one chord, which reveals all "
+            f"else, up to {self.supremum:.6g}. The cap {bound}; the conditions for a maximum hold to "
+            f"{self.stationarity:.2g} ({self.method}). A maximum found by ascent from several starts: no proof that it "
+            f"is the greatest."
+        )

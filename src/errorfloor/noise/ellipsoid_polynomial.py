@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from errorfloor.checks import Array, square, vector, whole
 from errorfloor.errors import InputError
 from errorfloor.noise.ball_polynomials import ball_rule, combination, squared_norm, total_degrees
-from errorfloor.noise.ball_sampling import BallSampler
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.information import congruence
 from errorfloor.noise.numerical import NumericalNoise, entropy_of, nonzero
+from errorfloor.noise.sampling import BallSampler
 from errorfloor.random import Bits
 from errorfloor.support import Ball, Ellipsoid, Support
 

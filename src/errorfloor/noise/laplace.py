@@ -5,39 +5,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from errorfloor.checks import Array, positive
-from errorfloor.noise.base import ScalarNoise
+from errorfloor.checks import Array
+from errorfloor.noise.base import ScaledNoise
 from errorfloor.random import Bits
-from errorfloor.support import Reals
 
 
 @dataclass(frozen=True, eq=False)
-class Laplace(ScalarNoise):
+class Laplace(ScaledNoise):
     """Noise with density exp(−|w|/b)/(2b), b the ``scale``; its information 1/b² is twice a Gaussian's of its variance.
 
     >>> float(Laplace(2.0).covariance[0, 0] * Laplace(2.0).information[0, 0])
     2.0
     """
 
-    scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
-
-    @property
-    def support(self) -> Reals:
-        """The line."""
-        return Reals(1)
-
     @property
     def information(self) -> Array:
         """1/b²: the density has a kink, not a jump, so it is finite."""
         return np.array([[1 / self.scale**2]])
-
-    @property
-    def mean(self) -> Array:
-        """Zero."""
-        return np.zeros(1)
 
     @property
     def covariance(self) -> Array:
@@ -48,11 +32,6 @@ class Laplace(ScalarNoise):
     def entropy(self) -> float:
         """1 + ln(2b)."""
         return 1 + math.log(2 * self.scale)
-
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """The kink at zero."""
-        return (-math.inf, 0.0, math.inf)
 
     def _log_density(self, w: Array) -> Array:
         return -np.abs(w) / self.scale - math.log(2 * self.scale)

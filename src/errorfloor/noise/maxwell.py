@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from errorfloor.checks import Array, positive
-from errorfloor.noise.base import ScalarNoise, where_inside
+from errorfloor.checks import Array
+from errorfloor.noise.base import ScaledNoise, where_inside
 from errorfloor.random import Bits
 from errorfloor.support import HalfLine
 
 
 @dataclass(frozen=True, eq=False)
-class Maxwell(ScalarNoise):
+class Maxwell(ScaledNoise):
     """Noise on [0, ∞) with density γ(w) ∝ w² exp(−w²/2σ²), σ the ``scale``.
 
     Guarantee: among all densities on [0, ∞) with E w² ≤ 3σ² whose root is in H¹₀, this one has the least Fisher
@@ -21,11 +21,6 @@ class Maxwell(ScalarNoise):
     >>> Maxwell(2.0).information
     array([[0.75]])
     """
-
-    scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
 
     @property
     def support(self) -> HalfLine:

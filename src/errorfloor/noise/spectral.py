@@ -15,8 +15,8 @@ from errorfloor.errors import ConvergenceError, InputError
 from errorfloor.noise.base import rejection
 from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.numerical import NumericalNoise, nonzero, support_of
+from errorfloor.noise.sampling import Staircase
 from errorfloor.noise.spectral_axis import Axis, along, gauss, legendre
-from errorfloor.noise.spectral_cells import Staircase
 from errorfloor.random import Bits
 from errorfloor.support import Box, Interval, Support, product_of
 

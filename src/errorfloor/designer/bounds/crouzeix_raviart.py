@@ -12,7 +12,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.noise.piecewise_cells import gradients
+from errorfloor.noise.simplices import gradients
 
 MARGINS = (1e-5, 1e-3, 1e-2)  # relative distances above a number at which eigenvalues below it are counted
 SHARE = 0.25  # β, the share of the interpolation error that is spent on the potential

@@ -12,7 +12,7 @@ from errorfloor.designer.elements.eigen import least_pair
 from errorfloor.designer.elements.flux import misfit
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.noise.piecewise_bernstein import product
+from errorfloor.noise.simplices import product
 
 BULK = 0.9  # the share of the squared residual that is refined in one round
 MOST_UNKNOWNS = {2: 120_000, 3: 50_000}

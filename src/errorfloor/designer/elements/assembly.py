@@ -8,8 +8,14 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.noise.piecewise_bernstein import mass_matrix, stiffness_tensor, weighted_mass_tensor
-from errorfloor.noise.piecewise_cells import control_points, control_points_on, gradients
+from errorfloor.noise.simplices import (
+    control_points,
+    control_points_on,
+    gradients,
+    mass_matrix,
+    stiffness_tensor,
+    weighted_mass_tensor,
+)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.designer.bounds.crouzeix_raviart import facet_numbers, symmetric_factors
 from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.noise.piecewise_bernstein import (
+from errorfloor.noise.simplices import (
     derivative_places,
     exponents,
     mass_matrix,

@@ -9,7 +9,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.noise import Loss
-from errorfloor.noise.piecewise_bernstein import exponents
+from errorfloor.noise.simplices import exponents
 from errorfloor.support import Support
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.meshes.bisection import bisected
-from errorfloor.noise.piecewise_cells import outer_facets, volumes
+from errorfloor.noise.simplices import outer_facets, volumes
 
 ON_WALL = 1e-9  # relative to the mesh's size: a facet this close to a wall lies on it
 
