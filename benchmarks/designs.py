@@ -10,7 +10,7 @@ os.environ.setdefault("ERRORFLOOR_CACHE", "off")
 import errorfloor as ef
 from benchmarks.report import Report
 from benchmarks.stopwatch import side_by_side
-from errorfloor.designer.boxes.potential import Potential
+from errorfloor.designer.boxes.line import Potential
 from errorfloor.designer.boxes.tensor import Tensor
 from errorfloor.noise.spectral_axis import Axis
 

@@ -11,9 +11,8 @@ from skfem import Basis, ElementTetP1, ElementTriP1, MeshTet, MeshTri, condense
 from skfem.models.poisson import laplace, mass
 
 from benchmarks.report import Report
-from errorfloor.designer.elements.assembly import Space
-from errorfloor.designer.elements.eigen import least_pair
 from errorfloor.designer.elements.ground_state import ground_state
+from errorfloor.designer.elements.solver import Space, least_pair
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.designer.meshes.region import bounded_region

@@ -7,7 +7,7 @@ import pytest
 
 import errorfloor as ef
 from errorfloor.designer.boxes import solver as spectral
-from errorfloor.designer.boxes.potential import Potential
+from errorfloor.designer.boxes.line import Potential
 from errorfloor.designer.boxes.tensor import Tensor
 from errorfloor.designer.elements.ground_state import ground_state as by_elements
 from errorfloor.errors import InputError

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import errorfloor as ef
-from errorfloor.designer.bounds.lines import levels_on_line, steps_below
+from errorfloor.designer.bounds.enclosure import levels_on_line, steps_below
 from errorfloor.designer.boxes.flux import Flux, bound
-from errorfloor.designer.boxes.line import Line
+from errorfloor.designer.boxes.line import Curve, Line, Potential
 from errorfloor.designer.boxes.lower_bound import Domain, proved_bound
-from errorfloor.designer.boxes.potential import Curve, Potential
 from errorfloor.designer.boxes.tensor import Tensor
 from errorfloor.designer.elements.ground_state import ground_state as elements
 from errorfloor.designer.elements.ground_state import second_level

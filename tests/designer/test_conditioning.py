@@ -8,9 +8,9 @@ import pytest
 from scipy.sparse import diags, identity
 
 import errorfloor as ef
-from errorfloor.designer.elements.eigen import least_pair
+from errorfloor.designer.elements.solver import least_pair
+from errorfloor.designer.feasibility import check_stretch
 from errorfloor.designer.problem import Problem
-from errorfloor.designer.well_posed import check_stretch
 from errorfloor.errors import InputError, SupportError
 
 MIXED = (np.ones((3, 3)) + np.eye(3)) / 2

@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 import errorfloor as ef
-from errorfloor.designer.progress import ProgressBar
+from errorfloor.designer.designing import ProgressBar
 
 
 def test_a_design_tells_what_it_does():

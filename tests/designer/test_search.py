@@ -8,11 +8,10 @@ import pytest
 from scipy.special import erfc
 
 import errorfloor as ef
-from errorfloor.designer.boxes.scaled import Scaled
-from errorfloor.designer.boxes.solver import ground_state
+from errorfloor.designer.boxes.solver import Scaled, ground_state
 from errorfloor.designer.meshes.isotropic import Isotropic
-from errorfloor.designer.meshes.truncation import truncating_walls
-from errorfloor.designer.quality import meet
+from errorfloor.designer.meshes.region import truncating_walls
+from errorfloor.designer.numerical import meet
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import Certificate, Loss
 

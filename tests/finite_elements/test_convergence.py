@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from errorfloor.designer.elements.assembly import Space
-from errorfloor.designer.elements.eigen import least_pair
 from errorfloor.designer.elements.ellipsoid import EllipsoidSolver
+from errorfloor.designer.elements.solver import Space, least_pair
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.designer.meshes.region import bounded_region

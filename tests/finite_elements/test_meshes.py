@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.designer.meshes.polygons import angles, graded, polygon_mesh
-from errorfloor.designer.meshes.region import polytope_mesh
+from errorfloor.designer.meshes.region import angles, graded, polygon_mesh, polytope_mesh
 from errorfloor.support import Polygon, Polytope
 
 CUBE = Polytope(A=np.vstack([np.eye(3), -np.eye(3)]), b=np.ones(6))

@@ -30,7 +30,7 @@ MECHANISMS = sorted(
         SOURCE / "designer" / "boxes" / "lower_bound.py",
         SOURCE / "designer" / "closed_forms.py",
         SOURCE / "designer" / "feasibility.py",
-        SOURCE / "designer" / "largest_error" / "ascent.py",
+        SOURCE / "designer" / "largest_error.py",
         SOURCE / "dp" / "hockey_stick.py",
         SOURCE / "dynamics" / "inscribed.py",
         SOURCE / "dynamics" / "knowledge.py",

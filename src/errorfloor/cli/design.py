@@ -9,7 +9,7 @@ import typer
 import errorfloor as ef
 from errorfloor.cli.app import AsJson, app, messages, parse_json, print_json
 from errorfloor.cli.supports import GRAMMAR, parse_range, parse_support
-from errorfloor.designer.progress import ProgressBar
+from errorfloor.designer.designing import ProgressBar
 from errorfloor.errors import InputError
 
 

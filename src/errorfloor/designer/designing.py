@@ -1,18 +1,67 @@
 """One call from a problem to its best noise: in closed form, on disk, or computed."""
 
-from collections.abc import Callable
+import sys
+import time
+from contextlib import nullcontext
 from typing import Any
 
 from errorfloor.blas import one_thread
 from errorfloor.designer.cache import recall, remember
 from errorfloor.designer.closed_forms import closed_form
+from errorfloor.designer.error_problem import ErrorProblem, error_problem
+from errorfloor.designer.feasibility import check_stretch, check_well_posed
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.problem import Problem
-from errorfloor.designer.progress import ProgressBar
-from errorfloor.designer.well_posed import check_stretch, check_well_posed
 from errorfloor.errors import InputError
 from errorfloor.noise import Noise
 from errorfloor.support import Support
+
+PATIENCE = 2.0  # seconds before anything is shown
+
+
+class ProgressBar:
+    """A progress callback that draws itself on standard error, once it has waited long enough.
+
+    Nothing is shown where standard error is no terminal, or rich is not installed; ``console`` overrides both.
+
+    >>> with ProgressBar() as bar:
+    ...     bar("eigen-solver", 0.5)
+    """
+
+    def __init__(self, console: Any = None, patience: float = PATIENCE) -> None:
+        self._console, self._patience = console, patience
+        self._began = time.monotonic()
+        self._bar: Any = None
+        self._tasks: dict[str, Any] = {}
+
+    def __enter__(self) -> "ProgressBar":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, what: str, share: float) -> None:
+        """Note that a share of something is done."""
+        if self._bar is None and (time.monotonic() - self._began < self._patience or not self._opened()):
+            return
+        if what not in self._tasks:
+            self._tasks[what] = self._bar.add_task(what, total=1.0)
+        self._bar.update(self._tasks[what], completed=min(max(share, 0.0), 1.0))
+
+    def _opened(self) -> bool:
+        if self._console is None and not sys.stderr.isatty():
+            return False
+        try:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        except ModuleNotFoundError:
+            return False
+        console = self._console or Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        self._bar = Progress(*columns, console=console, transient=True)
+        self._bar.start()
+        return True
 
 
 def design(
@@ -86,11 +135,8 @@ def design(
         raise InputError(f"objective must be 'information' or 'error', got {objective!r}")
     caps = {"information_cap": information_cap, "condition_cap": condition_cap}
     if objective == "error":
-        from errorfloor.designer.largest_error.ascent import error_problem, largest_error
-
         asked = error_problem(support, jacobian, sensitivity, loss_weight, max_loss, **caps)
-        content = {"objective": objective, "jacobian": asked.C.tolist(), **asked.caps, **asked.problem.to_dict()}
-        return _recalled(content, asked.value_of, lambda told: largest_error(asked, told), progress)
+        return _recalled(asked, progress)
     if any(cap is not None for cap in caps.values()):
         raise InputError("information_cap and condition_cap belong to objective='error': leave them out, or set it")
     problem = Problem.parse(support, jacobian, sensitivity, loss, loss_weight, max_loss)
@@ -99,26 +145,23 @@ def design(
     if known is not None:
         return known
     check_stretch(problem)
-    from errorfloor.designer.numerical import numerical_design
-
-    return _recalled(problem.to_dict(), problem.value_of, lambda told: numerical_design(problem, told)[0], progress)
+    return _recalled(problem, progress)
 
 
-def _recalled(
-    question: dict[str, Any],
-    value_of: Callable[[Noise], float],
-    compute: Callable[[Progress], Noise],
-    progress: Progress | None,
-) -> Noise:
+def _recalled(problem: Problem | ErrorProblem, progress: Progress | None) -> Noise:
     """Find a design on disk, or compute it and keep it there."""
-    known = recall(question, value_of)
+    known = recall(problem.to_dict(), problem.value_of)
     if known is not None:
         return known
-    if progress is not None:
-        with one_thread():
-            noise = compute(progress)
-    else:
-        with one_thread(), ProgressBar() as bar:
-            noise = compute(bar)
-    remember(question, noise)
+    with one_thread(), nullcontext(progress) if progress is not None else ProgressBar() as told:
+        noise = _computed(problem, told)
+    remember(problem.to_dict(), noise)
     return noise
+
+
+def _computed(problem: Problem | ErrorProblem, told: Progress) -> Noise:
+    from errorfloor.designer import largest_error, numerical  # the solvers are loaded by the first problem for them
+
+    if isinstance(problem, ErrorProblem):
+        return largest_error.largest_error(problem, told)
+    return numerical.numerical_design(problem, told)[0]

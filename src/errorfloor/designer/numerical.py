@@ -1,6 +1,8 @@
-"""Problems without a closed form, solved numerically: P2, P3 and P4."""
+"""Problems without a closed form, solved numerically: P2, P3, and P4 by the weight ϱ that meets its bound."""
 
-from dataclasses import replace
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,9 +10,113 @@ import numpy as np
 from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.ground_state import GroundState, Progress
 from errorfloor.designer.problem import Problem
-from errorfloor.designer.quality import meet
 from errorfloor.designer.solvers import solve
+from errorfloor.errors import ConvergenceError
 from errorfloor.noise import Certificate, Noise
+
+SOUGHT = 1e-12  # relative difference between loss and bound at which the search stops
+PROMISED = 1e-10
+NEAR = 0.02  # with log((Q − least)/(bound − least)) within this of 0 the discretisation is kept
+MOST = 60  # doublings and halvings of a bracket
+
+Solve = Callable[[float, GroundState | None], GroundState]
+
+
+@dataclass
+class _Search:
+    """The loss as a function of log ϱ: remembers the latest state, and keeps its discretisation when told to."""
+
+    solve: Solve
+    roughly: Solve
+    loss_of: Callable[[GroundState], float]
+    bound: float
+    least: float
+    progress: Progress | None
+    kept: GroundState | None = None
+    state: GroundState | None = None
+    loss: float = math.nan
+    weight: float = math.nan
+    distance: float = math.nan
+
+    def __call__(self, x: float) -> float:
+        """log((Q − least)/(bound − least)), nearly linear in x = log ϱ; 0 where the bound is met."""
+        self.weight = math.exp(x)
+        self.state = (self.roughly if self.kept is None else self.solve)(self.weight, self.kept)
+        self.loss = self.loss_of(self.state)
+        if self.progress is not None:
+            self.progress("weight of the loss", min(1.0, max(0.0, -math.log10(abs(self.off) + 1e-13) / 13)))
+        self.distance = math.log(max(self.loss - self.least, 1e-300) / (self.bound - self.least))
+        return 0.0 if self.near() else self.distance
+
+    @property
+    def off(self) -> float:
+        """The relative difference between the loss and its bound."""
+        return self.loss / self.bound - 1
+
+    def near(self) -> bool:
+        """Whether the bound is met, or nearly while every step has a discretisation of its own."""
+        return abs(self.off) <= SOUGHT or (self.kept is None and abs(self.distance) < NEAR)
+
+    def bracket(self, x: float, least: float) -> tuple[float, float] | None:
+        """Two places with the loss above and below the bound; None if it was met on the way.
+
+        The first step, ``least`` at least, is as long as the distance asks for: Q − inf ℓ falls like ϱ^(−1/2) or
+        ϱ^(−1/3) on unbounded supports, more slowly where the support confines the noise too.
+        """
+        y = self(x)
+        step = min(max(2.5 * abs(self.distance), least), math.log(30.0))
+        for _ in range(MOST):
+            if self.near():
+                return None
+            other = x + math.copysign(step, y)
+            following = self(other)
+            if self.near():
+                return None
+            if (following > 0) != (y > 0):
+                return x, other
+            x, y, step = other, following, 1.6 * step
+        raise ConvergenceError(
+            f"no weight gives a loss near max_loss {self.bound:g}: it lies at the edge of what is possible"
+        )
+
+    def settle(self, x: float, least: float, apart: float) -> None:
+        """Meet the bound, or come near it while every step has a discretisation of its own.
+
+        A rough solver's loss may jump over the bound, so that ends this far ``apart`` will do.
+        """
+        from scipy.optimize import brentq
+
+        ends = self.bracket(x, least)
+        if ends is not None:
+            brentq(self, *ends, xtol=apart, rtol=9e-16, maxiter=100)
+
+
+def meet(
+    solve: Solve,
+    loss_of: Callable[[GroundState], float],
+    bound: float,
+    least: float,
+    guess: float,
+    *,
+    roughly: Solve | None = None,
+    progress: Progress | None = None,
+) -> tuple[GroundState, float]:
+    """Give the state and the weight ϱ with Q(ϱ) = bound, Q falling strictly from above the bound towards ``least``.
+
+    The search comes near with ``roughly``, a cheaper solver if there is one. Then the discretisation is kept, so that Q
+    is a smooth function to the last digit. Raises ConvergenceError if the loss cannot be met to a relative 1e-10.
+    """
+    search = _Search(solve, roughly or solve, loss_of, bound, least, progress)
+    search.settle(math.log(guess), 0.1, NEAR)
+    guess = search.weight
+    search.kept = search.state if roughly is None else solve(guess, None)
+    search.settle(math.log(guess), 1e-4, 1e-15)
+    assert search.state is not None, "the search has looked at one state at least"
+    if abs(search.off) > PROMISED:
+        raise ConvergenceError(
+            f"the loss came within a relative {abs(search.off):.2g} of max_loss {bound:g}, not within {PROMISED:g}"
+        )
+    return search.state, search.weight
 
 
 def numerical_design(

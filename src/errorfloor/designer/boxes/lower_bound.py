@@ -10,11 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.designer.bounds.enclosure import share_of_diagonal, sum_of_levels
-from errorfloor.designer.bounds.lines import free_levels, levels_on_line
+from errorfloor.designer.bounds.enclosure import free_levels, levels_on_line, share_of_diagonal, sum_of_levels
 from errorfloor.designer.boxes.flux import Flux, bound
-from errorfloor.designer.boxes.line import Line
-from errorfloor.designer.boxes.potential import Curve, Potential
+from errorfloor.designer.boxes.line import Curve, Line, Potential
 from errorfloor.noise.spectral_axis import Axis
 
 ROUNDING = 1e-12  # relative: what the arithmetic of a bound may be off by, at degree 20; it grows with the cube

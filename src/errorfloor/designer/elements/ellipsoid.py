@@ -14,7 +14,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.designer.bounds.enclosure import level_in_box
 from errorfloor.designer.bounds.residual import CEILING, ROUNDING, Bound, second_eigenvalue
-from errorfloor.designer.elements.eigen import DENSE
+from errorfloor.designer.elements.solver import DENSE
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh, cone

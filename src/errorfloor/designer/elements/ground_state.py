@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from errorfloor.checks import positive_definite
-from errorfloor.designer.elements.adaptive import Trial
 from errorfloor.designer.elements.ellipsoid import BallTrial, EllipsoidSolver
-from errorfloor.designer.elements.solver import Solver
+from errorfloor.designer.elements.solver import Solver, Trial
 from errorfloor.designer.ground_state import NOT_ASKED, GroundState, Progress
 from errorfloor.designer.meshes.isotropic import Isotropic
-from errorfloor.designer.meshes.region import bounded_region
-from errorfloor.designer.meshes.truncation import truncated_region
+from errorfloor.designer.meshes.region import bounded_region, truncated_region
 from errorfloor.errors import IllPosedError, InputError
 from errorfloor.noise import Loss
 from errorfloor.support import Ball, Ellipsoid, Polygon, Support

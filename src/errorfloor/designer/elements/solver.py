@@ -1,28 +1,211 @@
-"""One support, query and loss: keeps its mesh and matrices, so that another weight of the loss is cheap."""
+"""Adaptive finite elements: matrices that are exact without quadrature, the least eigenvalue, and where to refine."""
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.designer.bounds.crouzeix_raviart import symmetric_factors
 from errorfloor.designer.bounds.enclosure import reach_of
 from errorfloor.designer.bounds.residual import Bound, proved_bound, second_eigenvalue
-from errorfloor.designer.elements.adaptive import (
-    DEGREE,
-    FIRST_DEGREE,
-    FITS,
-    MOST_UNKNOWNS,
-    Discretisation,
-    Trial,
-    refine,
-)
-from errorfloor.designer.elements.assembly import Space
+from errorfloor.designer.elements.flux import misfit
 from errorfloor.designer.ground_state import Progress
 from errorfloor.designer.meshes.isotropic import Isotropic
+from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.designer.meshes.region import Region, image
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import Piecewise
+from errorfloor.noise.simplices import (
+    control_points,
+    control_points_on,
+    gradients,
+    mass_matrix,
+    product,
+    stiffness_tensor,
+    weighted_mass_tensor,
+)
 from errorfloor.support import Reals
 
+DENSE = 300  # up to this size everything is computed at once
+WIDTHS = (20, 80)  # of the Krylov spaces that are tried
+BULK = 0.9  # the share of the squared residual that is refined in one round
+MOST_UNKNOWNS = {2: 120_000, 3: 50_000}
+DEGREE = {2: 8, 3: 5}
+FIRST_DEGREE = {2: 4, 3: 3}  # until the mesh fits the ground state roughly
+FITS = 5e-2  # the relative residual at which it does
 USEFUL = 1e-2  # a relative residual above this is no solution
+
+
+@dataclass(frozen=True)
+class Space:
+    """Continuous piecewise polynomials of one degree on a mesh that vanish on its outer facets, in Bernstein form."""
+
+    mesh: Mesh
+    degree: int
+
+    @cached_property
+    def numbers(self) -> Array:
+        """The control points of each cell."""
+        return control_points(self.mesh.cells, self.degree)[0]
+
+    @cached_property
+    def count(self) -> int:
+        """How many control points there are."""
+        return control_points(self.mesh.cells, self.degree)[1]
+
+    @cached_property
+    def free(self) -> Array:
+        """The control points that are not on the outer boundary."""
+        fixed = control_points_on(self.mesh.cells, self.degree, *self.mesh.outer)
+        return np.setdiff1d(np.arange(self.count), fixed)
+
+    def extended(self, values: Array) -> Array:
+        """Put zeros on the boundary."""
+        whole = np.zeros(self.count)
+        whole[self.free] = values
+        return whole
+
+    @cached_property
+    def stiffness(self) -> Any:
+        """∫∇φ·∇φ′ over the free control points."""
+        slopes = gradients(self.mesh.corners)
+        metric = np.einsum("cak,cbk->cab", slopes, slopes).reshape(len(slopes), -1)
+        tensor = stiffness_tensor(self._dimension, self.degree)
+        return self._gather((metric * self.mesh.volumes[:, None]) @ tensor.reshape(metric.shape[1], -1))
+
+    @cached_property
+    def mass(self) -> Any:
+        """∫φφ′."""
+        return self._gather(self.mesh.volumes[:, None] * mass_matrix(self._dimension, self.degree).reshape(1, -1))
+
+    def weighted_mass(self, potential: Array) -> Any:
+        """∫Vφφ′ for V given on each cell by Bernstein coefficients of degree two."""
+        tensor = weighted_mass_tensor(self._dimension, self.degree, 2)
+        return self._gather((self.mesh.volumes[:, None] * potential) @ tensor.reshape(len(tensor), -1))
+
+    @property
+    def _dimension(self) -> int:
+        return int(self.mesh.vertices.shape[1])
+
+    def _gather(self, local: Array) -> Any:
+        from scipy.sparse import csr_matrix
+
+        size = self.numbers.shape[1]
+        rows = np.repeat(self.numbers, size, axis=1).reshape(-1)
+        columns = np.tile(self.numbers, (1, size)).reshape(-1)
+        whole = csr_matrix((local.reshape(-1), (rows, columns)), shape=(self.count, self.count))
+        return whole[self.free][:, self.free].tocsc()
+
+
+def least_pair(form: Any, mass: Any, start: Array | None = None) -> tuple[float, Array]:
+    """Give the least λ with form·x = λ·mass·x, both positive definite, and its x, of unit mass and positive sum.
+
+    Where two eigenvalues are too close to be told apart x may be a mixture; λ is its Rayleigh quotient all the same.
+
+    >>> from scipy.sparse import diags, identity
+    >>> value, vector = least_pair(diags([3.0, 1.0, 2.0, 5.0, 4.0], format="csc"), identity(5, format="csc"))
+    >>> round(value, 12), int(abs(vector).argmax())
+    (1.0, 1)
+    """
+    count = form.shape[0]
+    if count <= DENSE:
+        from scipy.linalg import eigh
+
+        x = eigh(form.toarray(), mass.toarray(), subset_by_index=[0, 0])[1][:, 0]
+    else:
+        x = _by_lanczos(form, mass, np.ones(count) if start is None or start.shape != (count,) else start)
+    x = x / np.sqrt(float(x @ (mass @ x)))
+    return float(x @ (form @ x)), x if x.sum() >= 0 else -x
+
+
+def _by_lanczos(form: Any, mass: Any, start: Array) -> Array:
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    count = form.shape[0]
+    inverse = LinearOperator(form.shape, matvec=symmetric_factors(form).solve, dtype=float)
+    for width in WIDTHS:
+        try:
+            # the second one is asked for too, so that a pair of close ones does not hold up the first
+            values, vectors = eigsh(
+                form, 2, mass, sigma=0.0, OPinv=inverse, v0=mass @ start, tol=1e-13, maxiter=100, ncv=min(width, count)
+            )
+        except ArpackNoConvergence as stuck:
+            values, vectors = stuck.eigenvalues, stuck.eigenvectors  # of a crowd of close ones the first is enough
+        if len(values):
+            return np.asarray(vectors[:, int(values.argmin())])
+    raise ConvergenceError(
+        "the eigenvalue iteration did not settle: the support is so much longer than it is wide, as the query "
+        "stretches it, that noise may lie anywhere along it; design for its widest part, or for a shorter support"
+    )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial function on a mesh, its Rayleigh quotient μ, and a proved bound η of its residual."""
+
+    space: Space
+    values: Array  # control values, zeros on the boundary included
+    quotient: float
+    residual: Array | None  # η², cell by cell, where it was measured
+
+    @property
+    def error(self) -> float:
+        """η²/μ, about the relative error of μ and in general above it."""
+        return float(self.measured.sum()) / self.quotient
+
+    @property
+    def measured(self) -> Array:
+        """η², cell by cell."""
+        assert self.residual is not None, "asked only of a trial function that was measured"
+        return self.residual
+
+
+@dataclass(frozen=True)
+class Discretisation:
+    """The matrices of one problem in one space; another weight of the loss costs one factorisation."""
+
+    problem: Isotropic
+    space: Space
+
+    @cached_property
+    def potential(self) -> Array:
+        """V at weight one, on each cell."""
+        return self.problem.potential(self.space.mesh)
+
+    @cached_property
+    def loss(self) -> Any:
+        """∫Vφφ′ at weight one."""
+        return self.space.weighted_mass(self.potential)
+
+    def solve(self, weight: float, start: Array | None = None, *, measured: bool = True) -> Trial:
+        """Give the best function of the space at this weight and, if it is to be ``measured``, its residual."""
+        space = self.space
+        form = space.stiffness if weight == 0 else space.stiffness + weight * self.loss
+        first = None if start is None or start.shape != (space.count,) else start[space.free]
+        quotient, x = least_pair(form, space.mass, first)
+        values = space.extended(x)
+        if not measured:
+            return Trial(space, values, quotient, None)
+        local = values[space.numbers]
+        if weight == 0:
+            source, degree = -quotient * local, space.degree
+        else:
+            source = product(self.problem.dimension, weight * self.potential - quotient, 2, local, space.degree)
+            degree = space.degree + 2
+        return Trial(space, values, quotient, misfit(space.mesh, space.degree, local, source, degree))
+
+
+def refine(trial: Trial, wanted: float = 0.0) -> Mesh:
+    """Cut the cells that hold most of the squared residual, or as much of it as is above the error that is wanted."""
+    order = np.argsort(-trial.measured)
+    share = min(BULK, 1 - wanted / (2 * trial.error))
+    enough = np.cumsum(trial.measured[order]) >= share * trial.measured.sum()
+    marked = np.zeros(len(order), dtype=bool)
+    marked[order[: int(np.argmax(enough)) + 1]] = True
+    return trial.space.mesh.refined(marked)
 
 
 class Solver:

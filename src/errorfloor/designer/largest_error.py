@@ -11,103 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from errorfloor.checks import Array, as_jacobian, positive, scaled_rank
+from errorfloor.checks import Array
+from errorfloor.designer.error_problem import ErrorProblem, longest_direction
 from errorfloor.designer.ground_state import GroundState, Progress
-from errorfloor.designer.largest_error.chord import chord_supremum, longest_direction
-from errorfloor.designer.problem import Problem
 from errorfloor.designer.solvers import solve
-from errorfloor.errors import ConvergenceError, IllPosedError, InputError
+from errorfloor.errors import ConvergenceError, IllPosedError
 from errorfloor.noise import ErrorCertificate, Noise
-from errorfloor.support import Support
 
 STATIONARY = 1e-6
 AGREE = 1e-4  # values of two ascents that are taken for one
 COARSE, FINE = 1e-2, 1e-5  # relative changes of a ground state at which its refinement stops
-
-
-@dataclass(frozen=True, eq=False)
-class ErrorProblem:
-    """A P1 problem, checked: a square regular Jacobian C, and a cap."""
-
-    support: Support
-    C: Array
-    information_cap: float | None
-    condition_cap: float | None
-    supremum: float
-
-    @property
-    def problem(self) -> Problem:
-        """The P2 problem beside it."""
-        return Problem(self.support, self.C @ self.C.T)
-
-    def value_of(self, noise: Noise) -> float:
-        """Tr I⁻¹ of a noise."""
-        return float(np.trace(np.linalg.inv(self.C.T @ noise.information @ self.C)))
-
-    @property
-    def caps(self) -> dict[str, float | None]:
-        """The caps, by name."""
-        return {"information_cap": self.information_cap, "condition_cap": self.condition_cap}
-
-    def excess(self, information: Array) -> Array:
-        """How far each cap is exceeded, relatively; negative where there is room."""
-        if self.information_cap is not None:
-            return np.asarray(np.diag(information) / self.information_cap - 1)
-        values = np.linalg.eigvalsh(information)
-        assert self.condition_cap is not None, "one of the caps is given"
-        return np.array([values[-1] / values[0] / self.condition_cap - 1])
-
-    def slopes(self, information: Array) -> list[Array]:
-        """The derivatives of the excesses with respect to the information."""
-        if self.information_cap is not None:
-            return [np.outer(e, e) / self.information_cap for e in np.eye(len(information))]
-        values, vectors = np.linalg.eigh(information)
-        first, last = vectors[:, 0], vectors[:, -1]
-        assert self.condition_cap is not None, "one of the caps is given"
-        ratio = np.outer(last, last) / values[0] - values[-1] / values[0] ** 2 * np.outer(first, first)
-        return [ratio / self.condition_cap]
-
-
-def error_problem(
-    support: Any,
-    jacobian: Any,
-    sensitivity: Any,
-    loss_weight: Any,
-    max_loss: Any,
-    *,
-    information_cap: Any,
-    condition_cap: Any,
-) -> ErrorProblem:
-    """Check a P1 problem; without a cap it is refused, with the supremum that no density attains."""
-    if not isinstance(support, Support):
-        raise InputError(f"support must be a support such as Box([0, 0], [1, 1]), got {type(support).__name__}")
-    if sensitivity is not None or loss_weight is not None or max_loss is not None:
-        raise InputError(
-            "objective='error' takes a jacobian and a cap; sensitivity, loss_weight, max_loss do not apply"
-        )
-    m = support.dimension
-    C = np.eye(m) if jacobian is None else as_jacobian(jacobian, m)
-    if C.shape != (m, m) or scaled_rank(C) < m:
-        raise IllPosedError(
-            f"objective='error' needs as many independent answers as entries, got a {C.shape[0]}×{C.shape[1]} jacobian "
-            f"of rank {scaled_rank(C)}: with fewer answers Tr I⁻¹ is infinite, with more ask for {min(C.shape)} of them"
-        )
-    if not support.is_bounded:
-        raise IllPosedError("objective='error' needs a bounded support: on an unbounded one Tr I⁻¹ has no bound")
-    supremum = chord_supremum(support, C)
-    if information_cap is None and condition_cap is None:
-        raise IllPosedError(
-            f"objective='error' (maximise Tr I⁻¹) is ill-posed without a cap: noise along the longest chord of C⁻¹W "
-            f"approaches diam(C⁻¹W)²/4π² = {supremum:.4g} while it reveals the other directions exactly; set "
-            f"information_cap (the most that any I_ii may be) or condition_cap",
-            supremum=supremum,
-        )
-    if information_cap is not None and condition_cap is not None:
-        raise InputError("give information_cap or condition_cap, not both")
-    if condition_cap is not None and positive("condition_cap", condition_cap) < 1:
-        raise InputError(f"condition_cap must be at least 1, got {condition_cap}")
-    checked = None if information_cap is None else positive("information_cap", information_cap)
-    return ErrorProblem(support, C, checked, None if condition_cap is None else float(condition_cap), supremum)
 
 
 def largest_error(asked: ErrorProblem, progress: Progress | None = None) -> Noise:
