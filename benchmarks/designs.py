@@ -23,7 +23,7 @@ def correlated(m: int, r: float = 0.5) -> np.ndarray:
 
 def ground_state(m: int, degree: int) -> float:
     axes = (Axis(np.array([0.0, 1.0]), degree),) * m
-    return Tensor(axes, 4 * correlated(m), Potential.none(m)).ground_state(tolerance=1e-8)[0]
+    return Tensor(axes, 4 * correlated(m), Potential.of(None, np.eye(m))).ground_state(tolerance=1e-8)[0]
 
 
 def linear_elements(levels: int, K: np.ndarray) -> float:

@@ -28,7 +28,7 @@ def prefix_sums(m):
 def value_at(degree, K):
     """The Ritz value on the unit cube in polynomials of a degree."""
     axes = (Axis(np.array([0.0, 1.0]), degree),) * len(K)
-    return Tensor(axes, 4 * K, Potential.none(len(K))).ground_state(tolerance=1e-9)[0]
+    return Tensor(axes, 4 * K, Potential.of(None, np.eye(len(K)))).ground_state(tolerance=1e-9)[0]
 
 
 @pytest.mark.parametrize(

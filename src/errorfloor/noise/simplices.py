@@ -194,14 +194,19 @@ def control_points(cells: Array, degree: int) -> tuple[Array, int]:
     return numbers, count
 
 
+def facet_numbers(cells: Array) -> Array:
+    """The facets of each cell by number, opposite to its corners in turn."""
+    corners = cells.shape[1]
+    facets = np.concatenate([np.delete(cells, i, axis=1) for i in range(corners)])
+    numbers = np.unique(facets, axis=0, return_inverse=True)[1]
+    return np.asarray(numbers.reshape(corners, len(cells)).T)
+
+
 def outer_facets(cells: Array) -> tuple[Array, Array]:
     """The facets that belong to one cell only: which cell, and which of its corners they lie opposite to."""
-    corners = cells.shape[1]
-    others = [[k for k in range(corners) if k != i] for i in range(corners)]
-    facets = np.concatenate([cells[:, keep] for keep in others])
-    _, inverse, counts = np.unique(facets, axis=0, return_inverse=True, return_counts=True)
-    single = np.flatnonzero(counts[inverse.reshape(-1)] == 1)
-    return single % len(cells), single // len(cells)
+    numbers = facet_numbers(cells).T
+    opposite, cell = np.nonzero(np.bincount(numbers.reshape(-1))[numbers] == 1)
+    return cell, opposite
 
 
 def control_points_on(cells: Array, degree: int, which: Array, opposite: Array) -> Array:

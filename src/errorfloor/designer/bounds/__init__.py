@@ -2,8 +2,7 @@
 
 ====================  ==========================================================================================
 ``crouzeix_raviart``    on a mesh, from elements that are piecewise linear
-``lines``               on a line, from values of a convex potential, by the same elements
-``enclosure``           on anything, from a box around it in which the coordinates are independent
+``enclosure``           on anything, from a box around it in which the coordinates are independent: sums over lines
 ``residual``            from a trial function: its residual above a second level that the others bound
 ====================  ==========================================================================================
 """

@@ -97,17 +97,6 @@ def greatest_bound(mesh: Mesh, active: Array) -> float:
     return (1 - SHARE) / float(interpolation_constants(mesh)[active].max())
 
 
-def facet_numbers(mesh: Mesh) -> tuple[Array, Array]:
-    """The facets of each cell by number, opposite to its corners in turn, and those on which functions vanish."""
-    size = mesh.cells.shape[1]
-    others = [[k for k in range(size) if k != i] for i in range(size)]
-    facets = np.concatenate([mesh.cells[:, keep] for keep in others])
-    _, inverse = np.unique(facets, axis=0, return_inverse=True)
-    numbers = inverse.reshape(size, len(mesh.cells)).T
-    cell, opposite = mesh.outer
-    return numbers, numbers[cell, opposite][~mesh.insulated]
-
-
 def _matrices(mesh: Mesh, potential: Array, active: Array) -> tuple[Any, Any]:
     from scipy.sparse import csr_matrix
 
@@ -117,10 +106,10 @@ def _matrices(mesh: Mesh, potential: Array, active: Array) -> tuple[Any, Any]:
     mass = mesh.volumes[:, None, None] * one
     form = m**2 * mesh.volumes[:, None, None] * np.einsum("cak,cbk->cab", slopes, slopes)
     form = form + potential[:, None, None] * mass
-    numbers, fixed = facet_numbers(mesh)
+    numbers = mesh.facets
     count = int(numbers.max()) + 1
     numbers = numbers[active]
-    free = np.setdiff1d(numbers, fixed)
+    free = np.setdiff1d(numbers, mesh.vanishing)
     rows = np.repeat(numbers, m + 1, axis=1).reshape(-1)
     columns = np.tile(numbers, (1, m + 1)).reshape(-1)
 

@@ -224,15 +224,6 @@ class Flux:
         return total
 
 
-def bound(R: float, beta: float, second: float) -> float:
-    """λ₁ ≥ (ρ − R)/(ρβ − 1), for a second eigenvalue of at least ρ > R.
-
-    >>> bound(2.0, 0.5, 5.0)  # β = 1/R: nothing is lost
-    2.0
-    """
-    return (second - R) / (second * beta - 1)
-
-
 def _included(part: Array, flux: list[FluxAxis]) -> Array:
     for i, line in enumerate(flux):
         if line.wide.pieces > 1:

@@ -71,11 +71,6 @@ class Potential:
     weight: Array | None = None
 
     @classmethod
-    def none(cls, dimension: int) -> "Potential":
-        """No loss at all."""
-        return cls((Curve(),) * dimension, np.zeros((dimension, dimension)))
-
-    @classmethod
     def of(cls, loss: Loss | None, inverse: Array) -> "Potential":
         """The loss ℓ(inverse·x) as a function of coordinates x.
 
@@ -84,7 +79,7 @@ class Potential:
         """
         m = len(inverse)
         if loss is None:
-            return cls.none(m)
+            return cls((Curve(),) * m, np.zeros((m, m)))
         if loss.weight is not None:
             R = inverse.T @ loss.weight @ inverse
             R = (R + R.T) / 2

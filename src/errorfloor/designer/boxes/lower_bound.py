@@ -11,7 +11,8 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.bounds.enclosure import free_levels, levels_on_line, share_of_diagonal, sum_of_levels
-from errorfloor.designer.boxes.flux import Flux, bound
+from errorfloor.designer.bounds.residual import from_residual
+from errorfloor.designer.boxes.flux import Flux
 from errorfloor.designer.boxes.line import Curve, Line, Potential
 from errorfloor.noise.spectral_axis import Axis
 
@@ -68,9 +69,9 @@ def proved_bound(
     level, how = sum_of_levels(levels, 1), "independent coordinates"
     if level <= (1 + APART) * R and second is not None:
         level, how = max((level, how), (second(R), "Crouzeix–Raviart elements"))
-    if level > (1 + APART) * R and level * beta > 1:
+    if level > (1 + APART) * R:
         degree = max(axis.degree for axis in axes)
-        found = bound(R, beta, level) - ROUNDING * max(1.0, 2 * (degree / 20) ** 3) * R
+        found = from_residual(R, max(0.0, beta * R - 1) * R, level) - ROUNDING * max(1.0, 2 * (degree / 20) ** 3) * R
         return found, f"lower bound by a flux, {how} bounding the second eigenvalue"
     return max(0.0, sum_of_levels(levels, 0)), "lower bound by independent coordinates"
 

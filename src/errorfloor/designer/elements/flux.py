@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.designer.bounds.crouzeix_raviart import facet_numbers, symmetric_factors
+from errorfloor.designer.bounds.crouzeix_raviart import symmetric_factors
 from errorfloor.designer.meshes.mesh import Mesh
 from errorfloor.noise.simplices import (
     derivative_places,
@@ -166,8 +166,8 @@ def _balanced(mesh: Mesh, energy: Array, pull: Array, flow: Array, target: Array
 
 def _constrained(mesh: Mesh) -> tuple[Array, int]:
     """Number the inner facets, where flow is constrained; −1 for the others."""
-    numbers, vanishing = facet_numbers(mesh)
-    used = np.setdiff1d(numbers, vanishing)
+    numbers = mesh.facets
+    used = np.setdiff1d(numbers, mesh.vanishing)
     renumbered = np.full(int(numbers.max()) + 1, -1)
     renumbered[used] = np.arange(len(used))
     return np.asarray(renumbered[numbers]), len(used)

@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from errorfloor.checks import positive_definite
+from errorfloor.checks import Array
 from errorfloor.designer.elements.ellipsoid import BallTrial, EllipsoidSolver
 from errorfloor.designer.elements.solver import Solver, Trial
 from errorfloor.designer.ground_state import NOT_ASKED, GroundState, Progress
 from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.region import bounded_region, truncated_region
-from errorfloor.errors import IllPosedError, InputError
 from errorfloor.noise import Loss
-from errorfloor.support import Ball, Ellipsoid, Polygon, Support
+from errorfloor.support import Ball, Ellipsoid, Support
 
 REFERENCE = "Rayleigh–Ritz; designer/bounds/residual.proof.md"
 RESIDUAL = 1.0  # the squared residual is about this many times the error of the value, or more
@@ -24,7 +23,7 @@ AnySolver = Solver | EllipsoidSolver
 
 def ground_state(
     support: Support,
-    sensitivity: Any,
+    sensitivity: Array,
     loss: Loss | None = None,
     loss_weight: float = 0.0,
     *,
@@ -48,9 +47,7 @@ def ground_state(
     >>> round(found.value / 4 / np.pi**2, 7), bool(found.gap < 1e-6)
     (5.0, True)
     """
-    problem, weight = _checked(support, sensitivity, loss, loss_weight)
-    if loss is not None and loss.weight is None:
-        raise InputError("finite elements know quadratic losses only: use 'squared' or a matrix")
+    problem, weight = Isotropic(support, sensitivity, loss), loss_weight if loss is not None else 0.0
     solver = _solver(problem, start)
     if start is not None and start.memory is solver:
         trial = solver.again(weight, measured=certify)
@@ -72,35 +69,16 @@ def ground_state(
     return replace(state, lower_bound=min(lower, value), proof=bound.proof)
 
 
-def second_level(support: Support, sensitivity: Any, loss: Loss | None, loss_weight: float, value: float) -> float:
+def second_level(support: Support, sensitivity: Array, loss: Loss | None, loss_weight: float, value: float) -> float:
     """A proved lower bound of the second eigenvalue of −4 div(K∇) + ϱℓ, sought above a ``value`` of the first.
 
     >>> from errorfloor.support import Box
     >>> bool(16 * np.pi**2 < second_level(Box([0, 0], [1, 1]), np.eye(2), None, 0.0, 8 * np.pi**2) <= 20 * np.pi**2)
     True
     """
-    problem, weight = _checked(support, sensitivity, loss, loss_weight)
+    problem, weight = Isotropic(support, sensitivity, loss), loss_weight if loss is not None else 0.0
     region = bounded_region(problem) if support.is_bounded else truncated_region(problem, weight, value / 4)
     return 4 * Solver(problem, region).second(weight, value / 4) * (1 - problem.rounding)
-
-
-def _checked(support: Any, sensitivity: Any, loss: Loss | None, loss_weight: float) -> tuple[Isotropic, float]:
-    if not isinstance(support, Support):
-        raise InputError(f"support must be a support, got {type(support).__name__}")
-    round_ = isinstance(support, (Ball, Ellipsoid))
-    covered = round_ or isinstance(support, Polygon) or support.half_spaces is not None
-    if support.dimension not in FINEST or not covered or (support.dimension == 4 and not round_):
-        raise InputError(
-            f"finite elements cover shapes in 2 and 3 dimensions, and ellipsoids in 4, not a {type(support).__name__} "
-            f"in {support.dimension}: design for a box or an ellipsoid inside it"
-        )
-    if not (np.isfinite(loss_weight) and loss_weight >= 0):
-        raise InputError(f"loss_weight must be a finite number of at least 0, got {loss_weight}")
-    weight = float(loss_weight) if loss is not None else 0.0
-    if weight == 0 and not support.is_bounded:
-        raise IllPosedError("noise of infinite variance is optimal: set max_loss or loss_weight")
-    K = positive_definite("sensitivity", sensitivity, support.dimension)
-    return Isotropic(support, K, loss), weight
 
 
 def _method(trial: Trial | BallTrial) -> str:

@@ -51,10 +51,10 @@ class Space:
         """The control points of each cell."""
         return control_points(self.mesh.cells, self.degree)[0]
 
-    @cached_property
+    @property
     def count(self) -> int:
         """How many control points there are."""
-        return control_points(self.mesh.cells, self.degree)[1]
+        return int(self.numbers.max()) + 1
 
     @cached_property
     def free(self) -> Array:

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.noise.simplices import outer_facets, volumes
+from errorfloor.noise.simplices import facet_numbers, outer_facets, volumes
 
 ON_WALL = 1e-9  # relative to the mesh's size: a facet this close to a wall lies on it
 
@@ -122,6 +122,16 @@ class Mesh:
     def outer(self) -> tuple[Array, Array]:
         """The outer facets: their cells, and the corners that they lie opposite to."""
         return outer_facets(self.cells)
+
+    @cached_property
+    def facets(self) -> Array:
+        """The facets of each cell by number, opposite to its corners in turn."""
+        return facet_numbers(self.cells)
+
+    @property
+    def vanishing(self) -> Array:
+        """The numbers of the facets on which functions vanish."""
+        return np.asarray(self.facets[self.outer][~self.insulated])
 
     @cached_property
     def insulated(self) -> Array:

@@ -17,6 +17,7 @@ from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh, cone
 from errorfloor.errors import SupportError
 from errorfloor.support import Polygon, Polytope, Support
+from errorfloor.support.polytope import image_of
 
 FAN = 6  # a convex polygon with more corners than this is a fan around its middle
 SMOOTH = 1e-6  # a corner whose exponent is this close to a whole number has a smooth ground state
@@ -155,15 +156,12 @@ def polytope_mesh(corners: Array, walls: Array | None = None) -> Mesh:
 
 def image(support: Support, matrix: Array) -> Polytope:
     """A convex support with flat faces, in other coordinates."""
-    half_spaces = support.half_spaces
-    assert half_spaces is not None, "only convex supports with flat faces come here"
-    A, b = half_spaces
-    return Polytope(A=np.linalg.solve(matrix.T, A.T).T, b=b)
+    return image_of(_half_spaces(support), matrix, np.zeros(len(matrix)))
 
 
 def truncated_region(problem: Isotropic, weight: float, quotient: float) -> Region:
     """Mesh what is left of the support where V is not far above μ, of which ``quotient`` is an estimate."""
-    A, b = _half_spaces(problem)
+    A, b = _half_spaces(problem.support)
     normals, offsets = truncating_walls(problem, weight, quotient)
     outside = min(_beyond(problem, A, b, normal, offset) for normal, offset in zip(normals, offsets, strict=True))
     body = Polytope(A=np.vstack([A @ problem.root, normals]), b=np.concatenate([b, offsets]))
@@ -193,8 +191,8 @@ def truncating_walls(problem: Isotropic, weight: float, quotient: float) -> tupl
     return np.vstack([rows, -rows]), np.concatenate([reach, reach])
 
 
-def _half_spaces(problem: Isotropic) -> tuple[Array, Array]:
-    half_spaces = problem.support.half_spaces
+def _half_spaces(support: Support) -> tuple[Array, Array]:
+    half_spaces = support.half_spaces
     assert half_spaces is not None, "only convex supports with flat faces come here"
     return half_spaces
 
