@@ -22,9 +22,9 @@ A new family: a subclass of ``base.Noise`` (or ``ScalarNoise``) with its proof b
 ``_KINDS`` below; ``maxwell`` is a short example. ``design`` learns of it in ``designer.closed_forms``, questions choose
 theirs in ``preparing.noises``, and accounts tell families apart in ``floors.adversary.noises``.
 
-Each family is a module; ``spectral_*``, ``piecewise_*`` and ``ball_*`` are parts of the computed ones, and
-``numerical`` is what these share. ``lattice`` rounds answers, ``loss`` measures quality, ``certificate`` says how good
-a design is.
+Each family is a module. The computed ones share ``numerical``, and what they draw with, ``sampling``; they are made of
+polynomials on ``simplices``, on a ``spectral_axis`` and in a ball (``ball_polynomials``). ``lattice`` rounds answers,
+``loss`` measures quality, ``certificate`` says how good a design is.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Random bits: secure by default; sticky, from a key and a label; reproducible, by a visibly different name.
 
-``bits`` is the face of all of them, ``secure``, ``sticky`` and ``reproducible`` are the three kinds, and ``elementary``
-has the functions that samplers use, with the same digits on every machine.
+``bits`` is the face of all of them, ``sticky`` has the kinds that are key streams, and ``elementary`` the functions
+that samplers use, with the same digits on every machine.
 """
 
 from typing import Any

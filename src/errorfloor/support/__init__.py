@@ -12,8 +12,8 @@
 ``Polytope(…)``           a convex hull, or an intersection of half-spaces
 ======================  ==========================================================
 
-A new set: a subclass of ``base.Support`` in a module of its own, its name here and in ``errorfloor.__init__``. What
-noise is best on it is decided in ``designer``; requests name it in ``access.supports``.
+``lines`` and ``products`` have those along the axes. A new set: a subclass of ``base.Support``, its name here and in
+``errorfloor.__init__``. What noise is best on it is decided in ``designer``; requests name it in ``access.supports``.
 """
 
 from collections.abc import Mapping
