@@ -143,7 +143,7 @@ function comparison(all, asked) {
     },
     { title: flat() ? "information, trace" : "information", number: true, cell: information },
     {
-      title: `values ${digits(distance, 4)} apart told, at most times in 100`,
+      title: `values ${digits(distance, 4)} apart told, at most in 100`,
       number: true,
       cell: (one) => (one.why_infinite ? NO_BOUND : digits(Math.ceil(1000 * one.floors[0].told_apart - 1e-9) / 10, 4)),
     },
