@@ -1,7 +1,7 @@
 """Averages of smart-meter readings by day, beside the truth that only the custodian sees.
 
 Generates three months of 2,000 households, declares and registers them, asks for the daily average within ±1.5 kWh, and
-plots what was released over what is true: no released number is further off than the bound.
+plots what was released over the truth: no released number is further off than the bound.
 """
 
 import sys

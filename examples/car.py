@@ -147,7 +147,7 @@ def report(drive: Drive, deviation: float, step_deviation: float, seed: int, out
     print(f"\nFloor of the start, both axes together: {floor:.1f} m. Errors of adversaries, root mean square:")
 
     noise = plan.draws(MANY, rng=seed)
-    # the least-squares adversary expects constant speed; subtracting what the driver does is the best case for him
+    # the least-squares adversary expects constant speed; subtracting what the driver does is its best case
     answers = system.carry([start[0], drive.speed[0], start[1], drive.speed[1]]) + noise
     moved = np.moveaxis(system.carry(np.eye(4)), 0, -1).reshape(-1, 4)  # how the start moves all answers
     errors = np.linalg.lstsq(moved, answers.reshape(MANY, -1).T, rcond=None)[0].T

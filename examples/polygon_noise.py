@@ -1,7 +1,7 @@
-"""Noise for a position on a map that must not leave a region of odd shape.
+"""Noise for a position on a map that must not leave an irregular region.
 
-The least informative noise on an L-shaped polygon, found by finite elements. The certificate states how far from the
-best possible it can be at most; this is proved.
+The least informative noise on an L-shaped polygon, found by finite elements. The certificate states, with a
+proof, how far from the best possible it can be at most.
 """
 
 import sys

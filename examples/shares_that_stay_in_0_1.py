@@ -1,7 +1,7 @@
 """A share that is published with noise and is still a share: never below 0, never above 1.
 
 Noise that does not depend on the value would have to point inwards at the ends. A policy that sees the value keeps the
-answer in the set, and its certificate says how much less information any other policy could give away.
+answer in the set, and its certificate says how much less information another policy could give away at most.
 """
 
 import sys

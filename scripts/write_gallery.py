@@ -27,7 +27,7 @@ INTRODUCTION = """\
 
 Each example is a one-page program in `examples/` of the repository that generates its own data:
 `python examples/average_of_meters.py FOLDER` prints what is shown here and writes its picture to the folder. They need
-the extras `sql`, `plots` and `dp`. Where noise follows from a newly made key, your numbers will differ.
+the extras `sql` and `plots`. Where noise follows from a newly made key, your numbers will differ.
 `scripts/write_gallery.py` writes this page."""
 
 
