@@ -39,6 +39,11 @@ The map of the package, from the ground up (each room imports only from the room
 ``cli``         the command line
 ============  ====================================================================================
 
+Each room's docstring says what its files are for, and where a new engine, noise, function, command or page goes. Prices
+are in ``pricing``. Refusals are worded where they are raised: ``sql.refusals`` for what cannot be asked,
+``pricing.refusals`` for what has no price, ``charging.refusal`` for what would break a floor. Sentences about answers
+are in ``answering.words``, and those about floors in ``floors.words``.
+
 Beside the package, in a clone, ``paper`` recomputes the theory's source claim by claim: ``make paper``.
 
 >>> import errorfloor as ef

@@ -5,7 +5,8 @@ and answers queries as Arrow. ``dialects`` holds the few spellings in which thei
 
 A new engine: a subclass of ``base.Engine``, a subclass of ``dialects.base.Dialect``, a case in ``open``, and its name
 in ``catalogue.model.Place`` with the rule for where its snapshots are. The tests of every engine then run on it once
-``tests/conftest.py`` has it. Beside these, ``cli.init`` asks which engine it is, and releases read DuckDB alone.
+``tests/conftest.py`` has it. Besides, ``preparing.cost`` has the time that it takes for a row, ``catalogue.draft`` and
+``cli.init`` what ``init`` says of it. Tables that grow and releases are for DuckDB alone.
 
 ``duckdb`` and ``duckdb_folder``, ``postgresql``, and ``spark`` with ``spark_session`` are the engines; ``allotment`` is
 what one question may take of them. ``sources`` and ``tables`` are what they read and keep. Text files and sheets are

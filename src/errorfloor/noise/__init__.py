@@ -20,7 +20,8 @@ For comparison only: ``Laplace``, ``Uniform``, ``TruncatedLaplace``, ``Truncated
 
 A new family: a subclass of ``base.Noise`` (or ``ScalarNoise``) with its proof beside it, a line in this table and in
 ``_KINDS`` below; ``maxwell`` is a short example. ``design`` learns of it in ``designer.closed_forms``, questions choose
-theirs in ``preparing.noises``, and accounts tell families apart in ``floors.adversary.noises``.
+theirs in ``preparing.noises``, accounts tell families apart in ``floors.adversary.noises``, and ``dp.shifts`` brings
+them to the form in which (ε, δ) are computed.
 
 Each family is a module. The computed ones share ``numerical``, and what they draw with, ``sampling``; they are made of
 polynomials on ``simplices``, on a ``spectral_axis`` and in a ball (``ball_polynomials``). ``lattice`` rounds answers,
