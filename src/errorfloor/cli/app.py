@@ -155,6 +155,14 @@ def run() -> None:
         sys.exit(1)
 
 
+def show(plain: Any, text: str, as_json: bool) -> None:
+    """Print what was found: as one JSON object, or as text."""
+    if as_json:
+        print_json(plain)
+    else:
+        print(text)
+
+
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a JSON object on stdout."""
     print(json.dumps(value, indent=indent, ensure_ascii=not shows_unicode(), default=json_form))

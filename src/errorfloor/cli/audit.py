@@ -4,21 +4,18 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 import errorfloor as ef
+from errorfloor.attacks import Audit, ServerAudit, audit_server
 from errorfloor.attacks import audit as run_audit
-from errorfloor.attacks import audit_server
 from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, app, messages, print_json
 from errorfloor.errors import InputError
 from errorfloor.plots import save
 from errorfloor.plots.attacks import findings
-
-if TYPE_CHECKING:
-    from errorfloor.attacks import Audit, ServerAudit
 
 
 @app.command()
@@ -27,9 +24,7 @@ def audit(
         Path | None, typer.Argument(help="The catalogue to audit; default: errorfloor.toml.", show_default=False)
     ] = None,
     runs: Annotated[int, typer.Option(help="How often each attack is played.")] = 200,
-    attack: Annotated[
-        list[str] | None, typer.Option("--attack", help="An attack to play, by name; default: all.")
-    ] = None,
+    attack: Annotated[list[str] | None, typer.Option(help="An attack to play, by name; default: all.")] = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -104,7 +99,7 @@ def _progress() -> Iterator[Any]:
         yield lambda words, share: bar.update(task, description=words, completed=share)
 
 
-def _print_findings(found: "Audit") -> None:
+def _print_findings(found: Audit) -> None:
     from rich.table import Table
 
     for place, here in found.findings.items():
@@ -122,7 +117,7 @@ def _print_findings(found: "Audit") -> None:
         print(f"Repeat it with --seed {found.seed}.")
 
 
-def _print_checks(found: "ServerAudit") -> None:
+def _print_checks(found: ServerAudit) -> None:
     from rich.table import Table
 
     table = Table("column", "promise", "", "seen")

@@ -39,10 +39,10 @@ def counts(
     )
     if output is not None:
         output.write_text(table.to_text(), encoding="utf-8")
-        messages.print(f"wrote {output}")
+        messages.say(f"wrote {output}")
     if plot is not None:
         save(table.plot(), plot)
-        messages.print(f"wrote {plot}")
+        messages.say(f"wrote {plot}")
     if as_json:
         facts: dict[str, Any] = {
             "table": table.to_dict(),
@@ -55,6 +55,6 @@ def counts(
         return
     if output is None:
         print(table.to_text(), end="")
-        messages.print(table.explain(), highlight=False, soft_wrap=True)
+        messages.say(table.explain())
         return
     print(table.explain())

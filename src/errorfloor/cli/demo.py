@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,12 +17,9 @@ from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, Output, app, command, messages, print_json
 from errorfloor.errors import ErrorFloorError, MissingExtraError
 from errorfloor.identity import KeyRing
-from errorfloor.service import open_database
+from errorfloor.service import Answer, Database, open_database
 from errorfloor.service.demo_table import demo_catalogue, make_demo_tables
 from errorfloor.service.registering import registering
-
-if TYPE_CHECKING:
-    from errorfloor.service import Answer, Database
 
 
 @dataclass(frozen=True)
@@ -116,15 +113,14 @@ def demo(
             pictures = _draw(output, answers, database)
         except MissingExtraError as problem:
             pictures = []
-            messages.print(f"no pictures were drawn: {problem}", highlight=False, markup=False, soft_wrap=True)
+            messages.say(f"no pictures were drawn: {problem}")
     report["pictures"] = [str(path) for path in pictures]
     if as_json:
         print_json(json.loads(json.dumps(report, default=str)))
         return
     for path in pictures:
-        messages.print(f"wrote {path}")
-    more = f"{command()} ask --catalogue {catalogue} --max-error 0.5 'SELECT avg(kwh) FROM meters'"
-    messages.print(f"ask more: {more}", highlight=False, markup=False, soft_wrap=True)
+        messages.say(f"wrote {path}")
+    messages.say(f"ask more: {command()} ask --catalogue {catalogue} --max-error 0.5 'SELECT avg(kwh) FROM meters'")
 
 
 def prepare_demo(output: Path) -> Path:
@@ -150,10 +146,10 @@ def prepare_demo(output: Path) -> Path:
 def _step(text: str) -> Iterator[None]:
     with messages.status(f"{text} …"):
         yield
-    messages.print(f"✓ {text}", highlight=False)
+    messages.say(f"✓ {text}")
 
 
-def _show(console: Console, answer: "Answer") -> None:
+def _show(console: Console, answer: Answer) -> None:
 
     console.print()
     _say(console, answer.text())
@@ -167,7 +163,7 @@ def _say(console: Console, text: str, style: str = "") -> None:
     console.print(Padding(Text(text, style=style), (0, 0, 0, 3)))
 
 
-def _refusal(database: "Database", sql: str, bound: float) -> str:
+def _refusal(database: Database, sql: str, bound: float) -> str:
     try:
         database.ask(sql, max_error=bound)
     except ErrorFloorError as problem:
@@ -175,7 +171,7 @@ def _refusal(database: "Database", sql: str, bound: float) -> str:
     return "answered"
 
 
-def _still(console: Console, database: "Database") -> None:
+def _still(console: Console, database: Database) -> None:
     """Say what can still be asked: how tight a bound the rest of the allowance would pay for."""
     console.print("\n[bold]What is left[/bold]")
     for standing in database.left():
@@ -193,7 +189,7 @@ def _still(console: Console, database: "Database") -> None:
             _say(console, f"{told}  {sql}", "cyan")
 
 
-def _draw(output: Path, answers: list["Answer"], database: "Database") -> list[Path]:
+def _draw(output: Path, answers: list[Answer], database: Database) -> list[Path]:
     months = answers[1].to_arrow().to_pydict()
     labels = [month.strftime("%b") for month in months["month"]]
     series = {"mean": (months["mean"], months["mean_low"], months["mean_high"])}

@@ -64,7 +64,7 @@ def design(
     floor = ef.floor(noise, entries, ranges=None if ranges is None else parse_range(ranges))
     if plot is not None:
         ef.plots.save(noise.plot(unit=unit), plot)
-        messages.print(f"wrote {plot}")
+        messages.say(f"wrote {plot}")
     words = floor.explain(unit=unit, distance=distance)
     facts: dict[str, Any] = {
         "noise": noise.to_dict(),

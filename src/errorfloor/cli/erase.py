@@ -18,14 +18,11 @@ from errorfloor.vault import plan_erasure
 
 @app.command()
 def erase(
-    table: Annotated[str, typer.Option("--table", help="The table that has the person's rows.")],
-    where: Annotated[
-        list[str],
-        typer.Option("--where", help="COLUMN=VALUE of the owner, or of the row key; all must hold."),
-    ],
+    table: Annotated[str, typer.Option(help="The table that has the person's rows.")],
+    where: Annotated[list[str], typer.Option(help="COLUMN=VALUE of the owner, or of the row key; all must hold.")],
     catalogue: CatalogueFile = Path("errorfloor.toml"),
     base: Annotated[
-        str | None, typer.Option("--base", help="The version to make the new one from, if several are registered.")
+        str | None, typer.Option(help="The version to make the new one from, if several are registered.")
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Do it; without this the command only says what it would do.")

@@ -1,23 +1,18 @@
 """``errorfloor follow``: a sum or an average for every month to come, paid for once; list, extend and cancel them."""
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from errorfloor.accounts import percent
 from errorfloor.answering.releasing import without_formulas
-from errorfloor.cli.app import AsJson, app, counted, messages, print_json
+from errorfloor.cli.app import AsJson, app, counted, messages, print_json, show
 from errorfloor.cli.questions import CatalogueFile, OverLimit, within_limit
 from errorfloor.display import MOST_SHOWN, printable, text_table
 from errorfloor.errors import InputError
-from errorfloor.service import open_database
-
-if TYPE_CHECKING:
-    from errorfloor.following.following import Following
-    from errorfloor.service.database import Database
+from errorfloor.service import Database, open_database
 
 
 @app.command()
@@ -26,38 +21,25 @@ def follow(
         str | None,
         typer.Argument(metavar="[QUESTION]", help="SELECT … FROM …, in quotes; - reads it from standard input."),
     ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", help="The first month, or other period, such as 2024-01.")
-    ] = None,
-    until: Annotated[str | None, typer.Option("--until", help="The last one, such as 2030-12.")] = None,
+    since: Annotated[str | None, typer.Option(help="The first month, or other period, such as 2024-01.")] = None,
+    until: Annotated[str | None, typer.Option(help="The last one, such as 2030-12.")] = None,
     max_error: Annotated[
-        float | None,
-        typer.Option("--max-error", help="No month, and no running total, is off by more than this."),
+        float | None, typer.Option(help="No month, and no running total, is off by more than this.")
     ] = None,
     through: Annotated[
-        str | None,
-        typer.Option(
-            "--through", help="Release all periods up to this one, whose rows are complete; without it, none."
-        ),
+        str | None, typer.Option(help="Release all periods up to this one, whose rows are complete; without it, none.")
     ] = None,
     part: Annotated[
-        str | None, typer.Option("--part", help="What a period is: day, week, month (the default), quarter, year.")
+        str | None, typer.Option(help="What a period is: day, week, month (the default), quarter, year.")
     ] = None,
     column: Annotated[
-        str | None, typer.Option("--column", help="The public date of the row key that says which period a row is in.")
+        str | None, typer.Option(help="The public date of the row key that says which period a row is in.")
     ] = None,
-    owner_rows: Annotated[
-        int | None, typer.Option("--owner-rows", help="How many rows an owner has in one period at most.")
-    ] = None,
+    owner_rows: Annotated[int | None, typer.Option(help="How many rows an owner has in one period at most.")] = None,
     least_rows: Annotated[
-        int | None,
-        typer.Option(
-            "--least-rows", help="Of avg(x): over how many rows it is at least; over fewer its bound is wider."
-        ),
+        int | None, typer.Option(help="Of avg(x): over how many rows it is at least; over fewer its bound is wider.")
     ] = None,
-    moving: Annotated[
-        int | None, typer.Option("--moving", help="Also totals of so many periods, within twice the bound.")
-    ] = None,
+    moving: Annotated[int | None, typer.Option(help="Also totals of so many periods, within twice the bound.")] = None,
     listed: Annotated[
         bool, typer.Option("--list", help="List the standing questions, with what they released and what they cost.")
     ] = False,
@@ -66,9 +48,7 @@ def follow(
     ] = None,
     extend: Annotated[
         str | None,
-        typer.Option(
-            "--extend", help="Go on up to this period: charged anew, by default with the same bound; bounds add up."
-        ),
+        typer.Option(help="Go on up to this period: charged anew, by default with the same bound; bounds add up."),
     ] = None,
     cancel: Annotated[bool, typer.Option("--cancel", help="Release nothing more; what was charged stays.")] = False,
     price: Annotated[
@@ -89,7 +69,6 @@ def follow(
             return
         if (question is None) == (name is None):
             raise InputError("give a question to follow, or one that is followed (--id); --list lists those")
-        found: Following
         if name is not None:
             found = database.followed(name)
         else:
@@ -99,16 +78,17 @@ def follow(
             if missing:
                 options = ", ".join(f"--{one.replace('_', '-')}" for one in missing)
                 raise InputError(f"a question is followed from a first period to a last one, within a bound: {options}")
-            given: Mapping[str, Any] = {**words, "part": part, "column": column}
-            given = {**given, "owner_rows": owner_rows, "least_rows": least_rows}
+            more = {"part": part, "column": column, "owner_rows": owner_rows, "least_rows": least_rows}
+            given: dict[str, Any] = {**words, **more}
             if price and extend is None:
-                _say_price(database.follow_price(**given), as_json)
+                offered = database.follow_price(**given)
+                show(offered.to_dict(), offered.explain(), as_json)
                 return
             found = database.follow(**given)
         if extend is not None:
             offered = found.price_extension(extend, max_error=max_error if name is not None else None)
             if price:
-                _say_price(offered, as_json)
+                show(offered.to_dict(), offered.explain(), as_json)
                 return
             messages.say(f"{offered.explain()}\n")
             found = found.extend(extend, max_error=max_error if name is not None else None)
@@ -132,14 +112,7 @@ def follow(
     messages.say("\n".join(["", *wider, f"{found.name}: {found.explain()}{ended}"]))
 
 
-def _say_price(offered: Any, as_json: bool) -> None:
-    if as_json:
-        print_json(offered.to_dict())
-    else:
-        print(offered.explain())
-
-
-def _list(database: "Database", as_json: bool) -> None:
+def _list(database: Database, as_json: bool) -> None:
     every = database.following()
     if as_json:
         print_json(every)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
@@ -26,9 +26,6 @@ from errorfloor.errors import InputError
 from errorfloor.extras import require
 from errorfloor.identity import KeyRing
 from errorfloor.identity.keys import missing, used_with
-
-if TYPE_CHECKING:
-    from errorfloor.catalogue import Place, Schema
 
 ENGINES = {"duckdb": "vault.duckdb", "postgresql": "", "spark": "vault"}  # and where their snapshots go
 
@@ -63,7 +60,7 @@ def init(
     ] = None,
     public: Annotated[list[str] | None, typer.Option(help="A public column; repeat for others.")] = None,
     row_key: Annotated[
-        list[str] | None, typer.Option("--row-key", help="A public column of the row key; repeat for others.")
+        list[str] | None, typer.Option(help="A public column of the row key; repeat for others.")
     ] = None,
     number_rows: Annotated[
         bool, typer.Option("--number-rows", help="Instead: number the rows of a text file or sheet that has no key.")
@@ -140,7 +137,7 @@ def init(
         print(f"name a table next: {command()} init --source FILE --output {output}")
 
 
-def _on_page(schemas: list["Schema"], place: "Place", output: Path, write: Callable[[str], None]) -> str:
+def _on_page(schemas: list[Schema], place: Place, output: Path, write: Callable[[str], None]) -> str:
     """Ask on a page, and give the catalogue that was checked there and written."""
     require("server", "fastapi", "uvicorn", "jinja2")
     from errorfloor.cli.page import DeclaringPage, NextStep, serve_once
@@ -200,7 +197,7 @@ def _is_bare(output: Path) -> bool:
     return any(text == draft([], _place(engine, where or None)) for engine, where in ENGINES.items() if where)
 
 
-def _place(engine: str, snapshots: str | None) -> "Place":
+def _place(engine: str, snapshots: str | None) -> Place:
     if engine not in ENGINES:
         raise InputError(f"--engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     where = snapshots or ENGINES[engine]
@@ -229,7 +226,7 @@ def _options(given: list[str]) -> dict[str, Any]:
     return found
 
 
-def _schema(given: str, folder: Path, place: "Place", options: Mapping[str, Any]) -> "Schema":
+def _schema(given: str, folder: Path, place: Place, options: Mapping[str, Any]) -> Schema:
     """Read the names and types of a source's columns, by the engine that will read it where that costs nothing."""
     remote = place.engine == "postgresql" and not _is_file(given)
     source = given if remote else _from(folder, given)
@@ -296,16 +293,14 @@ def _write(output: Path, text: str, mode: int, force: bool) -> None:
 def _make_key(path: Path) -> str | None:
     """Make the key file if there is none, and give the id of a key that was made."""
     if path.exists():
-        messages.print(f"using the key file {path}, which already exists", highlight=False, soft_wrap=True)
+        messages.say(f"using the key file {path}, which already exists")
         return None
     if used_with(path) is not None:
-        messages.print(f"no key was made: {missing(path)}", highlight=False, markup=False, soft_wrap=True)
+        messages.say(f"no key was made: {missing(path)}")
         return None
     ring = KeyRing.create(path)
-    messages.print(
+    messages.say(
         f"made the key file {path} with key {ring.current.id}: back it up, and keep it secret. Whoever has it can "
-        "remove the noise.",
-        highlight=False,
-        soft_wrap=True,
+        "remove the noise."
     )
     return ring.current.id

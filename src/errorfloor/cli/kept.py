@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from errorfloor.answering.keeping import Keeper
-from errorfloor.cli.app import AsJson, counted, print_json
+from errorfloor.cli.app import AsJson, counted, print_json, show
 from errorfloor.cli.ledger import FILE, CatalogueFile, ledger, opened
 from errorfloor.display import printable
 from errorfloor.errors import InputError
@@ -16,7 +16,7 @@ from errorfloor.service.listing import every_known
 @ledger.command()
 def known(
     catalogue: CatalogueFile = FILE,
-    table: Annotated[str | None, typer.Option("--table", help="Only what was asked of this table.")] = None,
+    table: Annotated[str | None, typer.Option(help="Only what was asked of this table.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the answers that are kept, with their bounds; asked again, they are free."""
@@ -55,10 +55,8 @@ def _within(output: dict[str, Any]) -> str:
 @ledger.command()
 def forget(
     catalogue: CatalogueFile = FILE,
-    answer: Annotated[int | None, typer.Option("--answer", min=1, help="The number of one kept answer.")] = None,
-    before: Annotated[
-        str | None, typer.Option("--before", help="All that were kept before this day, YYYY-MM-DD.")
-    ] = None,
+    answer: Annotated[int | None, typer.Option(min=1, help="The number of one kept answer.")] = None,
+    before: Annotated[str | None, typer.Option(help="All that were kept before this day, YYYY-MM-DD.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -75,7 +73,4 @@ def forget(
                 one.number == answer or (not one.lasts and (everything or (before is not None and one.time < before)))
             )
         )
-    if as_json:
-        print_json({"forgotten": gone})
-    else:
-        print(f"forgot {counted(gone, 'kept answer')}")
+    show({"forgotten": gone}, f"forgot {counted(gone, 'kept answer')}", as_json)

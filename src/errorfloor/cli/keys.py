@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.cli.app import AsJson, app, messages, show
 from errorfloor.identity import KeyRing
 from errorfloor.identity.keys import used_with
 
@@ -20,14 +20,12 @@ def create(file: File, as_json: AsJson = False) -> None:
     """Make a key file with one fresh key; an existing file is never overwritten."""
     used = used_with(file)
     ring = KeyRing.create(file)
-    _show(ring.current.id, f"made {file} with key {ring.current.id}; back it up, and keep it secret", as_json)
+    made = f"made {file} with key {ring.current.id}; back it up, and keep it secret"
+    show({"id": ring.current.id}, made, as_json)
     if used is not None:
-        messages.print(
+        messages.say(
             f"if {used} was used with another key, what was answered with that one is now drawn, and charged, again: "
-            f"put the backup of that key file in place of this one",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
+            f"put the backup of that key file in place of this one"
         )
 
 
@@ -45,24 +43,15 @@ def rotate(
     """Add a fresh key and use it from now on; what older keys drew is still given again, free of charge."""
     fresh = KeyRing(file).rotate(discard=discard)
     gone = "older keys are gone, and what they drew is charged again" if discard else "earlier answers stay free"
-    _show(fresh.id, f"{file} now uses key {fresh.id} for new questions; {gone}", as_json)
+    show({"id": fresh.id}, f"{file} now uses key {fresh.id} for new questions; {gone}", as_json)
     waits = "servers refuse questions until then" if discard else "they use the older key until then"
-    messages.print(f"restart the processes that answer questions: {waits}", highlight=False, soft_wrap=True)
+    messages.say(f"restart the processes that answer questions: {waits}")
 
 
 @keys.command("list")
 def list_keys(file: File, as_json: AsJson = False) -> None:
     """List the ids of the keys in a file and when they were made; the last one is in use."""
     ring = KeyRing(file)
-    if as_json:
-        print_json([{"id": key.id, "created": key.created, "in_use": key is ring.current} for key in ring.keys])
-        return
-    for key in ring.keys:
-        print(f"{key.id}  {key.created}{'  in use' if key is ring.current else ''}")
-
-
-def _show(identity: str, text: str, as_json: bool) -> None:
-    if as_json:
-        print_json({"id": identity})
-    else:
-        print(text)
+    plain = [{"id": key.id, "created": key.created, "in_use": key is ring.current} for key in ring.keys]
+    lines = [f"{one['id']}  {one['created']}{'  in use' if one['in_use'] else ''}" for one in plain]
+    show(plain, "\n".join(lines), as_json)

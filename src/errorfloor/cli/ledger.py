@@ -5,27 +5,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from errorfloor.accounts import percent, share
 from errorfloor.answering.keeping import Keeper
-from errorfloor.catalogue import allowance, allowed, load
+from errorfloor.catalogue import Catalogue, PrivateColumn, allowance, allowed, load
 from errorfloor.catalogue.registers import charged_in
 from errorfloor.charging.standing import concerned
 from errorfloor.cli.app import AsJson, app, counted, messages, print_json
+from errorfloor.cli.app import show as print_found
 from errorfloor.errors import LedgerError
 from errorfloor.identity import KeyRing
-from errorfloor.ledger import Charge, FileAnchor, Kept, Quotas, Record, open_ledger
+from errorfloor.ledger import Account, Charge, FileAnchor, Kept, Quotas, Record, SqlLedger, open_ledger
 from errorfloor.ledger.entry import account_name
 from errorfloor.ledger.quotas import holder_parts, part
 from errorfloor.planning.loss_so_far import losses_so_far
 from errorfloor.service.registering import accept_ledger, create_ledger
-
-if TYPE_CHECKING:
-    from errorfloor.catalogue import Catalogue, PrivateColumn
-    from errorfloor.ledger import Account, Charge, Record, SqlLedger
 
 ledger = typer.Typer(help="Show, check, export and restore the ledger of what has been spent.", no_args_is_help=True)
 app.add_typer(ledger, name="ledger")
@@ -67,12 +64,10 @@ def show(
 
 @ledger.command()
 def epsilon(
-    table: Annotated[str, typer.Option("--table", help="The table.")],
-    delta: Annotated[float, typer.Option("--delta", help="The probability δ that may be left out, such as 0.01.")],
-    column: Annotated[str, typer.Option("--column", help="A private column; without one, the owners.")] = "",
-    distance: Annotated[
-        float | None, typer.Option("--distance", help="How far apart two values of the column are.")
-    ] = None,
+    table: Annotated[str, typer.Option(help="The table.")],
+    delta: Annotated[float, typer.Option(help="The probability δ that may be left out, such as 0.01.")],
+    column: Annotated[str, typer.Option(help="A private column; without one, the owners.")] = "",
+    distance: Annotated[float | None, typer.Option(help="How far apart two values of the column are.")] = None,
     catalogue: CatalogueFile = FILE,
     as_json: AsJson = False,
 ) -> None:
@@ -80,10 +75,8 @@ def epsilon(
     declared, book = opened(catalogue, read_only=True)
     with book:
         found = losses_so_far(declared, book, table, delta=delta, column=column, distance=distance)
-    if as_json:
-        print_json([one.to_dict() for one in found])
-        return
-    print("\n".join(one.explain() for one in found) or "nothing was charged to it")
+    text = "\n".join(one.explain() for one in found) or "nothing was charged to it"
+    print_found([one.to_dict() for one in found], text, as_json)
 
 
 @ledger.command()
@@ -108,7 +101,7 @@ def export(
 def verify(
     catalogue: CatalogueFile = FILE,
     checkpoint: Annotated[
-        Path | None, typer.Option("--checkpoint", help="A file that errorfloor ledger checkpoint wrote earlier.")
+        Path | None, typer.Option(help="A file that errorfloor ledger checkpoint wrote earlier.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -160,11 +153,8 @@ def make_checkpoint(
             head = book.head()
     if output is not None:
         FileAnchor(output, alone=True).advance(head)
-        messages.print(f"wrote {output}", highlight=False)
-    if as_json:
-        print_json({"format": 1, "sequence": head.sequence, "hash": head.hash})
-    else:
-        print(head.to_text(), end="")
+        messages.say(f"wrote {output}")
+    print_found({"format": 1, "sequence": head.sequence, "hash": head.hash}, head.to_text().rstrip("\n"), as_json)
 
 
 @ledger.command()
@@ -178,7 +168,7 @@ def restore(
         ),
     ] = False,
     kept: Annotated[
-        Path | None, typer.Option("--kept", help="What errorfloor ledger export --kept printed; it need not be whole.")
+        Path | None, typer.Option(help="What errorfloor ledger export --kept printed; it need not be whole.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -188,11 +178,9 @@ def restore(
     with open_ledger(declared.place, declared.folder, accept=accept, restore=records) as book:
         head = book.head()
         answers = 0 if kept is None else sum(book.keep(Kept.from_json(line)) for line in _lines(kept))
-    if as_json:
-        print_json({"records": head.sequence, "hash": head.hash, "kept": answers})
-    else:
-        more = f" and {counted(answers, 'kept answer')}" if kept is not None else ""
-        print(f"restored {counted(len(records), 'record')}{more}")
+    more = f" and {counted(answers, 'kept answer')}" if kept is not None else ""
+    plain = {"records": head.sequence, "hash": head.hash, "kept": answers}
+    print_found(plain, f"restored {counted(len(records), 'record')}{more}", as_json)
 
 
 @ledger.command()
@@ -205,10 +193,8 @@ def create(
 ) -> None:
     """Make an empty ledger and its anchor if neither exists; errorfloor register does this by itself."""
     head = create_ledger(load(catalogue), accept=accept)
-    if as_json:
-        print_json({"records": head.sequence, "hash": head.hash})
-    else:
-        print(f"the ledger exists, with {counted(head.sequence, 'record')}")
+    text = f"the ledger exists, with {counted(head.sequence, 'record')}"
+    print_found({"records": head.sequence, "hash": head.hash}, text, as_json)
 
 
 @ledger.command()
@@ -225,19 +211,16 @@ def clock(
     """Show the time of the ledger, which never goes back; accept a clock that is far ahead of the last record."""
     with opened(catalogue, read_only=not accept)[1] as book:
         time = book.accept_clock() if accept else book.time()
-    if as_json:
-        print_json({"time": time})
-    else:
-        print(time)
+    print_found({"time": time}, time, as_json)
 
 
-def opened(catalogue: Path, read_only: bool = False) -> "tuple[Catalogue, SqlLedger]":
+def opened(catalogue: Path, read_only: bool = False) -> tuple[Catalogue, SqlLedger]:
     """Open a catalogue and its ledger."""
     declared = load(catalogue)
     return declared, open_ledger(declared.place, declared.folder, read_only=read_only)
 
 
-def _records(source: Path) -> "Iterator[Record]":
+def _records(source: Path) -> Iterator[Record]:
     return map(Record.from_json, _lines(source))
 
 
@@ -253,7 +236,7 @@ def _lines(source: Path) -> Iterator[Any]:
             yield plain
 
 
-def _allowance(declared: "Catalogue", account: "Account") -> "Charge | None":
+def _allowance(declared: Catalogue, account: Account) -> Charge | None:
     """Give what the catalogue allows an account; None if it no longer declares it."""
     if account.holder:
         whole = _allowance(declared, replace(account, holder=""))
@@ -269,13 +252,13 @@ def _allowance(declared: "Catalogue", account: "Account") -> "Charge | None":
     return allowed(concerned(table, account), account.column) if known else None
 
 
-def _applies(declared: "Catalogue", account: "Account", time: str) -> bool:
+def _applies(declared: Catalogue, account: Account, time: str) -> bool:
     """Say whether a quota is declared, and its period, if it has one, is the present one."""
     _, analyst, _ = holder_parts(account.holder)
     return account.holder in Quotas(declared.quota.shares, analyst).holders(time)
 
 
-def _row(account: "Account", charge: "Charge", limit: "Charge | None") -> dict[str, Any]:
+def _row(account: Account, charge: Charge, limit: Charge | None) -> dict[str, Any]:
     return {
         "table": account.table,
         "column": account.column or None,
@@ -288,7 +271,7 @@ def _row(account: "Account", charge: "Charge", limit: "Charge | None") -> dict[s
     }
 
 
-def _shares(profiles: Mapping[str, "Charge"], limit: "Charge | None") -> dict[str, list[float]]:
+def _shares(profiles: Mapping[str, Charge], limit: Charge | None) -> dict[str, list[float]]:
     """Give the used share of an allowance at each place, by version; nothing for an account that is not declared."""
     if limit is None:
         return {}
@@ -298,11 +281,11 @@ def _shares(profiles: Mapping[str, "Charge"], limit: "Charge | None") -> dict[st
     }
 
 
-def _numbers(charge: "Charge") -> Iterable[tuple[float, ...]]:
+def _numbers(charge: Charge) -> Iterable[tuple[float, ...]]:
     return zip(*(charge.places(name) for name in charge.amounts()), strict=True)
 
 
-def _by_place(column: "PrivateColumn", shares: Sequence[float]) -> Iterator[str]:
+def _by_place(column: PrivateColumn, shares: Sequence[float]) -> Iterator[str]:
     """Say which part of the range is used how much, neighbours that are used alike together."""
     low, step = float(column.low), float(column.high - column.low) / len(shares)
     first = 0
@@ -312,11 +295,11 @@ def _by_place(column: "PrivateColumn", shares: Sequence[float]) -> Iterator[str]
         first = last
 
 
-def _raised_cosine(charge: "Charge", limit: "Charge") -> dict[str, float]:
+def _raised_cosine(charge: Charge, limit: Charge) -> dict[str, float]:
     return {"raised_cosine": charge.raised_cosine, "allowed_raised_cosine": limit.raised_cosine}
 
 
-def _words(charge: "Charge", most: "Charge | None") -> str:
+def _words(charge: Charge, most: Charge | None) -> str:
     words = []
     limits = {} if most is None else most.amounts()
     for name, spent in charge.amounts().items():

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from errorfloor.cli.app import AsJson, Output, app, messages, print_json
+from errorfloor.cli.app import AsJson, Output, app, messages, show
 from errorfloor.errors import InputError
 
 CLONE = Path(__file__).parents[3]
@@ -35,11 +35,9 @@ def paper(
         report = recomputation.write_report(output, format=style, progress=progress)
     verdicts = [claim.verdict for claim in report.claims]
     summary = {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))}
-    if as_json:
-        print_json({"report": str(report.path), "claims": len(verdicts), "verdicts": summary})
-    else:
-        counts = ", ".join(f"{count} {verdict}" for verdict, count in summary.items())
-        print(f"{report.path}: {len(verdicts)} claims, {counts}")
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in summary.items())
+    plain = {"report": str(report.path), "claims": len(verdicts), "verdicts": summary}
+    show(plain, f"{report.path}: {len(verdicts)} claims, {counts}", as_json)
 
 
 def _from_clone(clone: Path) -> ModuleType:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from errorfloor.catalogue.near import near
-from errorfloor.cli.app import AsJson, app, print_json
+from errorfloor.cli.app import AsJson, app, show
 from errorfloor.cli.questions import Analyst, CatalogueFile, Dry
 from errorfloor.errors import InputError
 from errorfloor.service import open_database
@@ -38,10 +38,7 @@ def plan(
     given = _parsed(file, text)
     with open_database(catalogue, dry=dry) as database, _placed(file, text):
         found = database.plan(given["questions"], given.get("candidates"), analyst=analyst)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print(found.explain())
+    show(found.to_dict(), found.explain(), as_json)
 
 
 def _text(file: Path) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -17,12 +17,8 @@ from errorfloor.answering.stating import stated
 from errorfloor.cli.app import AsJson, app, messages, print_json
 from errorfloor.cli.supports import parse_side
 from errorfloor.errors import InputError
-from errorfloor.service import open_database
+from errorfloor.service import Answer, Database, open_database
 from errorfloor.support import HalfLine, Interval
-
-if TYPE_CHECKING:
-    from errorfloor.service import Answer, Database
-    from errorfloor.support import HalfLine, Interval
 
 CatalogueFile = Annotated[Path, typer.Option("--catalogue", "-c", help="The catalogue that declares the tables.")]
 Question = Annotated[
@@ -126,14 +122,14 @@ def ask(
     say_of(answer, explain)
 
 
-def say_of(answer: "Answer", explain: bool) -> None:
+def say_of(answer: Answer, explain: bool) -> None:
     """Say on stderr what is certain of an answer, and what it costs."""
     said = answer.explain() if explain else answer.summary() + (" --explain says more." if answer.standings else "")
-    messages.print(f"\n{said}", soft_wrap=True, markup=False, highlight=False)
+    messages.say(f"\n{said}")
 
 
 @contextmanager
-def within_limit(database: "Database", over_limit: bool) -> Iterator[None]:
+def within_limit(database: Database, over_limit: bool) -> Iterator[None]:
     """Keep a question within the declared limit for one of them, unless more is allowed here."""
     limited, limit = Attendant(), database.catalogue.limit
     if not over_limit and "question" in limit.model_fields_set:
@@ -187,7 +183,7 @@ def wish_of(
     return wish
 
 
-def _noise(text: str | None, max_loss: float | None) -> "Interval | HalfLine | None":
+def _noise(text: str | None, max_loss: float | None) -> Interval | HalfLine | None:
     """Read where released minus true may lie: an interval, or the half-line from 0 with a quality."""
     side = None if text is None else parse_side(text)
     if text is not None and not isinstance(side, Interval) and side != HalfLine(0.0):
@@ -223,7 +219,7 @@ def _writer(path: Path, overwrite: bool) -> str:
     return path.suffix
 
 
-def _write(answer: "Answer", path: Path) -> None:
+def _write(answer: Answer, path: Path) -> None:
     import pyarrow as pa
     from pyarrow import csv, parquet
 

@@ -51,11 +51,10 @@ def _parts(found: PartsFound) -> Iterator[str]:
 def register(
     catalogue: CatalogueFile = Path("errorfloor.toml"),
     table: Annotated[
-        list[str] | None, typer.Option("--table", help="A table to register; default: all that the catalogue declares.")
+        list[str] | None, typer.Option(help="A table to register; default: all that the catalogue declares.")
     ] = None,
     copy_from: Annotated[
-        Path | None,
-        typer.Option("--copy-from", help="Copy snapshots, with their identities, from the vault of this catalogue."),
+        Path | None, typer.Option(help="Copy snapshots, with their identities, from the vault of this catalogue.")
     ] = None,
     corrections: Annotated[
         bool,
@@ -117,11 +116,9 @@ def register(
     if as_json:
         print_json(done)
     if not had_ledger:
-        messages.print(
+        messages.say(
             "made a new ledger, in which nothing is charged. If these tables were asked before, restore the ledger "
-            "that was in use instead",
-            highlight=False,
-            soft_wrap=True,
+            "that was in use instead"
         )
     if not as_json and any(one["fresh"] for one in done):
         suggested = first_question(declared, names, catalogue)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -13,11 +13,8 @@ from errorfloor.bulk import release as perform
 from errorfloor.cli.app import AsJson, app, messages, print_json
 from errorfloor.cli.supports import parse_range, parse_side
 from errorfloor.errors import InputError
-from errorfloor.policies import from_dict
+from errorfloor.policies import Policy, from_dict
 from errorfloor.support import Interval
-
-if TYPE_CHECKING:
-    from errorfloor.policies import Policy
 
 
 @app.command()
@@ -154,7 +151,7 @@ def release(
     else:
         print(f"{target}: {report.rows:,} rows\n{report.explain()}")
         if source.suffix != ".toml":
-            messages.print("Charged to no ledger: give the catalogue as source to charge a declared table.")
+            messages.say("Charged to no ledger: give the catalogue as source to charge a declared table.")
 
 
 def _table(file: Path, table: str | None) -> Path:

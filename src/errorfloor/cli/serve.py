@@ -75,7 +75,7 @@ def serve(catalogue: Catalogue = None, output: Folder = None, as_json: AsJson = 
         plan = ServingPlan(file, settings, settings.tokens, temporary, postgres)
         has_owner = text is not None or any(one.role is Role.OWNER for one in known.all())
         run(plan, taken, lambda: _announce(file, settings, text, has_owner, as_json))
-    messages.print("stopped", highlight=False)
+    messages.say("stopped")
 
 
 def _owner(
@@ -135,4 +135,4 @@ def _announce(catalogue: Path, settings: Settings, token: str | None, has_owner:
         where = f"host={settings.host} port={settings.postgres} dbname=errorfloor user={who}"
         lines += [f'  with PostgreSQL\'s protocol: psql "{where}"; the password is the token']
     lines += ["stop with Ctrl+C"]
-    messages.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
+    messages.say("\n".join(lines))

@@ -33,10 +33,10 @@ from errorfloor.service import open_database
 @app.command()
 def table(
     name: Annotated[str, typer.Argument(metavar="TABLE", help="The declared table.")],
-    rows: Annotated[list[str], typer.Option("--rows", help="The key of the rows: tariff. Repeat for subtotals.")],
-    value: Annotated[list[str], typer.Option("--value", help="What is shown: 'sum(kwh)', 'avg(kwh)', 'count(*)'.")],
-    columns: Annotated[list[str] | None, typer.Option("--columns", help="The key of the columns, if any.")] = None,
-    where: Annotated[str | None, typer.Option("--where", help="Which rows count: \"day < '2014-01-01'\".")] = None,
+    rows: Annotated[list[str], typer.Option(help="The key of the rows: tariff. Repeat for subtotals.")],
+    value: Annotated[list[str], typer.Option(help="What is shown: 'sum(kwh)', 'avg(kwh)', 'count(*)'.")],
+    columns: Annotated[list[str] | None, typer.Option(help="The key of the columns, if any.")] = None,
+    where: Annotated[str | None, typer.Option(help="Which rows count: \"day < '2014-01-01'\".")] = None,
     catalogue: CatalogueFile = Path("errorfloor.toml"),
     max_error: MaxError = None,
     spend: Spend = None,

@@ -9,7 +9,7 @@ import typer
 from errorfloor.access.settings import Settings
 from errorfloor.access.token import Terms
 from errorfloor.access.tokens import Role, TokenFile
-from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.cli.app import AsJson, app, messages, print_json, show
 
 tokens = typer.Typer(help="Make, list and revoke the tokens of a server; only hashes are kept.", no_args_is_help=True)
 app.add_typer(tokens, name="tokens")
@@ -20,25 +20,19 @@ FILE = Path("tokens.json")
 
 @tokens.command()
 def create(
-    name: Annotated[str, typer.Option("--name", help="The person it is for; quotas count by this name.")],
+    name: Annotated[str, typer.Option(help="The person it is for; quotas count by this name.")],
     role: Annotated[
-        Role,
-        typer.Option("--role", help="reader: what is free; analyst: may also spend; owner: also sees who asked what."),
+        Role, typer.Option(help="reader: what is free; analyst: may also spend; owner: also sees who asked what.")
     ] = Role.ANALYST,
-    days: Annotated[int, typer.Option("--days", min=1, max=3650, help="Days until it expires.")] = 365,
+    days: Annotated[int, typer.Option(min=1, max=3650, help="Days until it expires.")] = 365,
     address: Annotated[
-        list[str] | None,
-        typer.Option("--address", help="An address or network (10.0.0.0/8) it may be used from; default: any."),
+        list[str] | None, typer.Option(help="An address or network (10.0.0.0/8) it may be used from; default: any.")
     ] = None,
-    table: Annotated[
-        list[str] | None, typer.Option("--table", help="A table or stream it may be used for; default: all.")
-    ] = None,
+    table: Annotated[list[str] | None, typer.Option(help="A table or stream it may be used for; default: all.")] = None,
     question: Annotated[
-        float | None, typer.Option("--question", help="The share of any allowance that one question may take.")
+        float | None, typer.Option(help="The share of any allowance that one question may take.")
     ] = None,
-    day: Annotated[
-        float | None, typer.Option("--day", help="The share that all its questions in one day may take.")
-    ] = None,
+    day: Annotated[float | None, typer.Option(help="The share that all its questions in one day may take.")] = None,
     silently: Annotated[
         bool,
         typer.Option(
@@ -76,14 +70,14 @@ def create(
         f"errorfloor tokens revoke --file {file} --id {one.id}"
         for one in others
     ]
-    messages.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
+    messages.say("\n".join(lines))
 
 
 @tokens.command("list")
 def list_tokens(
     file: File = FILE,
     sessions: Annotated[
-        Path | None, typer.Option("--sessions", help="The server's file of sessions, if it is not next to the tokens.")
+        Path | None, typer.Option(help="The server's file of sessions, if it is not next to the tokens.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -105,10 +99,7 @@ def revoke(
 ) -> None:
     """Revoke a token; a running server refuses it from the next request on."""
     token = TokenFile(file).revoke(identity)
-    if as_json:
-        print_json(token.to_dict())
-    else:
-        print(f"revoked {token.id} of {token.name}")
+    show(token.to_dict(), f"revoked {token.id} of {token.name}", as_json)
 
 
 def _terms(terms: Terms) -> str:
@@ -131,8 +122,10 @@ def _last_uses(path: Path) -> dict[str, str]:
     """Give when tokens were last used, as far as a server has noted it."""
     if not path.exists():
         return {}
-    from errorfloor.access.store import Store  # needs the server's extra, which wrote that file
-    from errorfloor.access.uses import Uses
+    from errorfloor.access.store import (
+        Store,  # needs the server's extra, which wrote that file
+        Uses,
+    )
 
     store = Store(path)
     try:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from errorfloor.catalogue import load
-from errorfloor.cli.app import AsJson, app, print_json
+from errorfloor.cli.app import AsJson, app, show
 from errorfloor.cli.questions import CatalogueFile
 from errorfloor.service.upgrading import upgrade_all
 
@@ -30,8 +30,5 @@ def upgrade(
     on the same question gets new noise, and is charged. Running it a second time changes nothing.
     """
     done = upgrade_all(load(catalogue), accept=accept)
-    if as_json:
-        print_json({name: None if value is None else str(value) if name == "export" else value
-                    for name, value in asdict(done).items()})  # fmt: skip
-    else:
-        print(done.explain())
+    plain = asdict(done)
+    show(plain | {"export": plain["export"] and str(plain["export"])}, done.explain(), as_json)
