@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from errorfloor.access.size import reply_bytes
-from errorfloor.access.turns import LARGE
+from errorfloor.access.threads import LARGE
 from errorfloor.cli.app import app
 from errorfloor.engines.allotment import Allotment, allotted
 from errorfloor.errors import AllowanceError, EngineError, RefusedError

@@ -7,12 +7,10 @@ import sys
 
 import pytest
 
-from errorfloor.access.audit import AuditLog
-from errorfloor.access.book import VisitorsBook
+from errorfloor.access.audit import AuditLog, VisitorsBook
+from errorfloor.access.limits import Rates, UnderWay
 from errorfloor.access.metrics import Metrics
-from errorfloor.access.rates import Rates
 from errorfloor.access.shared import SharedNumbers, SharedSeats
-from errorfloor.access.under_way import UnderWay
 from errorfloor.access.visit import visit_of
 from errorfloor.server import Settings
 from errorfloor.server.gate import Gate

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from errorfloor.access import auth
-from errorfloor.access.attempts import Attempts
+from errorfloor.access.limits import Attempts
 from errorfloor.access.scram import Verifier
 from errorfloor.access.store import Store
 from errorfloor.access.token import Terms, Token

@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from errorfloor.access.failures import DoorError
-from errorfloor.access.threads import Threads
-from errorfloor.access.turns import LARGE, Turns
+from errorfloor.access.threads import LARGE, Threads, Turns
 from serving import served
 
 

@@ -9,14 +9,12 @@ from fastapi import Depends, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.datastructures import Headers
 
-from errorfloor.access.attempts import Attempts, attempted
 from errorfloor.access.failures import DoorError
+from errorfloor.access.limits import Attempts, Rates, attempted
 from errorfloor.access.origins import SAFE, is_from_elsewhere
-from errorfloor.access.rates import Rates
 from errorfloor.access.sessions import Sessions
-from errorfloor.access.store import Store
+from errorfloor.access.store import Store, Uses
 from errorfloor.access.tokens import Role, Token, TokenFile
-from errorfloor.access.uses import Uses
 from errorfloor.access.visit import Visitor, visit_of
 
 COOKIE = "errorfloor"

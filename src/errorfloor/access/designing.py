@@ -1,39 +1,36 @@
 """The best noise for a support, and everything that is said about it; it runs in a process that can be stopped."""
 
 import math
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from errorfloor import dp
-from errorfloor.access.peers import peers
 from errorfloor.access.supports import AnyShape, Positive, Square
 from errorfloor.designer import design
 from errorfloor.errors import ConvergenceError, InputError
 from errorfloor.floors import floor
-from errorfloor.noise import Noise
+from errorfloor.noise import Gaussian, Laplace, Noise, Product, TruncatedLaplace
+from errorfloor.support import Interval
 
+EXAMPLE: dict[str, Any] = {
+    "support": {"kind": "Interval", "low": -0.5, "high": 0.5},
+    "sensitivity": 0.2,
+    "distances": [0.1, 0.2],
+}
 EPSILONS = np.linspace(0.0, 8.0, 33)
 POINTS = 241  # along the axis of a density on a line
 GRID = 41  # and along each of the two axes of one in the plane
+FAR_INSIDE = 1 / 500  # a scale, in half widths, at which the ends are 500 scales away
+NEARLY_UNIFORM = (
+    0.577  # of half the width: the deviation beyond which no truncated Laplace noise can go, just below 1/√3
+)
 
 
-class WantedDesign(BaseModel):
+class WantedDesign(BaseModel, extra="forbid", json_schema_extra={"examples": [EXAMPLE]}):
     """A support, a quality, and what a record does to the answer."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "support": {"kind": "Interval", "low": -0.5, "high": 0.5},
-                    "sensitivity": 0.2,
-                    "distances": [0.1, 0.2],
-                }
-            ]
-        },
-    )
 
     support: Annotated[AnyShape, Field(description="Where the noise must stay.")]
     loss: Annotated[
@@ -137,3 +134,43 @@ def _curve(noise: Noise, shifts: Any) -> dict[str, list[float]] | None:
     except (InputError, ConvergenceError):
         return None  # no formula is known, or none that double precision carries
     return {"epsilon": EPSILONS.tolist(), "delta": np.asarray(values).tolist()}
+
+
+def peers(noise: Noise) -> Iterator[tuple[str, Noise]]:
+    """Give Gaussian and Laplace noise of the same covariance, and on an interval also truncated Laplace noise.
+
+    >>> from errorfloor.noise import RaisedCosine
+    >>> [(name, round(float(one.covariance[0, 0]), 6)) for name, one in peers(RaisedCosine(-0.5, 0.5))]
+    [('Gaussian', 0.032673), ('Laplace', 0.032673), ('TruncatedLaplace', 0.032673)]
+    """
+    yield "Gaussian", Gaussian(noise.covariance)
+    scales = np.sqrt(np.diag(noise.covariance) / 2)
+    if noise.dimension > 1:
+        yield "Laplace", Product(tuple(Laplace(scale) for scale in scales))
+        return
+    yield "Laplace", Laplace(scales[0])
+    deviation = math.sqrt(float(noise.covariance[0, 0]))
+    if isinstance(noise.support, Interval) and deviation < NEARLY_UNIFORM * noise.support.width / 2:
+        yield "TruncatedLaplace", truncated(noise.support, deviation)
+
+
+def truncated(interval: Interval, deviation: float) -> TruncatedLaplace:
+    """Give truncated Laplace noise around the middle of an interval, with this standard deviation.
+
+    Uniform noise has the largest, width/√12. Where the wanted one is so small that the ends are never reached, it is
+    √2 times the scale.
+
+    >>> [round(float(truncated(Interval(-1, 1), d).covariance[0, 0]) ** 0.5, 9) for d in (0.5, 0.1, 1e-6)]
+    [0.5, 0.1, 1e-06]
+    """
+    from scipy.optimize import brentq
+
+    half = interval.width / 2
+    wanted = (deviation / half) ** 2
+
+    def excess(scale: float) -> float:
+        """The mean square on [−1, 1], less the one wanted: 2s² − (1 + 2s)/(e^{1/s} − 1)."""
+        return 2 * scale**2 - (1 + 2 * scale) / math.expm1(1 / scale) - wanted
+
+    scale = deviation / math.sqrt(2) if excess(FAR_INSIDE) >= 0 else half * float(brentq(excess, FAR_INSIDE, 50.0))
+    return TruncatedLaplace(scale, interval.center, low=interval.low, high=interval.high)

@@ -12,13 +12,13 @@ from errorfloor.access.course import Course, Noted
 from errorfloor.access.current import Current
 from errorfloor.access.failures import DoorError
 from errorfloor.access.idempotency import Keys
+from errorfloor.access.limits import UnderWay
 from errorfloor.access.metrics import Metrics
 from errorfloor.access.models import Asked, Failure, WantedAnswer
 from errorfloor.access.probe import SharedProbe
 from errorfloor.access.settings import Settings
 from errorfloor.access.threads import Threads
 from errorfloor.access.tokens import Role, Token
-from errorfloor.access.under_way import UnderWay
 from errorfloor.access.visit import Visitor
 from errorfloor.access.workshop import Workshop
 from errorfloor.answering.asking import attended_by
@@ -41,6 +41,7 @@ MEANING = {
     429: "too many requests",
     503: "busy, out of time, or the ledger or the engine is out of reach",
 }
+POSTED = (400, 413, 415, 422)  # what can be the matter with a body
 
 
 Reply = TypeVar("Reply")
@@ -88,8 +89,6 @@ class ServerDoor:
     ) -> Reply:
         """Answer a question: a reader gets what is free, others may be charged. ``written`` makes the reply."""
         self.check_length(asked.sql)
-        if asked.over_limit and token.role is not Role.OWNER:
-            raise DoorError(403, "role", f"over_limit is for an owner, but the token's role is {token.role.value}")
         wish, visit = asked.wish(), visitor.visit
 
         def noted(price: Price, fresh: Sequence[bool], labels: Sequence[str]) -> None:
@@ -138,7 +137,12 @@ class ServerDoor:
         noted: Noted | None = None,
         over_limit: bool = False,
     ) -> Reply:
-        """Work on a question in a thread: refused or given up before a charge, and after one answered on the grid."""
+        """Work on a question in a thread: refused or given up before a charge, and after one answered on the grid.
+
+        Only an owner may go ``over_limit``.
+        """
+        if over_limit and token.role is not Role.OWNER:
+            raise DoorError(403, "role", f"over_limit is for an owner, but the token's role is {token.role.value}")
         limit = self.database.catalogue.limit
         course = Course(
             self.settings.grid,
@@ -236,6 +240,18 @@ def grant_of(token: Token, question: float | None = None, day: float | None = No
     limits = ((question, token.terms.question), (day, token.terms.day))
     least = (min((one for one in both if one is not None), default=None) for both in limits)
     return Grant(token.id, token.terms.tables, *least)
+
+
+def replies(model: Any, *statuses: int, forms: Sequence[str] = ()) -> dict[int | str, dict[str, Any]]:
+    """Describe what a route gives, as JSON or in other ``forms``, and its failures; those all have the same shape.
+
+    >>> sorted(replies(None, 404))
+    [200, 401, 404, 429, 503]
+    """
+    done: dict[str, Any] = {"model": model}
+    if forms:
+        done["content"] = {form: {"schema": {"type": "string", "format": "binary"}} for form in forms}
+    return {200: done, **failures(*statuses)}
 
 
 def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:

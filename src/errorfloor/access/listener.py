@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from multiprocessing.reduction import DupFd
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 SLOT = struct.Struct("<qq")  # a process, and how many lines it has
 MOST = 64  # processes
@@ -51,6 +51,22 @@ class OpenLines:
         """Give how many more this process has than the one that lives with the fewest."""
         held = (SLOT.unpack_from(self._memory, place) for place in range(0, MOST * SLOT.size, SLOT.size))
         return self._count - min(int(count) for process, count in held if process == os.getpid() or _lives(process))
+
+
+class CountedLine:
+    """A protocol whose lines are counted, if there are other processes."""
+
+    lines: ClassVar[OpenLines | None] = None
+
+    @classmethod
+    def count(cls, lines: OpenLines) -> None:
+        """Count the lines of this process from now on."""
+        cls.lines = lines
+
+    def change(self, by: int) -> None:
+        """Count a line that was opened, or closed."""
+        if self.lines is not None:
+            self.lines.change(by)
 
 
 class SharedListener(socket.socket):

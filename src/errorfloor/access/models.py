@@ -11,18 +11,23 @@ from pydantic import BaseModel, ConfigDict, Field
 from errorfloor.access.supports import AnswerShape
 
 SQL = "SELECT tariff, avg(kwh) AS mean FROM meters GROUP BY tariff"
+Sql = Annotated[str, Field(min_length=1, description="SELECT … FROM … [WHERE …] [GROUP BY …]")]
 Bound = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]  # neither true nor "50" is a bound
-
-
 Share = Annotated[float, Field(gt=0, le=1)]  # of every allowance
+Spend = Annotated[float | None, Field(gt=0, le=1, description="Instead: the share of the allowance to spend.")]
+OverLimit = Annotated[
+    bool, Field(description="For an owner: let it take more of the allowance than the limit for one question.")
+]
 
 
-class WantedAnswer(BaseModel):
+class Wanted(BaseModel, extra="forbid"):
+    """The body of a request, which has no other fields."""
+
+
+class WantedAnswer(Wanted, json_schema_extra={"examples": [{"sql": SQL, "max_error": 0.5}]}):
     """A question, and how exact its answer should be: one of ``max_error``, ``spend`` and ``support``."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"sql": SQL, "max_error": 0.5}]})
-
-    sql: Annotated[str, Field(min_length=1, description="SELECT … FROM … [WHERE …] [GROUP BY …]")]
+    sql: Sql
     max_error: Annotated[
         Bound | dict[str, Bound] | None,
         Field(description="No answer is off by more than this; one number, or one for each output by name."),
@@ -61,9 +66,7 @@ class Asked(WantedAnswer):
         Share | None,
         Field(description="The most that all questions of the token with such a limit may take in one day (UTC)."),
     ] = None
-    over_limit: Annotated[
-        bool, Field(description="For an owner: let it take more of the allowance than the limit for one question.")
-    ] = False
+    over_limit: OverLimit = False
 
     @property
     def most(self) -> float | None:
@@ -71,18 +74,14 @@ class Asked(WantedAnswer):
         return None if isinstance(self.charge, bool) else self.charge
 
 
-class DescribedQuestion(BaseModel):
+class DescribedQuestion(Wanted, json_schema_extra={"examples": [{"sql": SQL}]}):
     """A question whose columns are looked up."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"sql": SQL}]})
-
-    sql: Annotated[str, Field(min_length=1, description="SELECT … FROM … [WHERE …] [GROUP BY …]")]
+    sql: Sql
 
 
-class Open(BaseModel):
+class Open(BaseModel, extra="allow"):
     """A reply, which may gain fields in later versions."""
-
-    model_config = ConfigDict(extra="allow")
 
 
 class FailureModel(BaseModel):
@@ -274,127 +273,3 @@ class QuotaState(Open):
     used: float
     share: float
     explain: str
-
-
-class LedgerReply(Open):
-    """A page of how the accounts stand, and the caller's quotas of them; ``next`` begins the page after it."""
-
-    accounts: list[AccountState]
-    quotas: list[QuotaState]
-    next: int | None
-
-
-class EntriesReply(BaseModel):
-    """A page of the history; ``next`` is the ``after`` of the page that follows, null at the end."""
-
-    entries: list[dict[str, Any]]
-    next: int | None
-
-
-class KnownAnswer(Open):
-    """An answer that is kept; ``question``, ``wish`` and the outputs' names are null if they are somebody else's."""
-
-    number: int
-    time: str
-    table: str
-    version: str
-    cells: int
-    question: str | None
-    wish: dict[str, Any] | None
-    outputs: list[dict[str, Any]]
-
-
-class KnownReply(BaseModel):
-    """A page of what is kept; ``next`` is the ``after`` of the page that follows, null at the end."""
-
-    answers: list[KnownAnswer]
-    next: int | None
-
-
-class Measured(BaseModel):
-    """A measurement: the true output C x[k] at step k of a trip of an entity."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"entity": "car 7", "trip": "2026-05-01 morning", "step": 0, "measurement": [120.0]}]
-        },
-    )
-
-    entity: Annotated[str, Field(min_length=1, max_length=200, description="Whose trip it is, by a public name.")]
-    trip: Annotated[str, Field(min_length=1, max_length=200, description="The trip's name, used for no other trip.")]
-    step: Annotated[int, Field(ge=0, le=2**31, strict=True, description="k, from 0 to the horizon; each step once.")]
-    measurement: Annotated[
-        list[Any],
-        Field(
-            max_length=100,
-            description="The m numbers of C x[k]. They are private and not kept; the log does not say whether "
-            "they were accepted.",
-            json_schema_extra={"items": {"type": "number"}},
-        ),
-    ]
-
-
-class StateFacts(Open):
-    """What is declared of a private state, and what a trip costs it."""
-
-    name: str
-    unit: str
-    floor: float
-    distance: float
-    share: Annotated[float, Field(description="The part of an entity's allowance that one trip takes.")]
-    explain: str
-
-
-class StreamState(Open):
-    """What is declared and promised of a stream; public things only."""
-
-    name: str
-    horizon: int
-    outputs: Annotated[int, Field(description="How many numbers a measurement has.")]
-    step: Annotated[float, Field(description="Answers are multiples of it.")]
-    private: list[StateFacts]
-    public: Annotated[list[str], Field(description="States that are released exactly.")]
-    trips: Annotated[int, Field(description="How many trips of an entity the declared floors allow.")]
-    explain: str
-
-
-class StreamsReply(BaseModel):
-    """Every declared stream."""
-
-    streams: list[StreamState]
-
-
-class ReleasedStep(BaseModel):
-    """What was released for a step."""
-
-    step: int
-    answer: list[float]
-
-
-class StepReply(ReleasedStep):
-    """What is released for a step; ``fresh`` is false if it had been before."""
-
-    fresh: bool
-
-
-class StepsReply(BaseModel):
-    """Steps of a trip that were answered; ``next`` is the ``after`` of the page that follows, null at the horizon."""
-
-    answers: list[ReleasedStep]
-    next: int | None
-
-
-class HealthReply(BaseModel):
-    """The server is there."""
-
-    status: str
-    version: str
-    process: Annotated[int, Field(description="Which of the server's processes answered.")]
-
-
-class ReadyReply(BaseModel):
-    """Whether questions can be answered now."""
-
-    ready: bool
-    parts: Annotated[dict[str, bool], Field(description="The ledger with its anchor, the snapshots, the engine.")]

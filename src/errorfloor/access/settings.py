@@ -10,8 +10,8 @@ from errorfloor.access.grid import COARSE, TimeGrid
 from errorfloor.errors import InputError
 
 
-def _about(text: str, *, least: float | None = None, most: float | None = None) -> dict[str, Any]:
-    return {"help": text, "least": least, "most": most}
+def _setting(default: Any, text: str, *, least: float | None = None, most: float | None = None) -> Any:
+    return field(default=default, metadata={"help": text, "least": least, "most": most})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,106 +27,63 @@ class Settings:
     errorfloor.errors.InputError: 0.0.0.0 can be reached from other machines, and tokens and answers would ...
     """
 
-    host: str = field(
-        default="127.0.0.1",
-        metadata=_about("The address to listen on. Other machines reach only one that is not loopback."),
+    host: str = _setting("127.0.0.1", "The address to listen on. Other machines reach only one that is not loopback.")
+    port: int = _setting(8470, "The port to listen on; 0 takes a free one.", least=0, most=65535)
+    postgres: int | None = _setting(
+        None,
+        "Also listen on this port for tools that speak PostgreSQL's protocol; 0 takes a free one.",
+        least=0,
+        most=65535,
     )
-    port: int = field(default=8470, metadata=_about("The port to listen on; 0 takes a free one.", least=0, most=65535))
-    postgres: int | None = field(
-        default=None,
-        metadata=_about(
-            "Also listen on this port for tools that speak PostgreSQL's protocol; 0 takes a free one.",
-            least=0,
-            most=65535,
-        ),
+    postgres_lines: int = _setting(500, "Connections of such tools that a process has at most.", least=1, most=100000)
+    cert: Path | None = _setting(None, "A certificate file (PEM, with its chain), for TLS.")
+    key: Path | None = _setting(None, "The private key of the certificate (PEM).")
+    behind_proxy: bool = _setting(
+        False,
+        "A proxy in front handles TLS: trust its X-Forwarded headers, refuse requests that did not arrive by https.",
     )
-    postgres_lines: int = field(
-        default=500, metadata=_about("Connections of such tools that a process has at most.", least=1, most=100000)
+    proxies: str = _setting("127.0.0.1", "The addresses or networks of that proxy, separated by commas.")
+    insecure: bool = _setting(
+        False, "Listen on a public address without TLS: others can eavesdrop on tokens and answers."
     )
-    cert: Path | None = field(default=None, metadata=_about("A certificate file (PEM, with its chain), for TLS."))
-    key: Path | None = field(default=None, metadata=_about("The private key of the certificate (PEM)."))
-    behind_proxy: bool = field(
-        default=False,
-        metadata=_about(
-            "A proxy in front handles TLS: trust its X-Forwarded headers, refuse requests that did not arrive by https."
-        ),
+    workers: int = _setting(
+        0,
+        "How many processes to run over one ledger; limits hold for all together. 0: one for each core.",
+        least=0,
+        most=64,
     )
-    proxies: str = field(
-        default="127.0.0.1", metadata=_about("The addresses or networks of that proxy, separated by commas.")
+    threads: int = _setting(8, "How many questions a process works on at once.", least=1, most=256)
+    waiting: int = _setting(64, "How many more may wait for their turn; others are told to try again later.", least=0)
+    time_limit: float = _setting(
+        30.0,
+        "Seconds after which a request that has charged nothing is abandoned. A question whose answer may take "
+        "longer, by a bound from public facts, is refused.",
+        least=0.1,
+        most=3600,
     )
-    insecure: bool = field(
-        default=False,
-        metadata=_about("Listen on a public address without TLS: others can eavesdrop on tokens and answers."),
+    grid_ratio: float = _setting(
+        COARSE.ratio,
+        "Answers leave at times on a grid, each this many times the one before, so that time reveals next to nothing.",
+        least=1.01,
+        most=4,
     )
-    workers: int = field(
-        default=0,
-        metadata=_about(
-            "How many processes to run over one ledger; limits hold for all together. 0: one for each core.",
-            least=0,
-            most=64,
-        ),
+    max_body: int = _setting(65536, "The largest body of a request, in bytes.", least=1024, most=2**26)
+    max_sql: int = _setting(10000, "The longest question, in characters.", least=100, most=2**20)
+    rate: float = _setting(
+        50.0, "Requests per second that one token may make over a long time; 0 sets no limit.", least=0
     )
-    threads: int = field(
-        default=8, metadata=_about("How many questions a process works on at once.", least=1, most=256)
+    burst: int = _setting(200, "Requests that a token may make at once before the rate applies.", least=1)
+    tokens: Path | None = _setting(None, "The token file; default: tokens.json next to the catalogue.")
+    sessions: Path | None = _setting(
+        None, "The file of sessions, which all workers share; default: sessions.sqlite next to the tokens."
     )
-    waiting: int = field(
-        default=64,
-        metadata=_about("How many more may wait for their turn; others are told to try again later.", least=0),
+    session_idle: float = _setting(3600.0, "Seconds without use after which a session ends.", least=10, most=604800)
+    session_life: float = _setting(43200.0, "Seconds after which a session ends in any case.", least=10, most=2592000)
+    failures: int = _setting(
+        10, "Failed attempts to sign in, in 15 minutes, from one address or with one token; 0 sets no limit.", least=0
     )
-    time_limit: float = field(
-        default=30.0,
-        metadata=_about(
-            "Seconds after which a request that has charged nothing is abandoned. A question whose answer may take "
-            "longer, by a bound from public facts, is refused.",
-            least=0.1,
-            most=3600,
-        ),
-    )
-    grid_ratio: float = field(
-        default=COARSE.ratio,
-        metadata=_about(
-            "Answers leave at times on a grid, each this many times the one before, so that time reveals next to "
-            "nothing.",
-            least=1.01,
-            most=4,
-        ),
-    )
-    max_body: int = field(
-        default=65536, metadata=_about("The largest body of a request, in bytes.", least=1024, most=2**26)
-    )
-    max_sql: int = field(default=10000, metadata=_about("The longest question, in characters.", least=100, most=2**20))
-    rate: float = field(
-        default=50.0,
-        metadata=_about("Requests per second that one token may make over a long time; 0 sets no limit.", least=0),
-    )
-    burst: int = field(
-        default=200, metadata=_about("Requests that a token may make at once before the rate applies.", least=1)
-    )
-    tokens: Path | None = field(
-        default=None, metadata=_about("The token file; default: tokens.json next to the catalogue.")
-    )
-    sessions: Path | None = field(
-        default=None,
-        metadata=_about("The file of sessions, which all workers share; default: sessions.sqlite next to the tokens."),
-    )
-    session_idle: float = field(
-        default=3600.0, metadata=_about("Seconds without use after which a session ends.", least=10, most=604800)
-    )
-    session_life: float = field(
-        default=43200.0,
-        metadata=_about("Seconds after which a session ends in any case.", least=10, most=2592000),
-    )
-    failures: int = field(
-        default=10,
-        metadata=_about(
-            "Failed attempts to sign in, in 15 minutes, from one address or with one token; 0 sets no limit.", least=0
-        ),
-    )
-    audit_log: Path | None = field(
-        default=None,
-        metadata=_about(
-            "A file that gets one line of JSON per request; default: standard error. Never contains a private value."
-        ),
+    audit_log: Path | None = _setting(
+        None, "A file that gets one line of JSON per request; default: standard error. Never contains a private value."
     )
 
     def __post_init__(self) -> None:
@@ -199,12 +156,3 @@ def _check_proxies(proxies: str) -> None:
                 f"{one.strip()!r}; whoever is there is believed about where a request comes from",
                 proxies=proxies,
             ) from None
-
-
-def help_of(name: str) -> str:
-    """Give the sentence about one setting.
-
-    >>> help_of("port")
-    'The port to listen on; 0 takes a free one.'
-    """
-    return str(next(one for one in fields(Settings) if one.name == name).metadata["help"])

@@ -1,6 +1,6 @@
 """What the processes of one server count together, in files that they share; what a dead process held is free again.
 
-A process that is alone counts in its own memory.
+A process that is alone gives no file or folder, and counts in its own memory.
 """
 
 import fcntl
@@ -9,7 +9,6 @@ import mmap
 import os
 import struct
 import threading
-from collections import Counter, OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,15 +31,17 @@ class SharedNumbers:
     (None, None)
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self._turn = threading.Lock()
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        os.posix_fallocate(self._file, 0, SLOTS * RECORD.size)  # a full disk is said here, and kills nobody later
+        self._file = -1  # memory of this process alone
+        if path is not None:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            os.posix_fallocate(self._file, 0, SLOTS * RECORD.size)  # a full disk fails here, and kills nobody later
         self._memory = mmap.mmap(self._file, SLOTS * RECORD.size)
 
     def change(self, name: str, work: Callable[[float, float], tuple[float, float]]) -> tuple[float, float]:
-        """Put what ``work`` makes of the numbers of a name in their place, and give it.
+        """Replace the numbers of a name by what ``work`` makes of them, and return those.
 
         The second number says how old they are: of all that are in a name's places, the least makes room.
         """
@@ -48,7 +49,8 @@ class SharedNumbers:
         first, key = int.from_bytes(digest[:4]) % SLOTS, digest[4:20]
         places = [(first + step) % SLOTS * RECORD.size for step in range(PROBES)]
         with self._turn:
-            fcntl.flock(self._file, fcntl.LOCK_EX)
+            if self._file >= 0:
+                fcntl.flock(self._file, fcntl.LOCK_EX)
             try:
                 held = {place: RECORD.unpack_from(self._memory, place) for place in places}
                 own = [place for place in places if held[place][0] == key]
@@ -56,13 +58,15 @@ class SharedNumbers:
                 numbers = work(*(held[place][1:] if own else (0.0, 0.0)))
                 RECORD.pack_into(self._memory, place, key, *numbers)
             finally:
-                fcntl.flock(self._file, fcntl.LOCK_UN)
+                if self._file >= 0:
+                    fcntl.flock(self._file, fcntl.LOCK_UN)
         return numbers
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._memory.close()
-        os.close(self._file)
+        if self._file >= 0:
+            os.close(self._file)
 
 
 class SharedSeats:
@@ -76,17 +80,25 @@ class SharedSeats:
     ...     other.take("anna", 2)
     (True, True, False)
     True
+    >>> alone = SharedSeats(None)
+    >>> alone.take("anna", 1), alone.take("anna", 1)
+    (True, False)
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._held: dict[str, list[int]] = {}
+        self._held: dict[str, list[int]] = {}  # files; of a process that is alone, numbers of no meaning
 
     def take(self, name: str, most: int) -> bool:
         """Take one of ``most`` seats of a name; False if all are taken."""
+        if self._folder is None:
+            free = len(self._held.get(name, ())) < most
+            if free:
+                self._held.setdefault(name, []).append(-1)
+            return free
         digest = hashlib.sha256(name.encode()).hexdigest()[:32]
         for number in range(most):
-            file = self._opened(f"{digest}-{number}")
+            file = _opened(self._folder, f"{digest}-{number}")
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as problem:
@@ -100,61 +112,16 @@ class SharedSeats:
 
     def leave(self, name: str) -> None:
         """Free a seat that was taken here."""
-        os.close(self._held[name].pop())
+        file = self._held[name].pop()
+        if file >= 0:
+            os.close(file)
         if not self._held[name]:
             del self._held[name]
 
-    def _opened(self, name: str) -> int:
-        try:
-            return os.open(self._folder / name, os.O_RDWR | os.O_CREAT, 0o600)
-        except FileNotFoundError:  # somebody cleans up in the folder of temporary files
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return os.open(self._folder / name, os.O_RDWR | os.O_CREAT, 0o600)
 
-
-class OwnNumbers:
-    """The same for one process alone.
-
-    >>> OwnNumbers().change("anna", lambda count, then: (count + 1, then))
-    (1.0, 0.0)
-    """
-
-    def __init__(self) -> None:
-        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        self._turn = threading.Lock()
-
-    def change(self, name: str, work: Callable[[float, float], tuple[float, float]]) -> tuple[float, float]:
-        """Put what ``work`` makes of the numbers of a name in their place, and give it."""
-        with self._turn:
-            numbers = self._held[name] = work(*self._held.pop(name, (0.0, 0.0)))
-            if len(self._held) > SLOTS:
-                self._held.popitem(last=False)
-        return numbers
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class OwnSeats:
-    """The same for one process alone.
-
-    >>> seats = OwnSeats()
-    >>> seats.take("anna", 1), seats.take("anna", 1)
-    (True, False)
-    """
-
-    def __init__(self) -> None:
-        self._taken: Counter[str] = Counter()
-
-    def take(self, name: str, most: int) -> bool:
-        """Take one of ``most`` seats of a name; False if all are taken."""
-        if self._taken[name] >= most:
-            return False
-        self._taken[name] += 1
-        return True
-
-    def leave(self, name: str) -> None:
-        """Free a seat."""
-        self._taken[name] -= 1
-        if not self._taken[name]:
-            del self._taken[name]
+def _opened(folder: Path, name: str) -> int:
+    try:
+        return os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600)
+    except FileNotFoundError:  # somebody cleans up in the folder of temporary files
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600)

@@ -3,11 +3,14 @@
 It is no ledger: losing it signs everybody out, and that is all.
 """
 
+import datetime
 import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from errorfloor.errors import KeyFileError
 
 SESSIONS = "the file of sessions"
 PATIENCE = 2.0  # seconds to wait for another process that writes
+NOTED = 60.0  # seconds between two notes that a token is in use
 TABLES = """
 CREATE TABLE IF NOT EXISTS sessions (
     digest TEXT PRIMARY KEY, token TEXT NOT NULL, person TEXT,
@@ -82,6 +86,37 @@ class Store:
         """Let go of the file."""
         with self._lock:
             self._database.close()
+
+
+@dataclass(frozen=True)
+class Uses:
+    """The last use of each token, exact to a minute.
+
+    >>> uses = Uses(Store(None), clock=lambda: 86400.0)
+    >>> uses.note("ab12")
+    >>> uses.last()["ab12"].isoformat()
+    '1970-01-02T00:00:00+00:00'
+    """
+
+    store: Store
+    clock: Callable[[], float] = time.time
+    _noted: dict[str, float] = field(default_factory=dict)
+
+    def note(self, token: str) -> None:
+        """Note that a token is used now; where that cannot be written down the request goes on."""
+        now = self.clock()
+        if now - self._noted.get(token, -NOTED) < NOTED:
+            return
+        self._noted[token] = now
+        try:
+            self.store.change("INSERT OR REPLACE INTO uses VALUES (?, ?)", (token, now))
+        except DoorError:
+            self._noted.pop(token, None)
+
+    def last(self) -> dict[str, datetime.datetime]:
+        """Give the last use of every token that was used."""
+        found = self.store.rows("SELECT token, used FROM uses")
+        return {token: datetime.datetime.fromtimestamp(used, datetime.UTC) for token, used in found}
 
 
 def _away(what: str) -> DoorError:

@@ -1,8 +1,8 @@
 """Supports as JSON: ``{"kind": "Interval", "low": -0.5, "high": 0.5}`` and the others, in at most two dimensions."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from errorfloor import support
 from errorfloor.support import Support
@@ -15,10 +15,8 @@ Square = Annotated[list[Point], Field(min_length=1, max_length=2)]
 Dimension = Annotated[int, Field(ge=1, le=2)]
 
 
-class Shape(BaseModel):
+class Shape(BaseModel, extra="forbid"):
     """What all supports have in common."""
-
-    model_config = ConfigDict(extra="forbid")
 
     def support(self) -> Support:
         """Give the support itself."""
@@ -94,13 +92,3 @@ AnyShape = Annotated[
     Field(discriminator="kind"),
 ]
 AnswerShape = Annotated[IntervalShape | HalfLineShape, Field(discriminator="kind")]
-
-
-def plain_of(chosen: Support) -> dict[str, Any]:
-    """Give a support in the form that these models read.
-
-    >>> plain_of(support.Interval(-0.5, 0.5))
-    {'kind': 'Interval', 'low': -0.5, 'high': 0.5}
-    """
-    plain = chosen.to_dict()
-    return {"kind": plain.pop("type"), **plain}

@@ -7,11 +7,10 @@ import ssl
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from errorfloor.access.auth import Authentication
 from errorfloor.access.failures import DoorError
-from errorfloor.access.listener import OpenLines
+from errorfloor.access.listener import CountedLine
 from errorfloor.access.tokens import Token
 from errorfloor.access.visit import Visitor
 from errorfloor.postgres import wire
@@ -25,15 +24,8 @@ IDLE = {
 Cancel = Callable[[int, int], None]  # is told the process and the secret of the line whose question to give up
 
 
-class LineProtocol(asyncio.StreamReaderProtocol):
+class LineProtocol(CountedLine, asyncio.StreamReaderProtocol):
     """Streams that also say when the client goes away, while nobody reads from it."""
-
-    lines: ClassVar[OpenLines | None] = None  # if there are other processes
-
-    @classmethod
-    def count(cls, lines: OpenLines) -> None:
-        """Count the lines of this process from now on."""
-        cls.lines = lines
 
     def __init__(self, came: Callable[["LineProtocol", asyncio.StreamReader, asyncio.StreamWriter], None]) -> None:
         super().__init__(asyncio.StreamReader(2**16), lambda reader, writer: came(self, reader, writer))
@@ -48,9 +40,9 @@ class LineProtocol(asyncio.StreamReaderProtocol):
             for name, seconds in IDLE.items():
                 if hasattr(socket, name):
                     taken.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), seconds)
-        if self.lines is not None and not self._is_counted:  # once: a line that is protected is made twice
+        if not self._is_counted:  # once: a line that is protected is made twice
             self._is_counted = True
-            self.lines.change(+1)
+            self.change(+1)
         super().connection_made(transport)
 
     def eof_received(self) -> bool | None:
@@ -61,9 +53,9 @@ class LineProtocol(asyncio.StreamReaderProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Hear that the line is cut."""
         self._leave()
-        if self.lines is not None and self._is_counted:
+        if self._is_counted:
             self._is_counted = False
-            self.lines.change(-1)
+            self.change(-1)
         super().connection_lost(exc)
 
     def _leave(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from errorfloor.access.book import VisitorsBook
+from errorfloor.access.audit import VisitorsBook
 from errorfloor.access.door import ServerDoor
 from errorfloor.access.failures import DoorError, said_of, unexpected
 from errorfloor.access.visit import Visit, Visitor

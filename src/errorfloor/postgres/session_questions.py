@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from errorfloor.access.book import VisitorsBook
+from errorfloor.access.audit import VisitorsBook
 from errorfloor.access.door import ServerDoor
 from errorfloor.access.failures import UNEXPECTED, DoorError, said_of, unexpected
 from errorfloor.access.models import Asked

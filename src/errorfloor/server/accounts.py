@@ -4,10 +4,11 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
+from pydantic import BaseModel
 
-from errorfloor.access.door import Dry, ServerDoor, analyst_of, failures
+from errorfloor.access.door import Dry, ServerDoor, analyst_of, replies
 from errorfloor.access.failures import DoorError
-from errorfloor.access.models import EntriesReply, KnownReply, LedgerReply
+from errorfloor.access.models import AccountState, Open, QuotaState
 from errorfloor.access.replies import as_json
 from errorfloor.access.tokens import Role, Token
 from errorfloor.answering.stating import quota_facts, standing_facts
@@ -17,12 +18,47 @@ After = Annotated[int, Query(ge=0, le=2**62, description="The number of the last
 Most = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 
 
+class LedgerReply(Open):
+    """A page of how the accounts stand, and the caller's quotas of them; ``next`` begins the page after it."""
+
+    accounts: list[AccountState]
+    quotas: list[QuotaState]
+    next: int | None
+
+
+class EntriesReply(BaseModel):
+    """A page of the history; ``next`` is the ``after`` of the page that follows, null at the end."""
+
+    entries: list[dict[str, Any]]
+    next: int | None
+
+
+class KnownAnswer(Open):
+    """An answer that is kept; ``question``, ``wish`` and the outputs' names are null if they are somebody else's."""
+
+    number: int
+    time: str
+    table: str
+    version: str
+    cells: int
+    question: str | None
+    wish: dict[str, Any] | None
+    outputs: list[dict[str, Any]]
+
+
+class KnownReply(BaseModel):
+    """A page of what is kept; ``next`` is the ``after`` of the page that follows, null at the end."""
+
+    answers: list[KnownAnswer]
+    next: int | None
+
+
 def accounts(door: ServerDoor) -> APIRouter:
     """Give the routes."""
     routes = APIRouter(prefix="/v1/ledger", tags=["ledger"])
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
 
-    @routes.get("", responses={200: {"model": LedgerReply}, **failures(422)}, summary="How the accounts stand")
+    @routes.get("", responses=replies(LedgerReply, 422), summary="How the accounts stand")
     async def ledger(
         token: Reader,
         after: Annotated[int, Query(ge=0, le=2**62, description="How many accounts were seen.")] = 0,
@@ -48,7 +84,7 @@ def accounts(door: ServerDoor) -> APIRouter:
 
         return await door.looked_up(token, work)
 
-    @routes.get("/entries", responses={200: {"model": EntriesReply}, **failures(403, 422)}, summary="The history")
+    @routes.get("/entries", responses=replies(EntriesReply, 403, 422), summary="The history")
     async def entries(
         token: Reader,
         after: After = 0,
@@ -72,7 +108,7 @@ def accounts(door: ServerDoor) -> APIRouter:
 
         return await door.looked_up(token, work)
 
-    @routes.get("/known", responses={200: {"model": KnownReply}, **failures(422)}, summary="What is free to ask")
+    @routes.get("/known", responses=replies(KnownReply, 422), summary="What is free to ask")
     async def known(token: Reader, after: After = 0, limit: Most = 100, dry: Dry = False) -> Response:
         """A page of what is kept, oldest first; asked again, it is free. Others' questions are null."""
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, Field
 
 from errorfloor.access.designing import WantedDesign
-from errorfloor.access.door import ServerDoor, failures
+from errorfloor.access.door import POSTED, ServerDoor, replies
 from errorfloor.access.models import Open
 from errorfloor.access.replies import as_json
 from errorfloor.access.tokens import Role, Token
@@ -45,9 +45,7 @@ def designs(door: ServerDoor) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["designs"])
     Reader = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
 
-    @routes.post(
-        "/designs", responses={200: {"model": DesignReply}, **failures(400, 413, 415, 422)}, summary="The best noise"
-    )
+    @routes.post("/designs", responses=replies(DesignReply, *POSTED), summary="The best noise")
     async def best(_: Reader, wanted: WantedDesign) -> Response:
         """Find the noise that reveals least. It touches no table, and nothing is charged."""
         return await door.designing.run(lambda: as_json(door.workshop.design(wanted)))

@@ -5,12 +5,11 @@ from typing import Annotated, Any
 
 import pyarrow as pa
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from errorfloor.access.auth import visitor_of
-from errorfloor.access.door import ServerDoor, analyst_of, failures
-from errorfloor.access.failures import DoorError
-from errorfloor.access.models import AccountState, Bound, Open, QuotaState
+from errorfloor.access.door import POSTED, ServerDoor, analyst_of, replies
+from errorfloor.access.models import AccountState, Bound, Open, OverLimit, QuotaState, Wanted
 from errorfloor.access.replies import JSON, as_json, as_table, body_of, preferred
 from errorfloor.access.tokens import Role, Token
 from errorfloor.access.visit import Visit
@@ -24,16 +23,11 @@ SQL = "SELECT region, sum(kwh) AS used FROM meters GROUP BY region"
 PeriodName = Annotated[str, Field(min_length=1, max_length=20, description="A period, such as 2030-12.")]
 Rows = Annotated[int, Field(ge=1, le=10**12, strict=True)]
 Moving = Annotated[int, Field(ge=1, le=500, strict=True)]
-OVER = "For an owner: let it take more of the allowance than the limit for one question."
+FOLLOWED = {"sql": SQL, "since": "2024-01", "until": "2030-12", "max_error": 500}
 
 
-class Followed(BaseModel):
+class Followed(Wanted, json_schema_extra={"examples": [FOLLOWED]}):
     """A standing question: a sum or an average in every period from a first to a last one, and its running totals."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"sql": SQL, "since": "2024-01", "until": "2030-12", "max_error": 500}]},
-    )
 
     sql: Annotated[str, Field(min_length=1, description="SELECT [keys], sum(x) AS name FROM … [WHERE …] [GROUP BY …]")]
     since: Annotated[PeriodName, Field(description="The first period, such as 2024-01.")]
@@ -47,36 +41,30 @@ class Followed(BaseModel):
     ] = None
     owner_rows: Annotated[Rows | None, Field(description="How many rows an owner has in one period at most.")] = None
     least_rows: Annotated[Rows | None, Field(description="Of an average: over how many rows it is at least.")] = None
-    over_limit: Annotated[bool, Field(description=OVER)] = False
+    over_limit: OverLimit = False
 
     def words(self) -> dict[str, Any]:
         """Give what ``follow`` takes."""
         return self.model_dump(exclude={"over_limit"})
 
 
-class WantedPeriods(BaseModel):
+class WantedPeriods(Wanted, json_schema_extra={"examples": [{"through": "2024-02"}]}):
     """Up to which period figures are released."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"through": "2024-02"}]})
 
     through: Annotated[PeriodName, Field(description="The last period whose rows are all there.")]
     moving: Annotated[Moving | None, Field(description="Also totals of so many periods.")] = None
 
 
-class Extension(BaseModel):
+class Extension(Wanted, json_schema_extra={"examples": [{"until": "2032-12", "max_error": 500}]}):
     """Up to which later period a standing question goes on."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"until": "2032-12", "max_error": 500}]})
 
     until: Annotated[PeriodName, Field(description="The last period, after the last one so far.")]
     max_error: Annotated[Bound | None, Field(description="The bound of what is added; without it, the same.")] = None
-    over_limit: Annotated[bool, Field(description=OVER)] = False
+    over_limit: OverLimit = False
 
 
-class Cancellation(BaseModel):
+class Cancellation(Wanted, json_schema_extra={"examples": [{}]}):
     """Nothing needs to be said."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
 
 
 class FollowedState(Open):
@@ -131,14 +119,12 @@ def following(door: ServerDoor) -> APIRouter:
     Poster = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
     Analyst = Annotated[Token, Depends(door.authentication.posting(Role.ANALYST))]
     Id = Annotated[str, Path(min_length=1, max_length=40, description="By what name it is listed.")]
-    given: dict[int | str, dict[str, Any]] = failures(400, 403, 413, 415, 422)
+    figured, priced = (replies(one, *POSTED, 403) for one in (FiguresReply, FollowPriceReply))
 
     async def worked(
         request: Request, token: Token, work: Callable[[], Following], show: Callable[[Following], pa.Table], over: bool
     ) -> Response:
         """Do what may charge, or read private columns, and give the figures that ``show`` gives."""
-        if over and token.role is not Role.OWNER:
-            raise DoorError(403, "role", f"over_limit is for an owner, but the token's role is {token.role.value}")
         visitor = visitor_of(request)
 
         def reply() -> Response:
@@ -151,14 +137,14 @@ def following(door: ServerDoor) -> APIRouter:
     def found(token: Token, name: str) -> Following:
         return door.tables(False, token).followed(name, analyst=analyst_of(token))
 
-    @routes.get("", responses={200: {"model": FollowingReply}, **failures()}, summary="Standing questions")
+    @routes.get("", responses=replies(FollowingReply), summary="Standing questions")
     async def listed(token: Reader) -> Response:
         """Those about tables that the token may ask. Others' words are null, unless the table shares its questions."""
         return await door.looked_up(
             token, lambda: as_json({"following": door.tables(False, token).following(analyst_of(token))})
         )
 
-    @routes.post("", responses={200: {"model": FiguresReply}, **given}, summary="Follow a question")
+    @routes.post("", responses=figured, summary="Follow a question")
     async def follow(request: Request, token: Analyst, wanted: Followed) -> Response:
         """Charge a standing question for its whole horizon, once; in the same words again it is free."""
         door.check_length(wanted.sql)
@@ -168,7 +154,7 @@ def following(door: ServerDoor) -> APIRouter:
 
         return await worked(request, token, work, _so_far, wanted.over_limit)
 
-    @routes.post("/price", responses={200: {"model": FollowPriceReply}, **given}, summary="What following would cost")
+    @routes.post("/price", responses=priced, summary="What following would cost")
     async def price(request: Request, token: Poster, wanted: Followed) -> Response:
         """What a standing question would cost, and what would be certain. Nothing is charged."""
         door.check_length(wanted.sql)
@@ -178,7 +164,7 @@ def following(door: ServerDoor) -> APIRouter:
 
         return await door.attended(visitor_of(request), token, work)
 
-    @routes.get("/{id}", responses={200: {"model": FiguresReply}, **failures(422)}, summary="What was released")
+    @routes.get("/{id}", responses=replies(FiguresReply, 422), summary="What was released")
     async def figures(
         request: Request,
         token: Reader,
@@ -196,7 +182,7 @@ def following(door: ServerDoor) -> APIRouter:
 
         return await door.attended(visitor_of(request), token, work)
 
-    @routes.post("/{id}/release", responses={200: {"model": FiguresReply}, **given}, summary="Release periods")
+    @routes.post("/{id}/release", responses=figured, summary="Release periods")
     async def release(request: Request, token: Analyst, id: Id, wanted: WantedPeriods) -> Response:
         """The figures up to a period. One that is new is read now, once and for all; nothing is charged.
 
@@ -208,9 +194,7 @@ def following(door: ServerDoor) -> APIRouter:
 
         return await worked(request, token, lambda: found(token, id), show, False)
 
-    @routes.post(
-        "/{id}/extend/price", responses={200: {"model": FollowPriceReply}, **given}, summary="What extending would cost"
-    )
+    @routes.post("/{id}/extend/price", responses=priced, summary="What extending would cost")
     async def price_extension(request: Request, token: Poster, id: Id, wanted: Extension) -> Response:
         """What an extension would cost, and by how much bounds add up. Nothing is charged."""
 
@@ -219,7 +203,7 @@ def following(door: ServerDoor) -> APIRouter:
 
         return await door.attended(visitor_of(request), token, work)
 
-    @routes.post("/{id}/extend", responses={200: {"model": FiguresReply}, **given}, summary="Extend it")
+    @routes.post("/{id}/extend", responses=figured, summary="Extend it")
     async def extend(request: Request, token: Analyst, id: Id, wanted: Extension) -> Response:
         """Go on up to a later period: charged anew, with a noise and a bound of its own. Bounds of totals add up."""
 
@@ -228,7 +212,7 @@ def following(door: ServerDoor) -> APIRouter:
 
         return await worked(request, token, work, _so_far, wanted.over_limit)
 
-    @routes.post("/{id}/cancel", responses={200: {"model": FiguresReply}, **given}, summary="Cancel it")
+    @routes.post("/{id}/cancel", responses=figured, summary="Cancel it")
     async def cancel(request: Request, token: Analyst, id: Id, wanted: Cancellation) -> Response:
         """Release nothing more. What was charged stays charged, and what was released stays."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from errorfloor.access.book import VisitorsBook
+from errorfloor.access.audit import VisitorsBook
 from errorfloor.access.failures import failure, unexpected
 from errorfloor.access.settings import Settings
 from errorfloor.access.visit import KEY, Visit

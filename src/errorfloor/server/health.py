@@ -6,15 +6,30 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel, Field
 
 from errorfloor.access.door import ServerDoor, failures, grant_of
-from errorfloor.access.models import HealthReply, ReadyReply
 from errorfloor.access.replies import as_json
 from errorfloor.access.tokens import Role, Token
 from errorfloor.catalogue.registers import account_names
 from errorfloor.charging.standing import Standing
 from errorfloor.service.opening import PARTS
 from errorfloor.version import __version__
+
+
+class HealthReply(BaseModel):
+    """The server is there."""
+
+    status: str
+    version: str
+    process: Annotated[int, Field(description="Which of the server's processes answered.")]
+
+
+class ReadyReply(BaseModel):
+    """Whether questions can be answered now."""
+
+    ready: bool
+    parts: Annotated[dict[str, bool], Field(description="The ledger with its anchor, the snapshots, the engine.")]
 
 
 def health(door: ServerDoor) -> APIRouter:

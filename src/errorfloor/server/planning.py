@@ -3,11 +3,11 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from errorfloor.access.auth import visitor_of
-from errorfloor.access.door import ServerDoor, analyst_of, failures
-from errorfloor.access.models import SQL, Bound, Open
+from errorfloor.access.door import POSTED, ServerDoor, analyst_of, replies
+from errorfloor.access.models import SQL, Bound, Open, Spend, Sql, Wanted
 from errorfloor.access.replies import as_json
 from errorfloor.access.tokens import Role, Token
 from errorfloor.errors import InputError
@@ -19,26 +19,20 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class ListedAnswer(BaseModel):
+class ListedAnswer(Wanted):
     """A question of a plan, and how exact its answer should be."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    sql: Annotated[str, Field(min_length=1, description="SELECT … FROM … [WHERE …] [GROUP BY …]")]
+    sql: Sql
     max_error: Annotated[
         Bound | Annotated[list[Bound], Field(min_length=1, max_length=20)] | dict[str, Bound] | None,
         Field(description="No answer is off by more than this; of several the first counts, the others are priced."),
     ] = None
-    spend: Annotated[float | None, Field(gt=0, le=1, description="Instead: the share of the allowance to spend.")] = (
-        None
-    )
+    spend: Spend = None
     name: Annotated[str, Field(max_length=80, description="What it is called in the plan.")] = ""
 
 
-class WantedPlan(BaseModel):
+class WantedPlan(BaseModel, extra="forbid", json_schema_extra={"examples": [EXAMPLE]}):
     """Questions in the order in which they would be asked, and what might be declared instead."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
 
     questions: Annotated[list[ListedAnswer], Field(min_length=1, max_length=500)]
     candidates: Annotated[
@@ -70,11 +64,7 @@ def planning(door: ServerDoor) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["questions"])
     Poster = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
 
-    @routes.post(
-        "/plan",
-        responses={200: {"model": PlanReply}, **failures(400, 403, 413, 415, 422)},
-        summary="What questions would take together",
-    )
+    @routes.post("/plan", responses=replies(PlanReply, *POSTED, 403), summary="What questions would take together")
     async def plan(request: Request, token: Poster, wanted: WantedPlan) -> Response:
         """What questions take of each account, in order, and which floors would allow them.
 

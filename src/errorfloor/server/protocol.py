@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from errorfloor.access.listener import OpenLines
+from errorfloor.access.listener import CountedLine
 
 HEAD_TIME = 10.0  # seconds within which the head of a request must have arrived, from its first byte or the connection
 MOST_WAITING = 1000  # connections of a process that are waited for; the one that waited longest makes room
 BARE = re.compile(rb"(?<!\r)\n|\r(?!\n)|\n[ \t]")  # line ends, and folded lines, that two parsers may read differently
 
 
-class StrictProtocol(H11Protocol):
+class StrictProtocol(CountedLine, H11Protocol):
     """Closes a line on which no whole head arrives in time, and refuses heads that could be read in two ways.
 
     Guarantee: a process waits for at most ``MOST_WAITING`` heads, each for at most ``HEAD_TIME`` seconds, so that lines
@@ -24,18 +24,11 @@ class StrictProtocol(H11Protocol):
     """
 
     waiting: ClassVar["OrderedDict[StrictProtocol, float]"] = OrderedDict()  # of this process
-    lines: ClassVar[OpenLines | None] = None  # if there are other processes
-
-    @classmethod
-    def count(cls, lines: OpenLines) -> None:
-        """Count the lines of this process from now on."""
-        cls.lines = lines
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a head."""
         super().connection_made(transport)
-        if self.lines is not None:
-            self.lines.change(+1)
+        self.change(+1)
         self._head = b""
         self._timer: asyncio.TimerHandle | None = None
         self._wait()
@@ -56,8 +49,7 @@ class StrictProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         self._settle()
-        if self.lines is not None:
-            self.lines.change(-1)
+        self.change(-1)
         super().connection_lost(exc)
 
     def _is_plain(self, data: bytes) -> bool:

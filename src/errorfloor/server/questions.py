@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Request, Response
 
 from errorfloor.access.auth import visitor_of
-from errorfloor.access.door import Dry, ServerDoor, analyst_of, failures
+from errorfloor.access.door import POSTED, Dry, ServerDoor, analyst_of, replies
 from errorfloor.access.failures import DoorError
 from errorfloor.access.models import (
     AnswerReply,
@@ -34,17 +34,7 @@ def questions(door: ServerDoor) -> APIRouter:
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
     Poster = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
 
-    @routes.post(
-        "/ask",
-        responses={
-            200: {
-                "model": AnswerReply,
-                "content": {form: {"schema": {"type": "string", "format": "binary"}} for form in TABLES},
-            },
-            **failures(400, 403, 409, 413, 415, 422),
-        },
-        summary="Ask",
-    )
+    @routes.post("/ask", responses=replies(AnswerReply, *POSTED, 403, 409, forms=TABLES), summary="Ask")
     async def ask(
         request: Request,
         token: Poster,
@@ -71,13 +61,13 @@ def questions(door: ServerDoor) -> APIRouter:
 
         return await door.ask(visitor_of(request), token, asked, written)
 
-    @routes.get("/tables", responses={200: {"model": TablesReply}, **failures(422)}, summary="What is declared")
+    @routes.get("/tables", responses=replies(TablesReply, 422), summary="What is declared")
     async def tables(token: Reader, dry: Dry = False) -> Response:
         """Names, units, ranges and floors of the declared tables; nothing that depends on a private value."""
         found = await door.threads.run(lambda: door.tables(dry, token).tables(), asker=token.id)
         return as_json({"tables": found})
 
-    @routes.get("/tables/{name}", responses={200: {"model": TableState}, **failures(404, 422)}, summary="One table")
+    @routes.get("/tables/{name}", responses=replies(TableState, 404, 422), summary="One table")
     async def table(token: Reader, name: str) -> Response:
         """The same for one table."""
         declared = await door.threads.run(door.tables(False, token).tables, asker=token.id)
@@ -86,24 +76,14 @@ def questions(door: ServerDoor) -> APIRouter:
             raise DoorError(404, "not-found", f"there is no table {name[:64]!r}; there are {', '.join(sorted(found))}")
         return as_json(found[name])
 
-    @routes.post(
-        "/price",
-        responses={200: {"model": PriceReply}, **failures(400, 403, 413, 415, 422)},
-        summary="What it would cost",
-    )
+    @routes.post("/price", responses=replies(PriceReply, *POSTED, 403), summary="What it would cost")
     async def price(request: Request, token: Poster, wanted: WantedAnswer) -> Response:
         """What an answer would state and cost. Nothing is charged, and no private column is read."""
         return await door.price(visitor_of(request), token, wanted, lambda price: as_json(stated(price)))
 
     @routes.post(
         "/reconcile",
-        responses={
-            200: {
-                "model": ReconciledReply,
-                "content": {form: {"schema": {"type": "string", "format": "binary"}} for form in TABLES},
-            },
-            **failures(400, 403, 413, 415, 422),
-        },
+        responses=replies(ReconciledReply, *POSTED, 403, forms=TABLES),
         summary="An answer with numbers that agree with others",
     )
     async def reconcile(request: Request, token: Poster, wanted: WantedAnswer) -> Response:
@@ -127,11 +107,7 @@ def questions(door: ServerDoor) -> APIRouter:
 
         return await door.attended(visitor, token, work)  # of released numbers alone: what is refused may be said
 
-    @routes.post(
-        "/columns",
-        responses={200: {"model": ColumnsReply}, **failures(400, 413, 415, 422)},
-        summary="Which columns an answer has",
-    )
+    @routes.post("/columns", responses=replies(ColumnsReply, *POSTED), summary="Which columns an answer has")
     async def columns(token: Poster, wanted: DescribedQuestion) -> Response:
         """The names and types of the columns of an answer, in order, which follow from the question. Nothing is asked.
 
@@ -142,11 +118,7 @@ def questions(door: ServerDoor) -> APIRouter:
         found = await door.looked_up(token, lambda: described_columns(parse(wanted.sql, catalogue)))
         return as_json({"columns": found})
 
-    @routes.post(
-        "/simulate",
-        responses={200: {"model": SimulationReply}, **failures(400, 403, 413, 415, 422)},
-        summary="What can still be asked",
-    )
+    @routes.post("/simulate", responses=replies(SimulationReply, *POSTED, 403), summary="What can still be asked")
     async def simulate(request: Request, token: Poster, wanted: WantedAnswer) -> Response:
         """How many more answers of this price fit, and how exact one can still be. Nothing is charged."""
         door.check_length(wanted.sql)

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from errorfloor.access.auth import visitor_of
-from errorfloor.access.door import ServerDoor, analyst_of, failures
-from errorfloor.access.models import SQL, Bound
+from errorfloor.access.door import POSTED, ServerDoor, analyst_of, replies
+from errorfloor.access.models import SQL, Bound, Spend, Sql, Wanted
 from errorfloor.access.replies import as_json
 from errorfloor.access.store import Store
 from errorfloor.access.tokens import Role, Token
@@ -26,25 +26,17 @@ CREATE TABLE IF NOT EXISTS saved (
 Name = Annotated[str, Field(min_length=1, max_length=80, description="What it is called; yours are told by name.")]
 
 
-class SavedQuestion(BaseModel):
+class SavedQuestion(Wanted, json_schema_extra={"examples": [{"name": "by tariff", "sql": SQL, "max_error": 0.5}]}):
     """A question to be saved: one of the same name that was yours is replaced."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"name": "by tariff", "sql": SQL, "max_error": 0.5}]}
-    )
-
     name: Name
-    sql: Annotated[str, Field(min_length=1, description="SELECT … FROM … [WHERE …] [GROUP BY …]")]
+    sql: Sql
     max_error: Annotated[Bound | dict[str, Bound] | None, Field(description="How far off an answer may be.")] = None
-    spend: Annotated[float | None, Field(gt=0, le=1, description="Instead: the share of the allowance to spend.")] = (
-        None
-    )
+    spend: Spend = None
 
 
-class RemovedQuestion(BaseModel):
+class RemovedQuestion(Wanted, json_schema_extra={"examples": [{"name": "by tariff"}]}):
     """A saved question to be removed."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "by tariff"}]})
 
     name: Name
     analyst: Annotated[str | None, Field(max_length=200, description="For an owner: whose it is.")] = None
@@ -112,7 +104,7 @@ def saved_questions(door: ServerDoor, saved: SavedQuestions) -> APIRouter:
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
     Poster = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
 
-    @routes.get("", responses={200: {"model": SavedReply}, **failures()}, summary="Saved questions")
+    @routes.get("", responses=replies(SavedReply), summary="Saved questions")
     async def listed(token: Reader) -> Response:
         """Questions saved by name: yours, and those about tables that declare `questions = "shared"`."""
         return await door.looked_up(
@@ -120,11 +112,7 @@ def saved_questions(door: ServerDoor, saved: SavedQuestions) -> APIRouter:
             lambda: as_json({"questions": seen(saved, door.tables(False, token).catalogue, analyst_of(token))}),
         )
 
-    @routes.post(
-        "",
-        responses={200: {"model": SavedReply}, **failures(400, 403, 413, 415, 422)},
-        summary="Save a question",
-    )
+    @routes.post("", responses=replies(SavedReply, *POSTED, 403), summary="Save a question")
     async def save(request: Request, token: Poster, question: SavedQuestion) -> Response:
         """Save a question under a name. One that cannot be asked is refused; nothing is charged."""
         door.check_length(question.sql)
@@ -145,11 +133,7 @@ def saved_questions(door: ServerDoor, saved: SavedQuestions) -> APIRouter:
 
         return await door.attended(visitor_of(request), token, work)
 
-    @routes.post(
-        "/remove",
-        responses={200: {"model": SavedReply}, **failures(400, 403, 413, 415, 422)},
-        summary="Remove a saved question",
-    )
+    @routes.post("/remove", responses=replies(SavedReply, *POSTED, 403), summary="Remove a saved question")
     async def remove(token: Poster, removed: RemovedQuestion) -> Response:
         """Remove a question that you saved; an owner may remove anybody's."""
         analyst = analyst_of(token)
