@@ -5,8 +5,8 @@
 write large answers; ``protocol`` reads HTTP; ``running`` starts and stops the processes. What the doors share, such as
 tokens and limits, is in ``access``.
 
-A new route: in the module of its subject, its request and reply in ``access.models``, the same in ``client``, and
-``python scripts/write_http_reference.py``. The app and what runs it are loaded when first used.
+A new route: in the module of its subject, with its request and reply (those that doors share are in ``access.models``),
+the same in ``client``, and ``python scripts/write_http_reference.py``. The app is loaded when first used.
 """
 
 from importlib import import_module
