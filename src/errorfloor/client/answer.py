@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from errorfloor.accounts import Account, Charge
-from errorfloor.client.standing import RemoteQuota, RemoteStanding
+from errorfloor.client.standing import AFFORDABLE, QUOTAS, STANDINGS, Fact
 from errorfloor.display import ReleasedTable, Stated
 from errorfloor.floors import Floor
 
@@ -26,25 +26,8 @@ class RemotePrice(Stated):
 
     facts: Mapping[str, Any] = field(repr=False)
 
-    @property
-    def standings(self) -> tuple[RemoteStanding, ...]:
-        """How each account stands."""
-        return tuple(RemoteStanding.of(one) for one in self.facts["accounts"])
-
-    @property
-    def quotas(self) -> tuple[RemoteQuota, ...]:
-        """How each quota stands."""
-        return tuple(RemoteQuota.of(one) for one in self.facts["quotas"])
-
-    @property
-    def dry(self) -> bool:
-        """Whether dummy rows stand in for the tables."""
-        return bool(self.facts["dry"])
-
-    @property
-    def affordable(self) -> bool:
-        """Whether the allowance and every quota suffice."""
-        return bool(self.facts["affordable"])
+    standings, quotas, affordable = STANDINGS, QUOTAS, AFFORDABLE
+    dry = Fact(lambda said: bool(said["dry"]), "Whether dummy rows stand in for the tables.")
 
     @property
     def max_error(self) -> dict[str, float]:
@@ -119,6 +102,9 @@ class RemoteAnswer(ReleasedTable, RemotePrice):
 
     table: pa.Table
     agreeing: Callable[[], pa.Table] | None = field(default=None, repr=False, compare=False)
+    fresh = Fact[tuple[bool, ...]](
+        lambda said: tuple(said["fresh"]), "Which outputs were charged now; the others had been before."
+    )
 
     def reconciled(self) -> pa.Table:
         """Give the table with numbers that agree with other answers that you may see; nothing is charged.
@@ -126,11 +112,6 @@ class RemoteAnswer(ReleasedTable, RemotePrice):
         Those are your own and the ones of tables that share theirs, and with an owner's token all.
         """
         return self.table if self.agreeing is None else self.agreeing()
-
-    @property
-    def fresh(self) -> tuple[bool, ...]:
-        """Which outputs were charged now; the others had been before."""
-        return tuple(self.facts["fresh"])
 
     def cells(self) -> list[dict[str, Any]]:
         """Give, for each released row, its keys and for each output all that is stated of that cell."""

@@ -1,6 +1,7 @@
 """One connection to a server: requests, patience, and failures in our own errors."""
 
 import ipaddress
+import json
 import re
 import ssl
 import time
@@ -8,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow as pa
 
 from errorfloor.client.failures import RemoteError, error_of
 from errorfloor.errors import InputError
 
 ATTEMPTS = 4  # every request may be sent again: a question is charged once
 WAIT = 0.2  # seconds before the second attempt, then twice and four times that
+ARROW = "application/vnd.apache.arrow.stream"
+METADATA = b"errorfloor"  # the key of the schema's metadata that holds everything but the table
 LATER = ("busy", "rate", "stopping")  # the door's words for: come back
 
 
@@ -57,13 +61,25 @@ class Connection:
         """Read something; gives its JSON."""
         return self._send("GET", path, params=query).json()
 
-    def read(self, path: str, headers: dict[str, str], **query: Any) -> httpx.Response:
-        """Read something in another form."""
-        return self._send("GET", path, params=query, headers=headers)
+    def listed(self, path: str, name: str, **query: Any) -> list[dict[str, Any]]:
+        """Read the list that has a name in what is read."""
+        return list(self.get(path, **query)[name])
 
-    def post(self, path: str, body: dict[str, Any], headers: dict[str, str] | None = None) -> httpx.Response:
-        """Send a question."""
-        return self._send("POST", path, json=body, headers=headers)
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        """Send a question; gives the JSON of the reply."""
+        return self._send("POST", path, json=body).json()
+
+    def table(
+        self, path: str, body: dict[str, Any] | None = None, headers: dict[str, str] | None = None, **query: Any
+    ) -> tuple[pa.Table, dict[str, Any]]:
+        """Read a table, and what is stated of it; with a body, as the answer to that."""
+        how = {"headers": {"Accept": ARROW, **(headers or {})}, "params": query}
+        method = "GET" if body is None else "POST"
+        with pa.ipc.open_stream(self._send(method, path, **how, json=body).content) as reader:
+            table = reader.read_all()
+        metadata = dict(table.schema.metadata or {})
+        facts = json.loads(metadata.pop(METADATA))
+        return table.replace_schema_metadata(metadata or None), facts
 
     def close(self) -> None:
         """Let go of the connection."""

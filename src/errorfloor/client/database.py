@@ -1,7 +1,5 @@
 """A database behind a server: the same calls, the same answers."""
 
-import io
-import json
 import math
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,21 +7,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pyarrow as pa
-
 from errorfloor.accounts import StepAnswer
 from errorfloor.client.answer import RemoteAnswer, RemotePrice
 from errorfloor.client.connection import Connection
 from errorfloor.client.failures import RemoteError
-from errorfloor.client.following import RemoteFollowing, RemoteFollowPrice
-from errorfloor.client.standing import RemotePlan, RemoteQuota, RemoteSimulation, RemoteStanding
+from errorfloor.client.following import RemoteFollowing
+from errorfloor.client.standing import RemoteFollowPrice, RemotePlan, RemoteQuota, RemoteSimulation, RemoteStanding
 from errorfloor.closing import Closing
 from errorfloor.display import Accounts, tables_in_html
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.support import HalfLine, Interval
-
-ARROW = "application/vnd.apache.arrow.stream"
-METADATA = b"errorfloor"
 
 
 class RemoteDatabase(Closing):
@@ -43,9 +36,8 @@ class RemoteDatabase(Closing):
         self, sql: str, *, max_error: Any = None, spend: Any = None, support: Any = None, max_loss: Any = None
     ) -> RemotePrice:
         """Say what an answer would state and cost; nothing is charged and no private column is read."""
-        return RemotePrice(
-            self._connection.post("/v1/price", self._body(sql, max_error, spend, support, max_loss)).json()
-        )
+        body = self._body(sql, max_error, spend, support, max_loss)
+        return RemotePrice(self._connection.post("/v1/price", body))
 
     def ask(
         self,
@@ -65,36 +57,28 @@ class RemoteDatabase(Closing):
         questions of the token with such a limit may take in one day. ``over_limit`` is for an owner: the question may
         take more of the allowance than a catalogue lets one take through a network door.
         """
-        body = self._body(sql, max_error, spend, support, max_loss) | {"charge": charge}
+        asked = self._body(sql, max_error, spend, support, max_loss)
+        body = asked | {"charge": charge} | ({"over_limit": True} if over_limit else {})
         if charge_per_day is not None:
             body["charge_per_day"] = charge_per_day
-        if over_limit:
-            body["over_limit"] = True
-        headers = {"Accept": ARROW, "Idempotency-Key": secrets.token_hex(16)}
-        table, facts = _read(self._connection.post("/v1/ask", body, headers).content)
-        asked = self._body(sql, max_error, spend, support, max_loss)
-
-        def agreeing() -> pa.Table:
-            return _read(self._connection.post("/v1/reconcile", asked, {"Accept": ARROW}).content)[0]
-
-        return RemoteAnswer(facts, table, agreeing)
+        table, facts = self._connection.table("/v1/ask", body, {"Idempotency-Key": secrets.token_hex(16)})
+        return RemoteAnswer(facts, table, lambda: self._connection.table("/v1/reconcile", asked)[0])
 
     def _columns(self, sql: str) -> list[dict[str, Any]]:
         """Say which columns the answer to a question has; nothing is asked."""
-        found: list[dict[str, Any]] = self._connection.post("/v1/columns", {"sql": sql}).json()["columns"]
-        return found
+        return list(self._connection.post("/v1/columns", {"sql": sql})["columns"])
 
     def simulate(
         self, sql: str, *, max_error: Any = None, spend: Any = None, support: Any = None, max_loss: Any = None
     ) -> RemoteSimulation:
         """Say how many more answers of this price could be given, and how exact the next one could be."""
         body = self._body(sql, max_error, spend, support, max_loss)
-        return RemoteSimulation(self._connection.post("/v1/simulate", body).json())
+        return RemoteSimulation(self._connection.post("/v1/simulate", body))
 
     def plan(self, questions: Sequence[Mapping[str, Any]], candidates: Mapping[str, Any] | None = None) -> RemotePlan:
         """Say what questions would take together, what fits, and which floors would allow it; nothing is charged."""
         body = {"questions": questions, "candidates": candidates or {}, "dry": self.is_dry}
-        return RemotePlan(self._connection.post("/v1/plan", body).json())
+        return RemotePlan(self._connection.post("/v1/plan", body))
 
     def left(self) -> Accounts[RemoteStanding]:
         """Say how each undivided account, and each divided one that was charged, stands."""
@@ -113,8 +97,7 @@ class RemoteDatabase(Closing):
 
     def tables(self) -> list[dict[str, Any]]:
         """Give what is declared of each table and how many rows it has, as plain JSON types."""
-        found: list[dict[str, Any]] = self._connection.get("/v1/tables", dry=self.is_dry)["tables"]
-        return found
+        return self._connection.listed("/v1/tables", "tables", dry=self.is_dry)
 
     def history(self, after: int = 0, limit: int = 100, by: str | None = None) -> list[dict[str, Any]]:
         """Give what was charged, in order; labels, charges and names of analysts with an owner's token only.
@@ -122,23 +105,19 @@ class RemoteDatabase(Closing):
         ``by`` leaves those of one analyst, which only an owner may ask of others.
         """
         whose = {} if by is None else {"analyst": by}
-        page = self._connection.get("/v1/ledger/entries", after=after, limit=limit, dry=self.is_dry, **whose)
-        found: list[dict[str, Any]] = page["entries"]
-        return found
+        page = {"after": after, "limit": limit, "dry": self.is_dry}
+        return self._connection.listed("/v1/ledger/entries", "entries", **page, **whose)
 
     def known(self, after: int = 0, limit: int = 100) -> list[dict[str, Any]]:
         """Give what was released and is kept, in order, with its bounds: asked again, it is free.
 
         The questions are your own, and those that are shared; with an owner's token all.
         """
-        page = self._connection.get("/v1/ledger/known", after=after, limit=limit, dry=self.is_dry)
-        found: list[dict[str, Any]] = page["answers"]
-        return found
+        return self._connection.listed("/v1/ledger/known", "answers", after=after, limit=limit, dry=self.is_dry)
 
     def saved_questions(self) -> list[dict[str, Any]]:
         """Give the questions saved by name: your own, and those that are shared; with an owner's token all."""
-        found: list[dict[str, Any]] = self._connection.get("/v1/questions")["questions"]
-        return found
+        return self._connection.listed("/v1/questions", "questions")
 
     def save_question(self, name: str, sql: str, *, max_error: Any = None, spend: Any = None) -> None:
         """Save a question under a name, in the place of one of yours that has it; one that cannot be asked is refused.
@@ -188,15 +167,14 @@ class RemoteDatabase(Closing):
         """Say what ``follow`` would charge, and what would be certain; nothing is charged."""
         body = _standing(sql, since, until, max_error, part, column, owner_rows, least_rows)
         self._check_dry()
-        return RemoteFollowPrice(self._connection.post("/v1/following/price", body).json())
+        return RemoteFollowPrice(self._connection.post("/v1/following/price", body))
 
     def following(self) -> list[dict[str, Any]]:
         """Give the standing questions, oldest first: what was released, and what it cost.
 
         The words are your own, and those that are shared; with an owner's token all.
         """
-        found: list[dict[str, Any]] = [] if self.is_dry else self._connection.get("/v1/following")["following"]
-        return found
+        return [] if self.is_dry else self._connection.listed("/v1/following", "following")
 
     def followed(self, name: str) -> RemoteFollowing:
         """Give one of the standing questions by its ``id``; raises InputError if there is none."""
@@ -205,8 +183,7 @@ class RemoteDatabase(Closing):
 
     def streams(self) -> list[dict[str, Any]]:
         """Give what is declared and promised of each stream, as plain JSON types."""
-        found: list[dict[str, Any]] = [] if self.is_dry else self._connection.get("/v1/streams")["streams"]
-        return found
+        return [] if self.is_dry else self._connection.listed("/v1/streams", "streams")
 
     def answer(self, stream: str, *, entity: str, trip: str, step: int, measurement: Sequence[float]) -> StepAnswer:
         """Push the measurement of one step of a trip, with an owner's token; give what is released for it.
@@ -216,7 +193,7 @@ class RemoteDatabase(Closing):
         self._check_streams(stream)
         body = {"entity": entity, "trip": trip, "step": step, "measurement": _measured(measurement)}
         try:
-            return StepAnswer.of(self._connection.post(f"/v1/streams/{quote(stream, safe='')}/answers", body).json())
+            return StepAnswer.of(self._connection.post(f"/v1/streams/{quote(stream, safe='')}/answers", body))
         except RemoteError as problem:
             if problem.code != "answered":
                 raise
@@ -225,10 +202,9 @@ class RemoteDatabase(Closing):
     def answers(self, stream: str, *, entity: str, trip: str, after: int = -1, limit: int = 1000) -> list[StepAnswer]:
         """Pull what was released for the steps ``after`` + 1 … ``after`` + ``limit`` of a trip; nothing is charged."""
         self._check_streams(stream)
-        page = self._connection.get(
-            f"/v1/streams/{quote(stream, safe='')}/answers", entity=entity, trip=trip, after=after, limit=limit
-        )
-        return [StepAnswer.of(one) for one in page["answers"]]
+        place = f"/v1/streams/{quote(stream, safe='')}/answers"
+        page = {"entity": entity, "trip": trip, "after": after, "limit": limit}
+        return [StepAnswer.of(one) for one in self._connection.listed(place, "answers", **page)]
 
     def dry(self) -> "RemoteDatabase":
         """Give the same tables with dummy rows, made from the catalogue alone; what they answer is free."""
@@ -247,15 +223,13 @@ class RemoteDatabase(Closing):
             raise InputError("a dry run has no months to come: open the catalogue without dry")
 
     def _body(self, sql: Any, max_error: Any, spend: Any, support: Any, max_loss: Any) -> dict[str, Any]:
-        if not isinstance(sql, str):
-            raise InputError(f"a question is a text, SELECT … FROM …, got {type(sql).__name__}")
         given = {"max_error": _plain(max_error), "spend": _plain(spend), "max_loss": _plain(max_loss)}
         if support is not None:
             if not isinstance(support, (Interval, HalfLine)):
                 raise InputError(f"support must be an Interval or HalfLine(0.0), got {type(support).__name__}")
             plain = support.to_dict()
             given["support"] = {"kind": plain.pop("type"), **plain}
-        body: dict[str, Any] = {"sql": sql, "dry": self.is_dry}
+        body = {"sql": _text(sql), "dry": self.is_dry}
         return body | {name: value for name, value in given.items() if value is not None}
 
     def __repr__(self) -> str:
@@ -298,13 +272,10 @@ def connect(
     return RemoteDatabase(connection)
 
 
-def _read(content: bytes) -> tuple[pa.Table, dict[str, Any]]:
-    """Read a table, and what is stated of it."""
-    with pa.ipc.open_stream(io.BytesIO(content)) as reader:
-        table = reader.read_all()
-    metadata = dict(table.schema.metadata or {})
-    facts = json.loads(metadata.pop(METADATA))
-    return table.replace_schema_metadata(metadata or None), facts
+def _text(sql: Any) -> str:
+    if not isinstance(sql, str):
+        raise InputError(f"a question is a text, SELECT … FROM …, got {type(sql).__name__}")
+    return sql
 
 
 def _plain(value: Any) -> Any:
@@ -324,11 +295,9 @@ def _plain(value: Any) -> Any:
 
 def _standing(sql: Any, since: Any, until: Any, max_error: Any, *further: Any) -> dict[str, Any]:
     """Give the words of a standing question as JSON."""
-    if not isinstance(sql, str):
-        raise InputError(f"a question is a text, SELECT … FROM …, got {type(sql).__name__}")
     names = ("part", "column", "owner_rows", "least_rows")
     given = {name: one for name, one in zip(names, further, strict=True) if one is not None}
-    return {"sql": sql, "since": str(since), "until": str(until), "max_error": _plain(max_error), **given}
+    return {"sql": _text(sql), "since": str(since), "until": str(until), "max_error": _plain(max_error), **given}
 
 
 def _measured(measurement: Sequence[float]) -> list[float]:

@@ -1,8 +1,5 @@
 """Standing questions behind a server, with the face of those that are not."""
 
-import io
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -10,50 +7,9 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from errorfloor.client.connection import Connection
-from errorfloor.client.standing import RemoteQuota, RemoteStanding
+from errorfloor.client.standing import STANDINGS, Fact, RemoteFollowPrice
 
-ARROW = "application/vnd.apache.arrow.stream"
-METADATA = b"errorfloor"
 ADDED = ("columns", "outputs", "wider", "fresh", "accounts", "explain")  # besides what the list has of each
-
-
-@dataclass(frozen=True, repr=False)
-class RemoteFollowPrice:
-    """What a standing question, or one more block of it, would cost; nothing is charged.
-
-    >>> RemoteFollowPrice({"affordable": True, "explain": "Every month …"})
-    Every month …
-    """
-
-    facts: Mapping[str, Any]
-
-    @property
-    def standings(self) -> tuple[RemoteStanding, ...]:
-        """How each account would stand."""
-        return tuple(RemoteStanding.of(one) for one in self.facts["accounts"])
-
-    @property
-    def quotas(self) -> tuple[RemoteQuota, ...]:
-        """How each quota would stand."""
-        return tuple(RemoteQuota.of(one) for one in self.facts["quotas"])
-
-    @property
-    def affordable(self) -> bool:
-        """Whether every allowance and every quota suffices."""
-        return bool(self.facts["affordable"])
-
-    def explain(self) -> str:
-        """Say what would be certain, and what it would cost."""
-        return str(self.facts["explain"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give it as plain JSON types."""
-        lists = {"accounts": self.standings, "quotas": self.quotas}
-        plain = {name: value for name, value in self.facts.items() if name != "explain"}
-        return plain | {name: [one.to_dict() for one in every] for name, every in lists.items()}
-
-    def __repr__(self) -> str:
-        return self.explain()
 
 
 @dataclass(eq=False, repr=False)
@@ -64,58 +20,28 @@ class RemoteFollowing:
     facts: dict[str, Any]
     table: pa.Table = field(repr=False)
 
+    name = Fact(lambda said: str(said["id"]), "By what name it is found again.")
+    max_error = Fact(
+        lambda said: float(max(block["max_error"] for block in said["blocks"])),
+        "The bound of every period's figure and of every running total; the widest, where it was extended.",
+    )
+    mine = Fact(lambda said: bool(said["mine"]), "Whether the token may release, extend and cancel it.")
+    fresh = Fact(lambda said: bool(said["fresh"]), "Whether something was charged now.")
+    standings = STANDINGS
+    released = Fact[tuple[str, ...]](
+        lambda said: tuple(said["released"]), "The periods that were released so far, as the server said last."
+    )
+    cancelled = Fact(lambda said: bool(said["cancelled"]), "Whether it was cancelled, as the server said last.")
+    outlived = Fact(
+        lambda said: bool(said["outlived"]),
+        "Whether the ledger was accepted since: then nothing new is released.",
+    )
+
     @classmethod
-    def sent(cls, connection: Connection, path: str, body: Mapping[str, Any] | None, **query: Any) -> "RemoteFollowing":
+    def sent(cls, connection: Connection, path: str, body: dict[str, Any] | None, **query: Any) -> "RemoteFollowing":
         """Send something, and read the question that the server gives."""
-        headers = {"Accept": ARROW}
-        response = (
-            connection.read(path, headers, **query) if body is None else connection.post(path, dict(body), headers)
-        )
-        with pa.ipc.open_stream(io.BytesIO(response.content)) as reader:
-            table = reader.read_all()
-        metadata = dict(table.schema.metadata or {})
-        facts = json.loads(metadata.pop(METADATA))
-        return cls(connection, facts, table.replace_schema_metadata(metadata or None))
-
-    @property
-    def name(self) -> str:
-        """By what name it is found again."""
-        return str(self.facts["id"])
-
-    @property
-    def max_error(self) -> float:
-        """The bound of every period's figure and of every running total; the widest, where it was extended."""
-        return float(max(block["max_error"] for block in self.facts["blocks"]))
-
-    @property
-    def mine(self) -> bool:
-        """Whether the token may release, extend and cancel it."""
-        return bool(self.facts["mine"])
-
-    @property
-    def fresh(self) -> bool:
-        """Whether something was charged now."""
-        return bool(self.facts["fresh"])
-
-    @property
-    def standings(self) -> tuple[RemoteStanding, ...]:
-        """How accounts stood after the charge."""
-        return tuple(RemoteStanding.of(one) for one in self.facts["accounts"])
-
-    @property
-    def released(self) -> tuple[str, ...]:
-        """The periods that were released so far, as the server said last."""
-        return tuple(self.facts["released"])
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether it was cancelled, as the server said last."""
-        return bool(self.facts["cancelled"])
-
-    @property
-    def outlived(self) -> bool:
-        """Whether the ledger was accepted since: then nothing new is released."""
-        return bool(self.facts["outlived"])
+        table, facts = connection.table(path, body, **query)
+        return cls(connection, facts, table)
 
     def outputs(self) -> list[dict[str, Any]]:
         """Say of each column of numbers how far it may be off at most, as plain JSON types."""
@@ -142,8 +68,8 @@ class RemoteFollowing:
 
     def price_extension(self, until: str, *, max_error: float | None = None) -> RemoteFollowPrice:
         """Say what it would cost to go on up to a later period, and by how much bounds add up; nothing is charged."""
-        reply = self.connection.post(f"{self._path}/extend/price", _extension(until, max_error))
-        return RemoteFollowPrice(reply.json())
+        body = _extension(until, max_error)
+        return RemoteFollowPrice(self.connection.post(f"{self._path}/extend/price", body))
 
     def extend(self, until: str, *, max_error: float | None = None) -> "RemoteFollowing":
         """Go on up to a later period: a new block with a charge, a noise and a bound of its own."""

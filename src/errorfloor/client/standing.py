@@ -1,13 +1,31 @@
 """How accounts and quotas stand, as the server states it; the same words and numbers as beside the data."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from errorfloor.accounts import Account, Balance, Charge
 from errorfloor.floors.promise import Promise
 
 ADDED = ("name", "exact", "explain")  # what the server sends besides the dictionary of the object itself
+Value = TypeVar("Value")
+
+
+class Fact(Generic[Value]):
+    """An attribute of something that a server states: what it reads from the ``facts``, and a sentence about it.
+
+    >>> class Thing:
+    ...     facts = {"free": 1}
+    ...     free = Fact(lambda said: bool(said["free"]), "Whether it costs nothing.")
+    >>> Thing().free, Thing.free.__doc__
+    (True, 'Whether it costs nothing.')
+    """
+
+    def __init__(self, read: Callable[[Mapping[str, Any]], Value], about: str) -> None:
+        self._read, self.__doc__ = read, about
+
+    def __get__(self, thing: Any, kind: type) -> Value:
+        return self if thing is None else self._read(thing.facts)  # type: ignore[return-value]  # of a class, itself
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,10 +41,7 @@ class RemoteBalance(Balance):
         charge, spent, allowance = (Charge(*facts[name]) for name in ("charge", "spent", "allowance"))
         return cls(account, charge, spent, allowance, facts)
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return str(self.facts["name"])
+    name = Fact(lambda said: str(said["name"]), "What it is called.")
 
     def explain(self) -> str:
         """Say it in sentences."""
@@ -50,33 +65,29 @@ class RemoteStanding(RemoteBalance):
     (2.0, 13.81)
     """
 
+    told_apart = Fact(
+        lambda said: float(said["exact"]["told_apart"]),
+        "How often two values can be told apart from all answers so far, had their questions been fixed beforehand.",
+    )
+    told_apart_by_this = Fact(
+        lambda said: float(said["exact"]["told_apart_by_this"]),
+        "The same from this answer alone, whatever was asked before.",
+    )
+    epsilon = Fact[float | None](
+        lambda said: said.get("epsilon"),
+        "ε at the declared δ of all answers so far, if their questions had been fixed in advance.",
+    )
+    floor = Fact[float | None](
+        lambda said: said["exact"]["floor"],
+        "Root-mean-square error of any estimator, worst case over the range, had questions been fixed beforehand.",
+    )
+
     @property
     def promised(self) -> Promise:
         """What holds whatever is asked: the figures at the allowance."""
         exact = self.facts["exact"]
         prior, epsilon = self.facts.get("promised_against_prior"), exact.get("promised_epsilon")
         return Promise(exact["promised"], exact["promised_floor"], prior, epsilon)
-
-    @property
-    def told_apart(self) -> float:
-        """The same from all answers so far, had their questions been fixed beforehand."""
-        return float(self.facts["exact"]["told_apart"])
-
-    @property
-    def told_apart_by_this(self) -> float:
-        """The same from this answer alone, whatever was asked before."""
-        return float(self.facts["exact"]["told_apart_by_this"])
-
-    @property
-    def epsilon(self) -> float | None:
-        """ε at the declared δ of all answers so far, if their questions had been fixed in advance."""
-        return self.facts.get("epsilon")
-
-    @property
-    def floor(self) -> float | None:
-        """Root-mean-square error of any estimator, worst case over the range, had questions been fixed beforehand."""
-        floor = self.facts["exact"]["floor"]
-        return None if floor is None else float(floor)
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,10 +99,12 @@ class RemoteQuota(RemoteBalance):
     0.25
     """
 
-    @property
-    def part(self) -> float:
-        """The declared share of the allowance."""
-        return float(self.facts["share"])
+    part = Fact(lambda said: float(said["share"]), "The declared share of the allowance.")
+
+
+STANDINGS = Fact(lambda said: tuple(map(RemoteStanding.of, said["accounts"])), "How each account stands.")
+QUOTAS = Fact(lambda said: tuple(map(RemoteQuota.of, said["quotas"])), "How each quota stands.")
+AFFORDABLE = Fact(lambda said: bool(said["affordable"]), "Whether every allowance and every quota suffices.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,7 +125,6 @@ class RemoteStatement:
         return self.explain()
 
 
-@dataclass(frozen=True, repr=False)
 class RemoteSimulation(RemoteStatement):
     """What can still be asked, at the price of one question.
 
@@ -120,28 +132,17 @@ class RemoteSimulation(RemoteStatement):
     5 more answers of this price can be given
     """
 
-    @property
-    def answers(self) -> int | None:
-        """How many further answers of this price fit; None: they cost nothing."""
-        return self.facts["answers"]  # type: ignore[no-any-return]
-
-    @property
-    def binding(self) -> str | None:
-        """The account or quota that ends them."""
-        return self.facts["binding"]  # type: ignore[no-any-return]
-
-    @property
-    def least_max_error(self) -> dict[str, float] | None:
-        """The smallest bounds with which the question can be afforded once more."""
-        return self.facts["least_max_error"]  # type: ignore[no-any-return]
-
-    @property
-    def free(self) -> bool:
-        """Whether this very question was answered already."""
-        return bool(self.facts["free"])
+    answers = Fact[int | None](
+        lambda said: said["answers"], "How many further answers of this price fit; None: they cost nothing."
+    )
+    binding = Fact[str | None](lambda said: said["binding"], "The account or quota that ends them.")
+    least_max_error = Fact[dict[str, float] | None](
+        lambda said: said["least_max_error"],
+        "The smallest bounds with which the question can be afforded once more.",
+    )
+    free = Fact(lambda said: bool(said["free"]), "Whether this very question was answered already.")
 
 
-@dataclass(frozen=True, repr=False)
 class RemotePlan(RemoteStatement):
     """What listed questions would take, what fits together, and the floors that would allow it.
 
@@ -149,12 +150,25 @@ class RemotePlan(RemoteStatement):
     True
     """
 
-    @property
-    def fits(self) -> bool:
-        """Whether all questions fit together under the declared floors, from an empty ledger."""
-        return bool(self.facts["fits"])
+    fits = Fact(
+        lambda said: bool(said["fits"]),
+        "Whether all questions fit together under the declared floors, from an empty ledger.",
+    )
+    wider = Fact[float | None](
+        lambda said: said["wider"], "By how much all bounds would have to be wider for everything to fit."
+    )
 
-    @property
-    def wider(self) -> float | None:
-        """By how much all bounds would have to be wider for everything to fit."""
-        return self.facts["wider"]  # type: ignore[no-any-return]
+
+class RemoteFollowPrice(RemoteStatement):
+    """What a standing question, or one more block of it, would cost; nothing is charged.
+
+    >>> RemoteFollowPrice({"affordable": True, "explain": "Every month …"})
+    Every month …
+    """
+
+    standings, quotas, affordable = STANDINGS, QUOTAS, AFFORDABLE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON types."""
+        lists = {"accounts": self.standings, "quotas": self.quotas}
+        return super().to_dict() | {name: [one.to_dict() for one in every] for name, every in lists.items()}
