@@ -4,47 +4,17 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from errorfloor.cli.app import app
+from errorfloor.cli.app import COMMANDS, app, loaded
 
-COMMANDS = (
-    (),
-    ("demo",),
-    ("init",),
-    ("register",),
-    ("plan",),
-    ("price",),
-    ("ask",),
-    ("table",),
-    ("follow",),
-    ("ledger",),
-    ("ledger", "show"),
-    ("ledger", "epsilon"),
-    ("ledger", "export"),
-    ("ledger", "verify"),
-    ("ledger", "checkpoint"),
-    ("ledger", "restore"),
-    ("ledger", "create"),
-    ("ledger", "clock"),
-    ("ledger", "known"),
-    ("ledger", "forget"),
-    ("design",),
-    ("counts",),
-    ("release",),
-    ("keys",),
-    ("keys", "create"),
-    ("keys", "rotate"),
-    ("keys", "list"),
-    ("serve",),
-    ("erase",),
-    ("tokens",),
-    ("tokens", "create"),
-    ("tokens", "list"),
-    ("tokens", "revoke"),
-    ("upgrade",),
-    ("audit",),
-    ("paper",),
-)
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
+
+
+def commands() -> list[tuple[str, ...]]:
+    """Give all commands in the order of the help, each followed by those that it has."""
+    found: list[tuple[str, ...]] = [()]
+    for name in COMMANDS:
+        found += [(name,), *((name, part) for part in getattr(loaded(name), "commands", ()))]
+    return found
 
 
 def help_of(command: tuple[str, ...]) -> str:
@@ -62,7 +32,7 @@ def reference() -> str:
         "Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 failure, 2 usage, 3 refused because a floor "
         "would break. `scripts/write_cli_reference.py` writes this page.",
     ]
-    for command in COMMANDS:
+    for command in commands():
         parts += [f"## {' '.join(('errorfloor', *command))}", f"```text\n{help_of(command)}\n```"]
     return "\n\n".join(parts) + "\n"
 

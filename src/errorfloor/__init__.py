@@ -3,8 +3,8 @@
 The map of the package, from the ground up (each room imports only from the rooms above it in this list):
 
 ============  ====================================================================================
-``errors``      one exception tree; ``extras``: what is optional; ``closing``: what has to be closed
-``accounts``    what a price is written in; ``display``: a released table, shown; ``sql_text``: SQL as tools send it
+``errors``      one exception tree; ``extras``: what is optional; ``closing``: what must be closed
+``accounts``    the units of a price; ``display``: a released table, shown; ``sql_text``: SQL as tools send it
 ``support``     where noise must stay: ``Interval``, ``Box``, ``Ball``, …
 ``random``      secure bits, and reproducible ones for tests
 ``noise``       densities that evaluate, sample, and know their own information
@@ -27,8 +27,8 @@ The map of the package, from the ground up (each room imports only from the room
 ``bulk``        the release of whole columns: ``release``
 ``streams``     trajectories released step by step, one draw and one charge per trip
 ``preparing``   a question before it is charged, from public facts alone: its noises, labels and price
-``answering``   charge → look → draw → answer, and what is kept of answers
-``planning``    what listed questions would take together
+``answering``   charge → draw → look → answer, and what is kept of answers
+``planning``    what a list of questions would use up together
 ``following``   standing questions: a figure for every period to come, charged once
 ``service``     tables, questions, releases and streams behind one door: ``open``
 ``client``      a server elsewhere, with the same methods: ``connect``
@@ -40,9 +40,9 @@ The map of the package, from the ground up (each room imports only from the room
 ============  ====================================================================================
 
 Each room's docstring says what its files are for, and where a new engine, noise, function, command or page goes. Prices
-are in ``pricing``. Refusals are worded where they are raised: ``sql.refusals`` for what cannot be asked,
-``pricing.refusals`` for what has no price, ``charging.refusal`` for what would break a floor. Sentences about answers
-are in ``answering.words``, and those about floors in ``floors.words``.
+are in ``pricing``. Refusals are worded where they are raised, or beside it: in ``sql`` for what cannot be asked (its
+docstring says where), ``pricing.refusals`` for what has no price, ``charging.refusal`` for what would exceed an
+allowance or a quota. Sentences about answers are in ``answering.words``, and those about floors in ``floors.words``.
 
 Beside the package, in a clone, ``paper`` recomputes the theory's source claim by claim: ``make paper``.
 

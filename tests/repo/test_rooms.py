@@ -31,6 +31,8 @@ def leads_somewhere(name, room):
         place /= rest.pop(0)
     if place is None or not rest:
         return place is not None
+    if place.is_dir():
+        return rest[0] in re.findall(r"\w+", (place / "__init__.py").read_text())
     return place.with_suffix(".py").is_file() and rest[0] in words_of(place.with_suffix(".py"))
 
 
@@ -41,6 +43,22 @@ def test_files_that_a_room_names_are_there(room):
     known = parts_of(room) | parts_of(SOURCE) | words_of(*room.glob("*.py")) | TERMS
     known |= set(re.findall(r"\w+", (room / "__init__.py").read_text().replace(map_of(room), "")))
     assert not set(re.findall(r"``([a-z_]+)``", map_of(room))) - known, "mend the docstring of the room"
+
+
+def test_files_that_a_file_names_are_there():
+    wrong = []
+    for file in SOURCE.rglob("*.py"):
+        for name in re.findall(r"``((?:errorfloor\.)?[a-z_]+(?:\.\w+)+)``", documentation(file)):
+            name = name.removeprefix("errorfloor.")
+            if name.partition(".")[0] in parts_of(SOURCE) and not leads_somewhere(name, file.parent):
+                wrong.append((str(file.relative_to(SOURCE)), name))
+    assert not wrong
+
+
+def documentation(file):
+    tree = ast.parse(file.read_text())
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    return "\n".join(ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, documented))
 
 
 def test_every_room_says_what_it_is():

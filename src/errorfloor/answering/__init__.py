@@ -1,4 +1,4 @@
-"""A prepared question on its way to an answer: charge → look → draw → answer, and what is kept of it.
+"""A prepared question on its way to an answer: charge → draw → look → answer, and what is kept of it.
 
 =========================  =================================================================================
 ``asking``                   the order of these steps, for one question; ``by_part`` for tables that grow

@@ -1,6 +1,6 @@
-"""What to say when a charge would break a floor or a quota: which one, by how much, and what would keep it.
+"""What to say when a charge would break a floor or a quota: which one, by how much, and what would avoid that.
 
-Answers, releases and trips are refused in these words; each adds what the one who asks can do: ``service.advice``,
+Answers, releases and trips are refused in these words; each adds what the one who asks can do: ``answering.advice``,
 ``bulk.declared``, ``streams.stream``.
 """
 

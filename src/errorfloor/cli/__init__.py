@@ -1,10 +1,11 @@
 """The command line. Data goes to stdout, messages to stderr; exit codes are those of the errors.
 
-``app`` has the list of commands and what they share. Each command has a module of its name, but for ``price`` and
-``ask``, which are in ``questions``, and for ``ledger known`` and ``ledger forget``, in ``kept``. ``init`` asks with
+``app`` has the list of commands and what they share. Each command has a module of its name, except ``price`` and
+``ask``, which are in ``questions``, and ``ledger known`` and ``ledger forget``, in ``kept``. ``init`` asks with
 ``choosing`` on the terminal and with ``form`` and ``page`` in the browser.
 
-A new command: a module, a line in ``app.COMMANDS``, and ``python scripts/write_cli_reference.py``.
+A new command: a module, a line in ``app.COMMANDS`` with the first sentence of its docstring, and then ``python
+scripts/write_cli_reference.py``.
 """
 
 import atexit
@@ -21,7 +22,7 @@ from errorfloor.extras import require
 def main() -> None:
     """Run the command line as a process of its own, which begins and ends with no more work than it must.
 
-    To look for garbage among what is imported, and to take all of it apart at the end, takes a third of the time of a
+    Collecting garbage among the imported modules, and taking them apart at exit, would take a third of the time of a
     short command.
     """
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # they are looked for in every installed package

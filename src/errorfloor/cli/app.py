@@ -20,19 +20,17 @@ from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.json_forms import json_form
 from errorfloor.version import __version__
 
-COMMANDS = {  # each with its module and what help says of it: nothing is loaded to list them
-    "audit": (
-        "audit",
-        "Let adversaries try to beat every declared floor, on generated rows; nothing of yours is touched or spent.",
-    ),
-    "counts": (
-        "counts",
-        "Design a noise table for counts: whole numbers, never below 0, never off by more than a bound.",
-    ),
+COMMANDS = {  # in the order of the help, each with its module and what help says of it: nothing is loaded to list them
     "demo": ("demo", "Generate a year of meter readings, register it, and answer five questions with bounded noise."),
-    "design": (
-        "design",
-        "Find the noise that reveals least, and say what nobody can learn from an answer that carries it.",
+    "init": ("init", "Write a commented catalogue from the names and types of a table's columns, and make a key file."),
+    "register": (
+        "register",
+        "Make a snapshot of each declared table in the vault: private values clamped, in fixed point; row "
+        "keys checked.",
+    ),
+    "plan": (
+        "plan",
+        "Say what a list of questions would take together, and which floors would allow it; nothing is charged.",
     ),
     "price": (
         "questions",
@@ -42,44 +40,46 @@ COMMANDS = {  # each with its module and what help says of it: nothing is loaded
         "questions",
         "Answer a question: the table on standard output, what is certain and what it costs on standard error.",
     ),
-    "erase": (
-        "erase",
-        "Erase a person: make the declared version without their rows, then destroy every snapshot that has them.",
+    "table": (
+        "table",
+        "Answer a cross table: sums, averages or counts by rows and columns, with margins that add up.",
     ),
     "follow": (
         "follow",
         "Pay once for a sum or an average in every month to come, and for its running totals; releases are free.",
     ),
-    "init": ("init", "Write a commented catalogue from the names and types of a table's columns, and make a key file."),
-    "paper": (
-        "paper",
-        "Recompute every theorem, example and figure of the source paper, with a verdict on each; needs a clone.",
-    ),
-    "plan": (
-        "plan",
-        "Say what a list of questions would take together, and which floors would allow it; nothing is charged.",
-    ),
-    "register": (
-        "register",
-        "Make a snapshot of each declared table in the vault: private values clamped, in fixed point; row "
-        "keys checked.",
-    ),
+    "ledger": ("kept", "Show, check, export and restore the ledger of what has been spent."),
     "release": (
         "release",
         "Write a copy of a table whose chosen columns carry bounded noise, and say what nobody can learn from it.",
     ),
+    "design": (
+        "design",
+        "Find the noise that reveals least, and say what nobody can learn from an answer that carries it.",
+    ),
+    "counts": (
+        "counts",
+        "Design a noise table for counts: whole numbers, never below 0, never off by more than a bound.",
+    ),
     "serve": ("serve", "Serve questions and pages over HTTP until Ctrl+C; it finishes requests in progress first."),
-    "table": (
-        "table",
-        "Answer a cross table: sums, averages or counts by rows and columns, with margins that add up.",
+    "tokens": ("tokens", "Make, list and revoke the tokens of a server; only hashes are kept."),
+    "keys": ("keys", "Make, rotate and list keys; secrets are never shown."),
+    "erase": (
+        "erase",
+        "Erase a person: make the declared version without their rows, then destroy every snapshot that has them.",
     ),
     "upgrade": (
         "upgrade",
         "Bring the ledger and the vault to this version: exported first, balances kept. Stop every server first.",
     ),
-    "keys": ("keys", "Make, rotate and list keys; secrets are never shown."),
-    "ledger": ("kept", "Show, check, export and restore the ledger of what has been spent."),
-    "tokens": ("tokens", "Make, list and revoke the tokens of a server; only hashes are kept."),
+    "audit": (
+        "audit",
+        "Let adversaries try to beat every declared floor, on generated rows; nothing of yours is touched or spent.",
+    ),
+    "paper": (
+        "paper",
+        "Recompute every theorem, example and figure of the source paper, with a verdict on each; needs a clone.",
+    ),
 }
 
 

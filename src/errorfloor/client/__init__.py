@@ -4,7 +4,7 @@
 and ``failures`` turns a server's refusals into our own errors. ``dbapi`` and ``dialect`` are for tools that know
 Python's database interface or SQLAlchemy; ``superset`` has what Superset needs besides.
 
-A new method: here and in ``service.database``, with one name and one meaning; a test compares the two.
+A new method: in ``database`` and in ``service.database``, with one name and one meaning; a test compares the two.
 """
 
 from errorfloor.extras import require

@@ -3,10 +3,12 @@
 Each engine is a thin adapter behind one face: it reads a declared source, keeps immutable tables with a note on each,
 and answers queries as Arrow. ``dialects`` holds the few spellings in which their SQL differs.
 
-A new engine: a subclass of ``base.Engine``, a subclass of ``dialects.base.Dialect``, a case in ``open``, and its name
-in ``catalogue.model.Place`` with the rule for where its snapshots are. The tests of every engine then run on it once
-``tests/conftest.py`` has it. Besides, ``preparing.cost`` has the time that it takes for a row, ``catalogue.draft`` and
-``cli.init`` what ``init`` says of it. Tables that grow and releases are for DuckDB alone.
+A new engine (a database that holds the data; where ledgers are kept is in ``ledger``): a subclass of
+``tables.TransactionalEngine`` or ``base.Engine``, a subclass of ``dialects.base.Dialect``, a case in ``open``, its name
+in ``catalogue.model.Place`` with the rule for where its snapshots are, and its driver among
+the package's extras. The tests of every engine then run on it once ``tests/conftest.py`` has it. Also add its time per
+row in ``preparing.cost``, and what ``init`` says about it in ``catalogue.draft`` and ``cli.init``. Tables that grow and
+releases are for DuckDB alone.
 
 ``duckdb`` and ``duckdb_folder``, ``postgresql``, and ``spark`` with ``spark_session`` are the engines; ``allotment`` is
 what one question may take of them. ``sources`` and ``tables`` are what they read and keep. Text files and sheets are

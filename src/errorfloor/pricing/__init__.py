@@ -10,13 +10,13 @@ a mean with weights                           ``weighted_mean``
 ``exp``, ``ln``, ``sqrt``, ``above``, ``between``     ``functions``
 sums, products and quotients of all these     ``formulas``
 what one owner can do                         ``owners``
-who is there at all                           ``records``
+presence, in tables that protect records      ``records``: every aggregate is made of sums there
 all of it together, as charges                ``bounding``, ``joint``
 ============================================  =====================================================
 
-``facts`` and ``fetch`` have the public facts, ``interval`` the arithmetic of bounds, ``refusals`` why a question has no
-price. A new function: its value, slope and domain in ``functions.FUNCTIONS``. A new kind of aggregate: a module like
-``covariance`` and its case in ``formulas``.
+``facts`` and ``fetch`` have the public facts, ``keys`` the groups, ``interval`` the arithmetic of bounds, ``words`` how
+a plan is quoted, ``refusals`` why a question has none. A new function: its value, slope and domain in
+``functions.FUNCTIONS``. A new kind of aggregate: a module like ``covariance`` and its case in ``formulas``.
 """
 
 from errorfloor.accounts import Account, Charge, cell_text

@@ -1,4 +1,4 @@
-"""Covariances and variances: sharper than the rules for sums and products, because deviations know their size.
+"""Covariances and variances: sharper than the rules for sums and products, as deviations from the mean are bounded.
 
 The rules are derived in ``covariance.proof.md``.
 """
