@@ -15,6 +15,7 @@ from errorfloor.engines import open_engine
 from errorfloor.errors import ErrorFloorError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import MemoryLedger
+from errorfloor.preparing.cost import public_cost
 from errorfloor.service.database import Database
 from errorfloor.service.registering import register_all
 from errorfloor.sql.records import HERE
@@ -138,7 +139,8 @@ def outside_view(db, ledger, questions):
         for wish in ({"max_error": 5000}, {"spend": 0.001}, {"max_error": 1.0}, {"max_error": 1e-9}):
             try:
                 price = db.price(sql, **wish)
-                seen.append([sql, price.to_dict(), price.explain(), price.prepared.cost, price.prepared.statement])
+                seen.append([sql, price.to_dict(), price.explain(), price.prepared.statement])
+                seen.append(public_cost(price.prepared))
                 seen.append([db.simulate(sql, **wish).to_dict(), [str(one.label) for one in price.prepared.outputs]])
                 answer = db.ask(sql, **wish)
                 keys = [key.name for key in answer.prepared.question.keys]

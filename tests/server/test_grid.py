@@ -15,7 +15,6 @@ from errorfloor.access.failures import DoorError
 from errorfloor.access.grid import COARSE, TimeGrid
 from errorfloor.access.threads import Threads
 from errorfloor.errors import AnswerFailedError, InputError
-from errorfloor.preparing.preparation import Prepared
 from errorfloor.server import questions
 from serving import served
 
@@ -169,12 +168,10 @@ def test_answer_is_given_and_written_down_alike_however_long_the_scan_takes(data
 
 
 def test_replies_over_http_wait_for_the_grid_and_so_do_their_figures(database, tmp_path, scans, monkeypatch):
-    import errorfloor.access.course as course
-
-    monkeypatch.setattr(Prepared, "cost", 0.25)
+    monkeypatch.setattr("errorfloor.access.course.public_cost", lambda prepared: 0.25)
     taken, courses = [], []
-    honest = course.Course.looking
-    monkeypatch.setattr(course.Course, "looking", lambda self, *told: (courses.append(self), honest(self, *told)))
+    honest = Course.looking
+    monkeypatch.setattr(Course, "looking", lambda self, *told: (courses.append(self), honest(self, *told)))
     with served(database, tmp_path) as server:
         analyst = server.client("analyst")
         analyst.get("/healthz")
@@ -193,7 +190,7 @@ def test_replies_over_http_wait_for_the_grid_and_so_do_their_figures(database, t
 
 
 def test_question_whose_answer_takes_too_long_is_refused_before_the_charge(database, tmp_path, monkeypatch):
-    monkeypatch.setattr(Prepared, "cost", 45.0)
+    monkeypatch.setattr("errorfloor.access.course.public_cost", lambda prepared: 45.0)
     with served(database, tmp_path) as server:
         records = len(database.history(limit=1000))
         for route in ("/v1/ask", "/v1/price", "/v1/simulate"):
