@@ -141,7 +141,7 @@ def test_given_up_before_the_charge_charges_nothing_later(database, tmp_path, mo
         release.wait(20)
         return honest(*given)
 
-    with served(database, tmp_path, time_limit=0.3) as server:
+    with served(database, tmp_path, time_limit=1.0) as server:
         analyst = server.client("analyst")
         with monkeypatch.context() as patched:
             patched.setattr(database, "_asking", slow)
