@@ -207,6 +207,8 @@ NAN, INF = math.nan, math.inf
         (lambda: ef.Polytope(A=[[1.0, 0]], b=[1, 2]), "A and b must have equally many rows"),
         (lambda: ef.Polytope(vertices=[[0, 0], [1, 1], [2, 2]]), "Polytope is flat"),
         (lambda: ef.Polytope(vertices=[[0, 0], [1, 1]]), "Polytope is flat"),
+        (lambda: ef.HalfLine(1e300).image([[1e20]]), "low must be a finite number, got inf"),
+        (lambda: ef.HalfLine(high=1e300).image([[1e20]]), "high must be a finite number, got inf"),
         (lambda: ef.Interval(0, 1).image([[0.0]]), "matrix must be invertible"),
         (lambda: ef.Box([0, 0], [1, 1]).image([[1, 2], [2, 4]]), "maps a whole direction to zero"),
         (lambda: ef.Box([0, 0], [1, 1]).image(np.eye(2), [1]), "shift must have 2 entries, got 1"),

@@ -48,10 +48,6 @@ class _OnLine(AlongAxes, ABC):
         """Always 1."""
         return 1
 
-    def _image(self, A: Array, b: Array) -> Support:
-        low, high = (float(A[0, 0]) * float(end[0]) + float(b[0]) for end in self.bounding_box)
-        return line_between(min(low, high), max(low, high))
-
 
 @dataclass(frozen=True, eq=False)
 class Interval(_OnLine):
@@ -96,6 +92,9 @@ class Interval(_OnLine):
         """The ends."""
         return np.array([self.low]), np.array([self.high])
 
+    def _image(self, A: Array, b: Array) -> Support:
+        return Interval(*sorted(float(A[0, 0]) * end + float(b[0]) for end in (self.low, self.high)))
+
 
 @dataclass(frozen=True, eq=False)
 class HalfLine(_OnLine):
@@ -132,6 +131,10 @@ class HalfLine(_OnLine):
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
         return np.array([low]), np.array([high])
+
+    def _image(self, A: Array, b: Array) -> Support:
+        end = float(A[0, 0]) * self.end + float(b[0])  # an end beyond all doubles is refused, not left out
+        return HalfLine(end) if (self.high is None) == (A[0, 0] > 0) else HalfLine(high=end)
 
 
 @dataclass(frozen=True, eq=False)
