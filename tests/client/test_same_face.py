@@ -9,6 +9,7 @@ import pytest
 
 import errorfloor as ef
 from errorfloor.client import RemoteDatabase, RemoteError, connect
+from errorfloor.client.following import RemoteFollowing
 from errorfloor.errors import AllowanceError, InputError, RefusedError
 from errorfloor.service import Database, open_database
 from serving import served, write_pay
@@ -164,6 +165,13 @@ def test_faces_are_the_same():
         here, there = (inspect.signature(getattr(one, name)).parameters for one in (Database, RemoteDatabase))
         named = [one for one in there if one not in ("over_limit", "charge_per_day")]  # beside the data are no limits
         assert [one for one in here if one != "analyst"] == named, name  # the token says who asks
+
+
+def test_what_a_server_states_cannot_be_set():
+    following = RemoteFollowing(None, {"blocks": [{"max_error": 400.0}], "fresh": True}, None)
+    with pytest.raises(AttributeError, match="states it"):
+        following.max_error = 0.1
+    assert following.max_error == 400.0
 
 
 def test_questions_are_saved_by_name_replaced_and_removed(both):

@@ -27,6 +27,9 @@ class Fact(Generic[Value]):
     def __get__(self, thing: Any, kind: type) -> Value:
         return self if thing is None else self._read(thing.facts)  # type: ignore[return-value]  # of a class, itself
 
+    def __set__(self, thing: Any, value: Any) -> None:
+        raise AttributeError("a server states it: it cannot be set")
+
 
 @dataclass(frozen=True, repr=False)
 class RemoteBalance(Balance):
