@@ -1,16 +1,19 @@
 """What processes count together outlives its folder, and holds between processes."""
 
 import asyncio
+import hashlib
 import shutil
 import subprocess
 import sys
+from itertools import islice
 
 import pytest
 
 from errorfloor.access.audit import AuditLog, VisitorsBook
+from errorfloor.access.failures import DoorError
 from errorfloor.access.limits import Rates, UnderWay
 from errorfloor.access.metrics import Metrics
-from errorfloor.access.shared import SharedNumbers, SharedSeats
+from errorfloor.access.shared import PROBES, SLOTS, SharedNumbers, SharedSeats
 from errorfloor.access.visit import visit_of
 from errorfloor.server import Settings
 from errorfloor.server.gate import Gate
@@ -45,6 +48,23 @@ def test_a_folder_that_somebody_cleaned_stops_nobody(tmp_path):
     assert seats.take("anna", 1)
     seats.leave("anna")
     Rates(1.0, 2, folder).close()  # as a process does that is started anew
+    rates.close()
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_nobody_can_choose_names_that_push_out_another(tmp_path, is_shared):
+    """Requests without a token are counted by address, of which anybody has many in the newer Internet."""
+
+    def first(name):
+        return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) % SLOTS
+
+    rates = Rates(1e-3, 1, tmp_path if is_shared else None)
+    rates.take("anna")
+    near = (f"from 2001:db8::{number:x}" for number in range(10**6))
+    for name in islice((one for one in near if abs(first(one) - first("anna")) < PROBES), 3 * PROBES):
+        rates.take(name)
+    with pytest.raises(DoorError, match="requests per second"):
+        rates.take("anna")
     rates.close()
 
 

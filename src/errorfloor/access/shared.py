@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import mmap
 import os
+import secrets
 import struct
 import threading
 from collections.abc import Callable
@@ -19,6 +20,9 @@ RECORD = struct.Struct("<16sdd")
 
 class SharedNumbers:
     """Two numbers for each name, changed by one process at a time; a name that was never seen has zeros.
+
+    Where a name is kept nobody can foresee who does not know the path, or this process: else whoever can have many
+    names, such as addresses, could choose some that push out another.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -33,6 +37,7 @@ class SharedNumbers:
 
     def __init__(self, path: Path | None) -> None:
         self._turn = threading.Lock()
+        self._salt = secrets.token_hex(16) if path is None else str(path.resolve())  # in a folder with a random name
         self._file = -1  # memory of this process alone
         if path is not None:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -45,7 +50,7 @@ class SharedNumbers:
 
         The second number says how old they are: of all that are in a name's places, the least makes room.
         """
-        digest = hashlib.sha256(name.encode()).digest()
+        digest = hashlib.sha256(f"{self._salt} {name}".encode()).digest()
         first, key = int.from_bytes(digest[:4]) % SLOTS, digest[4:20]
         places = [(first + step) % SLOTS * RECORD.size for step in range(PROBES)]
         with self._turn:
