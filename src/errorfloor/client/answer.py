@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from errorfloor.accounts import Account, Charge
-from errorfloor.client.standing import AFFORDABLE, QUOTAS, STANDINGS, Fact
+from errorfloor.client.standing import AFFORDABLE, QUOTAS, STANDINGS, Sent
 from errorfloor.display import ReleasedTable, Stated
 from errorfloor.floors import Floor
 
@@ -27,7 +27,7 @@ class RemotePrice(Stated):
     facts: Mapping[str, Any] = field(repr=False)
 
     standings, quotas, affordable = STANDINGS, QUOTAS, AFFORDABLE
-    dry = Fact(lambda said: bool(said["dry"]), "Whether dummy rows stand in for the tables.")
+    dry = Sent(lambda said: bool(said["dry"]), "Whether dummy rows stand in for the tables.")
 
     @property
     def max_error(self) -> dict[str, float]:
@@ -102,7 +102,7 @@ class RemoteAnswer(ReleasedTable, RemotePrice):
 
     table: pa.Table
     agreeing: Callable[[], pa.Table] | None = field(default=None, repr=False, compare=False)
-    fresh = Fact[tuple[bool, ...]](
+    fresh = Sent[tuple[bool, ...]](
         lambda said: tuple(said["fresh"]), "Which outputs were charged now; the others had been before."
     )
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from errorfloor.client.connection import Connection
-from errorfloor.client.standing import STANDINGS, Fact, RemoteFollowPrice
+from errorfloor.client.standing import STANDINGS, RemoteFollowPrice, Sent
 
 ADDED = ("columns", "outputs", "wider", "fresh", "accounts", "explain")  # besides what the list has of each
 
@@ -20,19 +20,19 @@ class RemoteFollowing:
     facts: dict[str, Any]
     table: pa.Table = field(repr=False)
 
-    name = Fact(lambda said: str(said["id"]), "By what name it is found again.")
-    max_error = Fact(
+    name = Sent(lambda said: str(said["id"]), "By what name it is found again.")
+    max_error = Sent(
         lambda said: float(max(block["max_error"] for block in said["blocks"])),
         "The bound of every period's figure and of every running total; the widest, where it was extended.",
     )
-    mine = Fact(lambda said: bool(said["mine"]), "Whether the token may release, extend and cancel it.")
-    fresh = Fact(lambda said: bool(said["fresh"]), "Whether something was charged now.")
+    mine = Sent(lambda said: bool(said["mine"]), "Whether the token may release, extend and cancel it.")
+    fresh = Sent(lambda said: bool(said["fresh"]), "Whether something was charged now.")
     standings = STANDINGS
-    released = Fact[tuple[str, ...]](
+    released = Sent[tuple[str, ...]](
         lambda said: tuple(said["released"]), "The periods that were released so far, as the server said last."
     )
-    cancelled = Fact(lambda said: bool(said["cancelled"]), "Whether it was cancelled, as the server said last.")
-    outlived = Fact(
+    cancelled = Sent(lambda said: bool(said["cancelled"]), "Whether it was cancelled, as the server said last.")
+    outlived = Sent(
         lambda said: bool(said["outlived"]),
         "Whether the ledger was accepted since: then nothing new is released.",
     )

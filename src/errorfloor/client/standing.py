@@ -11,12 +11,12 @@ ADDED = ("name", "exact", "explain")  # what the server sends besides the dictio
 Value = TypeVar("Value")
 
 
-class Fact(Generic[Value]):
+class Sent(Generic[Value]):
     """An attribute of something that a server states: what it reads from the ``facts``, and a sentence about it.
 
     >>> class Thing:
     ...     facts = {"free": 1}
-    ...     free = Fact(lambda said: bool(said["free"]), "Whether it costs nothing.")
+    ...     free = Sent(lambda said: bool(said["free"]), "Whether it costs nothing.")
     >>> Thing().free, Thing.free.__doc__
     (True, 'Whether it costs nothing.')
     """
@@ -44,7 +44,7 @@ class RemoteBalance(Balance):
         charge, spent, allowance = (Charge(*facts[name]) for name in ("charge", "spent", "allowance"))
         return cls(account, charge, spent, allowance, facts)
 
-    name = Fact(lambda said: str(said["name"]), "What it is called.")
+    name = Sent(lambda said: str(said["name"]), "What it is called.")
 
     def explain(self) -> str:
         """Say it in sentences."""
@@ -68,19 +68,19 @@ class RemoteStanding(RemoteBalance):
     (2.0, 13.81)
     """
 
-    told_apart = Fact(
+    told_apart = Sent(
         lambda said: float(said["exact"]["told_apart"]),
         "How often two values can be told apart from all answers so far, had their questions been fixed beforehand.",
     )
-    told_apart_by_this = Fact(
+    told_apart_by_this = Sent(
         lambda said: float(said["exact"]["told_apart_by_this"]),
         "The same from this answer alone, whatever was asked before.",
     )
-    epsilon = Fact[float | None](
+    epsilon = Sent[float | None](
         lambda said: said.get("epsilon"),
         "ε at the declared δ of all answers so far, if their questions had been fixed in advance.",
     )
-    floor = Fact[float | None](
+    floor = Sent[float | None](
         lambda said: said["exact"]["floor"],
         "Root-mean-square error of any estimator, worst case over the range, had questions been fixed beforehand.",
     )
@@ -102,12 +102,12 @@ class RemoteQuota(RemoteBalance):
     0.25
     """
 
-    part = Fact(lambda said: float(said["share"]), "The declared share of the allowance.")
+    part = Sent(lambda said: float(said["share"]), "The declared share of the allowance.")
 
 
-STANDINGS = Fact(lambda said: tuple(map(RemoteStanding.of, said["accounts"])), "How each account stands.")
-QUOTAS = Fact(lambda said: tuple(map(RemoteQuota.of, said["quotas"])), "How each quota stands.")
-AFFORDABLE = Fact(lambda said: bool(said["affordable"]), "Whether every allowance and every quota suffices.")
+STANDINGS = Sent(lambda said: tuple(map(RemoteStanding.of, said["accounts"])), "How each account stands.")
+QUOTAS = Sent(lambda said: tuple(map(RemoteQuota.of, said["quotas"])), "How each quota stands.")
+AFFORDABLE = Sent(lambda said: bool(said["affordable"]), "Whether every allowance and every quota suffices.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,15 +135,15 @@ class RemoteSimulation(RemoteStatement):
     5 more answers of this price can be given
     """
 
-    answers = Fact[int | None](
+    answers = Sent[int | None](
         lambda said: said["answers"], "How many further answers of this price fit; None: they cost nothing."
     )
-    binding = Fact[str | None](lambda said: said["binding"], "The account or quota that ends them.")
-    least_max_error = Fact[dict[str, float] | None](
+    binding = Sent[str | None](lambda said: said["binding"], "The account or quota that ends them.")
+    least_max_error = Sent[dict[str, float] | None](
         lambda said: said["least_max_error"],
         "The smallest bounds with which the question can be afforded once more.",
     )
-    free = Fact(lambda said: bool(said["free"]), "Whether this very question was answered already.")
+    free = Sent(lambda said: bool(said["free"]), "Whether this very question was answered already.")
 
 
 class RemotePlan(RemoteStatement):
@@ -153,11 +153,11 @@ class RemotePlan(RemoteStatement):
     True
     """
 
-    fits = Fact(
+    fits = Sent(
         lambda said: bool(said["fits"]),
         "Whether all questions fit together under the declared floors, from an empty ledger.",
     )
-    wider = Fact[float | None](
+    wider = Sent[float | None](
         lambda said: said["wider"], "By how much all bounds would have to be wider for everything to fit."
     )
 
