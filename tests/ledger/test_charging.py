@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from errorfloor.errors import AllowanceError, CatalogueError, InputError
 from errorfloor.ledger import Account, Charge, Entry, MemoryLedger
-from errorfloor.ledger.decision import term_name
+from errorfloor.ledger.terms import term_name
 from errorfloor.ledger.total import Total, round_down, round_up
 
 KWH = Account("meters", "kwh", "")

@@ -20,7 +20,7 @@ from errorfloor.engines.duckdb import DuckDBEngine
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import MemoryLedger
 from errorfloor.preparing.cell_noise import MOST_LEVELS
-from errorfloor.pricing.fetch import FactsCache
+from errorfloor.pricing.facts import FactsCache
 from errorfloor.server.statements import json_parts
 from errorfloor.service import Database
 from errorfloor.service.registering import enter_all

@@ -15,8 +15,8 @@ from errorfloor.engines import open_engine
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import MemoryLedger
 from errorfloor.pricing import bounds
-from errorfloor.pricing.facts import requested
-from errorfloor.pricing.fetch import fetch
+from errorfloor.pricing.facts import fetch
+from errorfloor.pricing.forms import requested
 from errorfloor.service import Database
 from errorfloor.service.registering import enter_all
 from errorfloor.sql import parse

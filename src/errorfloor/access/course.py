@@ -18,7 +18,7 @@ from errorfloor.engines.allotment import Allotment
 from errorfloor.errors import AnswerFailedError, LedgerError, RefusedError
 from errorfloor.preparing.cost import public_cost
 from errorfloor.preparing.preparation import Prepared
-from errorfloor.pricing.fetch import too_many
+from errorfloor.pricing.facts import too_many
 from errorfloor.service import Price
 
 FIGURES = 2  # of a row that a standing question shows: the period's, and the total

@@ -1,7 +1,7 @@
 """The ledger: what has been spent, durably, never beyond the allowance, and never forgotten (extra ``sql``).
 
 =============================  =============================================================================
-``base``, ``decision``             charge once: which entries are free, which allowances cover them, which terms hold
+``base``, ``decision``, ``terms``   charge once: which entries are free, which allowances cover them, which terms hold
 ``entry``, ``total``               what is charged under a label, the chained records, and their exact sums
 ``book``, ``sql_book``, ``tables``   what is read and written in one transaction, in tables
 ``sql_ledger``, ``memory``         a ledger in a database, and one for tests; ``together`` shares transactions

@@ -8,8 +8,8 @@ from typing import cast
 from errorfloor.accounts import Account
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.decision import stricter, term_name, words
 from errorfloor.ledger.entry import EMPTY, JSON, Head, Record, account_name, canonical, follow
+from errorfloor.ledger.terms import stricter, term_name, words
 from errorfloor.ledger.total import Total
 
 

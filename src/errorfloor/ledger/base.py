@@ -16,21 +16,12 @@ from errorfloor.ledger.accepting import Accepting
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, audit
 from errorfloor.ledger.book import Book, Deposit, Pinned, check_belong, pinned_in
-from errorfloor.ledger.decision import (
-    Decision,
-    Path,
-    Settlement,
-    changed,
-    check_clock,
-    decide,
-    look,
-    term_name,
-    texts,
-)
+from errorfloor.ledger.decision import Decision, Settlement, check_clock, decide, look
 from errorfloor.ledger.entry import EMPTY, JSON, Entry, Head, Record
 from errorfloor.ledger.joining import brought
 from errorfloor.ledger.keeping import Keeping
 from errorfloor.ledger.quotas import Quotas
+from errorfloor.ledger.terms import Path, changed, term_name, texts
 from errorfloor.ledger.total import Total
 
 Result = TypeVar("Result")

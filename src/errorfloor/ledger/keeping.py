@@ -6,9 +6,9 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from errorfloor.ledger.book import GONE, Book
-from errorfloor.ledger.decision import term_name
 from errorfloor.ledger.entry import Head
 from errorfloor.ledger.shelf import Kept
+from errorfloor.ledger.terms import term_name
 
 Result = TypeVar("Result")
 LAST = 20  # answers over the same that are looked through

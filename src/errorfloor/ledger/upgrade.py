@@ -18,11 +18,11 @@ from errorfloor.identity import encode
 from errorfloor.ledger import tables
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.connections import LedgerConnection
-from errorfloor.ledger.decision import Path as TermPath
-from errorfloor.ledger.decision import term_name, texts
 from errorfloor.ledger.entry import EMPTY, JSON, Head, Record, canonical
 from errorfloor.ledger.sql_book import SqlBook
 from errorfloor.ledger.sql_ledger import LedgerStore
+from errorfloor.ledger.terms import Path as TermPath
+from errorfloor.ledger.terms import term_name, texts
 from errorfloor.ledger.total import Total
 
 PURPOSE = "errorfloor ledger record 1"

@@ -21,7 +21,7 @@ a plan is quoted, ``refusals`` why a question has none. A new function: its valu
 
 from errorfloor.accounts import Account, Charge, cell_text
 from errorfloor.pricing.bounding import Bounds, OutputBounds, RowSlopes, bounds
-from errorfloor.pricing.fetch import FactsCache
+from errorfloor.pricing.facts import FactsCache
 from errorfloor.pricing.joint import Noised, charges
 from errorfloor.pricing.owners import OwnerCounts
 

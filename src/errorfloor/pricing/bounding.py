@@ -2,30 +2,29 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from errorfloor.accounts import Account, cell_text
-from errorfloor.catalogue.model import Catalogue, Period, Table
+from errorfloor.catalogue.model import Catalogue
 from errorfloor.catalogue.promise import owner_distance
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.engines.allotment import allotment
 from errorfloor.identity import Part
-from errorfloor.pricing.facts import Facts, aggregates, polynomials, requested
-from errorfloor.pricing.fetch import FactsCache, fetch
+from errorfloor.pricing.facts import Facts, FactsCache, fetch
+from errorfloor.pricing.forms import aggregates, polynomials, requested
 from errorfloor.pricing.formulas import final_error, formula_bound
 from errorfloor.pricing.interval import quiet, up
 from errorfloor.pricing.keys import GroupKeys, kinds_of
-from errorfloor.pricing.owners import OwnerCounts, owner_counts
+from errorfloor.pricing.owners import OwnerCounts, counts_of_owners, public_column
 from errorfloor.pricing.refusals import no_number
 from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
 from errorfloor.pricing.scene import FormulaBound, Scene, Storage, crowded
 from errorfloor.sql.evaluate import needed
-from errorfloor.sql.layout import Layout, stored_layout
-from errorfloor.sql.plan import Call, DatePart, RoundedDown, TableColumn, Truncated
+from errorfloor.sql.layout import Layout, stored_layout, with_columns
+from errorfloor.sql.plan import Call
 from errorfloor.sql.question import Question, QuestionOutput
 from errorfloor.vault import Snapshot
 
@@ -198,25 +197,13 @@ def bounds(
     """
     table = catalogue.tables[question.table]
     stored = stored_layout(question, snapshots)
-    by = [_column(table.public[name].type, name, table.public[name].step) for name in table.account_by]
-    stored = _with_columns(stored, by, snapshots[0])
+    by = [public_column(table, name) for name in table.account_by]
+    stored = with_columns(stored, by, snapshots)
     facts = fetch(question, by, requested(question), snapshots, engine, stored, cache)
     kept = facts.kept(question.least)
     ranges = {name: (column.low, column.high) for name, column in table.private.items()}
-    owners = None
-    if table.owner is not None:
-        public = table.public[table.owner.column]
-        owner = _column(public.type, table.owner.column, public.step)
-        per = None if table.owners_by is None else _period(table.owners_by, table)
-        numbers = [owner, *([per] if isinstance(per, TableColumn) else [])]
-        layout = _with_columns(stored, numbers, snapshots[0])
-        owners = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache, per)
-        if table.owners_by is not None:
-            owners = replace(owners, cells=[(table.owners_by.text(value),) for (value,) in owners.cells])
-        if table.owner.life is not None:
-            whole = owner_counts(question, owner, len(facts.groups), snapshots, engine, layout, cache)
-            owners = owners.with_life(whole)
-        owners = owners.only(kept)
+    owners = counts_of_owners(table, question, len(facts.groups), snapshots, engine, stored, cache)
+    owners = None if owners is None else owners.only(kept)
     facts = facts.only(kept)
     kinds, kind = facts.kinds
     apart = {} if table.owner is None else {name: owner_distance(table, name) for name in table.owner.apart}
@@ -317,23 +304,6 @@ def _moved_by_row(slopes: Mapping[str, RowSlopes], scene: Scene) -> Array:
     for name, slope in slopes.items():
         moved = up(moved + up(slope.values * scene.reach(name)))
     return moved
-
-
-def _column(type: str, name: str, step: Fraction | None) -> TableColumn:
-    return TableColumn(0, name, "number" if step is not None else type, step=step)  # type: ignore[arg-type]
-
-
-def _period(per: Period, table: Table) -> TableColumn | Truncated:
-    public = table.public[per.column]
-    column = _column(public.type, per.column, public.step)
-    return column if per.period is None else Truncated(per.period, column)
-
-
-def _with_columns(stored: Layout, columns: Sequence[TableColumn], snapshot: Snapshot) -> Layout:
-    found: dict[TableColumn | DatePart | RoundedDown | Call, int] = {
-        column: max(map(abs, snapshot.extent.get(column.name, (0, 0)))) for column in columns if column.step is not None
-    }
-    return Layout({**stored.largest, **found}, stored.bits, stored.rows)
 
 
 def largest_at(place: Array, values: Array, count: int) -> Array:

@@ -9,9 +9,9 @@ import numpy as np
 
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.checks import Array
-from errorfloor.pricing.facts import form_of, integer_intervals
+from errorfloor.pricing.forms import form_of
 from errorfloor.pricing.functions import FUNCTIONS
-from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, quiet, up
+from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, integer_intervals, quiet, up
 from errorfloor.pricing.rows import PricedRows
 from errorfloor.pricing.scene import FormulaBound, Scene, covariance_rounding, exact_total, public_total, where_defined
 from errorfloor.sql.plan import Condition, Covariance

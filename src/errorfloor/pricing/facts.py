@@ -1,165 +1,37 @@
-"""Public facts: what prices are computed from, besides declarations.
+"""Public facts: what prices are computed from, besides declarations; an engine is asked for them, once.
 
 The rows of a question fall into *parts*: the rows of one group that belong to one cell of the partition of accounts.
-Everything here is a function of public columns; sums, least and greatest values are exact integers. Which of them a
-price needs follows from the polynomials of its rows, split into what is public and exact and what is not.
+Everything here is a function of public columns; sums, least and greatest values are exact integers.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property, lru_cache
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from errorfloor.arithmetic.polynomial import ONE, Monomial, Node, Polynomial, order_of
+from errorfloor.arithmetic import arrow
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.checks import Array
+from errorfloor.engines import Engine
+from errorfloor.engines.allotment import allotment
+from errorfloor.errors import RefusedError
 from errorfloor.identity import Part
-from errorfloor.pricing.interval import EXACT_INTEGER, ZERO, Enclosure, quiet
-from errorfloor.pricing.keys import GroupKeys, kinds_of
-from errorfloor.sql.plan import (
-    Aggregate,
-    Apply,
-    Call,
-    Condition,
-    Count,
-    Covariance,
-    Formula,
-    Plus,
-    Power,
-    Quotient,
-    Sum,
-    TableColumn,
-    Times,
-    WeightedMean,
-)
+from errorfloor.pricing.forms import EVERY_ROW, Request
+from errorfloor.pricing.interval import Enclosure, integer_intervals
+from errorfloor.pricing.keys import GroupKeys, canonical_cells, kinds_of
+from errorfloor.sql import compile as compiled
+from errorfloor.sql.layout import Layout, denominator
+from errorfloor.sql.plan import Always, Condition, TableColumn
 from errorfloor.sql.question import Question
+from errorfloor.vault import Snapshot
 
-# compared by identity: a factor that changes nothing is left out, which keeps ends exact
-UNITY = Enclosure.of(1.0, 1.0)
-Request = tuple[Polynomial, Condition]
-EVERY_ROW = Polynomial.constant(1)  # what is asked for where only the number of rows matters
-
-
-@dataclass(frozen=True)
-class Term:
-    """``factor`` · ``public`` · ``rest``, where ``public`` is a polynomial of public columns."""
-
-    factor: Fraction
-    public: Polynomial
-    rest: Monomial
-
-
-@dataclass(frozen=True)
-class Form:
-    """A sum of terms whose rests are all different.
-
-    ``repeats`` says that some variable occurs in more than one term, so that terms may cancel.
-    """
-
-    terms: tuple[Term, ...]
-
-    @property
-    def variables(self) -> tuple[Node, ...]:
-        """The private columns and functions that occur, in canonical order."""
-        found = {atom for term in self.terms for atom, _ in term.rest}
-        return tuple(sorted(found, key=order_of))
-
-    @property
-    def is_public(self) -> bool:
-        """Whether it holds neither a private column nor a function."""
-        return all(term.rest == ONE for term in self.terms)
-
-    @property
-    def repeats(self) -> bool:
-        """Whether some variable occurs in more than one term."""
-        seen = [atom for term in self.terms for atom, _ in term.rest]
-        return len(set(seen)) < len(seen)
-
-    def derivative(self, by: Node) -> "Form":
-        """Give the partial derivative by one private column or function, the others held fixed."""
-        return _derivative(self, by)
-
-    def enclosure(self, public: Callable[[Term], Enclosure], value: Callable[[Node], Enclosure]) -> Enclosure:
-        """Enclose it: term by term, and where terms may cancel also by the mean-value form.
-
-        The mean-value form is p(c) + Σ ∂p/∂v(box)·(v − c_v) with c inside the box of the variables. ``public`` encloses
-        factor · C on the rows concerned, ``value`` a private column or a function.
-        """
-        natural = self._natural(public, value)
-        if not self.repeats:
-            return natural
-        result = self._natural(public, lambda atom: value(atom).middle)
-        for atom in self.variables:
-            box = value(atom)
-            result = result + self.derivative(atom)._natural(public, value) * (box - box.middle)
-        return natural.meet(result)
-
-    def _natural(self, public: Callable[[Term], Enclosure], value: Callable[[Node], Enclosure]) -> Enclosure:
-        total = ZERO
-        for term in self.terms:
-            product = public(term)
-            for atom, exponent in term.rest:
-                power = value(atom) ** exponent if exponent > 1 else value(atom)
-                product = power if product is UNITY else product * power
-            total = product if total is ZERO else total + product
-        return total
-
-
-@lru_cache(maxsize=4096)
-def form_of(polynomial: Polynomial) -> Form:
-    """Split a polynomial; the public part of each term is multiplied out.
-
-    >>> from errorfloor.sql.plan import TableColumn
-    >>> x = Polynomial.atom(TableColumn(0, "kwh", "number", private=True, step=Fraction(1)))
-    >>> p = Polynomial.atom(TableColumn(0, "rooms", "number", step=Fraction(1)))
-    >>> [str(term.factor) for term in form_of(x * p + x * 2 + 1).terms], form_of(p * p).is_public
-    (['1', '1'], True)
-    """
-    parts: dict[Monomial, list[tuple[Monomial, Fraction]]] = {}
-    for monomial, coefficient in polynomial.terms:
-        public = tuple(item for item in monomial if not is_variable(item[0]))
-        rest = tuple(item for item in monomial if is_variable(item[0]))
-        parts.setdefault(rest, []).append((public, coefficient))
-    return Form(tuple(Term(Fraction(1), Polynomial.of(terms), rest) for rest, terms in parts.items()))
-
-
-def is_variable(atom: Node) -> bool:
-    """Tell whether an atom is a private column or a function, not an exact public number."""
-    return isinstance(atom, Call) or (isinstance(atom, TableColumn) and atom.private)
-
-
-@lru_cache(maxsize=4096)
-def _derivative(form: Form, by: Node) -> Form:
-    return Form(tuple(_derivatives(form, by)))
-
-
-def _derivatives(form: Form, by: Node) -> Iterator[Term]:
-    for term in form.terms:
-        powers = dict(term.rest)
-        exponent = powers.pop(by, 0)
-        if exponent:
-            rest = tuple((atom, power - (atom == by)) for atom, power in term.rest if (atom, power) != (by, 1))
-            yield Term(term.factor * exponent, term.public, rest)
-
-
-def calls_of(polynomial: Polynomial) -> tuple[Call, ...]:
-    """Give the functions in a polynomial and inside their arguments, inner ones first."""
-    found: dict[Call, None] = {}
-    for atom in sorted(polynomial.atoms, key=order_of):
-        if isinstance(atom, Call):
-            for inner in calls_of(atom.argument):
-                found[inner] = None
-            found[atom] = None
-    return tuple(found)
-
-
-def private_columns(polynomial: Polynomial) -> tuple[TableColumn, ...]:
-    """Give the private columns in a polynomial and inside its functions, in canonical order."""
-    found = {atom for atom in polynomial.atoms if isinstance(atom, TableColumn) and atom.private}
-    for call in calls_of(polynomial):
-        found.update(atom for atom in call.argument.atoms if isinstance(atom, TableColumn) and atom.private)
-    return tuple(sorted(found, key=order_of))
+MOST_PARTS = 2_000_000
+OVERHEAD = 200  # what keeping anything costs besides its numbers, in numbers
+COLUMNS = ("low", "high", "above", "below")
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,80 +156,140 @@ def multiplied(integers: Array, factor: int) -> Array:
     return integers.astype(np.int64 if most < 2**63 else object) * factor
 
 
-@quiet
-def integer_intervals(integers: Array, denominator: int) -> Enclosure:
-    """Enclose integers over a denominator in doubles.
+@dataclass
+class FactsCache:
+    """Public facts, and what follows from them, that were asked for already; snapshots never change, so they stay true.
 
-    >>> around = integer_intervals(np.array([1, 3]), 3)
-    >>> bool(around.low[0] < 1 / 3 < around.high[0])
-    True
+    One cache may serve many threads, and costs the same however much it holds. What was not used for longest is
+    forgotten once all together have ``most`` numbers.
+
+    >>> cache = FactsCache(most=1000)
+    >>> cache.keep(("a",), "facts", 600), cache.keep(("b",), "others", 600)
+    (None, None)
+    >>> cache.find(("a",)), cache.find(("b",))
+    (None, 'others')
     """
-    nearest = integers.astype(float)
-    exact = np.abs(nearest) < EXACT_INTEGER
-    around = Enclosure(
-        np.where(exact, nearest, np.nextafter(nearest, -np.inf)),
-        np.where(exact, nearest, np.nextafter(nearest, np.inf)),
+
+    most: int = 20_000_000
+    _held: "OrderedDict[tuple[Part, ...], tuple[Any, int]]" = field(default_factory=OrderedDict, repr=False)
+    _size: int = field(default=0, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def find(self, key: tuple[Part, ...]) -> Any:
+        """Give what is kept under a key, or None."""
+        with self._lock:
+            if key not in self._held:
+                return None
+            self._held.move_to_end(key)
+            return self._held[key][0]
+
+    def keep(self, key: tuple[Part, ...], found: Any, size: int) -> None:
+        """Keep something of a size under a key."""
+        with self._lock:
+            _, before = self._held.pop(key, (None, 0))
+            self._held[key] = found, size + OVERHEAD
+            self._size += size + OVERHEAD - before
+            while len(self._held) > 1 and self._size > self.most:
+                _, (_, freed) = self._held.popitem(last=False)
+                self._size -= freed
+
+
+def fetch(
+    question: Question,
+    by: Sequence[TableColumn],
+    requests: Sequence[Request],
+    snapshots: Sequence[Snapshot],
+    engine: Engine,
+    layout: Layout,
+    cache: FactsCache | None,
+) -> Facts:
+    """Give the public facts of a question's rows, in canonical order whatever the order of the engine's rows."""
+    key = (
+        "facts",
+        *rows_of(question, snapshots),
+        tuple(column.canonical for column in by),
+        tuple((polynomial.canonical, where.canonical) for polynomial, where in requests),
     )
-    return around if denominator == 1 else around / Enclosure.exact(denominator)
+    found: Facts | None = cache.find(key) if cache is not None else None
+    if found is None:
+        most = allotment().parts(outputs=len(question.outputs), sums=len(requests), divided=bool(by))
+        statement = compiled.facts(question, snapshots, by, requests, layout, engine.dialect)
+        result = engine.query(statement if most is None else f"{statement}\nLIMIT {most + 1}")
+        if most is not None and result.num_rows > most:
+            raise too_many(f"more than {most:,} groups{' (times cells of accounts)' if by else ''}", question)
+        found = read_facts(result, question, by, requests, layout)
+        if cache is not None:
+            cache.keep(key, found, len(found.rows) * (5 * len(requests) + 3) + len(found.groups))
+    return found
 
 
-def requested(question: Question) -> tuple[Request, ...]:
-    """Give every public polynomial, with its condition, that the walk over the outputs asks about; in one order.
-
-    >>> from errorfloor.sql.plan import Always
-    >>> requested(Question("t", "1", (), Always(), (), (), (), (), None))
-    ()
-    """
-    found: dict[tuple[bytes, bytes], Request] = {}
-    for output in question.outputs:
-        for aggregate in aggregates(output.formula):
-            for polynomial, where in _of_aggregate(aggregate):
-                found[order_of(polynomial), order_of(where)] = polynomial, where
-    return tuple(found[key] for key in sorted(found))
-
-
-def aggregates(formula: Formula) -> Iterator[Aggregate]:
-    """Give the aggregates that a formula is made of."""
-    match formula:
-        case Count() | Sum() | Covariance() | WeightedMean():
-            yield formula
-        case Plus(parts) | Times(parts):
-            for part in parts:
-                yield from aggregates(part)
-        case Quotient(numerator, denominator):
-            yield from aggregates(numerator)
-            yield from aggregates(denominator)
-        case Power(inner, _) | Apply(_, _, inner):
-            yield from aggregates(inner)
+def too_many(found: str, question: Question) -> RefusedError:
+    """Refuse an answer with more cells, or that takes more memory, than one may."""
+    limits = allotment()
+    cells = "any number of" if limits.cells is None else f"{limits.cells:,}"
+    memory = "" if limits.memory is None else f" and {limits.memory >> 20:,} MB of memory"
+    return RefusedError(
+        f"the question has {found} and {len(question.outputs)} output{'s' if len(question.outputs) != 1 else ''}; one "
+        f"answer may have {cells} cells (groups times outputs){memory}: group by fewer columns, or ask in parts with "
+        f"WHERE; nothing was charged",
+        reason="cells",
+        cells=limits.cells,
+        memory=limits.memory,
+    )
 
 
-def polynomials(aggregate: Aggregate) -> tuple[Polynomial, ...]:
-    """Give the polynomials that are walked over the rows of an aggregate."""
-    match aggregate:
-        case Sum(of, _):
-            return (of,)
-        case Covariance(first, second, _, _):
-            return (first, second)
-        case WeightedMean(value, weight, _):
-            return (value, weight)
-        case _:
-            return ()
+def rows_of(question: Question, snapshots: Sequence[Snapshot]) -> tuple[Part, ...]:
+    """Give what decides the rows of a question and their groups: snapshots, joins, condition and keys."""
+    return (
+        tuple(snapshot.relation for snapshot in snapshots),
+        tuple(join.canonical for join in question.joins),
+        question.where.canonical,
+        tuple(key.value.canonical for key in question.keys),
+    )
 
 
-def _of_aggregate(aggregate: Aggregate) -> Iterator[Request]:
-    yield EVERY_ROW, aggregate.where
-    for polynomial in polynomials(aggregate):
-        yield from _of_polynomial(polynomial, aggregate.where)
-        for call in calls_of(polynomial):
-            yield from _of_polynomial(call.argument, aggregate.where)
-    if isinstance(aggregate, Covariance):
-        first, second = aggregate.first, aggregate.second
-        for one, two in ((first, first), (second, second), (first, second)):
-            if form_of(one).is_public and form_of(two).is_public:
-                yield from _of_polynomial(one * two, aggregate.where)
+def read_facts(
+    result: Any, question: Question, by: Sequence[TableColumn], requests: Sequence[Request], layout: Layout
+) -> Facts:
+    """Turn the engine's Arrow table into facts; a group without keys is there even when no row is."""
+    if result.num_rows > MOST_PARTS:
+        raise RefusedError(
+            f"the question has {result.num_rows:,} groups (times cells of accounts); at most {MOST_PARTS:,} are "
+            f"allowed: group by fewer columns",
+            reason="group",
+        )
+    if not question.keys:  # all rows are one group, which is there even if it has none
+        result = result.filter(arrow.column(arrow.whole_numbers(result.column("n")) > 0))
+    each = GroupKeys.of(result, [key.value for key in question.keys], layout)
+    group = each.numbered()
+    if by:
+        cells, cell = canonical_cells(result, by, layout)
+        order = np.lexsort((cell, group))
+        result, group, cell = result.take(arrow.column(order)), group[order], cell[order]
+    else:
+        cells, cell = [()], np.zeros(len(group), dtype=np.int64)
+    is_apart = not len(group) or group[-1] == len(group) - 1
+    groups = each if is_apart else each.taken(np.flatnonzero(np.diff(group, prepend=-1)))
+    rows = arrow.whole_numbers(result.column("n"))
+    return Facts(
+        groups=groups if question.keys else GroupKeys((), 1),
+        cells=cells,
+        group=group,
+        cell=cell,
+        rows=rows,
+        known={request: _fact(result, j, request, rows, layout) for j, request in enumerate(requests)},
+    )
 
 
-def _of_polynomial(polynomial: Polynomial, where: Condition) -> Iterator[Request]:
-    for term in form_of(polynomial).terms:
-        if term.public.value is None:
-            yield term.public, where
+def _fact(result: Any, j: int, request: Request, rows: Array, layout: Layout) -> Fact:
+    polynomial, where = request
+    count = rows if isinstance(where, Always) else arrow.whole_numbers(result.column(f"n_{j}"))
+    unit = denominator(polynomial, layout)
+    constant = polynomial.value
+    if constant is None:
+        low, high, above, below = (arrow.whole_numbers(result.column(f"{name}_{j}")) for name in COLUMNS)
+        return Fact(count, low, high, above, below, unit)
+    value = int(constant * unit)
+    here, totals, nothing = multiplied(count > 0, value), multiplied(count, value), np.zeros_like(count)
+    above, below = (totals, nothing) if value > 0 else (nothing, totals)
+    return Fact(count, here, here, above, below, unit)

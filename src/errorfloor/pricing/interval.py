@@ -229,3 +229,20 @@ def _below(double: float, value: Fraction | int) -> float:
     if double == -np.inf or (double != np.inf and Fraction(double) <= value):
         return double
     return float(np.nextafter(double, -np.inf))
+
+
+@quiet
+def integer_intervals(integers: Array, denominator: int) -> Enclosure:
+    """Enclose integers over a denominator in doubles.
+
+    >>> around = integer_intervals(np.array([1, 3]), 3)
+    >>> bool(around.low[0] < 1 / 3 < around.high[0])
+    True
+    """
+    nearest = integers.astype(float)
+    exact = np.abs(nearest) < EXACT_INTEGER
+    around = Enclosure(
+        np.where(exact, nearest, np.nextafter(nearest, -np.inf)),
+        np.where(exact, nearest, np.nextafter(nearest, np.inf)),
+    )
+    return around if denominator == 1 else around / Enclosure.exact(denominator)

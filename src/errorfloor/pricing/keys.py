@@ -19,10 +19,10 @@ from errorfloor.arithmetic import arrow
 from errorfloor.arithmetic.double_words import DoubleWord
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.checks import Array
-from errorfloor.identity import Part
+from errorfloor.identity import Part, encode
 from errorfloor.identity.rows import row_tags, text_words
 from errorfloor.sql.layout import Layout, denominator
-from errorfloor.sql.plan import Scalar
+from errorfloor.sql.plan import Scalar, TableColumn, Truncated
 
 DIGITS = 60  # integers of an engine have at most 38: two different keys stay different
 NULL = np.array([0, 2**63], dtype="<u8")  # −2¹²⁷, which no number, date or moment is
@@ -186,6 +186,29 @@ def _number(integer: int, unit: int) -> int | Decimal:
     value = Fraction(integer, unit)
     context = decimal.Context(prec=DIGITS)
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def canonical_cells(
+    result: Any, columns: Sequence[TableColumn | Truncated], layout: Layout
+) -> tuple[list[tuple[Part, ...]], Array]:
+    """Give the different cells of accounts of a result, from columns a0, a1 and so on, and the number of each row's.
+
+    Each has accounts of its own in the ledger; they are in the order of their encoding.
+    """
+    codes = np.zeros(result.num_rows, dtype=np.int64)
+    for j in range(len(columns)):
+        column = result.column(f"a{j}").combine_chunks().dictionary_encode(null_encoding="encode")
+        index = arrow.values_of(column.indices).astype(np.int64)
+        codes = np.unique(codes * max(len(column.dictionary), 1) + index, return_inverse=True)[1]
+    _, first, number = np.unique(codes, return_index=True, return_inverse=True)
+    named = result.take(arrow.column(first)).select([f"a{j}" for j in range(len(columns))])
+    scalars = [Polynomial.atom(column) if column.type == "number" else column for column in columns]
+    values = list(GroupKeys.of(named.rename_columns([f"k{j}" for j in range(len(columns))]), scalars, layout))
+    encoded = [encode(value) for value in values]
+    order = sorted(range(len(values)), key=encoded.__getitem__)
+    place = np.empty(len(values), dtype=np.int64)
+    place[order] = np.arange(len(values))
+    return [values[i] for i in order], place[number]
 
 
 def kinds_of(columns: Sequence[Array]) -> tuple[Array, Array] | None:

@@ -7,14 +7,15 @@ from functools import cached_property
 import numpy as np
 
 from errorfloor.arithmetic import arrow
+from errorfloor.catalogue.model import Period, Table
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.errors import EngineError
 from errorfloor.identity import Part
-from errorfloor.pricing.fetch import FactsCache, canonical_cells, rows_of
-from errorfloor.pricing.keys import GroupKeys
+from errorfloor.pricing.facts import FactsCache, rows_of
+from errorfloor.pricing.keys import GroupKeys, canonical_cells
 from errorfloor.sql import compile as compiled
-from errorfloor.sql.layout import Layout
+from errorfloor.sql.layout import Layout, with_columns
 from errorfloor.sql.plan import TableColumn, Truncated
 from errorfloor.sql.question import Question
 from errorfloor.vault import Snapshot
@@ -86,6 +87,40 @@ class OwnerCounts:
         pairs = kept[self.group]
         group = (np.cumsum(kept) - 1)[self.group[pairs]]
         return replace(self, group=group, owner=self.owner[pairs], count=self.count[pairs])
+
+
+def counts_of_owners(
+    table: Table,
+    question: Question,
+    groups: int,
+    snapshots: Sequence[Snapshot],
+    engine: Engine,
+    stored: Layout,
+    cache: FactsCache | None,
+) -> OwnerCounts | None:
+    """Count the rows of each owner in each of so many groups, as the table's accounts go by; None if it has none."""
+    if table.owner is None:
+        return None
+    owner = public_column(table, table.owner.column)
+    per = None if table.owners_by is None else _period(table.owners_by, table)
+    layout = with_columns(stored, [owner, *([per] if isinstance(per, TableColumn) else [])], snapshots)
+    found = owner_counts(question, owner, groups, snapshots, engine, layout, cache, per)
+    if table.owners_by is not None:
+        found = replace(found, cells=[(table.owners_by.text(value),) for (value,) in found.cells])
+    if table.owner.life is not None:
+        found = found.with_life(owner_counts(question, owner, groups, snapshots, engine, layout, cache))
+    return found
+
+
+def public_column(table: Table, name: str) -> TableColumn:
+    """Give a declared public column as plans have it."""
+    column = table.public[name]
+    return TableColumn(0, name, "number" if column.step is not None else column.type, step=column.step)  # type: ignore[arg-type]
+
+
+def _period(per: Period, table: Table) -> TableColumn | Truncated:
+    column = public_column(table, per.column)
+    return column if per.period is None else Truncated(per.period, column)
 
 
 def owner_counts(

@@ -18,7 +18,7 @@ from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
 from errorfloor.pricing.bounding import Bounds, OutputBounds, RowCurve
-from errorfloor.pricing.fetch import FactsCache, fetch
+from errorfloor.pricing.facts import FactsCache, fetch
 from errorfloor.pricing.interval import Enclosure, quiet, up
 from errorfloor.pricing.owners import OwnerCounts
 from errorfloor.sql.layout import Layout, largest, scaled, stored_layout

@@ -13,7 +13,8 @@ import numpy as np
 
 from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.checks import Array
-from errorfloor.pricing.facts import UNITY, Facts, Form, Term, calls_of, form_of, private_columns
+from errorfloor.pricing.facts import Facts
+from errorfloor.pricing.forms import UNITY, Form, Term, calls_of, form_of, private_columns
 from errorfloor.pricing.functions import FUNCTIONS, TINY
 from errorfloor.pricing.interval import ZERO, Enclosure, quiet, up
 from errorfloor.pricing.refusals import no_derivative

@@ -10,8 +10,8 @@ import numpy as np
 from errorfloor.arithmetic.double_words import LARGEST, ROUNDING, UNDERFLOW
 from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.checks import Array
-from errorfloor.pricing.facts import Facts, integer_intervals, multiplied
-from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, grouped_hull, grouped_sum, quiet, up
+from errorfloor.pricing.facts import Facts, multiplied
+from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, grouped_hull, grouped_sum, integer_intervals, quiet, up
 from errorfloor.pricing.refusals import too_large
 from errorfloor.pricing.rows import MOST_NUMBERS, PricedRows, Ranges
 from errorfloor.sql.layout import MOST_CALL, Layout, largest, scaled

@@ -75,13 +75,18 @@ def stored_layout(question: Question, snapshots: "Sequence[Snapshot]") -> Layout
     return Layout(largest, {}, snapshots[0].rows)
 
 
+def with_columns(layout: Layout, columns: Sequence[TableColumn], snapshots: "Sequence[Snapshot]") -> Layout:
+    """Add bounds on the stored integers of further columns."""
+    more = {column: _of_column(column, snapshots[column.place]) for column in columns if column.type == "number"}
+    return Layout({**layout.largest, **more}, layout.bits, layout.rows)
+
+
 def completed(
     layout: Layout, question: Question, snapshots: "Sequence[Snapshot]", also: Sequence[TableColumn] = ()
 ) -> Layout:
     """Add bounds on the stored integers that a layout leaves out, and on further columns."""
-    largest = dict(stored_layout(question, snapshots).largest)
-    largest |= {column: _of_column(column, snapshots[column.place]) for column in also if column.type == "number"}
-    return Layout({**largest, **layout.largest}, layout.bits, layout.rows)
+    stored = with_columns(stored_layout(question, snapshots), also, snapshots)
+    return Layout({**stored.largest, **layout.largest}, layout.bits, layout.rows)
 
 
 def _of_column(column: TableColumn, snapshot: "Snapshot") -> int:
