@@ -109,7 +109,7 @@ def test_a_thread_that_is_interrupted_while_it_waits_does_not_stop_the_others(tm
             leading = pool.submit(ledger._together.run, slow)
             assert entered.wait(30)
             with monkeypatch.context() as patched:
-                patched.setattr("errorfloor.ledger.together.Turn.wait", interrupted)
+                patched.setattr("errorfloor.ledger.connections.Turn.wait", interrupted)
                 with pytest.raises(KeyboardInterrupt):
                     ledger.charge(*entry(1))
             go_on.set()

@@ -16,7 +16,7 @@ from errorfloor.preparing.derived_columns import check_not_always_null
 from errorfloor.preparing.noises import QuestionWish
 from errorfloor.pricing import bounds
 from errorfloor.pricing.interval import Enclosure
-from errorfloor.sql.parts import by_parts
+from errorfloor.sql.question import by_parts
 from town import open_town, write_town
 
 ASKED = {

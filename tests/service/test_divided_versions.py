@@ -12,7 +12,7 @@ from errorfloor.engines import open_engine
 from errorfloor.errors import CatalogueError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger
-from errorfloor.ledger.book import KEPT
+from errorfloor.ledger.terms import KEPT
 from errorfloor.service import open_database
 from errorfloor.service.continuing import check_versions, keep
 from errorfloor.service.registering import register_all, registering

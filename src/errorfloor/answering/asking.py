@@ -8,12 +8,13 @@ from typing import Any
 
 from errorfloor.answering.advice import advice, affordable
 from errorfloor.answering.answer import Answer, Price
-from errorfloor.answering.by_part import Piece, charged_of, fresh_places, laid_out_together
+from errorfloor.answering.by_part import laid_out_together
 from errorfloor.answering.releasing import look_and_release
 from errorfloor.answering.simulation import Simulation, rooms
 from errorfloor.answering.unions import parts_of
 from errorfloor.charging import Charging, look
 from errorfloor.charging.settling import Grant, together
+from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.engines.allotment import UNLIMITED, Allotment, allotted
 from errorfloor.identity import Key
@@ -93,6 +94,20 @@ def attended_by(one: Attendant) -> Iterator[None]:
         _PRESENT.reset(before)
 
 
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A question that is looked up by itself; of a table that grows perhaps for the groups of one part alone.
+
+    ``keys`` draw the noise of each output: an older one if it was charged under that, and was never kept. ``groups``
+    are the places of its groups among those of the whole question; None if it is that.
+    """
+
+    read: ReadQuestion
+    prepared: Prepared
+    groups: Array | None = None
+    keys: tuple[Key, ...] = ()
+
+
 @dataclass(frozen=True)
 class Asking:
     """A prepared question and its charge; in a dry run it is priced alike, and free.
@@ -142,7 +157,8 @@ class Asking:
                 mine = [one for one in outputs if one in piece.prepared.charged]
                 whole = len(mine) == len(piece.prepared.charged)
                 costs.append(piece.prepared.charges if whole else piece.prepared.charges_of(mine))
-            parts = {name: version for piece in by_piece for name, version in piece.parts.items()}
+            read = [part for piece in by_piece for part in piece.prepared.plan.snapshots[0].parts]
+            parts = {part.name: part.version for part in read}
             said = {**names, **note, **({"parts": parts} if parts else {})}
             cost = costs[0] if len(costs) == 1 else together(costs)
             return Entry(chosen[0], cost, said, tuple(chosen[1:]), entry)
@@ -155,7 +171,7 @@ class Asking:
             prepared.plan.allowances,
             prepared.terms,
             lambda stand, fresh: advice(
-                prepared, stand.accounts, stand.quotas, charged_of(prepared, drawn, fresh), attendant().question
+                prepared, stand.accounts, stand.quotas, _charged_of(prepared, drawn, fresh), attendant().question
             ),
             quotas,
             grant,
@@ -184,7 +200,7 @@ class Asking:
         self.charging.check_question(
             attending.question if spend else None,
             lambda stand, fresh: affordable(
-                self.prepared, stand.accounts, charged_of(self.prepared, self.pieces, fresh), 1.0, attending.question
+                self.prepared, stand.accounts, _charged_of(self.prepared, self.pieces, fresh), 1.0, attending.question
             ),
         )
         attending.charging()
@@ -220,7 +236,7 @@ class Asking:
 
     def _fresh(self, settled: Settlement) -> tuple[bool, ...]:
         """Say for each output with noise whether it was charged now; of those that are the same, the first one is."""
-        new = fresh_places(self.pieces, settled.fresh)
+        new = _fresh_places(self.pieces, settled.fresh)
         return tuple(place in new for place, one in enumerate(self.prepared.outputs) if one.added is not None)
 
     def _stated(self, settled: Settlement, *, charged: bool = False) -> Price:
@@ -244,3 +260,17 @@ def _paid(one: PreparedOutput, key: Key) -> str:
         return one.paid
     assert one.label is not None
     return key.release_id(one.label)
+
+
+def _fresh_places(pieces: Sequence[Piece], fresh: Sequence[bool]) -> set[int]:
+    """Give the numbers of the outputs some label of which is ``fresh``; labels come piece by piece."""
+    places = [piece.prepared.outputs.index(one) for piece in pieces for one in piece.prepared.charged]
+    return {place for place, is_new in zip(places, fresh, strict=True) if is_new}
+
+
+def _charged_of(whole: Prepared, pieces: Sequence[Piece], fresh: Sequence[bool]) -> list[bool]:
+    """Say for each output that the whole is charged for whether it is fresh in some piece; none if nothing is said."""
+    if not fresh:
+        return []
+    new = _fresh_places(pieces, fresh)
+    return [whole.outputs.index(one) in new for one in whole.charged]

@@ -6,7 +6,7 @@ what one entry, or one owner, can do to all of them.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from errorfloor.arithmetic import arrow
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.catalogue.model import Growth
 from errorfloor.checks import Array
-from errorfloor.identity import Key
 from errorfloor.preparing.noises import QuestionWish
 from errorfloor.preparing.preparation import Prepared, ReadQuestion
 from errorfloor.pricing.keys import GroupKeys
@@ -31,25 +30,6 @@ WITHIN = {  # units of which each lies in one part
     "quarter": ("hour", "day", "month", "quarter"),
     "year": ("hour", "day", "month", "quarter", "year"),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """A question that is looked up by itself; of a table that grows perhaps for the groups of one part alone.
-
-    ``keys`` draw the noise of each output: an older one if it was charged under that, and was never kept. ``groups``
-    are the places of its groups among those of the whole question; None if it is that.
-    """
-
-    read: ReadQuestion
-    prepared: Prepared
-    groups: Array | None = None
-    keys: tuple[Key, ...] = ()
-
-    @property
-    def parts(self) -> dict[str, str]:
-        """The parts of a table that grows which it reads, each with its version."""
-        return {part.name: part.version for part in self.prepared.plan.snapshots[0].parts}
 
 
 def key_of_part(read: ReadQuestion, wish: QuestionWish) -> int | None:
@@ -101,20 +81,6 @@ def are_alike(whole: Prepared, parts: Iterable[Prepared]) -> bool:
         for part in parts
         for mine, one in zip(whole.outputs, part.outputs, strict=True)
     )
-
-
-def fresh_places(pieces: Sequence[Piece], fresh: Sequence[bool]) -> set[int]:
-    """Give the numbers of the outputs some label of which is ``fresh``; labels come piece by piece."""
-    places = [piece.prepared.outputs.index(one) for piece in pieces for one in piece.prepared.charged]
-    return {place for place, is_new in zip(places, fresh, strict=True) if is_new}
-
-
-def charged_of(whole: Prepared, pieces: Sequence[Piece], fresh: Sequence[bool]) -> list[bool]:
-    """Say for each output that the whole is charged for whether it is fresh in some piece; none if nothing is said."""
-    if not fresh:
-        return []
-    new = fresh_places(pieces, fresh)
-    return [whole.outputs.index(one) in new for one in whole.charged]
 
 
 def assembled(whole: Prepared, parts: Sequence[tuple[Array, Prepared]]) -> Prepared | None:

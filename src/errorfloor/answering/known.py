@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field, replace
 
-from errorfloor.answering.by_part import Piece, are_alike, groups_by_part, key_of_part, reading_part
+from errorfloor.answering.asking import Piece
+from errorfloor.answering.by_part import are_alike, groups_by_part, key_of_part, reading_part
 from errorfloor.answering.keeping import Keeper, KeptColumn
 from errorfloor.answering.releasing import laid_out
 from errorfloor.answering.unions import from_parts
@@ -14,8 +15,7 @@ from errorfloor.preparing.derived_columns import check_not_always_null
 from errorfloor.preparing.noises import QuestionWish
 from errorfloor.preparing.preparation import PlannedQuestion, Prepared, ReadQuestion
 from errorfloor.pricing import FactsCache, bounds
-from errorfloor.sql.parts import by_parts, is_made_of_parts
-from errorfloor.sql.question import Derived, Question, QuestionOutput
+from errorfloor.sql.question import Derived, Question, QuestionOutput, by_parts, is_made_of_parts
 from errorfloor.sql.record_ranges import Domains
 from errorfloor.sql.records import weighed
 from errorfloor.vault import Snapshot, snapshot
@@ -110,7 +110,7 @@ class Known:
         self, read: ReadQuestion, wish: QuestionWish, catalogue: Catalogue, engine: Engine, keeper: Keeper
     ) -> tuple[Prepared, list[Piece]]:
         """Prepare a question, and give what is looked up for it: all at once, or each part whose groups it asks for."""
-        key = key_of_part(read, wish)
+        key = None if read.table.grows_by is None else key_of_part(read, wish)  # most tables do not grow
         if key is not None:
             whole: Prepared | None = self.facts.find(("prepared", id(read), *wish.key))
             if whole is None or not _is_of(whole.plan, read):

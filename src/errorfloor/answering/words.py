@@ -18,9 +18,8 @@ from errorfloor.preparing.preparation import Prepared, PreparedOutput
 from errorfloor.preparing.quantiles import located_where, tells_nothing
 from errorfloor.preparing.totals import apart_since
 from errorfloor.pricing.words import number, words
-from errorfloor.sql.parts import is_made_of_parts
 from errorfloor.sql.plan import Call, Count, Missing, Quotient, Sum, TableColumn
-from errorfloor.sql.question import Bin, Quantile, QuestionOutput, walk
+from errorfloor.sql.question import Bin, Quantile, QuestionOutput, is_made_of_parts, walk
 
 if TYPE_CHECKING:
     from errorfloor.answering.answer import Price

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
-from errorfloor.identity.rows import row_tags, text_words
+from errorfloor.identity.labels import row_tags, text_words
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from errorfloor.errors import AllowanceError, AnswerFailedError
 from errorfloor.ledger import Entry, Ledger, Quotas, Settlement
 from errorfloor.ledger.decision import asked_of
 from errorfloor.ledger.entry import JSON
-from errorfloor.ledger.quotas import holder_of, part
+from errorfloor.ledger.quotas import NO_QUOTAS, holder_of, part
 from errorfloor.vault import Snapshot
 
 Terms = dict[str | tuple[str, ...], object]
@@ -174,6 +174,8 @@ class Grant:
 
     def quotas(self, shares: Mapping[str, float], analyst: str | None) -> Quotas:
         """Give quotas together with the share of a day."""
+        if not shares and analyst is None and self.day is None:
+            return NO_QUOTAS
         own = {} if self.day is None else {"token_day": self.day}
         return Quotas({**shares, **own}, analyst, self.token if own else None)
 
@@ -233,7 +235,7 @@ class Charging:
     allowances: Mapping[Account, Charge]
     terms: Terms
     words: Advice = field(repr=False)
-    quotas: Quotas = field(default_factory=Quotas)
+    quotas: Quotas = NO_QUOTAS
     grant: Grant = NO_LIMITS
 
     def preview(self) -> Settlement:

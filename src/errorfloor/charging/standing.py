@@ -297,6 +297,8 @@ def quota_standings(
     quotas: Quotas, allowances: Mapping[Account, Charge], settled: Settlement, *, charged: bool
 ) -> tuple[QuotaStanding, ...]:
     """Say the same of the quotas that count."""
+    if not quotas.shares:
+        return ()
     limits = quotas.limits(allowances, settled.time)
     found = []
     for holder, part in quotas.holders(settled.time).items():

@@ -14,7 +14,7 @@ from errorfloor.following.block import Block, accounts_of, same_groups
 from errorfloor.following.period import PlannedPeriod, ReleasedPeriod, planned
 from errorfloor.following.question import FollowedQuestion
 from errorfloor.ledger import Entry, Record
-from errorfloor.ledger.book import Deposit
+from errorfloor.ledger.terms import Deposit
 from errorfloor.preparing.cost import drawing_cost
 
 if TYPE_CHECKING:

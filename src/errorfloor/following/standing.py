@@ -16,7 +16,7 @@ from errorfloor.following.horizon import Horizon
 from errorfloor.following.price import FollowPrice
 from errorfloor.following.question import FollowedQuestion, FollowWish, check_bound, wish_of
 from errorfloor.following.table import FollowedShape
-from errorfloor.ledger.shelf import FOLLOWED
+from errorfloor.ledger.book import FOLLOWED
 
 if TYPE_CHECKING:
     from errorfloor.service.database import Database

@@ -1,6 +1,6 @@
 """Identity: keys, and labels that say exactly when two draws are the same draw.
 
-``keys`` has key files, ``labels`` what makes two questions the same, ``rows`` a tag for each row of a table.
+``keys`` has key files, ``labels`` what makes two questions the same, and a tag for each row of a table.
 """
 
 from errorfloor.identity.keys import Key, KeyRing

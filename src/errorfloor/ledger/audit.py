@@ -61,7 +61,7 @@ class Replay:
 def audit(book: Book) -> Replay:
     """Replay a whole book; raises LedgerError if a record, a total or the terms are not what follows.
 
-    >>> from errorfloor.ledger.book import MemoryBook
+    >>> from errorfloor.ledger.memory import MemoryBook
     >>> audit(MemoryBook()).head.sequence
     0
     """

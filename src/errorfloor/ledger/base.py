@@ -15,18 +15,17 @@ from errorfloor.errors import LedgerError
 from errorfloor.ledger.accepting import Accepting
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, audit
-from errorfloor.ledger.book import Book, Deposit, Pinned, check_belong, pinned_in
+from errorfloor.ledger.book import Book
 from errorfloor.ledger.decision import Decision, Settlement, check_clock, decide, look
 from errorfloor.ledger.entry import EMPTY, JSON, Entry, Head, Record
 from errorfloor.ledger.joining import brought
 from errorfloor.ledger.keeping import Keeping
-from errorfloor.ledger.quotas import Quotas
-from errorfloor.ledger.terms import Path, changed, term_name, texts
+from errorfloor.ledger.quotas import NO_QUOTAS, Quotas
+from errorfloor.ledger.terms import Deposit, Path, Pinned, changed, check_belong, pinned_in, term_name, texts
 from errorfloor.ledger.total import Total
 
 Result = TypeVar("Result")
 PAGE = 1000
-NO_QUOTAS = Quotas()
 NO_VERSIONS: Mapping[str, str] = {}
 
 
@@ -113,7 +112,7 @@ class Ledger(Keeping, Accepting, Closing):
         def work(book: Book) -> tuple[Decision, Head, dict[str, str]]:
             self._check(book, kept)
             read_at, read = self._held
-            held = dict(read) if read_at == book.head() else {}  # another process may have raised a floor since
+            held = dict(read) if read_at == book.tail().head else {}  # another process may have raised a floor since
             decision = decide(
                 book,
                 entries,
@@ -258,7 +257,7 @@ class Ledger(Keeping, Accepting, Closing):
 
     def time(self) -> str:
         """What time it is for quotas: that of the clock, or of the last record if that is later."""
-        return max(_now(), self._read(lambda book: book.tail()[1]))
+        return max(_now(), self._read(lambda book: book.tail().time))
 
     def known(self, labels: Iterable[str]) -> set[str]:
         """Give those labels that are charged already."""
@@ -274,7 +273,7 @@ class Ledger(Keeping, Accepting, Closing):
 
         def work(book: Book) -> tuple[dict[str, Record], Head]:
             self._check(book, kept)
-            return book.found(wanted), book.head()
+            return book.found(wanted), book.tail().head
 
         found, head = self._read(work)
         if self._anchor is not None and kept != head and not self._read_only:
@@ -283,7 +282,7 @@ class Ledger(Keeping, Accepting, Closing):
 
     def head(self) -> Head:
         """Where the ledger stands."""
-        return self._read(lambda book: book.head())
+        return self._read(lambda book: book.tail().head)
 
     def entries(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
         """Give the records after one number, in order, at most ``limit`` of them."""
@@ -324,11 +323,11 @@ class Ledger(Keeping, Accepting, Closing):
 
     def _check(self, book: Book, kept: Head | None) -> None:
         """Refuse a book that does not continue the anchored head."""
-        if self._anchor is None or kept is None or kept == book.head():
+        if self._anchor is None or kept is None or kept == book.tail().head:
             return
         found = book.hash_at(kept.sequence)
         if found is None:
-            raise self._anchor.older(kept, book.head())
+            raise self._anchor.older(kept, book.tail().head)
         if found != kept.hash:
             raise self._anchor.disagrees(kept)
 

@@ -8,11 +8,20 @@ from fractions import Fraction
 
 from errorfloor.accounts import NOTHING, REGISTER, Account, Charge
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, LedgerError
-from errorfloor.ledger.book import Book, check_belong, check_in_cells, first_charged
+from errorfloor.ledger.book import Book
 from errorfloor.ledger.entry import Entry, Head, Record, account_name, canonical, check_charge
 from errorfloor.ledger.joining import accounts_of, check_joined
 from errorfloor.ledger.quotas import Quotas
-from errorfloor.ledger.terms import Path, changed, table_of, term_name, texts
+from errorfloor.ledger.terms import (
+    Path,
+    changed,
+    check_belong,
+    check_in_cells,
+    first_charged,
+    table_of,
+    term_name,
+    texts,
+)
 from errorfloor.ledger.total import BOOKED, Total, round_down, round_up
 
 Versions = Mapping[Account, str | None]  # of tables, where a charge has a profile
@@ -50,10 +59,10 @@ class Decision:
 
 def look(book: Book, entries: Sequence[Entry], *, time: str, quotas: Quotas) -> Settlement:
     """Say which entries would be charged, and what the accounts and quotas of all of them have spent before that."""
-    _, latest = book.tail()
+    time = max(time, book.tail().time)
     fresh, written = _fresh(book, entries)
-    spent = _rounded(*_totals(book, entries, max(time, latest), quotas))
-    return Settlement(written, max(time, latest), spent, asked_of(entries, fresh))
+    spent = _rounded(*_totals(book, entries, time, quotas))
+    return Settlement(written, time, spent, asked_of(entries, fresh))
 
 
 def asked_of(entries: Sequence[Entry], charged: Sequence[Entry]) -> dict[Account, Charge]:
@@ -114,7 +123,7 @@ def decide(
     for entry in fresh:
         for account, charge in entry.charges.items():
             asked[account] = asked.get(account, Total()).plus(charge)
-    limits = quotas.limits(allowances, time)
+    limits = quotas.limits(allowances, time) if quotas.shares else allowances
     short = [
         line
         for account in sorted(asked)
@@ -152,7 +161,7 @@ def check_clock(time: str, latest: str) -> None:
 
 def _totals(book: Book, entries: Sequence[Entry], time: str, quotas: Quotas) -> tuple[Versions, dict[Account, Total]]:
     """Give the accounts and quotas of entries, the versions asked about, and the totals of those ever charged."""
-    charges = [quotas.extend(entry.charges, time) for entry in entries]
+    charges = [quotas.extend(one.charges, time) if quotas.shares else one.charges for one in entries]
     accounts = {account: charge.version for one in charges for account, charge in one.items()}
     return accounts, book.totals(accounts)
 

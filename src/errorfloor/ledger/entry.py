@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from errorfloor.accounts import Account, Charge
 from errorfloor.errors import InputError, LedgerError
@@ -179,6 +179,13 @@ class Head:
 
 
 EMPTY = Head(0, "0" * 64)
+
+
+class Tail(NamedTuple):
+    """Where a ledger stands, and the time of its last record ("" if there is none)."""
+
+    head: Head = EMPTY
+    time: str = ""
 
 
 @dataclass(frozen=True)

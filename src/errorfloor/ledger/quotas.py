@@ -80,6 +80,9 @@ class Quotas:
         return extended
 
 
+NO_QUOTAS = Quotas()
+
+
 def part(whole: Charge, share: float) -> Charge:
     """Give a share of an allowance, rounded down.
 

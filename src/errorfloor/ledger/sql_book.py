@@ -1,4 +1,4 @@
-"""A book in tables: every read and write of a charge goes by a key, so its cost does not grow with the history."""
+"""A book and its shelf in tables: every read and write of a charge goes by a key, whatever the history."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -6,13 +6,14 @@ from typing import Any, final
 
 from errorfloor.accounts import Account
 from errorfloor.errors import InputError, LedgerError
-from errorfloor.ledger.book import Book
+from errorfloor.ledger.book import LASTING, Book, Kept, Shelf
 from errorfloor.ledger.connections import LedgerConnection, marks
 from errorfloor.ledger.entry import (
     EMPTY,
     FORMAT,
     Head,
     Record,
+    Tail,
     account_from_json,
     account_key,
     account_name,
@@ -20,18 +21,93 @@ from errorfloor.ledger.entry import (
     canonical,
     charges_to_json,
 )
-from errorfloor.ledger.sql_shelf import SqlShelf
 from errorfloor.ledger.total import Total
 
 CHUNK = 500  # keys in one statement
-
-
+PAGE = 100  # answers read at a time, without their content
+ABOVE_ALL = 2**63 - 1  # no answer has so large a number
 ENTRY = "sequence, time, labels, charges, note, terms, previous, hash"
 KNOWN = "SELECT label FROM @labels WHERE label"
 FOUND = f"""SELECT label, {ENTRY} FROM @entries JOIN (SELECT label, sequence AS paid_by FROM @labels) AS paid
     ON sequence = paid_by WHERE label"""
 ACCOUNTS = "SELECT key, coordinate, account, amount FROM @accounts"
 TERMS = "SELECT name, terms FROM @terms"
+FACTS = "number, text, seal, size"  # of an answer on the shelf
+
+
+@final
+class SqlShelf(Shelf):
+    """The tables of what is kept, inside one transaction."""
+
+    def __init__(self, connection: LedgerConnection) -> None:
+        self._run = connection.run
+
+    def put(self, kept: Kept) -> int:
+        """Add an answer at the end."""
+        (last,) = self._run("SELECT coalesce(max(number), 0) AS number FROM @kept")
+        number = last["number"] + 1
+        values = number, kept.text, kept.seal, kept.size, kept.content
+        self._run(f"INSERT INTO @kept ({FACTS}, content) VALUES (?, ?, ?, ?, ?)", *values)
+        for one in kept.outputs:
+            insert = "INSERT INTO @kept_outputs (asked, over_what, label, number) VALUES (?, ?, ?, ?)"
+            self._run(f"{insert} ON CONFLICT DO NOTHING", *one, number)
+        return int(number)
+
+    def by_asked(self, asked: Collection[str]) -> dict[str, Kept]:
+        """The answers with those outputs."""
+        found, places = {}, {}
+        for one in asked:
+            for row in self._run("SELECT number FROM @kept_outputs WHERE asked = ?", one):
+                places[one] = row["number"]
+        for number in set(places.values()):
+            for row in self._run(f"SELECT {FACTS}, content FROM @kept WHERE number = ?", number):
+                found[number] = _kept(row)
+        return {one: found[number] for one, number in places.items() if number in found}
+
+    def by_label(self, labels: Collection[str]) -> dict[str, Kept]:
+        """The answers with outputs that were charged under labels, without their content."""
+        found: dict[str, Kept] = {}
+        wanted = list(labels)
+        for start in range(0, len(wanted), PAGE):
+            some = wanted[start : start + PAGE]
+            outputs = f"SELECT label, number AS place FROM @kept_outputs WHERE label IN ({marks(len(some))})"
+            joined = f"SELECT label, {FACTS} FROM ({outputs}) AS outputs JOIN @kept ON number = place"
+            found |= {row["label"]: _kept(row) for row in self._run(joined, *some)}
+        return found
+
+    def over(self, over: str, limit: int, before: int | None = None) -> list[Kept]:
+        """The last answers, ``before`` a number, with an output over the same, newest first, without their content."""
+        outputs = (
+            "SELECT DISTINCT number FROM @kept_outputs WHERE over_what = ? AND number < ? ORDER BY number DESC LIMIT ?"
+        )
+        wanted = f"SELECT {FACTS} FROM @kept WHERE number IN ({outputs}) ORDER BY number DESC"
+        return [_kept(row) for row in self._run(wanted, over, ABOVE_ALL if before is None else before, limit)]
+
+    def page(self, after: int = 0, limit: int | None = None, *, whole: bool = False) -> Iterator[Kept]:
+        """The answers after a number, in order."""
+        columns, most = (f"{FACTS}, content", 1) if whole else (FACTS, PAGE)
+        while limit is None or limit > 0:
+            count = most if limit is None else min(limit, most)
+            page = f"SELECT {columns} FROM @kept WHERE number > ? ORDER BY number LIMIT ?"
+            rows = self._run(page, after, count)
+            yield from map(_kept, rows)
+            if len(rows) < count:
+                return
+            after, limit = rows[-1]["number"], None if limit is None else limit - count
+
+    def beyond(self, room: int) -> list[int]:
+        """The oldest of what does not last, by number, without which the rest of it takes at most so many bytes."""
+        lasting = f"SELECT number FROM @kept_outputs WHERE over_what IN ({marks(len(LASTING))})"
+        others = f"SELECT number, size FROM @kept WHERE number NOT IN ({lasting})"
+        taken = f"SELECT number, sum(size) OVER (ORDER BY number DESC) AS taken FROM ({others}) AS others"
+        found = f"SELECT number FROM ({taken}) AS newest WHERE taken > ?"
+        return [row["number"] for row in self._run(found, *LASTING, room)]
+
+    def take_away(self, numbers: Collection[int]) -> None:
+        """Remove answers for good."""
+        for number in numbers:
+            self._run("DELETE FROM @kept_outputs WHERE number = ?", number)
+            self._run("DELETE FROM @kept WHERE number = ?", number)
 
 
 @final
@@ -40,7 +116,7 @@ class SqlBook(Book):
 
     def __init__(self, connection: LedgerConnection) -> None:
         self._connection = connection
-        self._tail: tuple[Head, str] | None = None
+        self._tail: Tail | None = None
         self._there: dict[str, set[str]] = {}  # of which coordinates an account has rows, if it was looked for
 
     @property
@@ -48,11 +124,11 @@ class SqlBook(Book):
         """What was released for what is charged."""
         return SqlShelf(self._connection)
 
-    def tail(self) -> tuple[Head, str]:
+    def tail(self) -> Tail:
         """Where the ledger stands, and the time of its last record."""
         if self._tail is None:
             last = self._connection.run("SELECT sequence, hash, time FROM @entries ORDER BY sequence DESC LIMIT 1")
-            self._tail = (Head(last[0]["sequence"], last[0]["hash"]), last[0]["time"]) if last else (EMPTY, "")
+            self._tail = Tail(Head(last[0]["sequence"], last[0]["hash"]), last[0]["time"]) if last else Tail()
         return self._tail
 
     def hash_at(self, sequence: int) -> str | None:
@@ -128,7 +204,7 @@ class SqlBook(Book):
             self._connection.insert("entries", map(_row, records))
             paid = ({"label": label, "sequence": record.sequence} for record in records for label in record.labels)
             self._connection.insert("labels", paid)
-            self._tail = records[-1].head, records[-1].time
+            self._tail = Tail(records[-1].head, records[-1].time)
         self._connection.run_all("DELETE FROM @terms WHERE name = ?", [(name,) for name in terms])
         self._connection.insert("terms", ({"name": name, "terms": text} for name, text in terms.items()))
         keys = {account_key(account): account for account in totals}
@@ -150,6 +226,11 @@ class SqlBook(Book):
         for start in range(0, len(keys), CHUNK):
             chunk = keys[start : start + CHUNK]
             yield from self._connection.run(f"{lookup} IN ({marks(len(chunk))})", *chunk)
+
+
+def _kept(row: dict[str, Any]) -> Kept:
+    content = row.get("content")
+    return Kept(row["text"], row["seal"], row["size"], None if content is None else bytes(content), row["number"])
 
 
 def _row(record: Record) -> dict[str, Any]:

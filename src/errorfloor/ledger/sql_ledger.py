@@ -14,13 +14,11 @@ from errorfloor.ledger.accepting import accepted
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, audit
 from errorfloor.ledger.base import Ledger
-from errorfloor.ledger.book import Book
-from errorfloor.ledger.connections import Connections, LedgerConnection, Mode
+from errorfloor.ledger.book import Book, Kept
+from errorfloor.ledger.connections import Connections, LedgerConnection, Mode, Together
 from errorfloor.ledger.entry import EMPTY, Head, Record, follow
 from errorfloor.ledger.failures import DatabaseError
-from errorfloor.ledger.shelf import Kept
 from errorfloor.ledger.sql_book import SqlBook
-from errorfloor.ledger.together import Together
 
 Result = TypeVar("Result")
 ATTEMPTS = 100
@@ -92,8 +90,8 @@ class SqlLedger(Ledger):
             raise anchor.absent(kept, self._database.name)
 
         def work(book: Book) -> Head:
-            if kept is None and not accept and not (create and book.head() == EMPTY):
-                raise anchor.missing(book.head())
+            if kept is None and not accept and not (create and book.tail().head == EMPTY):
+                raise anchor.missing(book.tail().head)
             return self._continued(book, kept)
 
         head = self._read(work)
@@ -143,9 +141,9 @@ class SqlLedger(Ledger):
 
 def _fill(book: Book, records: Iterable[Record]) -> None:
     """Write the records of another ledger into an empty book, as they are."""
-    if book.head() != EMPTY:
+    if (head := book.tail().head) != EMPTY:
         raise LedgerError(
-            f"there are {book.head().sequence} records already in the ledger: restore into one that does not exist yet"
+            f"there are {head.sequence} records already in the ledger: restore into one that does not exist yet"
         )
     replay, batch = Replay(), []
     for record in replay.through(records):

@@ -1,14 +1,23 @@
-"""Terms: what accounts mean, fixed with the first charge; they may only become stricter."""
+"""Terms: what accounts mean, fixed with the first charge, and which snapshots belong to a ledger.
+
+Terms may only become stricter. Registration writes snapshots down among them, and no other is ever charged: without
+this a ledger that was never charged would pass for the one that a snapshot was charged in, such as a disk that is not
+mounted, another house's ledger, an older copy.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from errorfloor.accounts import REGISTER
-from errorfloor.errors import CatalogueError
+from errorfloor.errors import CatalogueError, LedgerError
+from errorfloor.ledger.book import Book
 from errorfloor.ledger.entry import JSON, canonical
 
 Path = str | tuple[str, ...]
+Pinned = Mapping[tuple[str, ...], Mapping[str, Any]]
+REGISTERED, KEPT, SOURCE, ERASED, GONE = "registered", "kept", "source", "erased", "gone"  # what paths are called
+RECORDS = "protects records"  # of a table whose secret is who is there
 FROM_THE_START = {  # terms of answers already given, too
     "noises",
     "apart",
@@ -164,3 +173,104 @@ def _counted_otherwise(name: str, old: Mapping[str, Any], table: str) -> Catalog
 
 def _listed(terms: Mapping[str, JSON], names: Sequence[str]) -> str:
     return ", ".join(f"{name} = {json.dumps(terms.get(name), ensure_ascii=False)}" for name in names)
+
+
+class Deposit(NamedTuple):
+    """A snapshot as a ledger knows it: its table, its version, and the identity that was drawn for it.
+
+    >>> Deposit("meters", "2013", "5eed").path
+    ('meters', 'registered', '5eed')
+    """
+
+    table: str
+    version: str
+    identity: str
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Where the terms say that it belongs to the ledger."""
+        return self.table, REGISTERED, self.identity
+
+
+def pinned_in(book: Book) -> Pinned:
+    """Give all terms of a book by path."""
+    return {tuple(json.loads(name)): json.loads(text) for name, text in book.terms().items()}
+
+
+def first_charged(fixed: Mapping[str, str]) -> list[Deposit]:
+    """Give the snapshots among terms that are about to be fixed.
+
+    >>> first_charged({'["meters", "snapshot", "homes", "a"]': '{"identity": "5eed"}', '["meters"]': "{}"})
+    [Deposit(table='homes', version='a', identity='5eed')]
+    """
+    found = []
+    for name, text in fixed.items():
+        match json.loads(name), json.loads(text):
+            case [_, "snapshot", str(table), str(version), *_], {"identity": str(identity)}:
+                found.append(Deposit(table, version, identity))
+    return found
+
+
+def check_belong(book: Book, deposits: Iterable[Deposit]) -> None:
+    """Refuse snapshots that the book does not know."""
+    wanted = {json.dumps(list(one.path), ensure_ascii=False): one for one in deposits}
+    known = book.terms(list(wanted)) if wanted else {}
+    for name, one in wanted.items():
+        if name not in known:
+            raise LedgerError(
+                f"this ledger does not know the snapshot of {one.table} in version {one.version!r}, so nothing can be "
+                f"charged for it: it was registered with another ledger, or this is an older copy. Mount or restore "
+                f"the one that was in use. Only if you vouch that this one lacks no charge, run errorfloor ledger "
+                f"checkpoint --accept",
+                table=one.table,
+                version=one.version,
+            )
+
+
+def division_of(terms: Mapping[str, Any]) -> str | None:
+    """Give, as one text, by what the terms of a table divide its accounts, and what its rows go by; None if nothing.
+
+    >>> division_of({"row_key": [["id", "whole", None]], "account_by": [["region", "text", None]], "owner": None})
+    '[[["id", "whole", null]], [["region", "text", null]], null]'
+    """
+    if not (terms.get("account_by") or terms.get("per") or terms.get("joined")):
+        return None
+    division = [terms.get("row_key"), terms.get("account_by"), terms.get("per")]
+    if terms.get("joined"):
+        division += [terms.get("owner"), terms["joined"]]
+    return json.dumps(division, ensure_ascii=False)
+
+
+def check_in_cells(book: Book, fixed: Mapping[str, str], given: Mapping[str, str]) -> None:
+    """Refuse a first charge for a version whose rows were never found to be in the cells where others have them.
+
+    ``fixed`` are terms that are about to be fixed, ``given`` all those of the call.
+    """
+    for deposit in first_charged(fixed):
+        division = division_of(json.loads(given.get(json.dumps([deposit.table], ensure_ascii=False), "{}")))
+        if division is None:
+            continue
+        name = json.dumps([deposit.table, KEPT, deposit.identity, division], ensure_ascii=False)
+        if name not in book.terms([name]):
+            raise CatalogueError(
+                f"the accounts of {deposit.table} are divided, and version {deposit.version!r} was never compared with "
+                f"the others: a row that is in another cell there would have two allowances. Run errorfloor register, "
+                f"which compares them",
+                table=deposit.table,
+                version=deposit.version,
+            )
+
+
+def successors(identity: str, table: str, pinned: Pinned) -> set[str]:
+    """Give the identities of a snapshot and of all that go on from it after erasures.
+
+    >>> erased = {("meters", "erased", "a", "b"): {}, ("meters", "erased", "b", "c"): {}}
+    >>> sorted(successors("a", "meters", erased))
+    ['a', 'b', 'c']
+    """
+    pairs = [path[2:] for path in pinned if path[:2] == (table, ERASED)]
+    found, before = {identity}, set[str]()
+    while found != before:
+        before = set(found)
+        found |= {new for old, new in pairs if old in before}
+    return found

@@ -20,7 +20,7 @@ from errorfloor.arithmetic.double_words import DoubleWord
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.checks import Array
 from errorfloor.identity import Part, encode
-from errorfloor.identity.rows import row_tags, text_words
+from errorfloor.identity.labels import row_tags, text_words
 from errorfloor.sql.layout import Layout, denominator
 from errorfloor.sql.plan import Scalar, TableColumn, Truncated
 
@@ -160,7 +160,7 @@ class GroupKeys(Sequence[tuple[Part, ...]]):
         return np.concatenate([np.zeros(min(self.size, 1), dtype=np.int64), np.cumsum(differs)])
 
     def tags(self, derived: bytes) -> Array:
-        """Give a tag of two words for each group, by which its bits are drawn; ``identity.rows`` says what they are."""
+        """Give a tag of two words for each group, by which its bits are drawn: see ``identity.labels``."""
         words = [column.words(derived) for column in self.columns]
         return row_tags(derived, words or [np.zeros((self.size, 2), dtype="<u8")])
 

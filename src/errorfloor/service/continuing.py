@@ -12,7 +12,7 @@ from errorfloor.charging.settling import Terms, table_terms
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError
 from errorfloor.ledger import Ledger
-from errorfloor.ledger.book import KEPT, Pinned, division_of, successors
+from errorfloor.ledger.terms import KEPT, Pinned, division_of, successors
 from errorfloor.vault.continuity import check_cells_stay, check_owners_stay, check_parts_stay, is_comparable
 from errorfloor.vault.parts import part_of
 from errorfloor.vault.snapshot import name_of, notes

@@ -25,7 +25,7 @@ from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Ledger, MemoryLedger
-from errorfloor.ledger.book import Deposit
+from errorfloor.ledger.terms import Deposit
 from errorfloor.preparing.noises import QuestionWish
 from errorfloor.preparing.preparation import Prepared, ReadQuestion
 from errorfloor.service.description import table_facts

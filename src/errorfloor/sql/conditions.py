@@ -16,8 +16,8 @@ from errorfloor.sql.dates import Value, literal_like
 from errorfloor.sql.numbers import Number, small
 from errorfloor.sql.plan import Among, Compare, Condition, Indicator, Literal, Matches, Missing, Scalar, TableColumn
 from errorfloor.sql.question import is_private, walk
-from errorfloor.sql.row_expressions import RowExpressions, flagged
-from errorfloor.sql.truth import ALWAYS, NEVER, both, either, opposite
+from errorfloor.sql.row_expressions import RowExpressions
+from errorfloor.sql.truth import ALWAYS, NEVER, both, either, flagged, opposite
 
 Operator = OneOf["=", "<>", "<", "<="]
 

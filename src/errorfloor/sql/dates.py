@@ -3,6 +3,8 @@
 import datetime
 import re
 
+from sqlglot import exp
+
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
 from errorfloor.sql.numbers import Number, scalar_presence
@@ -25,6 +27,19 @@ Value = Number | TableColumn | Literal | Truncated | AsDate | Choice
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
 MIDNIGHT = re.compile(DATE.pattern + r"[ T]00:00(:00(\.0{1,6})?)?")
+PARTS: dict[type[exp.Expression], str] = {
+    exp.Year: "year",
+    exp.Quarter: "quarter",
+    exp.Month: "month",
+    exp.Week: "week",
+    exp.WeekOfYear: "week",
+    exp.Day: "day",
+    exp.DayOfMonth: "day",
+    exp.DayOfYear: "dayofyear",
+    exp.DayOfWeekIso: "isodow",
+    exp.Hour: "hour",
+    exp.Minute: "minute",
+}
 SPELLINGS = {"doy": "dayofyear", "dayofweekiso": "isodow", "dayofweek_iso": "isodow", "dayofmonth": "day"}
 WITHIN_DAY = ("hour", "minute")
 

@@ -6,7 +6,6 @@ Bins are differences of what is released for the edges: they add up to all rows.
 is softened: a row is in a bin, or it is not.
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,7 +14,6 @@ from sqlglot import exp
 
 from errorfloor.catalogue.model import Table
 from errorfloor.sql.aggregates import Formulas
-from errorfloor.sql.names import check_different
 from errorfloor.sql.plan import Count, Formula, Sum
 from errorfloor.sql.quantiles import ramp_down
 from errorfloor.sql.question import Bin, QuestionOutput
@@ -75,16 +73,6 @@ def distribution_outputs(name: str, node: exp.Expression, formulas: Formulas, ta
             for place, formula in parts.items()
         ]
     return outputs
-
-
-def columns_shown(asked: Sequence[str], outputs: Sequence[QuestionOutput]) -> tuple[str, ...]:
-    """Give the names of the columns of an answer: one or several for each thing that is asked for."""
-    several: dict[str, dict[str, None]] = {}
-    for one in outputs:
-        several.setdefault(one.family, {})[one.asked_as] = None
-    shown = [column for name in asked for column in several.get(name, (name,))]
-    check_different(shown)
-    return tuple(shown)
 
 
 def _wanted(node: exp.Expression, formulas: Formulas) -> _Wanted:

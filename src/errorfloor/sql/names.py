@@ -8,7 +8,7 @@ from sqlglot import exp
 from errorfloor.catalogue.model import Table
 from errorfloor.errors import RefusedError
 from errorfloor.sql.plan import Condition, ScalarType, TableColumn
-from errorfloor.sql.question import Join
+from errorfloor.sql.question import Join, QuestionOutput
 from errorfloor.sql.refusals import Wording, near
 
 ROW_NUMBERS = ("rowid", "rownum", "_rowid_", "ctid", "rownumber")
@@ -188,3 +188,13 @@ def unique(name: str, taken: Sequence[str]) -> str:
         number += 1
         candidate = f"{name}_{number}"
     return candidate
+
+
+def columns_shown(asked: Sequence[str], outputs: Sequence[QuestionOutput]) -> tuple[str, ...]:
+    """Give the names of the columns of an answer: one or several for each thing that is asked for."""
+    several: dict[str, dict[str, None]] = {}
+    for one in outputs:
+        several.setdefault(one.family, {})[one.asked_as] = None
+    shown = [column for name in asked for column in several.get(name, (name,))]
+    check_different(shown)
+    return tuple(shown)

@@ -22,9 +22,10 @@ from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.errors import RefusedError
 from errorfloor.sql.aggregates import Formulas, is_distribution, is_formula, is_quantile
 from errorfloor.sql.conditions import RowConditions
-from errorfloor.sql.distributions import columns_shown, distribution_outputs
+from errorfloor.sql.distributions import distribution_outputs
 from errorfloor.sql.groupings import SEVERAL, counted_for_totals, grouping_sets
-from errorfloor.sql.names import Relation, check_different, generated, name_of, same, unique
+from errorfloor.sql.limits import least_rows, most_shown
+from errorfloor.sql.names import Relation, check_different, columns_shown, generated, name_of, same, unique
 from errorfloor.sql.numbers import Number
 from errorfloor.sql.plan import Always, Count, Literal, Scalar, TableColumn
 from errorfloor.sql.quantiles import counted_outputs, quantile_outputs
@@ -34,15 +35,7 @@ from errorfloor.sql.records import about_records
 from errorfloor.sql.refusals import LISTS, Wording
 from errorfloor.sql.tables import TablesInView
 from errorfloor.sql.units import display_unit
-from errorfloor.sql.windows import along, is_window, window_of
-
-GREATEST_LIMIT = 10**9
-MORE_ROWS: dict[type[exp.Expression], tuple[bool, int]] = {  # whether the count comes first, and what to add to n
-    exp.GTE: (True, 0),
-    exp.GT: (True, 1),
-    exp.LTE: (False, 0),
-    exp.LT: (False, 1),
-}
+from errorfloor.sql.windows import along, is_total, window_of
 
 
 def parse(text: str, catalogue: Catalogue) -> Question:
@@ -132,6 +125,7 @@ class _Asked:
         Groups of fewer than ``min_group`` rows are left out where something private is asked about them.
         """
         names, sets = self._groups()
+        windows = {one.name: one.node for one in self.items if type(one.node) is exp.Window and is_total(one.node)}
         outputs: list[QuestionOutput] = []
         shown_keys: dict[Scalar, str] = {}
         for item in self.items:
@@ -145,7 +139,7 @@ class _Asked:
                 outputs += quantile_outputs(item.name, item.node, self.rows, table.private)
                 continue
             if is_formula(item.node):
-                node = window_of(item.node, self.words).summed if is_window(item.node) else item.node
+                node = window_of(item.node, self.words).summed if item.name in windows else item.node
                 formula = self.formulas.formula(node)
                 outputs.append(QuestionOutput(item.name, formula, display_unit(formula, self._unit)))
                 continue
@@ -172,11 +166,12 @@ class _Asked:
                 taken.append(unique(names[value], taken))
             keys.append(GroupKey(shown_keys.get(value, taken[-1]), value))
         named = {key.value: key.name for key in keys}
-        windows = {item.name: item.node for item in self.items if is_window(item.node)}
         if windows and sets:
             raise self.words.refusal(
                 self.select, "window", "has running totals beside other sets: ask in two questions"
             )
+        having, limit = self.select.args.get("having"), self.select.args.get("limit")
+        least = table.min_group if any(is_private(one.formula) for one in outputs) else 1
         question = Question(
             self.relation.table,
             self.relation.version,
@@ -186,10 +181,10 @@ class _Asked:
             tuple(outputs),
             columns_shown([item.name for item in self.items], outputs),
             self._order(keys, outputs),
-            self._limit(),
-            max(self._least(), table.min_group if any(is_private(one.formula) for one in outputs) else 1),
+            None if limit is None else most_shown(limit, self.words),
+            least if having is None else max(least, least_rows(having, self.words, self._counts_rows)),
             tuple(tuple(key.name for key in keys if key.value in kept) for kept in sets),
-            along(windows, outputs, named, lambda node: self._scalar(self._meant(node)[0]), self.words),
+            along(windows, outputs, named, self._key, self.words) if windows else (),
         )
         return about_records(question) if table.hides_records else question
 
@@ -259,6 +254,10 @@ class _Asked:
                 group, "group", "has no set with all the keys, whose cells totals are made of: add one, or use CUBE"
             )
         return groups, tuple(one for one in found if len(one) < len(groups))
+
+    def _key(self, node: exp.Expression) -> Scalar:
+        """Read what a position, a name or an expression in OVER stands for."""
+        return self._scalar(self._meant(node)[0])
 
     def _meant(self, node: exp.Expression) -> tuple[exp.Expression, str]:
         """Give what a position or a name in GROUP BY stands for."""
@@ -330,27 +329,6 @@ class _Asked:
     def _whole(self, node: exp.Expression, name: str) -> str:
         raise self.words.refusal(node, "order", f"is several columns: sort by one of them, such as {name}_to_10")
 
-    def _least(self) -> int:
-        """Give the least number of rows of a group that HAVING asks for."""
-        having = self.select.args.get("having")
-        if having is None:
-            return 1
-        self.words.only(having, "this")
-        test = having.this.unnest()
-        first, more = MORE_ROWS.get(type(test), (True, 0))
-        sides = (test.args.get("this"), test.args.get("expression"))
-        count, number = sides if first else sides[::-1]
-        digits = str(number.this) if type(number) is exp.Literal and not number.args.get("is_string") else ""
-        if (
-            type(test) not in MORE_ROWS
-            or not (digits.isascii() and digits.isdigit() and len(digits) <= 10)
-            or not self._counts_rows(count)
-        ):
-            raise self.words.refusal(
-                having, "having", "filters the answer: only HAVING count(*) >= n is allowed; ask without, then filter"
-            )
-        return max(1, int(digits) + more)
-
     def _counts_rows(self, node: exp.Expression) -> bool:
         """Tell whether something in HAVING is the number of rows, or a name that was given to it."""
         if type(node) is exp.Column and not node.args.get("table"):
@@ -358,19 +336,6 @@ class _Asked:
             named = [item.node for item in self.items if item.named and same(item.name, name)]
             node = named[0] if named else node
         return type(node) is exp.Count and self.formulas.formula(node) == Count(Always())
-
-    def _limit(self) -> int | None:
-        limit = self.select.args.get("limit")
-        if limit is None:
-            return None
-        if type(limit) is not exp.Limit or limit.args.get("limit_options"):
-            raise self.words.refusal(limit, "order", "is not supported: write LIMIT n")
-        self.words.only(limit, "expression")
-        number = limit.expression
-        text = str(number.this) if type(number) is exp.Literal and not number.args.get("is_string") else ""
-        if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) > GREATEST_LIMIT:
-            raise self.words.refusal(limit, "order", f"needs a whole number up to {GREATEST_LIMIT}: LIMIT 10")
-        return int(text)
 
     def _unit(self, column: TableColumn) -> str:
         return next(visible.unit for visible in self.relation.columns if visible.column == column)

@@ -14,23 +14,23 @@ A row's numbers are polynomials with exact coefficients. Nodes are compared by t
 """
 
 import datetime
-from collections.abc import Iterable
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from functools import reduce
+from typing import Any, ClassVar, TypeVar
 from typing import Literal as OneOf
 
 from errorfloor.arithmetic.polynomial import Node, Polynomial, order_of
 
+Whole = TypeVar("Whole")
 ScalarType = OneOf["text", "number", "date", "moment", "flag"]
 
 ROW_FUNCTIONS = ("exp", "ln", "sqrt", "sin", "cos", "tanh", "power", "reciprocal", "above", "greatest", "least")
 FORMULA_FUNCTIONS = ("exp", "ln", "sqrt", "tanh", "greatest", "least")
 DATE_PARTS = ("year", "quarter", "month", "week", "day", "dayofyear", "isodow", "hour", "minute")
 DATE_UNITS = ("year", "quarter", "month", "week", "day", "hour")
-
-
-# -- scalars and atoms
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,13 +207,8 @@ def all_of(parts: Iterable[Condition]) -> Condition:
     >>> all_of([Always()]) == Always()
     True
     """
-    flat: dict[bytes, Condition] = {}
-    for part in parts:
-        for piece in part.parts if isinstance(part, And) else (part,):
-            if not isinstance(piece, Always):
-                flat[piece.encoded] = piece
-    kept = [flat[key] for key in sorted(flat)]
-    return Always() if not kept else kept[0] if len(kept) == 1 else And(tuple(kept))
+    flat = {piece.encoded: piece for piece in _flat(And, parts) if not isinstance(piece, Always)}
+    return _whole(And, [flat[key] for key in sorted(flat)]) if flat else Always()
 
 
 def any_of(parts: Iterable[Condition]) -> Condition:
@@ -222,12 +217,8 @@ def any_of(parts: Iterable[Condition]) -> Condition:
     >>> any_of([Always(), Always()]) == Always()
     True
     """
-    flat: dict[bytes, Condition] = {}
-    for part in parts:
-        for piece in part.parts if isinstance(part, Or) else (part,):
-            flat[piece.encoded] = piece
-    kept = [flat[key] for key in sorted(flat)]
-    return kept[0] if len(kept) == 1 else Or(tuple(kept))
+    flat = {piece.encoded: piece for piece in _flat(Or, parts)}
+    return _whole(Or, [flat[key] for key in sorted(flat)])
 
 
 # -- aggregates and formulas
@@ -325,17 +316,7 @@ def plus(parts: Iterable[Formula]) -> Formula:
     >>> plus([Constant(Fraction(1)), Constant(Fraction(2))]) == Constant(Fraction(3))
     True
     """
-    kept: list[Formula] = []
-    total = Fraction(0)
-    for part in parts:
-        for piece in part.parts if isinstance(part, Plus) else (part,):
-            if isinstance(piece, Constant):
-                total += piece.value
-            else:
-                kept.append(piece)
-    if total or not kept:
-        kept.append(Constant(total))
-    return kept[0] if len(kept) == 1 else Plus(tuple(sorted(kept, key=order_of)))
+    return _gathered(Plus, parts, operator.add, 0)
 
 
 def times(parts: Iterable[Formula]) -> Formula:
@@ -344,14 +325,24 @@ def times(parts: Iterable[Formula]) -> Formula:
     >>> times([Constant(Fraction(2)), Constant(Fraction(3))]) == Constant(Fraction(6))
     True
     """
-    kept: list[Formula] = []
-    factor = Fraction(1)
+    return _gathered(Times, parts, operator.mul, 1)
+
+
+def _gathered(kind: type[Plus | Times], parts: Iterable[Formula], join: Callable[..., Any], unit: int) -> Formula:
+    """Join the constants of parts into one, which is left out where it changes nothing."""
+    pieces = list(_flat(kind, parts))
+    kept = [piece for piece in pieces if not isinstance(piece, Constant)]
+    constant = reduce(join, (piece.value for piece in pieces if isinstance(piece, Constant)), Fraction(unit))
+    if constant != unit or not kept:
+        kept.append(Constant(constant))
+    return _whole(kind, sorted(kept, key=order_of))
+
+
+def _flat(kind: type[Node], parts: Iterable[Any]) -> Iterator[Any]:
+    """Give parts, and in place of those of a kind what they are made of."""
     for part in parts:
-        for piece in part.parts if isinstance(part, Times) else (part,):
-            if isinstance(piece, Constant):
-                factor *= piece.value
-            else:
-                kept.append(piece)
-    if factor != 1 or not kept:
-        kept.append(Constant(factor))
-    return kept[0] if len(kept) == 1 else Times(tuple(sorted(kept, key=order_of)))
+        yield from part.parts if isinstance(part, kind) else (part,)
+
+
+def _whole(kind: Callable[[tuple[Any, ...]], Whole], parts: Sequence[Any]) -> Whole:
+    return parts[0] if len(parts) == 1 else kind(tuple(parts))

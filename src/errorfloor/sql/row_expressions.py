@@ -5,6 +5,7 @@ null stays null, in ``greatest`` and ``least`` too. Where systems disagree (``lo
 refused rather than read in one of the ways.
 """
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
@@ -19,19 +20,17 @@ from errorfloor.sql.choices import chosen_number, chosen_scalar
 from errorfloor.sql.dates import Value, literal_like
 from errorfloor.sql.names import Relation
 from errorfloor.sql.numbers import Number, column_presence, has_calls, is_whole, number_of, presence, small
-from errorfloor.sql.plan import (
-    Choice,
-    Compare,
-    Condition,
-    Indicator,
-    Literal,
-    Missing,
-    Scalar,
-    TableColumn,
-)
+from errorfloor.sql.plan import Choice, Condition, Indicator, Literal, Missing, Scalar, TableColumn
 from errorfloor.sql.question import is_private
 from errorfloor.sql.refusals import NAMED_OF_RECORDS, check_power
+from errorfloor.sql.truth import flagged
 
+ARITHMETIC: dict[type[exp.Expression], Callable[[Number, Number], Number]] = {
+    exp.Add: operator.add,
+    exp.Sub: operator.sub,
+    exp.Mul: operator.mul,
+    exp.Div: operator.truediv,
+}
 FUNCTIONS: dict[type[exp.Expression], str] = {
     exp.Exp: "exp",
     exp.Ln: "ln",
@@ -47,19 +46,6 @@ STEPS: dict[type[exp.Expression], Callable[[Number], Number]] = {
     exp.Sign: steps.sign,
 }
 MOST_DIGITS = 9
-PARTS: dict[type[exp.Expression], str] = {
-    exp.Year: "year",
-    exp.Quarter: "quarter",
-    exp.Month: "month",
-    exp.Week: "week",
-    exp.WeekOfYear: "week",
-    exp.Day: "day",
-    exp.DayOfMonth: "day",
-    exp.DayOfYear: "dayofyear",
-    exp.DayOfWeekIso: "isodow",
-    exp.Hour: "hour",
-    exp.Minute: "minute",
-}
 Read = TypeVar("Read")
 INSTEAD = {  # of a value that is no number
     "text": "group by it",
@@ -158,25 +144,9 @@ class RowExpressions(ABC):
         self.words.only(node, "this")
         return Number.constant(-1) * self.number(node.this)
 
-    def _sides(self, node: exp.Expression) -> tuple[Number, Number]:
+    def _arithmetic(self, node: exp.Expression) -> Value:
         self.words.only(node, "this", "expression")
-        return self.number(node.this), self.number(node.expression)
-
-    def _sum(self, node: exp.Expression) -> Value:
-        one, two = self._sides(node)
-        return one + two
-
-    def _difference(self, node: exp.Expression) -> Value:
-        one, two = self._sides(node)
-        return one - two
-
-    def _product(self, node: exp.Expression) -> Value:
-        one, two = self._sides(node)
-        return one * two
-
-    def _quotient(self, node: exp.Expression) -> Value:
-        one, two = self._sides(node)
-        return one / two
+        return ARITHMETIC[type(node)](self.number(node.this), self.number(node.expression))
 
     def _power(self, node: exp.Expression) -> Value:
         self.words.only(node, "this", "expression")
@@ -301,7 +271,7 @@ class RowExpressions(ABC):
 
     def _part(self, node: exp.Expression) -> Value:
         self.words.only(node, "this")
-        return dates.date_part(PARTS[type(node)], self.value(node.this))
+        return dates.date_part(dates.PARTS[type(node)], self.value(node.this))
 
     def _extract(self, node: exp.Expression) -> Value:
         self.words.only(node, "this", "expression")
@@ -355,10 +325,7 @@ class RowExpressions(ABC):
         exp.Boolean: _boolean,
         exp.Column: _column,
         exp.Neg: _negative,
-        exp.Add: _sum,
-        exp.Sub: _difference,
-        exp.Mul: _product,
-        exp.Div: _quotient,
+        **dict.fromkeys(ARITHMETIC, _arithmetic),
         exp.Pow: _power,
         exp.Greatest: _extreme,
         exp.Least: _extreme,
@@ -372,11 +339,5 @@ class RowExpressions(ABC):
         exp.DateTrunc: _truncate,
         exp.Anonymous: _named,
         **dict.fromkeys(FUNCTIONS, _function),
-        **dict.fromkeys(PARTS, _part),
+        **dict.fromkeys(dates.PARTS, _part),
     }
-
-
-def flagged(column: TableColumn) -> Condition:
-    """Give the condition that a public flag is true."""
-    sides: tuple[Scalar, Scalar] = (column, Literal(True, "flag"))
-    return Compare("=", *sorted(sides, key=lambda side: side.encoded))

@@ -1,11 +1,11 @@
-"""And, or, not with what is known to hold always or never; three-valued, as in SQL.
+"""And, or, not with what is known to hold always or never, three-valued as in SQL; and flags as conditions.
 
 FALSE AND unknown is FALSE, TRUE OR unknown is TRUE, and NOT NOT c is c; nothing else is simplified.
 """
 
 from collections.abc import Iterable
 
-from errorfloor.sql.plan import Always, Condition, Not, all_of, any_of
+from errorfloor.sql.plan import Always, Compare, Condition, Literal, Not, Scalar, TableColumn, all_of, any_of
 
 ALWAYS = Always()
 NEVER = Not(ALWAYS)
@@ -40,3 +40,9 @@ def opposite(part: Condition) -> Condition:
     True
     """
     return part.part if isinstance(part, Not) else Not(part)
+
+
+def flagged(column: TableColumn) -> Condition:
+    """Give the condition that a public flag is true."""
+    sides: tuple[Scalar, Scalar] = (column, Literal(True, "flag"))
+    return Compare("=", *sorted(sides, key=lambda side: side.encoded))
