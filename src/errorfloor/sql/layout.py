@@ -77,8 +77,9 @@ def stored_layout(question: Question, snapshots: "Sequence[Snapshot]") -> Layout
 
 def with_columns(layout: Layout, columns: Sequence[TableColumn], snapshots: "Sequence[Snapshot]") -> Layout:
     """Add bounds on the stored integers of further columns."""
-    more = {column: _of_column(column, snapshots[column.place]) for column in columns if column.type == "number"}
-    return Layout({**layout.largest, **more}, layout.bits, layout.rows)
+    largest = dict(layout.largest)
+    largest |= {column: _of_column(column, snapshots[column.place]) for column in columns if column.type == "number"}
+    return Layout(largest, layout.bits, layout.rows)
 
 
 def completed(

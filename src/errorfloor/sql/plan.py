@@ -335,10 +335,10 @@ def _gathered(kind: type[Plus | Times], parts: Iterable[Formula], join: Callable
     constant = reduce(join, (piece.value for piece in pieces if isinstance(piece, Constant)), Fraction(unit))
     if constant != unit or not kept:
         kept.append(Constant(constant))
-    return _whole(kind, sorted(kept, key=order_of))
+    return kept[0] if len(kept) == 1 else kind(tuple(sorted(kept, key=order_of)))
 
 
-def _flat(kind: type[Node], parts: Iterable[Any]) -> Iterator[Any]:
+def _flat(kind: type[Any], parts: Iterable[Any]) -> Iterator[Any]:
     """Give parts, and in place of those of a kind what they are made of."""
     for part in parts:
         yield from part.parts if isinstance(part, kind) else (part,)
