@@ -5,8 +5,6 @@ import hmac
 import json
 import os
 import re
-import secrets
-import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +15,7 @@ from errorfloor.access.token import NO_TERMS, Terms, digest
 from errorfloor.access.token import Role as Role
 from errorfloor.access.token import Token as Token
 from errorfloor.errors import InputError, KeyFileError
+from errorfloor.identity import private_file
 
 FORMAT = 2  # 1 had neither terms nor a verifier, and is still read
 NOBODY = "0" * 64  # compared with where there is no such token, so that this takes as long
@@ -132,30 +131,15 @@ def _write(path: Path, known: dict[str, Token]) -> None:
         one.to_dict() | {"sha256": one.digest, "scram": None if one.scram is None else str(one.scram)}
         for one in known.values()
     ]
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(json.dumps({"format": FORMAT, "tokens": entries}, indent=2) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    content = json.dumps({"format": FORMAT, "tokens": entries}, indent=2) + "\n"
+    private_file.replace(path, content.encode())
 
 
 def _read(path: Path) -> dict[str, Token]:
     try:
-        mode = path.stat().st_mode
-        text = path.read_text(encoding="utf-8")
+        text = private_file.read(path, "token file", f"(chmod 600 {path})")
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not text"
-        raise KeyFileError(f"cannot read the token file {path}: {reason}") from None
-    if stat.S_IMODE(mode) & 0o077:
-        raise KeyFileError(f"others can read the token file {path}: allow its owner only (chmod 600 {path})")
     try:
         plain = json.loads(text)
         found = [_token(entry) for entry in plain["tokens"]] if plain["format"] in (1, FORMAT) else None

@@ -7,12 +7,12 @@ import hmac
 import json
 import os
 import secrets
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
 from errorfloor.errors import InputError, KeyFileError
+from errorfloor.identity import private_file
 from errorfloor.identity.labels import Label
 
 FORMAT = 1
@@ -87,15 +87,11 @@ class KeyRing:
         target = Path(path)
         content = _content([Key.fresh()])
         try:
-            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            private_file.write_new(target, content)
         except FileExistsError:
             raise KeyFileError(f"{target} exists already: use it, rotate it, or choose another name") from None
         except OSError as problem:
             raise KeyFileError(f"cannot make the key file {target}: {problem.strerror}") from None
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
         return cls(target)
 
     @property
@@ -126,17 +122,7 @@ class KeyRing:
     def _rotate(self, path: Path, older: list[Key]) -> Key:
         fresh = Key.fresh()
         keys = [*older, fresh]
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(_content(keys))
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        private_file.replace(path, _content(keys))
         self.keys = keys
         return fresh
 
@@ -175,15 +161,9 @@ def _content(keys: list[Key]) -> bytes:
 
 def _read(path: Path) -> list[Key]:
     try:
-        mode = path.stat().st_mode
-        text = path.read_text(encoding="utf-8")
+        text = private_file.read(path, "key file", "(chmod 600), then rotate it")
     except FileNotFoundError:
         raise KeyFileError(missing(path)) from None
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not text"
-        raise KeyFileError(f"cannot read the key file {path}: {reason}") from None
-    if stat.S_IMODE(mode) & 0o077:
-        raise KeyFileError(f"others can read the key file {path}: allow its owner only (chmod 600), then rotate it")
     try:
         plain = json.loads(text)
         keys = [Key(str(e["id"]), str(e["created"]), bytes.fromhex(e["secret"])) for e in plain["keys"]]

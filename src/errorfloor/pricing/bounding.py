@@ -14,7 +14,7 @@ from errorfloor.engines import Engine
 from errorfloor.engines.allotment import allotment
 from errorfloor.identity import Part
 from errorfloor.pricing.facts import Facts, FactsCache, fetch
-from errorfloor.pricing.forms import aggregates, polynomials, requested
+from errorfloor.pricing.forms import polynomials, requested
 from errorfloor.pricing.formulas import final_error, formula_bound
 from errorfloor.pricing.interval import quiet, up
 from errorfloor.pricing.keys import GroupKeys, kinds_of
@@ -25,7 +25,7 @@ from errorfloor.pricing.scene import FormulaBound, Scene, Storage, crowded
 from errorfloor.sql.evaluate import needed
 from errorfloor.sql.layout import Layout, stored_layout, with_columns
 from errorfloor.sql.plan import Call
-from errorfloor.sql.question import Question, QuestionOutput
+from errorfloor.sql.question import Question, QuestionOutput, aggregates
 from errorfloor.vault import Snapshot
 
 LEAST, MOST = 2.0**-450, 2.0**450  # of scales: their squares are normal numbers, and so are products with information

@@ -12,21 +12,14 @@ from errorfloor.arithmetic.polynomial import ONE, Monomial, Node, Polynomial, or
 from errorfloor.pricing.interval import ZERO, Enclosure
 from errorfloor.sql.plan import (
     Aggregate,
-    Apply,
     Call,
     Condition,
-    Count,
     Covariance,
-    Formula,
-    Plus,
-    Power,
-    Quotient,
     Sum,
     TableColumn,
-    Times,
     WeightedMean,
 )
-from errorfloor.sql.question import Question
+from errorfloor.sql.question import Question, aggregates
 
 # compared by identity: a factor that changes nothing is left out, which keeps ends exact
 UNITY = Enclosure.of(1.0, 1.0)
@@ -168,21 +161,6 @@ def requested(question: Question) -> tuple[Request, ...]:
             for polynomial, where in _of_aggregate(aggregate):
                 found[order_of(polynomial), order_of(where)] = polynomial, where
     return tuple(found[key] for key in sorted(found))
-
-
-def aggregates(formula: Formula) -> Iterator[Aggregate]:
-    """Give the aggregates that a formula is made of."""
-    match formula:
-        case Count() | Sum() | Covariance() | WeightedMean():
-            yield formula
-        case Plus(parts) | Times(parts):
-            for part in parts:
-                yield from aggregates(part)
-        case Quotient(numerator, denominator):
-            yield from aggregates(numerator)
-            yield from aggregates(denominator)
-        case Power(inner, _) | Apply(_, _, inner):
-            yield from aggregates(inner)
 
 
 def polynomials(aggregate: Aggregate) -> tuple[Polynomial, ...]:

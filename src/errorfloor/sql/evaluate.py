@@ -14,6 +14,7 @@ from errorfloor.arithmetic.double_words import DoubleWord
 from errorfloor.arithmetic.polynomial import ONE, Monomial, Polynomial
 from errorfloor.sql.layout import Layout, scaled
 from errorfloor.sql.plan import (
+    Aggregate,
     Always,
     Apply,
     Condition,
@@ -28,6 +29,7 @@ from errorfloor.sql.plan import (
     Times,
     WeightedMean,
 )
+from errorfloor.sql.question import aggregates
 
 Wanted = tuple[Monomial, Condition]
 Sums = Mapping[Wanted, DoubleWord]
@@ -42,7 +44,7 @@ def needed(formula: Formula) -> list[Wanted]:
     >>> needed(Count(Always())) == [(ONE, Always())]
     True
     """
-    return list(dict.fromkeys(_needed(formula)))
+    return list(dict.fromkeys(one for aggregate in aggregates(formula) for one in _needed(aggregate)))
 
 
 def evaluate(formulas: Sequence[Formula], sums: Sums, layout: Layout) -> list[DoubleWord]:
@@ -124,8 +126,8 @@ class _Walk:
         return centred / (count - DoubleWord.of(1) if formula.sample else count)
 
 
-def _needed(formula: Formula) -> Iterator[Wanted]:
-    match formula:
+def _needed(aggregate: Aggregate) -> Iterator[Wanted]:
+    match aggregate:
         case Count(where=where):
             yield ONE, where
         case Sum(of=of, where=where):
@@ -137,14 +139,6 @@ def _needed(formula: Formula) -> Iterator[Wanted]:
         case WeightedMean(value=value, weight=weight, where=where):
             for polynomial in (weight, _product(value, weight)):
                 yield from _monomials(polynomial, where)
-        case Plus(parts=parts) | Times(parts=parts):
-            for part in parts:
-                yield from _needed(part)
-        case Quotient(numerator=numerator, denominator=denominator):
-            yield from _needed(numerator)
-            yield from _needed(denominator)
-        case Power(base=inner) | Apply(argument=inner):
-            yield from _needed(inner)
 
 
 def _monomials(polynomial: Polynomial, where: Condition) -> Iterator[Wanted]:

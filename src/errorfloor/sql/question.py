@@ -14,6 +14,7 @@ from typing import ClassVar
 from errorfloor.arithmetic.polynomial import Node
 from errorfloor.identity import Part
 from errorfloor.sql.plan import (
+    Aggregate,
     Apply,
     Condition,
     Constant,
@@ -277,6 +278,12 @@ def _inside(value: object, stop: type[Node] | tuple[type[Node], ...] | None) -> 
     elif isinstance(value, tuple):
         for item in value:
             yield from _inside(item, stop)
+
+
+def aggregates(formula: Formula) -> Iterator[Aggregate]:
+    """Give the aggregates that a formula is made of."""
+    kinds = (Count, Sum, Covariance, WeightedMean)
+    return (node for node in walk(formula, stop=kinds) if isinstance(node, kinds))
 
 
 def is_private(node: Node) -> bool:
