@@ -11,7 +11,6 @@ from errorfloor.answering.answer import Answer, Price
 from errorfloor.answering.by_part import laid_out_together
 from errorfloor.answering.releasing import look_and_release
 from errorfloor.answering.simulation import Simulation, rooms
-from errorfloor.answering.unions import parts_of
 from errorfloor.charging import Charging, look
 from errorfloor.charging.settling import Grant, together
 from errorfloor.checks import Array
@@ -222,7 +221,7 @@ class Asking:
         for piece in self.pieces:
             answered, shown = look_and_release(piece.prepared, engine, piece.keys)
             found.append((piece.groups, answered))
-            if answered is not piece.prepared and not any(parts_of(one) for one in answered.outputs):
+            if answered is not piece.prepared and piece.prepared.recorded is None:  # nor made of what is kept already
                 paid = (
                     replace(one, paid=_paid(one, key), drawn=one.drawn or key.id) if one.added is not None else one
                     for one, key in zip(answered.outputs, piece.keys, strict=True)

@@ -18,7 +18,7 @@ from errorfloor.pricing.forms import polynomials, requested
 from errorfloor.pricing.formulas import final_error, formula_bound
 from errorfloor.pricing.interval import quiet, up
 from errorfloor.pricing.keys import GroupKeys, kinds_of
-from errorfloor.pricing.owners import OwnerCounts, counts_of_owners, public_column
+from errorfloor.pricing.owners import OwnerCounts, owners_in, public_column
 from errorfloor.pricing.refusals import no_number
 from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
 from errorfloor.pricing.scene import FormulaBound, Scene, Storage, crowded
@@ -202,8 +202,9 @@ def bounds(
     facts = fetch(question, by, requested(question), snapshots, engine, stored, cache)
     kept = facts.kept(question.least)
     ranges = {name: (column.low, column.high) for name, column in table.private.items()}
-    owners = counts_of_owners(table, question, len(facts.groups), snapshots, engine, stored, cache)
-    owners = None if owners is None else owners.only(kept)
+    owners = None
+    if table.owner is not None:
+        owners = owners_in(table, table.owner, question, len(facts.groups), snapshots, engine, stored, cache).only(kept)
     facts = facts.only(kept)
     kinds, kind = facts.kinds
     apart = {} if table.owner is None else {name: owner_distance(table, name) for name in table.owner.apart}

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from errorfloor.arithmetic import arrow
-from errorfloor.catalogue.model import Period, Table
+from errorfloor.catalogue.model import Owner, Period, Table
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.errors import EngineError
@@ -89,26 +89,25 @@ class OwnerCounts:
         return replace(self, group=group, owner=self.owner[pairs], count=self.count[pairs])
 
 
-def counts_of_owners(
+def owners_in(
     table: Table,
+    owner: Owner,
     question: Question,
     groups: int,
     snapshots: Sequence[Snapshot],
     engine: Engine,
     stored: Layout,
     cache: FactsCache | None,
-) -> OwnerCounts | None:
-    """Count the rows of each owner in each of so many groups, as the table's accounts go by; None if it has none."""
-    if table.owner is None:
-        return None
-    owner = public_column(table, table.owner.column)
+) -> OwnerCounts:
+    """Count the rows of each owner in each of so many groups, as the accounts of a table's owners go by."""
+    column = public_column(table, owner.column)
     per = None if table.owners_by is None else _period(table.owners_by, table)
-    layout = with_columns(stored, [owner, *([per] if isinstance(per, TableColumn) else [])], snapshots)
-    found = owner_counts(question, owner, groups, snapshots, engine, layout, cache, per)
+    layout = with_columns(stored, [column, *([per] if isinstance(per, TableColumn) else [])], snapshots)
+    found = owner_counts(question, column, groups, snapshots, engine, layout, cache, per)
     if table.owners_by is not None:
         found = replace(found, cells=[(table.owners_by.text(value),) for (value,) in found.cells])
-    if table.owner.life is not None:
-        found = found.with_life(owner_counts(question, owner, groups, snapshots, engine, layout, cache))
+    if owner.life is not None:
+        found = found.with_life(owner_counts(question, column, groups, snapshots, engine, layout, cache))
     return found
 
 
