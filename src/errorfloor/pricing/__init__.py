@@ -14,9 +14,10 @@ presence, in tables that protect records      ``records``: every aggregate is ma
 all of it together, as charges                ``bounding``, ``joint``
 ============================================  =====================================================
 
-``facts`` and ``fetch`` have the public facts, ``keys`` the groups, ``interval`` the arithmetic of bounds, ``words`` how
-a plan is quoted, ``refusals`` why a question has none. A new function: its value, slope and domain in
-``functions.FUNCTIONS``. A new kind of aggregate: a module like ``covariance`` and its case in ``formulas``.
+``forms`` says which public facts are needed, ``facts`` asks for them, ``keys`` has the groups, ``interval`` the
+arithmetic of bounds, ``words`` how a plan is quoted, ``refusals`` why a question has none. A new function: its value,
+slope and domain in ``functions.FUNCTIONS``. A new kind of aggregate: a module like ``covariance`` and its case in
+``formulas``.
 """
 
 from errorfloor.accounts import Account, Charge, cell_text

@@ -134,27 +134,11 @@ def owner_counts(
 ) -> OwnerCounts:
     """Count the rows of each owner, ``per`` period if so, in each of so many ``groups``, numbered as their keys are."""
     key = ("owners", *rows_of(question, snapshots), owner.canonical, *(() if per is None else (per.canonical,)))
-    found: OwnerCounts | None = cache.find(key) if cache is not None else None
-    if found is None:
-        found = _fetched(question, owner, groups, snapshots, engine, layout, per)
-        if cache is not None:
-            cache.keep(key, found, 3 * len(found.group))
-    return found
-
-
-def _fetched(
-    question: Question,
-    owner: TableColumn,
-    groups: int,
-    snapshots: Sequence[Snapshot],
-    engine: Engine,
-    layout: Layout,
-    per: TableColumn | Truncated | None,
-) -> OwnerCounts:
-    each, scalars = (
-        compiled.owners(question, snapshots, owner, engine.dialect, layout, per),
-        [k.value for k in question.keys],
-    )
+    known: OwnerCounts | None = cache.find(key) if cache is not None else None
+    if known is not None:
+        return known
+    each = compiled.owners(question, snapshots, owner, engine.dialect, layout, per)
+    scalars = [one.value for one in question.keys]
     if snapshots[0].rows > MOST_PAIRS and _pairs(each, engine) > MOST_PAIRS:
         by = [*(f"k{j}" for j in range(len(scalars))), *([] if per is None else ["a0"])]
         grouped = f" GROUP BY {', '.join(by)}" if by else ""
@@ -170,11 +154,14 @@ def _fetched(
     if group.max(initial=-1) + 1 > groups:
         raise EngineError("an engine gave other groups for owners than for all rows", engine=engine.name)
     count = arrow.whole_numbers(result.column("n"))
-    if per is None:
-        return OwnerCounts(group, numbers, count)
-    cells, cell = canonical_cells(result, [per], layout)
-    found, owners = np.unique(numbers.astype(np.int64) * max(len(cells), 1) + cell, return_inverse=True)
-    return OwnerCounts(group, owners.astype(np.int32), count, found % max(len(cells), 1), cells)
+    found = OwnerCounts(group, numbers, count)
+    if per is not None:
+        cells, cell = canonical_cells(result, [per], layout)
+        pairs, owners = np.unique(numbers.astype(np.int64) * max(len(cells), 1) + cell, return_inverse=True)
+        found = OwnerCounts(group, owners.astype(np.int32), count, pairs % max(len(cells), 1), cells)
+    if cache is not None:
+        cache.keep(key, found, 3 * len(found.group))
+    return found
 
 
 def _pairs(each: str, engine: Engine) -> int:

@@ -14,10 +14,10 @@ small parts              ``dates``, ``choices`` (CASE), ``truth`` (and, or, not)
 
 A new function: its node in ``row_expressions`` or ``aggregates``, its name in ``plan`` and ``reading``, its price in
 ``pricing.functions``, and its arithmetic in ``call_sql`` with ``engines.dialects`` or in
-``arithmetic.double_functions``. A refusal is worded where it is raised: ``parse`` for clauses (HAVING, DISTINCT, LIMIT,
-ORDER BY), ``tables`` for FROM, JOIN and WITH, ``conditions`` for WHERE, ``records`` for tables that protect records,
-``reading`` and ``misspelt`` for text that cannot be read; functions, whole constructs and words that several share are
-in ``refusals``.
+``arithmetic.double_functions``. A refusal is worded where it is raised: ``parse`` for DISTINCT, GROUP BY and ORDER BY,
+``limits`` for HAVING and LIMIT, ``tables`` for FROM, JOIN and WITH, ``conditions`` for WHERE, ``records`` for tables
+that protect records, ``reading`` and ``misspelt`` for text that cannot be read; functions, whole constructs and words
+that several share are in ``refusals``.
 """
 
 from errorfloor.extras import require
