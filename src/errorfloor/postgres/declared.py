@@ -42,7 +42,6 @@ LIMITS = {  # nothing is put on a disk
     "lock_configuration": "true",
 }
 SQL_NAMES = {INT8: "bigint", FLOAT8: "double precision", TEXT: "text", DATE: "date", BOOL: "boolean"}
-READ_ONLY = ["=r/errorfloor"]  # everybody who sees a table may read it, and nobody may write
 SYSTEM = {"pg_class": "1259", "pg_type": "1247", "pg_constraint": "2606", "pg_namespace": "2615", "pg_proc": "1255"}
 Row = dict[str, Any]
 
@@ -195,120 +194,48 @@ def _rows(number: int, name: str, table: Table) -> Iterator[tuple[str, Row]]:
     """Give the rows about a table; its index, which stands for the row key, has the next number."""
     kinds = {column: DECLARED[one.type] for column, one in table.compared.items()}
     kinds |= dict.fromkeys(table.private, FLOAT8)
-    key = list(table.row_key)
-    classes: Row = {"reltype": 0, "reloftype": 0, "relowner": 10, "relfilenode": 0, "reltablespace": 0, "relpages": 0}
-    classes |= {
-        "relacl": READ_ONLY,
-        "relnamespace": 2200,
-        "reltuples": -1.0,
-        "relpersistence": "p",
-        "relchecks": 0,
-        "reltoastrelid": 0,
-    }
-    flags = ("relisshared", "relhasrules", "relhastriggers", "relhassubclass", "relrowsecurity", "relforcerowsecurity")
-    classes |= dict.fromkeys((*flags, "relispartition"), False) | {"relispopulated": True, "relreplident": "d"}
-    yield (
-        "pg.pg_class",
-        classes
-        | {
-            **{"oid": number, "relname": name, "relkind": "r", "relam": 2, "relnatts": len(kinds)},
-            "relhasindex": bool(key),
-        },
-    )
-    indexed = {"hasindexes": bool(key)}
-    yield "pg.pg_tables", {"schemaname": "public", "tablename": name, "tableowner": "errorfloor", **indexed}
-    about = _about(table)
-    yield "pg.pg_description", {"objoid": number, "classoid": 1259, "objsubid": 0, "description": about}
+    key, has_key = list(table.row_key), bool(table.row_key)  # a table that protects records has none
     places = {column: place for place, column in enumerate(kinds, start=1)}
-    where = {"table_catalog": "errorfloor", "table_schema": "public", "table_name": name}
-    yield "info.tables", {**where, "table_type": "BASE TABLE", "is_insertable_into": "NO", "is_typed": "NO"}
-    granted = {"grantor": "errorfloor", "grantee": "PUBLIC", **where, "privilege_type": "SELECT", "is_grantable": "NO"}
-    yield "info.table_privileges", {**granted, "with_hierarchy": "NO"}
-    if key:  # a table that protects records has none
-        yield from _key_rows(number, name, classes, where, {column: (places[column], kinds[column]) for column in key})
+    shown = {"relkind": "r", "relam": 2, "relnatts": len(kinds), "relhasindex": has_key}
+    yield "pg.pg_class", {"oid": number, "relname": name, **shown}
+    yield "pg.pg_tables", {"tablename": name, "hasindexes": has_key}
+    yield "pg.pg_description", {"objoid": number, "objsubid": 0, "description": _about(table)}
+    yield "info.tables", {"table_name": name}
+    yield "info.table_privileges", {"table_name": name}
+    if has_key:
+        yield from _key_rows(number, name, {column: (places[column], kinds[column]) for column in key})
     for column, kind in kinds.items():
-        needed = column in key
-        yield "pg.pg_attribute", _attribute(number, places[column], column, kind, needed)
-        said = _said(table, column)
-        yield "info.column_privileges", {**granted, "column_name": column}
-        yield (
-            "pg.pg_description",
-            {**{"objoid": number, "classoid": 1259, "objsubid": places[column], "description": said}},
-        )
-        yield (
-            "info.columns",
-            {
-                **{
-                    **where,
-                    "column_name": column,
-                    "ordinal_position": places[column],
-                    "is_nullable": "NO" if needed else "YES",
-                },
-                **{"data_type": SQL_NAMES.get(kind, "timestamp without time zone"), "udt_name": kind.name},
-                **{"udt_catalog": "errorfloor", "udt_schema": "pg_catalog", "dtd_identifier": str(places[column])},
-                **{"is_identity": "NO", "is_generated": "NEVER", "is_updatable": "NO", "is_self_referencing": "NO"},
-            },
-        )
+        place, needed = places[column], column in key
+        yield "pg.pg_attribute", _attribute(number, place, column, kind, needed)
+        yield "info.column_privileges", {"table_name": name, "column_name": column}
+        yield "pg.pg_description", {"objoid": number, "objsubid": place, "description": _said(table, column)}
+        written: Row = {"data_type": SQL_NAMES.get(kind, "timestamp without time zone"), "udt_name": kind.name}
+        written |= {"is_nullable": "NO" if needed else "YES", "ordinal_position": place, "dtd_identifier": str(place)}
+        yield "info.columns", {"table_name": name, "column_name": column, **written}
 
 
-def _key_rows(
-    number: int, name: str, classes: Row, where: Row, key: Mapping[str, tuple[int, Kind]]
-) -> Iterator[tuple[str, Row]]:
+def _key_rows(number: int, name: str, key: Mapping[str, tuple[int, Kind]]) -> Iterator[tuple[str, Row]]:
     """Give the rows about a row key: an index and a constraint; each column has its place in the table and its type."""
-    yield (
-        "pg.pg_class",
-        classes
-        | {
-            **{"oid": number + 1, "relname": f"{name}_pkey", "relkind": "i", "relam": 403, "relnatts": len(key)},
-            "relhasindex": False,
-        },
-    )
-    yield (
-        "pg.pg_index",
-        {
-            **{"indexrelid": number + 1, "indrelid": number, "indnatts": len(key), "indnkeyatts": len(key)},
-            **{"indisunique": True, "indisprimary": True, "indisvalid": True, "indisready": True, "indislive": True},
-            **{"indisclustered": False, "indisexclusion": False, "indimmediate": True, "indisreplident": False},
-            **{"indnullsnotdistinct": False, "indcheckxmin": False},
-            **{"indkey": [place for place, _ in key.values()], "indoption": [0] * len(key)},
-            **{"indclass": [0] * len(key), "indcollation": [0] * len(key)},
-        },
-    )
+    index, named, count = number + 1, f"{name}_pkey", len(key)
+    places, zeros = [place for place, _ in key.values()], [0] * count
+    shown = {"relkind": "i", "relam": 403, "relnatts": count, "relhasindex": False}
+    yield "pg.pg_class", {"oid": index, "relname": named, **shown}
+    indexed = {"indexrelid": index, "indrelid": number, "indnatts": count, "indnkeyatts": count, "indkey": places}
+    yield "pg.pg_index", indexed | dict.fromkeys(("indoption", "indclass", "indcollation"), zeros)
     yield (
         "pg.pg_constraint",
-        {
-            **{"oid": number + 1, "conname": f"{name}_pkey", "connamespace": 2200, "contype": "p", "conrelid": number},
-            **{
-                "conindid": number + 1,
-                "conkey": [place for place, _ in key.values()],
-                "convalidated": True,
-                "confrelid": 0,
-            },
-            **{"condeferrable": False, "condeferred": False, "conislocal": True, "contypid": 0, "conparentid": 0},
-        },
+        {"oid": index, "conname": named, "conrelid": number, "conindid": index, "conkey": places},
     )
-    named = {f"constraint_{part}": where[f"table_{part}"] for part in ("catalog", "schema")}
-    named |= {**where, "constraint_name": f"{name}_pkey"}
-    yield "info.table_constraints", {**named, "constraint_type": "PRIMARY KEY", "is_deferrable": "NO"}
+    whose = {"table_name": name, "constraint_name": named}
+    yield "info.table_constraints", whose
     for place, (column, (_, kind)) in enumerate(key.items(), start=1):
-        yield "info.key_column_usage", {**named, "column_name": column, "ordinal_position": place}
-        yield "pg.pg_attribute", _attribute(number + 1, place, column, kind, True)
+        yield "info.key_column_usage", {**whose, "column_name": column, "ordinal_position": place}
+        yield "pg.pg_attribute", _attribute(index, place, column, kind, True)
 
 
 def _attribute(number: int, place: int, column: str, kind: Kind, needed: bool) -> Row:
-    return {
-        **{"attrelid": number, "attname": column, "atttypid": kind.oid, "attlen": kind.size, "attnum": place},
-        **{"atttypmod": -1, "attndims": 0, "attnotnull": needed, "atthasdef": False, "attisdropped": False},
-        **{"attislocal": True, "attinhcount": 0, "attcollation": 0, "attidentity": "", "attgenerated": ""},
-        **{
-            "attacl": READ_ONLY,
-            "atthasmissing": False,
-            "attstattarget": -1,
-            "attcacheoff": -1,
-            "attstorage": "p",
-            "attcompression": "",
-        },
-    }
+    known = {"attrelid": number, "attname": column, "attnum": place, "attnotnull": needed}
+    return {**known, "atttypid": kind.oid, "attlen": kind.size}
 
 
 def _about(table: Table) -> str:

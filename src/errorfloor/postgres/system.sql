@@ -1,4 +1,6 @@
 -- The system catalogue that tools look tables up in, on DuckDB: the columns of PostgreSQL 15, most tables empty.
+-- What is the same for every declared table, or row key, is a default: everybody who sees a table may read it, and
+-- nobody may write. The rest is in declared.py.
 -- Names of schemas are short here: pg is pg_catalog, info is information_schema.
 CREATE SCHEMA pg;
 CREATE SCHEMA info;
@@ -11,21 +13,23 @@ CREATE TABLE info.check_constraints (
   constraint_catalog VARCHAR, constraint_schema VARCHAR, constraint_name VARCHAR, check_clause VARCHAR
 );
 CREATE TABLE info.column_privileges (
-  grantor VARCHAR, grantee VARCHAR, table_catalog VARCHAR, table_schema VARCHAR, table_name VARCHAR, column_name
-  VARCHAR, privilege_type VARCHAR, is_grantable VARCHAR
+  grantor VARCHAR DEFAULT 'errorfloor', grantee VARCHAR DEFAULT 'PUBLIC', table_catalog VARCHAR DEFAULT 'errorfloor',
+  table_schema VARCHAR DEFAULT 'public', table_name VARCHAR, column_name VARCHAR, privilege_type VARCHAR DEFAULT
+  'SELECT', is_grantable VARCHAR DEFAULT 'NO'
 );
 CREATE TABLE info.columns (
-  table_catalog VARCHAR, table_schema VARCHAR, table_name VARCHAR, column_name VARCHAR, ordinal_position INTEGER,
-  column_default VARCHAR, is_nullable VARCHAR, data_type VARCHAR, character_maximum_length INTEGER,
-  character_octet_length INTEGER, numeric_precision INTEGER, numeric_precision_radix INTEGER, numeric_scale INTEGER,
-  datetime_precision INTEGER, interval_type VARCHAR, interval_precision INTEGER, character_set_catalog VARCHAR,
-  character_set_schema VARCHAR, character_set_name VARCHAR, collation_catalog VARCHAR, collation_schema VARCHAR,
-  collation_name VARCHAR, domain_catalog VARCHAR, domain_schema VARCHAR, domain_name VARCHAR, udt_catalog VARCHAR,
-  udt_schema VARCHAR, udt_name VARCHAR, scope_catalog VARCHAR, scope_schema VARCHAR, scope_name VARCHAR,
-  maximum_cardinality INTEGER, dtd_identifier VARCHAR, is_self_referencing VARCHAR, is_identity VARCHAR,
-  identity_generation VARCHAR, identity_start VARCHAR, identity_increment VARCHAR, identity_maximum VARCHAR,
-  identity_minimum VARCHAR, identity_cycle VARCHAR, is_generated VARCHAR, generation_expression VARCHAR,
-  is_updatable VARCHAR
+  table_catalog VARCHAR DEFAULT 'errorfloor', table_schema VARCHAR DEFAULT 'public', table_name VARCHAR, column_name
+  VARCHAR, ordinal_position INTEGER, column_default VARCHAR, is_nullable VARCHAR, data_type VARCHAR,
+  character_maximum_length INTEGER, character_octet_length INTEGER, numeric_precision INTEGER,
+  numeric_precision_radix INTEGER, numeric_scale INTEGER, datetime_precision INTEGER, interval_type VARCHAR,
+  interval_precision INTEGER, character_set_catalog VARCHAR, character_set_schema VARCHAR, character_set_name
+  VARCHAR, collation_catalog VARCHAR, collation_schema VARCHAR, collation_name VARCHAR, domain_catalog VARCHAR,
+  domain_schema VARCHAR, domain_name VARCHAR, udt_catalog VARCHAR DEFAULT 'errorfloor', udt_schema VARCHAR DEFAULT
+  'pg_catalog', udt_name VARCHAR, scope_catalog VARCHAR, scope_schema VARCHAR, scope_name VARCHAR,
+  maximum_cardinality INTEGER, dtd_identifier VARCHAR, is_self_referencing VARCHAR DEFAULT 'NO', is_identity VARCHAR
+  DEFAULT 'NO', identity_generation VARCHAR, identity_start VARCHAR, identity_increment VARCHAR, identity_maximum
+  VARCHAR, identity_minimum VARCHAR, identity_cycle VARCHAR, is_generated VARCHAR DEFAULT 'NEVER',
+  generation_expression VARCHAR, is_updatable VARCHAR DEFAULT 'NO'
 );
 CREATE TABLE info.constraint_column_usage (
   table_catalog VARCHAR, table_schema VARCHAR, table_name VARCHAR, column_name VARCHAR, constraint_catalog VARCHAR,
@@ -51,9 +55,9 @@ CREATE TABLE info.element_types (
   VARCHAR
 );
 CREATE TABLE info.key_column_usage (
-  constraint_catalog VARCHAR, constraint_schema VARCHAR, constraint_name VARCHAR, table_catalog VARCHAR,
-  table_schema VARCHAR, table_name VARCHAR, column_name VARCHAR, ordinal_position INTEGER,
-  position_in_unique_constraint INTEGER
+  constraint_catalog VARCHAR DEFAULT 'errorfloor', constraint_schema VARCHAR DEFAULT 'public', constraint_name
+  VARCHAR, table_catalog VARCHAR DEFAULT 'errorfloor', table_schema VARCHAR DEFAULT 'public', table_name VARCHAR,
+  column_name VARCHAR, ordinal_position INTEGER, position_in_unique_constraint INTEGER
 );
 CREATE TABLE info.parameters (
   specific_catalog VARCHAR, specific_schema VARCHAR, specific_name VARCHAR, ordinal_position INTEGER, parameter_mode
@@ -112,18 +116,21 @@ CREATE TABLE info.sequences (
   maximum_value VARCHAR, increment VARCHAR, cycle_option VARCHAR
 );
 CREATE TABLE info.table_constraints (
-  constraint_catalog VARCHAR, constraint_schema VARCHAR, constraint_name VARCHAR, table_catalog VARCHAR,
-  table_schema VARCHAR, table_name VARCHAR, constraint_type VARCHAR, is_deferrable VARCHAR, "initially_deferred"
-  VARCHAR, enforced VARCHAR, nulls_distinct VARCHAR
+  constraint_catalog VARCHAR DEFAULT 'errorfloor', constraint_schema VARCHAR DEFAULT 'public', constraint_name
+  VARCHAR, table_catalog VARCHAR DEFAULT 'errorfloor', table_schema VARCHAR DEFAULT 'public', table_name VARCHAR,
+  constraint_type VARCHAR DEFAULT 'PRIMARY KEY', is_deferrable VARCHAR DEFAULT 'NO', "initially_deferred" VARCHAR,
+  enforced VARCHAR, nulls_distinct VARCHAR
 );
 CREATE TABLE info.table_privileges (
-  grantor VARCHAR, grantee VARCHAR, table_catalog VARCHAR, table_schema VARCHAR, table_name VARCHAR, privilege_type
-  VARCHAR, is_grantable VARCHAR, with_hierarchy VARCHAR
+  grantor VARCHAR DEFAULT 'errorfloor', grantee VARCHAR DEFAULT 'PUBLIC', table_catalog VARCHAR DEFAULT 'errorfloor',
+  table_schema VARCHAR DEFAULT 'public', table_name VARCHAR, privilege_type VARCHAR DEFAULT 'SELECT', is_grantable
+  VARCHAR DEFAULT 'NO', with_hierarchy VARCHAR DEFAULT 'NO'
 );
 CREATE TABLE info.tables (
-  table_catalog VARCHAR, table_schema VARCHAR, table_name VARCHAR, table_type VARCHAR, self_referencing_column_name
-  VARCHAR, reference_generation VARCHAR, user_defined_type_catalog VARCHAR, user_defined_type_schema VARCHAR,
-  user_defined_type_name VARCHAR, is_insertable_into VARCHAR, is_typed VARCHAR, commit_action VARCHAR
+  table_catalog VARCHAR DEFAULT 'errorfloor', table_schema VARCHAR DEFAULT 'public', table_name VARCHAR, table_type
+  VARCHAR DEFAULT 'BASE TABLE', self_referencing_column_name VARCHAR, reference_generation VARCHAR,
+  user_defined_type_catalog VARCHAR, user_defined_type_schema VARCHAR, user_defined_type_name VARCHAR,
+  is_insertable_into VARCHAR DEFAULT 'NO', is_typed VARCHAR DEFAULT 'NO', commit_action VARCHAR
 );
 CREATE TABLE info.triggers (
   trigger_catalog VARCHAR, trigger_schema VARCHAR, trigger_name VARCHAR, event_manipulation VARCHAR,
@@ -151,11 +158,13 @@ CREATE TABLE pg.pg_attrdef (
   oid BIGINT, adrelid BIGINT, adnum SMALLINT, adbin VARCHAR
 );
 CREATE TABLE pg.pg_attribute (
-  attrelid BIGINT, attname VARCHAR, atttypid BIGINT, attstattarget INTEGER, attlen SMALLINT, attnum SMALLINT,
-  attndims INTEGER, attcacheoff INTEGER, atttypmod INTEGER, attbyval BOOLEAN, attalign VARCHAR, attstorage VARCHAR,
-  attcompression VARCHAR, attnotnull BOOLEAN, atthasdef BOOLEAN, atthasmissing BOOLEAN, attidentity VARCHAR,
-  attgenerated VARCHAR, attisdropped BOOLEAN, attislocal BOOLEAN, attinhcount INTEGER, attcollation BIGINT, attacl
-  VARCHAR[], attoptions VARCHAR[], attfdwoptions VARCHAR[], attmissingval VARCHAR
+  attrelid BIGINT, attname VARCHAR, atttypid BIGINT, attstattarget INTEGER DEFAULT -1, attlen SMALLINT, attnum
+  SMALLINT, attndims INTEGER DEFAULT 0, attcacheoff INTEGER DEFAULT -1, atttypmod INTEGER DEFAULT -1, attbyval
+  BOOLEAN, attalign VARCHAR, attstorage VARCHAR DEFAULT 'p', attcompression VARCHAR DEFAULT '', attnotnull BOOLEAN,
+  atthasdef BOOLEAN DEFAULT false, atthasmissing BOOLEAN DEFAULT false, attidentity VARCHAR DEFAULT '', attgenerated
+  VARCHAR DEFAULT '', attisdropped BOOLEAN DEFAULT false, attislocal BOOLEAN DEFAULT true, attinhcount INTEGER
+  DEFAULT 0, attcollation BIGINT DEFAULT 0, attacl VARCHAR[] DEFAULT ['=r/errorfloor'], attoptions VARCHAR[],
+  attfdwoptions VARCHAR[], attmissingval VARCHAR
 );
 CREATE TABLE pg.pg_auth_members (
   roleid BIGINT, member BIGINT, grantor BIGINT, admin_option BOOLEAN
@@ -172,23 +181,27 @@ CREATE TABLE pg.pg_cast (
   oid BIGINT, castsource BIGINT, casttarget BIGINT, castfunc BIGINT, castcontext VARCHAR, castmethod VARCHAR
 );
 CREATE TABLE pg.pg_class (
-  oid BIGINT, relname VARCHAR, relnamespace BIGINT, reltype BIGINT, reloftype BIGINT, relowner BIGINT, relam BIGINT,
-  relfilenode BIGINT, reltablespace BIGINT, relpages INTEGER, reltuples FLOAT, relallvisible INTEGER, reltoastrelid
-  BIGINT, relhasindex BOOLEAN, relisshared BOOLEAN, relpersistence VARCHAR, relkind VARCHAR, relnatts SMALLINT,
-  relchecks SMALLINT, relhasrules BOOLEAN, relhastriggers BOOLEAN, relhassubclass BOOLEAN, relrowsecurity BOOLEAN,
-  relforcerowsecurity BOOLEAN, relispopulated BOOLEAN, relreplident VARCHAR, relispartition BOOLEAN, relrewrite
-  BIGINT, relfrozenxid BIGINT, relminmxid BIGINT, relacl VARCHAR[], reloptions VARCHAR[], relpartbound VARCHAR
+  oid BIGINT, relname VARCHAR, relnamespace BIGINT DEFAULT 2200, reltype BIGINT DEFAULT 0, reloftype BIGINT DEFAULT
+  0, relowner BIGINT DEFAULT 10, relam BIGINT, relfilenode BIGINT DEFAULT 0, reltablespace BIGINT DEFAULT 0, relpages
+  INTEGER DEFAULT 0, reltuples FLOAT DEFAULT -1, relallvisible INTEGER, reltoastrelid BIGINT DEFAULT 0, relhasindex
+  BOOLEAN, relisshared BOOLEAN DEFAULT false, relpersistence VARCHAR DEFAULT 'p', relkind VARCHAR, relnatts SMALLINT,
+  relchecks SMALLINT DEFAULT 0, relhasrules BOOLEAN DEFAULT false, relhastriggers BOOLEAN DEFAULT false,
+  relhassubclass BOOLEAN DEFAULT false, relrowsecurity BOOLEAN DEFAULT false, relforcerowsecurity BOOLEAN DEFAULT
+  false, relispopulated BOOLEAN DEFAULT true, relreplident VARCHAR DEFAULT 'd', relispartition BOOLEAN DEFAULT false,
+  relrewrite BIGINT, relfrozenxid BIGINT, relminmxid BIGINT, relacl VARCHAR[] DEFAULT ['=r/errorfloor'], reloptions
+  VARCHAR[], relpartbound VARCHAR
 );
 CREATE TABLE pg.pg_collation (
   oid BIGINT, collname VARCHAR, collnamespace BIGINT, collowner BIGINT, collprovider VARCHAR, collisdeterministic
   BOOLEAN, collencoding INTEGER, collcollate VARCHAR, collctype VARCHAR, colliculocale VARCHAR, collversion VARCHAR
 );
 CREATE TABLE pg.pg_constraint (
-  oid BIGINT, conname VARCHAR, connamespace BIGINT, contype VARCHAR, condeferrable BOOLEAN, condeferred BOOLEAN,
-  convalidated BOOLEAN, conrelid BIGINT, contypid BIGINT, conindid BIGINT, conparentid BIGINT, confrelid BIGINT,
-  confupdtype VARCHAR, confdeltype VARCHAR, confmatchtype VARCHAR, conislocal BOOLEAN, coninhcount INTEGER,
-  connoinherit BOOLEAN, conkey SMALLINT[], confkey SMALLINT[], conpfeqop BIGINT[], conppeqop BIGINT[], conffeqop
-  BIGINT[], confdelsetcols SMALLINT[], conexclop BIGINT[], conbin VARCHAR
+  oid BIGINT, conname VARCHAR, connamespace BIGINT DEFAULT 2200, contype VARCHAR DEFAULT 'p', condeferrable BOOLEAN
+  DEFAULT false, condeferred BOOLEAN DEFAULT false, convalidated BOOLEAN DEFAULT true, conrelid BIGINT, contypid
+  BIGINT DEFAULT 0, conindid BIGINT, conparentid BIGINT DEFAULT 0, confrelid BIGINT DEFAULT 0, confupdtype VARCHAR,
+  confdeltype VARCHAR, confmatchtype VARCHAR, conislocal BOOLEAN DEFAULT true, coninhcount INTEGER, connoinherit
+  BOOLEAN, conkey SMALLINT[], confkey SMALLINT[], conpfeqop BIGINT[], conppeqop BIGINT[], conffeqop BIGINT[],
+  confdelsetcols SMALLINT[], conexclop BIGINT[], conbin VARCHAR
 );
 CREATE TABLE pg.pg_conversion (
   oid BIGINT, conname VARCHAR, connamespace BIGINT, conowner BIGINT, conforencoding INTEGER, contoencoding INTEGER,
@@ -207,7 +220,7 @@ CREATE TABLE pg.pg_depend (
   VARCHAR
 );
 CREATE TABLE pg.pg_description (
-  objoid BIGINT, classoid BIGINT, objsubid INTEGER, description VARCHAR
+  objoid BIGINT, classoid BIGINT DEFAULT 1259, objsubid INTEGER, description VARCHAR
 );
 CREATE TABLE pg.pg_enum (
   oid BIGINT, enumtypid BIGINT, enumsortorder FLOAT, enumlabel VARCHAR
@@ -232,11 +245,12 @@ CREATE TABLE pg.pg_foreign_table (
   ftrelid BIGINT, ftserver BIGINT, ftoptions VARCHAR[]
 );
 CREATE TABLE pg.pg_index (
-  indexrelid BIGINT, indrelid BIGINT, indnatts SMALLINT, indnkeyatts SMALLINT, indisunique BOOLEAN,
-  indnullsnotdistinct BOOLEAN, indisprimary BOOLEAN, indisexclusion BOOLEAN, indimmediate BOOLEAN, indisclustered
-  BOOLEAN, indisvalid BOOLEAN, indcheckxmin BOOLEAN, indisready BOOLEAN, indislive BOOLEAN, indisreplident BOOLEAN,
-  indkey SMALLINT[], indcollation BIGINT[], indclass BIGINT[], indoption SMALLINT[], indexprs VARCHAR, indpred
-  VARCHAR
+  indexrelid BIGINT, indrelid BIGINT, indnatts SMALLINT, indnkeyatts SMALLINT, indisunique BOOLEAN DEFAULT true,
+  indnullsnotdistinct BOOLEAN DEFAULT false, indisprimary BOOLEAN DEFAULT true, indisexclusion BOOLEAN DEFAULT false,
+  indimmediate BOOLEAN DEFAULT true, indisclustered BOOLEAN DEFAULT false, indisvalid BOOLEAN DEFAULT true,
+  indcheckxmin BOOLEAN DEFAULT false, indisready BOOLEAN DEFAULT true, indislive BOOLEAN DEFAULT true, indisreplident
+  BOOLEAN DEFAULT false, indkey SMALLINT[], indcollation BIGINT[], indclass BIGINT[], indoption SMALLINT[], indexprs
+  VARCHAR, indpred VARCHAR
 );
 CREATE TABLE pg.pg_indexes (
   schemaname VARCHAR, tablename VARCHAR, indexname VARCHAR, tablespace VARCHAR, indexdef VARCHAR
@@ -352,8 +366,8 @@ CREATE TABLE pg.pg_statistic_ext (
   SMALLINT[], stxkind VARCHAR[], stxexprs VARCHAR
 );
 CREATE TABLE pg.pg_tables (
-  schemaname VARCHAR, tablename VARCHAR, tableowner VARCHAR, tablespace VARCHAR, hasindexes BOOLEAN, hasrules
-  BOOLEAN, hastriggers BOOLEAN, rowsecurity BOOLEAN
+  schemaname VARCHAR DEFAULT 'public', tablename VARCHAR, tableowner VARCHAR DEFAULT 'errorfloor', tablespace
+  VARCHAR, hasindexes BOOLEAN, hasrules BOOLEAN, hastriggers BOOLEAN, rowsecurity BOOLEAN
 );
 CREATE TABLE pg.pg_tablespace (
   oid BIGINT, spcname VARCHAR, spcowner BIGINT, spcacl VARCHAR[], spcoptions VARCHAR[]
