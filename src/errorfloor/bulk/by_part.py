@@ -4,9 +4,7 @@
 from that part alone; and the charge of several parts bounds what one entry, or one owner, can do to all of them.
 """
 
-import json
-from collections.abc import Generator, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 from errorfloor.accounts import NOTHING
-from errorfloor.bulk.ascent import AscentWatch, DescentError
 from errorfloor.bulk.charging import charges, exposure
-from errorfloor.bulk.flow import Counter, perturbed
-from errorfloor.bulk.perturbation import Perturbation, noise_label
-from errorfloor.bulk.report import Release
+from errorfloor.bulk.perturbation import noise_label
 from errorfloor.bulk.request import Request
 from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.bulk.snapshots import SnapshotTable
-from errorfloor.bulk.tables import TableFile
 from errorfloor.catalogue import Catalogue
 from errorfloor.charging.settling import together
 from errorfloor.engines import Engine
@@ -104,51 +98,3 @@ def _nothing(column: RuledColumn, taken: Snapshot) -> dict[Account, Charge]:
     if owner is not None and not taken.table.divided_by:
         found[Account(owner.accounts_of(taken.table_name), "", "")] = NOTHING
     return found
-
-
-@dataclass(frozen=True)
-class CopyingParts:
-    """Copies the rows of parts into one file, part after part, each in the order of its keys and with its own noise."""
-
-    parts: tuple[ReleasedPart, ...]
-    outlet: TableFile
-    scratch: Path
-    columns: tuple[str, ...]
-    secret: Key
-    report: Release
-
-    def run(self) -> int:
-        """Write the target and give the number of its rows; all are sorted if those of some part do not ascend."""
-        with suppress(DescentError):
-            return self._run(is_sorted=False)
-        return self._run(is_sorted=True)
-
-    def _run(self, *, is_sorted: bool) -> int:
-        request = self.parts[0].request
-        counted = Counter(request.progress)
-        with ExitStack() as stack:
-            rows = stack.enter_context(closing(self._rows(is_sorted=is_sorted)))
-            schema = next(rows).schema
-            self.outlet.write(
-                self.scratch,
-                schema,
-                counted.through(rows),
-                {"errorfloor": json.dumps(self.report.to_dict() | {"rows": None})},
-                lambda: None,  # a snapshot never changes
-                request.overwrite,
-            )
-        return counted.rows
-
-    def _rows(self, *, is_sorted: bool) -> Generator[pa.RecordBatch, None, None]:
-        """Give the released rows in batches, and before them one without rows."""
-        for place, part in enumerate(self.parts):
-            request = part.request
-            with part.source.read(self.scratch, self.columns, request.key if is_sorted else ()) as reader:
-                named = request.columns, request.key, request.naming
-                work = Perturbation.prepare(reader.schema, *named, self.secret)
-                watch = AscentWatch(request, is_sorted=is_sorted)
-                if place == 0:
-                    yield pa.RecordBatch.from_pylist([], schema=work.schema(reader.schema))
-                with closing(perturbed(part.source.batches(reader), work, watch)) as batches:
-                    yield from batches
-                watch.settle()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from errorfloor.bulk.by_part import CopyingParts, ReleasedPart, entry_of, parts_of
+from errorfloor.bulk.by_part import ReleasedPart, entry_of, parts_of
 from errorfloor.bulk.charging import evaluation_error
 from errorfloor.bulk.columns import ReleasedColumn
-from errorfloor.bulk.files import check_target
+from errorfloor.bulk.files import Copying, check_target
 from errorfloor.bulk.report import ChargedRelease
 from errorfloor.bulk.request import Column, Request, Wanted, as_column, plan_columns
 from errorfloor.bulk.ruled import RuledColumn
@@ -152,7 +152,8 @@ def _released(
     with workplace(outlet.path) as scratch:
         charging.check_question()
         settled = charging.settle()
-        copying = CopyingParts(parts, outlet, scratch, tuple(chosen), house.key, report)
+        sources = [(part.request, part.source) for part in parts]
+        copying = Copying(sources, outlet, scratch, tuple(chosen), house.key, report)
         rows = look(copying.run, said=(ErrorFloorError,))
     fresh = _by_column(settled.fresh, request)
     drawn = [part.name for place, part in enumerate(parts) if part.name and any(one[place] for one in fresh)]

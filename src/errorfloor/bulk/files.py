@@ -1,13 +1,11 @@
 """A release from file to file, on one machine."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from errorfloor.bulk.ascent import AscentWatch, DescentError
 from errorfloor.bulk.content import Content, ContentWatch
@@ -21,6 +19,9 @@ from errorfloor.bulk.tables import TableFile
 from errorfloor.bulk.workplace import workplace
 from errorfloor.errors import InputError
 from errorfloor.identity import Key
+
+if TYPE_CHECKING:
+    from errorfloor.bulk.snapshots import SnapshotTable
 
 
 def release_file(request: Request, inlet: TableFile, outlet: TableFile) -> Release:
@@ -37,7 +38,13 @@ def release_file(request: Request, inlet: TableFile, outlet: TableFile) -> Relea
             register.enter(held, secret, known_as)
 
         report = request.report(outlet.path, secret.id, chosen, left_out)
-        copying = Copying(request, inlet, outlet, scratch, tuple(chosen), before, secret, report, enter)
+
+        def check() -> None:
+            if inlet.stamp() != before:
+                raise InputError(f"{inlet.path} changed while it was read: nothing was released; try again")
+
+        source = [(request, inlet)]
+        copying = Copying(source, outlet, scratch, tuple(chosen), secret, report, enter, check)
         with register.pending():
             rows = copying.run()
     return replace(report, rows=rows)
@@ -56,71 +63,50 @@ def check_target(outlet: TableFile, sources: Iterable[Path], *, overwrite: bool)
         raise InputError(f"{outlet.path} exists already: choose another name, or allow it with overwrite (--overwrite)")
 
 
-class Inlet(Protocol):
-    """A table that is read a batch at a time: a file, or a registered snapshot."""
-
-    @property
-    def path(self) -> Path:
-        """The file that holds it."""
-
-    def stamp(self) -> tuple[int, ...]:
-        """Give what changes when somebody writes to it."""
-
-    def read(self, scratch: Path, columns: Sequence[str], order: Sequence[str] = ()) -> AbstractContextManager[Any]:
-        """Open some columns as a stream of batches, sorted by ``order`` or, without it, as they are stored."""
-
-    def batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
-        """Give the rows of a reader in batches of a fixed size, the last one less."""
-
-
 @dataclass(frozen=True)
 class Copying:
-    """What stays the same whether rows are taken as they are stored or have to be sorted.
+    """Copies the rows of a source, or of one part after the other, into one file, each in the order of its keys.
 
-    ``enter`` is told what the rows hold, by column, once they are all drawn and before the target can be seen.
+    Each part is what is asked of it, and where its rows are. ``enter`` is told what rows hold, by column, once they are
+    all drawn, and ``check`` is called then; only after both the target can be seen.
     """
 
-    request: Request
-    inlet: Inlet
+    parts: "Sequence[tuple[Request, TableFile | SnapshotTable]]"
     outlet: TableFile
     scratch: Path
     columns: tuple[str, ...]
-    before: tuple[int, ...]
     secret: Key
     report: Release
     enter: Callable[[Mapping[str, Holding]], None] | None = None
+    check: Callable[[], None] = lambda: None
 
     def run(self) -> int:
-        """Write the target and give the number of its rows; they are sorted if they do not ascend by their key."""
+        """Write the target and give the number of its rows; all are sorted if those of some part do not ascend."""
         with suppress(DescentError):
-            return self._run(order=())
-        return self._run(order=self.request.key)
+            return self._run(is_sorted=False)
+        return self._run(is_sorted=True)
 
-    def _run(self, order: Sequence[str]) -> int:
-        """Write the target and give the number of its rows; DescentError if rows in no order were to ascend."""
-        request, counted = self.request, Counter(self.request.progress)
-        with ExitStack() as stack:
-            reader = stack.enter_context(self.inlet.read(self.scratch, self.columns, order))
-            work = Perturbation.prepare(reader.schema, request.columns, request.key, request.naming, self.secret)
-            watch: Watch = AscentWatch(request, is_sorted=bool(order))
-            if self.enter is not None:
-                content = Content.prepare(reader.schema, request.columns, request.key, request.keys.keys[0])
-                watch = ContentWatch(content, watch, self.enter)
-
-            # closed before the reader is, which a thread may still be reading
-            rows = stack.enter_context(closing(perturbed(self.inlet.batches(reader), work, watch)))
-
-            def check() -> None:
-                watch.settle()
-                if self.inlet.stamp() != self.before:
-                    raise InputError(f"{self.inlet.path} changed while it was read: nothing was released; try again")
-
-            self.outlet.write(
-                self.scratch,
-                work.schema(reader.schema),
-                counted.through(rows),
-                {"errorfloor": json.dumps(self.report.to_dict() | {"rows": None})},
-                check,
-                request.overwrite,
-            )
+    def _run(self, *, is_sorted: bool) -> int:
+        request, _ = self.parts[0]
+        counted = Counter(request.progress)
+        metadata = {"errorfloor": json.dumps(self.report.to_dict() | {"rows": None})}
+        with closing(self._rows(is_sorted=is_sorted)) as rows:
+            schema, released = next(rows), counted.through(rows)
+            self.outlet.write(self.scratch, schema, released, metadata, self.check, request.overwrite)
         return counted.rows
+
+    def _rows(self, *, is_sorted: bool) -> Generator[Any, None, None]:
+        """Give the schema of what is released, and then its rows in batches."""
+        for place, (request, source) in enumerate(self.parts):
+            with source.read(self.scratch, self.columns, request.key if is_sorted else ()) as reader:
+                work = Perturbation.prepare(reader.schema, request.columns, request.key, request.naming, self.secret)
+                watch: Watch = AscentWatch(request, is_sorted=is_sorted)
+                if self.enter is not None:
+                    content = Content.prepare(reader.schema, request.columns, request.key, request.keys.keys[0])
+                    watch = ContentWatch(content, watch, self.enter)
+                if place == 0:
+                    yield work.schema(reader.schema)
+                # closed before the reader is, which a thread may still be reading
+                with closing(perturbed(source.batches(reader), work, watch)) as batches:
+                    yield from batches
+                watch.settle()

@@ -38,10 +38,6 @@ class SnapshotTable:
         public = engine.query(f"{self._select(tuple(table.public))} LIMIT 0").schema
         return pa.schema([*public, *(pa.field(name, pa.float64()) for name in table.private)])
 
-    def stamp(self) -> tuple[int, ...]:
-        """Give nothing: a snapshot never changes."""
-        return ()
-
     @contextmanager
     def read(self, scratch: Path, columns: Sequence[str], order: Sequence[str] = ()) -> Iterator[Any]:
         """Open some columns as a stream of batches; what does not fit into memory is sorted beside the vault.
