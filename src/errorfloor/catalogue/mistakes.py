@@ -2,27 +2,12 @@
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
-from errorfloor.catalogue.columns import Declaration, MistakesError, Prior, PrivateColumn, PublicColumn, PublicType
-from errorfloor.catalogue.model import (
-    Catalogue,
-    Growth,
-    Limit,
-    Owner,
-    Period,
-    Place,
-    Quota,
-    Table,
-    mistakes_in_names,
-    mistakes_in_table_names,
-)
+from errorfloor.catalogue.columns import Declaration, MistakesError, PublicType
+from errorfloor.catalogue.model import Catalogue, Table, mistakes_in_names, mistakes_in_table_names
 from errorfloor.catalogue.near import near, nearest
 from errorfloor.catalogue.numbers import written
-from errorfloor.catalogue.reading import Reading
-from errorfloor.catalogue.records import RecordColumn
-from errorfloor.catalogue.sign_in import SignIn
-from errorfloor.catalogue.trajectories import Trajectories
 
 Found = tuple[str, str]
 PLACEHOLDER = "choose"
@@ -150,38 +135,24 @@ def _rule(kind: str, context: Mapping[str, Any], cause: object) -> str:
 
 
 def _model(place: Sequence[str]) -> type[Declaration]:
-    """Give the class of declaration that stands at a place."""
-    match tuple(place):
-        case ("place",):
-            return Place
-        case ("quota",):
-            return Quota
-        case ("sign_in",):
-            return SignIn
-        case ("limit",):
-            return Limit
-        case ("streams", _):
-            return Trajectories
-        case ("tables", _):
-            return Table
-        case ("tables", _, "owner"):
-            return Owner
-        case ("tables", _, "owner", "per" | "joined"):
-            return Period
-        case ("tables", _, "grows_by"):
-            return Growth
-        case ("tables", _, "read"):
-            return Reading
-        case ("tables" | "streams", _, "private", _):
-            return PrivateColumn
-        case ("tables" | "streams", _, "private", _, "prior"):
-            return Prior
-        case ("tables", _, "public", _):
-            return PublicColumn
-        case ("tables", _, "columns", _):
-            return RecordColumn
-        case _:
-            return Catalogue
+    """Give the class of declaration that stands at a place.
+
+    >>> _model(("tables", "meters", "owner", "per")).__name__
+    'Period'
+    """
+    here: Any = Catalogue
+    for word in place:
+        if get_origin(here) is dict:
+            here = get_args(here)[1]
+            continue
+        field = getattr(here, "model_fields", {}).get(word)
+        kind = None if field is None else field.annotation
+        here = next(filter(_declares, () if get_origin(kind) is dict else get_args(kind)), kind)
+    return here if _declares(here) else Catalogue
+
+
+def _declares(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Declaration)
 
 
 def _unknown(word: str, model: type[Declaration]) -> str:
