@@ -24,7 +24,7 @@ def test_stated_times_follow_from_the_whole_allowance(tables):
     sheet = guarantee(load(tables / "errorfloor.toml"))
     pay = sheet.tables[1].private[0]
     column = load(tables / "errorfloor.toml").tables["wages"].private["pay"]
-    most = 100 * told_apart(pay.distance, *exact_allowance(column))
+    most = 100 * told_apart(pay.declared.example, *exact_allowance(column))
     assert 0 <= float(pay.times) - most < 0.1000001
 
 

@@ -14,7 +14,7 @@ from errorfloor.access.failures import DoorError
 from errorfloor.access.provider import Provider
 from errorfloor.access.replies import as_json
 from errorfloor.access.visit import visit_of
-from errorfloor.server.pages.drawing import signed_in_page
+from errorfloor.server.pages.drawing import drawn
 
 Page = Callable[[Request, str, DoorError], Response]  # the login page again, with what went wrong
 
@@ -75,7 +75,7 @@ def signing_in_elsewhere(authentication: Authentication, provider: Provider, pag
             authentication.check_attempts(request)
             token, following = await provider.receive(request)
             # a page, and no redirect: a strict cookie does not go along on a way that began at another site
-            response = signed_in_page(request, following)
+            response = drawn(request, "signed_in", "Signed in", following=following)
             authentication.begin(request, response, token)
         except DoorError as problem:
             if problem.status == 401:

@@ -1,5 +1,6 @@
 """How a page is drawn: a template, the facts that it shows, and where its files are."""
 
+import hashlib
 import secrets
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,17 @@ from fastapi.templating import Jinja2Templates
 
 from errorfloor.access.failures import DoorError
 from errorfloor.server.gate import POLICY
-from errorfloor.server.pages.files import read_folder
 from errorfloor.version import __version__
 
 HERE = Path(__file__).parent
 PAGES = {"ask": "Ask", "plan": "Plan", "follow": "Follow", "ledger": "Ledger", "noise": "Noise", "about": "About"}
-FILES = read_folder(HERE / "static")
-EDITION = FILES.edition
+TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+FILES = {path.name: path.read_bytes() for path in sorted((HERE / "static").iterdir()) if path.suffix in TYPES}
+# Any change of any of them is another edition, under another address, which browsers keep for good. Scripts load each
+# other from beside them, so that an edition is never mixed with another.
+EDITION = hashlib.sha256(
+    b"".join(name.encode() + hashlib.sha256(one).digest() for name, one in FILES.items())
+).hexdigest()[:16]
 TEMPLATES = Jinja2Templates(directory=HERE / "templates")
 
 
@@ -34,15 +39,10 @@ def drawn(request: Request, name: str, title: str, status: int = 200, **facts: A
 
 def static_file(wanted: str, name: str) -> Response:
     """Give a file that pages are drawn with, of this edition only."""
-    if wanted != EDITION or name not in FILES.content:
+    if wanted != EDITION or name not in FILES:
         raise HTTPException(404)
     headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-    return Response(FILES.content[name], media_type=FILES.type_of(name), headers=headers)
-
-
-def signed_in_page(request: Request, following: str) -> Response:
-    """Draw the page that leads on after signing in elsewhere."""
-    return drawn(request, "signed_in", "Signed in", following=following)
+    return Response(FILES[name], media_type=TYPES[Path(name).suffix], headers=headers)
 
 
 def login_page(request: Request, wanted: str, problem: DoorError | None = None) -> Response:

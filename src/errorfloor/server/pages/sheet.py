@@ -9,34 +9,23 @@ from errorfloor.catalogue.promise import histories
 
 @dataclass(frozen=True)
 class PromisedColumn:
-    """What is promised of the entries of one private column, whatever is asked."""
+    """A private column, and how many times in 100 two values of it are told apart at most, whatever is asked."""
 
     name: str
-    unit: str
-    low: float
-    high: float
-    resolution: float
-    floor: float
-    ignorance: float
-    distance: float
+    declared: PrivateColumn
     times: str
-    nulls: str
 
 
 @dataclass(frozen=True)
 class PromisedTable:
-    """What is promised of one table."""
+    """A table, and what is promised of its columns and of its owners, empty where it declares none."""
 
     name: str
-    version: str
-    row_key: tuple[str, ...]
-    public: tuple[str, ...]
+    declared: Table
     private: tuple[PromisedColumn, ...]
     histories: str
-    hidden: str
     owner_times: str
     life_times: str
-    account_by: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -54,7 +43,7 @@ def guarantee(catalogue: Catalogue) -> Sheet:
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
     ...     column = guarantee(db.catalogue).tables[0].private[0]
-    >>> column.name, column.floor, column.distance
+    >>> column.name, column.declared.floor, column.declared.example
     ('kwh', 2.0, 5.0)
     """
     private = {name: table for name, table in catalogue.tables.items() if not table.is_public}
@@ -66,31 +55,12 @@ def guarantee(catalogue: Catalogue) -> Sheet:
 
 
 def _table(name: str, table: Table) -> PromisedTable:
+    owner = table.owner
     return PromisedTable(
-        name=name,
-        version=table.version,
-        row_key=table.row_key,
-        public=tuple(table.public),
-        private=tuple(_column(table, column) for column in table.private),
-        histories="" if table.owner is None or table.hides_records else histories(table),
-        hidden=table.owner.noun if table.owner is not None and table.hides_records else "",
-        owner_times="" if table.owner is None else promise(table, "").times,
-        life_times="" if table.owner is None or table.owner.life is None else promise(table.lifelong, "").times,
-        account_by=table.account_by,
-    )
-
-
-def _column(table: Table, name: str) -> PromisedColumn:
-    column: PrivateColumn = table.private[name]
-    return PromisedColumn(
-        name=name,
-        unit=column.unit,
-        low=float(column.low),
-        high=float(column.high),
-        resolution=float(column.resolution),
-        floor=column.floor,
-        ignorance=column.ignorance,
-        distance=column.example,
-        times=promise(table, name).times,
-        nulls=column.nulls,
+        name,
+        table,
+        tuple(PromisedColumn(each, one, promise(table, each).times) for each, one in table.private.items()),
+        histories="" if owner is None or table.hides_records else histories(table),
+        owner_times="" if owner is None else promise(table, "").times,
+        life_times="" if owner is None or owner.life is None else promise(table.lifelong, "").times,
     )
