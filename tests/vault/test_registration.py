@@ -437,15 +437,6 @@ def test_unregistered_version_names_the_registered_ones(engine_place):
         vault.snapshot(later, "meters", engine)
 
 
-def test_progress_grows_to_one_and_clamping_is_always_mentioned(duckdb_place):
-    write(duckdb_place, kwh=[1.0, 2.0, 3.0])
-    seen = []
-    done = register(duckdb_place, declare(duckdb_place), progress=lambda words, share: seen.append((share, words)))
-    assert [share for share, _ in seen] == sorted(share for share, _ in seen)
-    assert seen[-1][0] == 1.0
-    assert "outside their declared range, if there are any" in done.clamping
-
-
 def test_failing_engine_leaves_nothing(engine_place, monkeypatch):
     write(engine_place)
     with open_engine(engine_place.place, engine_place.folder, read_only=False) as engine:

@@ -1,6 +1,5 @@
 """Signing in at an identity provider: OpenID Connect's code flow, with PKCE, state and nonce, by Authlib."""
 
-import hashlib
 import hmac
 import json
 import os
@@ -14,7 +13,7 @@ from starlette.responses import RedirectResponse
 
 from errorfloor.access.failures import DoorError
 from errorfloor.access.store import Store
-from errorfloor.access.token import Role, Terms, Token
+from errorfloor.access.token import Role, Terms, Token, digest
 from errorfloor.catalogue.sign_in import SignIn
 from errorfloor.errors import InputError, KeyFileError, MissingExtraError
 
@@ -63,7 +62,7 @@ class Provider:
         now = self._clock()
         kept = json.dumps({"nonce": made["nonce"], "verifier": made["code_verifier"], "following": following})
         self._store.change("DELETE FROM begun WHERE ends <= ?", (now,))
-        self._store.change("INSERT INTO begun VALUES (?, ?, ?)", (_digest(made["state"]), kept, now + PATIENCE))
+        self._store.change("INSERT INTO begun VALUES (?, ?, ?)", (digest(made["state"]), kept, now + PATIENCE))
         last = "SELECT ends FROM begun ORDER BY ends DESC LIMIT 1 OFFSET ?"
         self._store.change(f"DELETE FROM begun WHERE ends <= ({last})", (MOST_BEGUN,))
         response = RedirectResponse(made["url"], status_code=303)
@@ -93,9 +92,9 @@ class Provider:
 
     def _take(self, state: str) -> dict[str, str] | None:
         """Give what was kept of a sign-in that was begun, once."""
-        digest = _digest(state)
-        rows = self._store.rows("SELECT kept FROM begun WHERE digest = ? AND ends > ?", (digest, self._clock()))
-        taken = self._store.change("DELETE FROM begun WHERE digest = ?", (digest,))
+        key = digest(state)
+        rows = self._store.rows("SELECT kept FROM begun WHERE digest = ? AND ends > ?", (key, self._clock()))
+        taken = self._store.change("DELETE FROM begun WHERE digest = ?", (key,))
         return json.loads(rows[0][0]) if rows and taken == 1 else None
 
     async def _check_metadata(self) -> None:
@@ -148,7 +147,7 @@ class Provider:
             raise DoorError(
                 403, "role", f"you are known, and your {declared.role} gives you no tables here: ask the custodian"
             )
-        identity = _digest(f"{declared.issuer}\n{claims['sub']}")[:12]
+        identity = digest(f"{declared.issuer}\n{claims['sub']}")[:12]
         try:
             return Token.vouched(f"oidc-{identity}", str(named), Role(role), Terms(tables=tables))
         except InputError:
@@ -165,10 +164,6 @@ def _refused(text: str) -> DoorError:
 def _away() -> DoorError:
     text = "the identity provider cannot be reached: try again, or sign in with a token"
     return DoorError(503, "provider", text, headers={"Retry-After": "5"})
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _cookie(request: Request) -> str:

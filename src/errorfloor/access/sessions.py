@@ -1,6 +1,5 @@
 """Sessions: what the cookie of a browser names. Its identifier is random, and says nothing about a token."""
 
-import hashlib
 import json
 import secrets
 import time
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 
 from errorfloor.access.failures import DoorError
 from errorfloor.access.store import Store
-from errorfloor.access.token import Role, Terms, Token
+from errorfloor.access.token import Role, Terms, Token, digest
 from errorfloor.access.tokens import TokenFile
 
 MOST = 20  # sessions of one token, or of one person
@@ -61,23 +60,23 @@ class Sessions:
         ends = now + self.life
         if token.terms.expires is not None:
             ends = min(ends, token.terms.expires.timestamp())
-        row = (_digest(identifier), token.id, person, now, now, ends)
+        row = (digest(identifier), token.id, person, now, now, ends)
         self.store.change("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", row)
         return identifier
 
     def find(self, identifier: str) -> Token | None:
         """Give whose session this is; None if there is none, or it has ended."""
-        digest, now = _digest(identifier), self.clock()
+        key, now = digest(identifier), self.clock()
         rows = self.store.rows(
             "SELECT token, person, used FROM sessions WHERE digest = ? AND ends > ? AND used > ?",
-            (digest, now, now - self.idle),
+            (key, now, now - self.idle),
         )
         if not rows:
             return None
         identity, person, used = rows[0]
         if now - used >= min(NOTED, self.idle / 2):
             with suppress(DoorError):  # it ends earlier, then
-                self.store.change("UPDATE sessions SET used = ? WHERE digest = ?", (now, digest))
+                self.store.change("UPDATE sessions SET used = ? WHERE digest = ?", (now, key))
         if person is None:
             return self.tokens.get(identity)
         name, role, *limits = json.loads(person)
@@ -87,8 +86,4 @@ class Sessions:
 
     def end(self, identifier: str) -> None:
         """Sign out: the identifier counts no longer, whoever has kept it."""
-        self.store.change("DELETE FROM sessions WHERE digest = ?", (_digest(identifier),))
-
-
-def _digest(identifier: str) -> str:
-    return hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()
+        self.store.change("DELETE FROM sessions WHERE digest = ?", (digest(identifier),))

@@ -160,7 +160,7 @@ class Token:
 
 
 def digest(text: str) -> str:
-    """Hash a token; it has 256 random bits, so that no salt and no slow hash is needed."""
+    """Hash a token, or what else has so many random bits: no salt and no slow hash is needed."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

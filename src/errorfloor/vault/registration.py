@@ -22,7 +22,6 @@ from errorfloor.vault.tallies import make_tallies
 if TYPE_CHECKING:
     from errorfloor.vault.growing import PartsFound
 
-Progress = Callable[[str, float], None]  # what is being done, and which share of the work is behind
 Entering = Callable[[Mapping[str, Any]], None]  # told the note of a snapshot that is about to be kept
 Checking = Callable[[str], None]  # told where the rows are that a snapshot is about to be made of
 
@@ -45,22 +44,12 @@ class Registration:
     compared: frozenset[str] = frozenset()
     parts: "PartsFound | None" = None
 
-    @property
-    def clamping(self) -> str:
-        """What is to be said about clamping, whether or not it happened: whether it did is private."""
-        return (
-            "Private numbers outside their declared range, if there are any, are stored as the nearest end of it, and "
-            "all "
-            "are rounded to the declared resolution. Answers and floors are about the numbers as stored."
-        )
-
 
 def register(
     catalogue: Catalogue,
     table_name: str,
     *,
     engine: Engine,
-    progress: Progress | None = None,
     identity: str | None = None,
     entering: Entering | None = None,
     checking: Checking | None = None,
@@ -80,8 +69,6 @@ def register(
         The declaration.
     engine
         Opened with ``read_only=False``.
-    progress
-        Called with words and the share of the work that is done.
     identity
         What the snapshot's noise goes by; drawn at random unless given, which is for generated rows alone.
     entering
@@ -113,7 +100,6 @@ def register(
     [{'p0': 1, 'x0': 3142}, {'p0': 2, 'x0': 50000}]
     """
     started = time.perf_counter()
-    tell = progress or (lambda words, share: None)
     table = declared(catalogue, table_name)
     assert table.grows_by is None, "parts are registered by errorfloor.vault.growing"
     check_source_is_its_own(catalogue, table_name, engine)
@@ -126,14 +112,11 @@ def register(
     else:
         check_settled(table_name, table, earlier[name]["declaration"])
     order = str((earlier.get(name) or {}).get("order", identity or secrets.token_hex(16)))
-    tell(f"reading {', '.join(table.source)}", 0.0)
     with engine.reading(table.source, columns_read(table), table.read) as source:
         select = conversion_sql(table_name, table, source, engine, order)
         if before is None:
-            tell("converting", 0.2)
 
             def note(relation: str) -> str:
-                tell("checking", 0.7)
                 facts = facts_of(table_name, table, relation, engine) | (
                     {} if identity is None else {"identity": identity}
                 )
@@ -149,9 +132,7 @@ def register(
 
             converting(table_name, lambda: engine.create(name, select, note))
         else:
-            tell("comparing with what is registered", 0.2)
             _check_same(table_name, table, select, engine.relation(name), engine)
-    tell("registered", 1.0)
     found = snapshot(catalogue, table_name, engine)
     compared = frozenset(one["identity"] for one in earlier.values()) if before is None else frozenset()
     return Registration(found, before is None, found.rows, time.perf_counter() - started, compared)

@@ -25,10 +25,6 @@ def are_unique(
     with wide registers. Keys with different hashes differ; if two hashes are the same, the engine compares the keys.
 
     ``extent`` has the least and greatest value of columns of whole numbers.
-
-    >>> import inspect
-    >>> list(inspect.signature(are_unique).parameters)
-    ['keys', 'relation', 'rows', 'engine', 'extent']
     """
     if engine.keeps_order and _are_ascending(keys, relation, engine):
         return True

@@ -24,10 +24,6 @@ def upgrade_notes(engine: Engine, notes: Mapping[str, Mapping[str, Any]], enteri
     """Bring notes to this version, identities kept; give how many were not. One that was never drawn is drawn now.
 
     ``entering`` is told each note before it is kept: to enter the snapshot in the ledger, which older ones did not.
-
-    >>> import inspect
-    >>> list(inspect.signature(upgrade_notes).parameters)
-    ['engine', 'notes', 'entering']
     """
     found = older(notes)
     for name, note in found.items():
