@@ -57,7 +57,7 @@ def rows_of(place, snapshot):
 def test_snapshot_holds_declared_columns_under_physical_names(engine_place):
     write(engine_place, undeclared=[1, 2, 3])
     done = register(engine_place, declare(engine_place))
-    assert (done.fresh, done.rows) == (True, 3)
+    assert (done.fresh, done.snapshot.rows) == (True, 3)
     assert done.snapshot.columns == {"meter": "p0", "day": "p1", "kwh": "x0"}
     assert done.snapshot.extent == {"day": (1, 3)}
     with open_engine(engine_place.place, engine_place.folder) as engine:
@@ -158,7 +158,7 @@ def test_keys_are_unique_or_not_whatever_the_order_of_rows(engine_place):
         write(engine_place, meter=meter, day=day, kwh=[1.0] * 4)
         catalogue = declare(engine_place, version=str(number))
         if unique:
-            assert register(engine_place, catalogue).rows == 4, order
+            assert register(engine_place, catalogue).snapshot.rows == 4, order
         else:
             with pytest.raises(CatalogueError, match="not unique"):
                 register(engine_place, catalogue)
@@ -190,7 +190,7 @@ def test_rows_in_another_order_are_told_apart_by_hashes_of_their_keys(duckdb_pla
         monkeypatch.setattr("errorfloor.vault.row_keys.AT_ONCE", at_once)
         write(duckdb_place, meter=["a", "b"] * (size // 2), day=days, kwh=[1.0] * size)
         asked.clear()
-        assert register(duckdb_place, declare(duckdb_place, version=str(number))).rows == size
+        assert register(duckdb_place, declare(duckdb_place, version=str(number))).snapshot.rows == size
         assert not any("DISTINCT" in sql for sql in asked)
         write(duckdb_place, meter=["a"] * size, day=[*days[:-1], days[5]], kwh=[1.0] * size)
         with pytest.raises(CatalogueError, match="not unique"):
@@ -208,13 +208,13 @@ def test_whole_numbers_that_lie_close_together_are_ticked_off_without_a_hash(duc
         monkeypatch.setattr("errorfloor.vault.row_keys.AT_ONCE", at_once)
         write(duckdb_place, meter=meters, day=days, kwh=[1.0] * size)
         asked.clear()
-        assert register(duckdb_place, declare(duckdb_place, version=str(number), **whole)).rows == size
+        assert register(duckdb_place, declare(duckdb_place, version=str(number), **whole)).snapshot.rows == size
         write(duckdb_place, meter=[*meters[:-1], meters[7]], day=[*days[:-1], days[7]], kwh=[1.0] * size)
         with pytest.raises(CatalogueError, match="not unique"):
             register(duckdb_place, declare(duckdb_place, version=f"{number} again", **whole))
         assert not any("DISTINCT" in sql or "hash(p" in sql for sql in asked)
         write(duckdb_place, meter=meters, day=[*days[:-1], 9 * size], kwh=[1.0] * size)  # too many possible keys
-        assert register(duckdb_place, declare(duckdb_place, version=f"{number} far", **whole)).rows == size
+        assert register(duckdb_place, declare(duckdb_place, version=f"{number} far", **whole)).snapshot.rows == size
         assert any("hash(p" in sql for sql in asked)
 
 
@@ -229,7 +229,7 @@ def test_keys_that_come_in_steps_are_divided_as_evenly_as_others(duckdb_place, m
         found.clear()
         write(duckdb_place, meter=[3] * size, day=[place * step for place in order], kwh=[1.0] * size)
         catalogue = declare(duckdb_place, version=str(step), **whole)
-        assert register(duckdb_place, catalogue).rows == size
+        assert register(duckdb_place, catalogue).snapshot.rows == size
         counts = [table.num_rows for sql, table in found if " AS n FROM" in sql and "WHERE" in sql]
         assert len(counts) == 8 and sum(counts) == size
         assert max(counts) < 1.3 * size / 8, (step, counts)  # of 437, with a deviation of 20
@@ -245,7 +245,7 @@ def test_more_rows_than_possible_keys_are_refused_unread(duckdb_place, monkeypat
 def test_keys_whose_hashes_are_the_same_are_compared_themselves(duckdb_place, monkeypatch):
     monkeypatch.setattr(DuckDBFolder.dialect, "hashed", lambda columns: "CAST(7 AS UBIGINT)", raising=False)
     write(duckdb_place, meter=["b", "a", "c"], day=[1, 2, 3])
-    assert register(duckdb_place, declare(duckdb_place)).rows == 3
+    assert register(duckdb_place, declare(duckdb_place)).snapshot.rows == 3
 
 
 def test_public_number_beyond_two_to_the_forty_steps_is_refused(duckdb_place):
@@ -315,7 +315,7 @@ def test_folder_of_files_is_a_source_and_its_files_are_not_another(engine_place)
             pa.table({"meter": ["a", "b"], "day": [month] * 2, "kwh": [1.0, 2.0]}), folder / f"{month}.parquet"
         )
     catalogue = declare(engine_place, source="months")
-    assert register(engine_place, catalogue).rows == 4
+    assert register(engine_place, catalogue).snapshot.rows == 4
     part = catalogue.tables["meters"].model_copy(update={"source": ("months/1.parquet",)})
     with pytest.raises(CatalogueError, match="same source as table meters"):
         register(engine_place, Catalogue(place=engine_place.place, tables={"p": part}, folder=engine_place.folder), "p")

@@ -93,14 +93,14 @@ def register(
     work = registering(declared, names, copied_from=other, corrections=corrections)
     with messages.status(f"registering {', '.join(names)} …"), _showing(declared):
         for made in work:
-            name = made.snapshot.table_name
-            done.append({"table": name, "version": made.snapshot.version, "rows": made.rows, "fresh": made.fresh})
+            name, version, rows = made.snapshot.table_name, made.snapshot.version, made.snapshot.rows
+            done.append({"table": name, "version": version, "rows": rows, "fresh": made.fresh})
             if made.parts is not None:
                 done[-1]["parts"] = asdict(made.parts)
             if not as_json:
                 state = "registered" if made.fresh else "was registered already, and is unchanged"
                 most = "at most " if made.snapshot.table.hides_records else ""
-                print(f"{name} version {made.snapshot.version}: {most}{counted(made.rows, 'row')}, {state}")
+                print(f"{name} version {version}: {most}{counted(rows, 'row')}, {state}")
                 if made.parts is not None:
                     print("\n".join(_parts(made.parts)))
                 for column, rule in declared.tables[name].private.items():

@@ -2,7 +2,6 @@
 
 import json
 import tempfile
-import time
 from pathlib import Path
 
 from errorfloor.catalogue.model import Catalogue, PrivateColumn, PublicColumn
@@ -32,7 +31,6 @@ def copy(
     >>> list(inspect.signature(copy).parameters)
     ['catalogue', 'table_name', 'source', 'target', 'entering']
     """
-    started = time.perf_counter()
     if catalogue.tables[table_name].grows_by is not None:
         raise CatalogueError(
             f"{table_name} is kept in parts, which are files: copy the folder of the vault instead, and restore the "
@@ -70,7 +68,7 @@ def copy(
             table=table_name,
             version=found.version,
         )
-    return Registration(there, fresh, there.rows, time.perf_counter() - started)
+    return Registration(there, fresh)
 
 
 def _stored(physical: str, column: PrivateColumn | PublicColumn, dialect: Dialect) -> str:

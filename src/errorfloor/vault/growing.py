@@ -5,10 +5,9 @@ Parts that the source no longer has stay as they are: a source may hold the newe
 
 import json
 import secrets
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from errorfloor.catalogue.model import Catalogue, Growth, Table
@@ -69,7 +68,6 @@ class Growing:
     values: Mapping[str, str]  # the literal of each part of the source
     select: str
     earlier: Mapping[str, Mapping[str, Any]]  # notes of all snapshots of the table, by key
-    started: float = field(default_factory=time.perf_counter)
 
     @property
     def table(self) -> Table:
@@ -105,9 +103,8 @@ class Growing:
                         lambda relation, note=note: json.dumps(note),  # type: ignore[misc]
                     )
         there = snapshot(self.catalogue, self.table_name, self.engine)
-        seconds = time.perf_counter() - self.started
         compared = frozenset(str(note["identity"]) for note in self.earlier.values())
-        return Registration(there, bool(self.found.fresh), there.rows, seconds, compared, self.found)
+        return Registration(there, bool(self.found.fresh), compared, self.found)
 
     def _is_in(self, part: str) -> str:
         return f"errorfloor_part = {self.values[part]}"
@@ -159,7 +156,6 @@ def growing(catalogue: Catalogue, table_name: str, *, engine: Engine) -> Iterato
 
     Raises CatalogueError if the source and the declaration do not fit.
     """
-    started = time.perf_counter()
     table = declared(catalogue, table_name)
     growth = grows_by(table)
     check_grows_here(table_name, engine)
@@ -196,7 +192,7 @@ def growing(catalogue: Catalogue, table_name: str, *, engine: Engine) -> Iterato
             unchanged=tuple(name for name in values if name in kept and name not in changed),
             absent=tuple(sorted(name for name in kept if name not in values)),
         )
-        yield Growing(catalogue, table_name, engine, found, versions, values, select, earlier, started)
+        yield Growing(catalogue, table_name, engine, found, versions, values, select, earlier)
 
 
 def grows_by(table: Table) -> Growth:

@@ -2,7 +2,6 @@
 
 import json
 import secrets
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,14 +32,12 @@ class Registration:
     Where accounts are divided, ``compared`` has the identities of the versions that a fresh one was compared with. Of a
     table that grows, ``parts`` says which ones were found.
 
-    >>> Registration.__annotations__["seconds"]
-    <class 'float'>
+    >>> list(Registration.__annotations__)
+    ['snapshot', 'fresh', 'compared', 'parts']
     """
 
     snapshot: Snapshot
     fresh: bool
-    rows: int
-    seconds: float
     compared: frozenset[str] = frozenset()
     parts: "PartsFound | None" = None
 
@@ -99,7 +96,6 @@ def register(
     ...         engine.query(f"SELECT p0, x0 FROM {done.snapshot.relation}").to_pylist()
     [{'p0': 1, 'x0': 3142}, {'p0': 2, 'x0': 50000}]
     """
-    started = time.perf_counter()
     table = declared(catalogue, table_name)
     assert table.grows_by is None, "parts are registered by errorfloor.vault.growing"
     check_source_is_its_own(catalogue, table_name, engine)
@@ -135,7 +131,7 @@ def register(
             _check_same(table_name, table, select, engine.relation(name), engine)
     found = snapshot(catalogue, table_name, engine)
     compared = frozenset(one["identity"] for one in earlier.values()) if before is None else frozenset()
-    return Registration(found, before is None, found.rows, time.perf_counter() - started, compared)
+    return Registration(found, before is None, compared)
 
 
 def converting(table_name: str, work: Callable[[], None]) -> None:
