@@ -108,6 +108,17 @@ def test_nothing_of_the_person_is_left_in_the_vault_and_what_was_charged_stays(h
         assert database.ask(SUM, spend=0.01).fresh == (True,)
 
 
+def test_a_new_version_may_name_its_columns_in_another_order(homes):
+    write_source(homes, [home for home in range(40) if home != 2])
+    declare(homes, "2")
+    file = homes / "errorfloor.toml"
+    file.write_text(file.read_text().replace('household = "text", day = "whole"', 'day = "whole", household = "text"'))
+    declared = load(file)
+    with writing(declared) as engine:
+        assert erase(declared, "meters", PERSON, engine=engine).holding == {"1": 5}
+        assert not register(declared, "meters", engine=engine).fresh  # the same as the source has now
+
+
 def test_erasing_that_was_killed_is_finished_by_doing_it_again(homes, monkeypatch):
     write_source(homes, [home for home in range(40) if home != 2])
     declared = declare(homes, "2")

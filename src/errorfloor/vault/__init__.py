@@ -6,7 +6,7 @@ make                   ``registration`` (``growing`` and ``parts`` for tables th
 check                  ``row_keys``, ``continuity`` and ``likeness`` of owners; ``source_files``; ``report`` for the
                        custodian
 read                   ``snapshot``, ``tallies``
-copy, erase, upgrade   ``copying``; ``erasure`` and ``part_erasure``; ``upgrade``
+copy, erase, upgrade   ``copying``; ``erasure`` of a ``person``; ``upgrade``
 =====================  =====================================================================================
 
 A question only reads snapshots: what makes, copies and erases them is loaded by whoever does.

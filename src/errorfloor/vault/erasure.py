@@ -4,22 +4,22 @@ Answers stay what they are: numbers with noise, charged for good. What was answe
 can no longer be drawn again.
 """
 
-import datetime
 import json
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, EngineError, InputError
-from errorfloor.vault.conversion import columns_read, conversion_sql, physical_names
-from errorfloor.vault.parts import REMAINS, part_of
-from errorfloor.vault.registration import Entering, facts_of
+from errorfloor.vault.conversion import physical_names
+from errorfloor.vault.parts import REMAINS, corrected_word, part_of
+from errorfloor.vault.person import check_one_owner, check_person, check_source, count, matching, others
+from errorfloor.vault.registration import Entering, checked_facts, facts_of
 from errorfloor.vault.snapshot import check_settled, declared, name_of, notes
 
+Note = Mapping[str, Any]
 REMAINDER = " (without those who were erased)"  # after the name of a version
 
 
@@ -27,8 +27,8 @@ REMAINDER = " (without those who were erased)"  # after the name of a version
 class Erasure:
     """What holds rows of a person, and what becomes of it.
 
-    ``holding`` has the versions that hold some, and how many; ``version`` is the one declared, and ``made`` says
-    whether it has to be made, from the version ``base``.
+    ``holding`` has the versions, or parts in a version, that hold some, and how many; ``version`` is the one declared,
+    and ``made`` says whether something has to be made, of a table that does not grow from the version ``base``.
 
     >>> Erasure("meters", "2014", "2013", True, {"2013": 365}, "has no such row").holding
     {'2013': 365}
@@ -40,6 +40,35 @@ class Erasure:
     made: bool
     holding: Mapping[str, int]
     source: str
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The snapshots of a table that hold rows of a person, and what is to be made in their place.
+
+    A table that grows has a snapshot for each version of each part; of another one the only part is None. ``wanted``
+    has the version that is declared for each part that holds such rows, ``bases`` the snapshots that those are made
+    from which are not there yet.
+    """
+
+    table_name: str
+    table: Table
+    kept: Mapping[str, Note]
+    holding: Mapping[str, int]
+    wanted: Mapping[str | None, str]
+    bases: Mapping[str | None, str]
+    source: str
+
+    def name_of(self, part: str | None) -> str:
+        """Give the physical name of the version of a part that is declared."""
+        return name_of(self.table_name, self.wanted[part], part)
+
+    @property
+    def erasure(self) -> Erasure:
+        """The same in words for whoever asked for it."""
+        told = sorted((_called(self.kept[key]), count) for key, count in self.holding.items())
+        base = str(self.kept[self.bases[None]]["version"]) if None in self.bases else None
+        return Erasure(self.table_name, self.table.version, base, bool(self.bases), dict(told), self.source)
 
 
 def plan_erasure(
@@ -55,12 +84,18 @@ def plan_erasure(
     InputError
         A column is neither the owner's nor of the row key, a value cannot be one, or no snapshot has such a row.
     CatalogueError
-        The declared version holds the person itself, or the source still does: nothing is erased by halves.
+        A declared version holds the person itself, or the source still does: nothing is erased by halves.
 
     >>> plan_erasure(Catalogue(tables={}), "meters", {"household": "H0042"}, engine=None)
     Traceback (most recent call last):
     errorfloor.errors.CatalogueError: there is no table 'meters' in the catalogue; it declares none
     """
+    return _found(catalogue, table_name, person, engine, base).erasure
+
+
+def _found(
+    catalogue: Catalogue, table_name: str, person: Mapping[str, str], engine: Engine, base: str | None
+) -> _Found:
     table = declared(catalogue, table_name)
     if table.hides_records:
         raise CatalogueError(
@@ -68,48 +103,32 @@ def plan_erasure(
             f"the source, register a new version, and destroy the vault's older ones",
             table=table_name,
         )
-    if table.grows_by is not None:
-        from errorfloor.vault.part_erasure import erase_from_parts
-
-        return erase_from_parts(catalogue, table_name, person, engine=engine, doing=False)
+    growth = table.grows_by
     check_person(table_name, table, person)
-    keyed = {key: note for key, note in notes(engine).items() if note["table"] == table_name}
-    kept = {note["version"]: note for note in keyed.values()}
-    if any(note["parts"] for note in kept.values()):
+    kept = {key: note for key, note in notes(engine).items() if note["table"] == table_name}
+    if growth is None and any(note["parts"] for note in kept.values()):
         raise CatalogueError(
             f"{table_name} was registered in parts, and is declared without grows_by: declare grows_by as it was, with "
             f"which each part is erased from",
             table=table_name,
         )
-    holding = {
-        version: count
-        for version, note in sorted(kept.items())
-        if (count := count_rows(engine, engine.relation(name_of(table_name, version)), table, note["columns"], person))
-    }
+    counts = {key: count(engine.relation(key), one["columns"], table, person, engine) for key, one in kept.items()}
+    holding = {key: found for key, found in counts.items() if found}
     if not holding:
-        raise InputError(f"no registered version of {table_name} has such a row: there is nothing to erase here")
-    check_one_owner(
-        table_name, table, {key: note for key, note in keyed.items() if note["version"] in holding}, person, engine
-    )
-    if table.version in holding:
-        raise CatalogueError(
-            f"version {table.version!r} of {table_name} is declared, and holds these rows: declare a new version, "
-            f"which is then made without them",
-            table=table_name,
-            version=table.version,
-        )
+        what = "version" if growth is None else "part"
+        raise InputError(f"no registered {what} of {table_name} has such a row: there is nothing to erase here")
+    check_one_owner(table_name, table, {key: kept[key] for key in holding}, person, engine)
+    wanted: dict[str | None, str] = {None: table.version}
+    if growth is not None:
+        parts = {part for key in holding if (part := part_of(kept[key])) is not None}
+        wanted = {part: growth.version(part, table.version) for part in sorted(parts)}
+    _check_not_declared(table_name, table, wanted, holding)
     source = check_source(table_name, table, person, engine)
-    if table.version in kept:
-        return Erasure(table_name, table.version, None, False, holding, source)
-    versions = sorted(version for version in kept if not version.endswith(REMAINDER))
-    chosen = base if base is not None else versions[0] if len(versions) == 1 else None
-    if chosen not in kept:
-        raise InputError(
-            f"{table_name} is registered in versions {', '.join(map(repr, versions))}: name the one that "
-            f"{table.version!r} is to be made from (--base)"
-        )
-    check_settled(table_name, table, dict(kept[chosen]["declaration"]))
-    return Erasure(table_name, table.version, chosen, True, holding, source)
+    missing = [part for part, version in wanted.items() if name_of(table_name, version, part) not in kept]
+    bases = {part: _base(table_name, table, part, kept, base) for part in missing}
+    for key in bases.values():
+        check_settled(table_name, table, dict(kept[key]["declaration"]))
+    return _Found(table_name, table, kept, holding, wanted, bases, source)
 
 
 def erase(
@@ -120,15 +139,15 @@ def erase(
     engine: Engine,
     base: str | None = None,
     entering: Entering | None = None,
-    destroying: Callable[[Mapping[str, Any], Mapping[str, Any]], None] | None = None,
+    destroying: Callable[[Note, Note], None] | None = None,
 ) -> Erasure:
     r"""Erase a person from the snapshots of a table; done again after a kill it goes on where it was.
 
-    *Guarantee*: the new version is whole before anything is destroyed, and when this returns no snapshot of the table
+    *Guarantee*: every new version is whole before anything is destroyed, and when this returns no snapshot of the table
     on this engine has a row of the person.
 
     Where accounts are divided, the other rows of every version that goes are kept under a name of their own:
-    later versions are compared with their cells.
+    later versions, or parts, are compared with their cells.
 
     ``entering`` is told the note of every snapshot before it is kept, ``destroying`` the notes of each old one and of
     the one that goes on from it before the old one is destroyed: to write both down in a ledger.
@@ -153,56 +172,81 @@ def erase(
     ...         erase(two, "meters", {"id": "2"}, engine=engine).holding, len(engine.known())
     ({'1': 1}, 1)
     """
-    table = declared(catalogue, table_name)
-    if table.grows_by is not None:
-        from errorfloor.vault.part_erasure import erase_from_parts
-
-        return erase_from_parts(
-            catalogue, table_name, person, engine=engine, doing=True, entering=entering, destroying=destroying
-        )
-    plan = plan_erasure(catalogue, table_name, person, engine=engine, base=base)
+    found = _found(catalogue, table_name, person, engine, base)
+    table, kept = found.table, found.kept
     engine.check_destroys()
-    columns = physical_names(table)
-    if plan.made:
-        assert plan.base is not None
-        whole = engine.relation(name_of(table_name, plan.base))
-        stay = f"CASE WHEN {matching(table, columns, person, engine)} THEN 1 ELSE 0 END = 0"
-        select = f"SELECT {', '.join(columns.values())} FROM {whole} WHERE {stay}"
-
-        def note(relation: str) -> str:
-            facts = facts_of(table_name, table, relation, engine)
-            if entering is not None:
-                entering(facts)
-            return json.dumps(facts)
-
-        engine.create(name_of(table_name, table.version), select, note)
-    kept = notes(engine)
-    for version in plan.holding:
-        old, goes_on = kept[name_of(table_name, version)], kept[name_of(table_name, table.version)]
-        if table.divided_by and version != plan.base:
-            goes_on = remainder(old, matching(table, old["columns"], person, engine), engine, entering)
+    for part, key in found.bases.items():
+        _make_without(found, part, kept[key], person, engine, entering)
+    there = notes(engine)
+    for key in found.holding:
+        old, part = kept[key], part_of(kept[key])
+        goes_on = there[found.name_of(part)] if part in found.wanted else old
+        if table.divided_by and key not in found.bases.values():
+            goes_on = _remainder(old, matching(table, old["columns"], person, engine), engine, entering)
         if destroying is not None:
             destroying(old, goes_on)
-        engine.destroy(name_of(table_name, version))
-    left = [
-        note["version"]
-        for note in notes(engine).values()
-        if note["table"] == table_name
-        and count_rows(engine, engine.relation(name_of(table_name, note["version"])), table, note["columns"], person)
-    ]
-    if left:
-        raise EngineError(f"version {left[0]!r} of {table_name} still has these rows: erase again")
-    return plan
+        engine.destroy(key)
+    for key, left in notes(engine).items():
+        if left["table"] == table_name and count(engine.relation(key), left["columns"], table, person, engine):
+            raise EngineError(f"version {_called(left)} of {table_name} still has these rows: erase again")
+    return found.erasure
 
 
-def remainder(old: Mapping[str, Any], person: str, engine: Engine, entering: Entering | None) -> Mapping[str, Any]:
+def _make_without(
+    found: _Found, part: str | None, old: Note, person: Mapping[str, str], engine: Engine, entering: Entering | None
+) -> None:
+    """Make the declared version of a part, or of the whole table, from an older one without the rows of a person."""
+    table_name, table = found.table_name, found.table
+    shown = ", ".join(f"{old['columns'][one]} AS {physical}" for one, physical in physical_names(table).items())
+    rows = engine.relation(name_of(table_name, old["version"], part))
+    stay = others(matching(table, old["columns"], person, engine))
+
+    def note(relation: str) -> str:
+        if part is None:
+            facts = facts_of(table_name, table, relation, engine)
+        else:
+            facts = checked_facts(table_name, table, relation, engine)
+            facts |= {"version": found.wanted[part], "parts": [part]}
+        if entering is not None:
+            entering(facts)
+        return json.dumps(facts)
+
+    engine.create(found.name_of(part), f"SELECT {shown} FROM {rows} WHERE {stay}", note)
+
+
+def _base(table_name: str, table: Table, part: str | None, kept: Mapping[str, Note], chosen: str | None) -> str:
+    """Give the snapshot that a new version is made from: the one that was chosen, or the only one that there is."""
+    found = {str(note["version"]): key for key, note in kept.items() if part_of(note) == part and REMAINS not in note}
+    versions = ", ".join(map(repr, sorted(found)))
+    if part is None and (chosen in found or (chosen is None and len(found) == 1)):
+        return found[chosen or next(iter(found))]
+    if part is None:
+        raise InputError(
+            f"{table_name} is registered in versions {versions}: name the one that {table.version!r} is to be made "
+            f"from (--base)"
+        )
+    if len(found) > 1:
+        raise InputError(
+            f"part {part} of {table_name} is registered in versions {versions}, and nobody says from which one the new "
+            f"one is to be made: erase the person in the source, register the new version (errorfloor register "
+            f"--corrections), then erase"
+        )
+    return next(iter(found.values()))
+
+
+def _called(note: Note) -> str:
+    part = part_of(note)
+    return str(note["version"]) if part is None else f"{note['version']}, part {part}"
+
+
+def _remainder(old: Note, person: str, engine: Engine, entering: Entering | None) -> Note:
     """Keep the other rows of a version that is to be destroyed: later ones are compared with the cells of these.
 
     Nobody declares it, so that it is not asked.
     """
     version, kept, part = f"{old['version']}{REMAINDER}", notes(engine), part_of(old)
-    while _is_other(kept.get(name_of(old["table"], version, part)), old["identity"]):
-        version += REMAINDER
+    while (there := kept.get(name_of(old["table"], version, part))) and there.get(REMAINS) != old["identity"]:
+        version += REMAINDER  # a version of that name may have been declared
     name = name_of(old["table"], version, part)
     relation = engine.relation(name_of(old["table"], old["version"], part))
     if name not in kept:
@@ -223,105 +267,26 @@ def remainder(old: Mapping[str, Any], person: str, engine: Engine, entering: Ent
             return json.dumps(facts)
 
         columns = ", ".join(old["columns"].values())
-        engine.create(name, f"SELECT {columns} FROM {relation} WHERE CASE WHEN {person} THEN 1 ELSE 0 END = 0", note)
+        engine.create(name, f"SELECT {columns} FROM {relation} WHERE {others(person)}", note)
     return notes(engine)[name]
 
 
-def _is_other(note: Mapping[str, Any] | None, identity: str) -> bool:
-    """Say whether a version is there, and is not what remains of one: its name may have been declared."""
-    return note is not None and note.get(REMAINS) != identity
-
-
-def check_person(table_name: str, table: Table, person: Mapping[str, str]) -> None:
-    """Refuse a person who is not named by the owner's column or by the row key."""
-    allowed = {*table.row_key, *([] if table.owner is None else [table.owner.column])}
-    for column in person:
-        if column not in allowed:
-            raise InputError(
-                f"a person is named by the owner's column or by the row key of {table_name}, which are "
-                f"{', '.join(sorted(allowed))}; got {column!r}"
-            )
-    if not person:
-        raise InputError(f"name a person by {' or '.join(sorted(allowed))} of {table_name}")
-
-
-def check_one_owner(
-    table_name: str,
-    table: Table,
-    holding: Mapping[str, Mapping[str, Any]],
-    person: Mapping[str, str],
-    engine: Engine,
+def _check_not_declared(
+    table_name: str, table: Table, wanted: Mapping[str | None, str], holding: Mapping[str, int]
 ) -> None:
-    """Where accounts are divided by when owners joined, refuse to erase rows of several owners at once.
-
-    Nothing then says when an owner joined who had rows only there: all of them could come back as new ones.
-    """
-    if table.owner is None or table.joined is None:
-        return
-    owner = table.owner.column
-    each = [
-        f"SELECT {engine.dialect.text(note['columns'][owner])} AS o FROM {engine.relation(key)} AS r "
-        f"WHERE {matching(table, note['columns'], person, engine)}"
-        for key, note in holding.items()
-        if owner in note["columns"]
-    ]
-    if each and engine.query(f"SELECT DISTINCT o FROM ({' UNION ALL '.join(each)}) AS p LIMIT 2").num_rows > 1:
-        raise InputError(
-            f"these are rows of more than one {owner} of {table_name}, whose accounts are divided by when owners "
-            f"joined: nothing would say when those joined who have no other rows, and they could come back with "
-            f"another allowance. Erase one {owner} at a time, named by {owner}. Nothing was erased"
-        )
-
-
-def check_source(table_name: str, table: Table, person: Mapping[str, str], engine: Engine) -> str:
-    """Say whether the source is free of the person; refuse if it is not: the next version would bring them back."""
-    try:
-        with engine.reading(table.source, columns_read(table), table.read) as source:
-            select = conversion_sql(table_name, table, source, engine)
-            found = count_rows(engine, f"({select}) AS source", table, physical_names(table), person)
-    except (CatalogueError, EngineError):
-        return "cannot be read"
-    if found:
+    """Refuse to erase from a version that is declared: what is declared is asked, and never changes."""
+    still = sorted(str(part) for part, version in wanted.items() if name_of(table_name, version, part) in holding)
+    if still and table.grows_by is None:
         raise CatalogueError(
-            f"the source of {table_name} still has these rows, and the next version would bring them back: erase them "
-            f"there first",
+            f"version {table.version!r} of {table_name} is declared, and holds these rows: declare a new version, "
+            f"which is then made without them",
             table=table_name,
+            version=table.version,
         )
-    return "has no such row"
-
-
-def count_rows(
-    engine: Engine, relation: str, table: Table, columns: Mapping[str, str], person: Mapping[str, str]
-) -> int:
-    """Count the rows of a person."""
-    if not set(person) <= set(columns):
-        raise CatalogueError("an older version does not have the columns that name the person: use other columns")
-    sql = f"SELECT count(*) AS n FROM {relation} WHERE {matching(table, columns, person, engine)}"
-    return int(engine.query(sql).column("n")[0].as_py())
-
-
-def matching(table: Table, columns: Mapping[str, str], person: Mapping[str, str], engine: Engine) -> str:
-    """Write the condition that a row is the person's."""
-    return " AND ".join(f"{columns[name]} = {_stored(table, name, value, engine)}" for name, value in person.items())
-
-
-def _stored(table: Table, name: str, value: str, engine: Engine) -> Any:
-    """Give a value as a snapshot keeps it."""
-    column = table.public[name]
-    try:
-        match column.type:
-            case "whole" | "number":
-                steps = Fraction(value) / (column.step or 1)
-                if steps.denominator != 1:
-                    raise ValueError
-                return str(steps.numerator)
-            case "date":
-                return engine.dialect.literal(datetime.date.fromisoformat(value))
-            case "moment":
-                return engine.dialect.literal(datetime.datetime.fromisoformat(value))
-            case "flag":
-                return engine.dialect.literal({"true": True, "false": False}[value.lower()])
-            case _:
-                return engine.dialect.literal(value)
-    except (ValueError, KeyError, ZeroDivisionError):
-        raise InputError(f"{value!r} is not a value of {name}, which is declared {column.type!r}") from None
+    if still:
+        raise CatalogueError(
+            f"{len(still)} parts of {table_name} are declared in a version that holds these rows: declare a new one "
+            f"for each, which is then made without them ({corrected_word(still)})",
+            table=table_name,
+            parts=still,
+        )
