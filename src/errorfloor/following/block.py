@@ -63,6 +63,14 @@ class Block:
     accepted: int
     reach: float
 
+    @classmethod
+    def charged(
+        cls, horizon: Horizon, added: JointAdded, bound: float, encoded: bytes, key: Key, reach: float, record: Record
+    ) -> "Block":
+        """Give a block with what the record of its charge says."""
+        drawn, accepted = str(record.note["drawn"]), int(str(record.note.get("accepted", 0)))
+        return cls(horizon, added, bound, encoded, record.labels[0], key, drawn, accepted, reach)
+
     def id(self, *what: str) -> str:
         """Give the name by which the ledger knows something about it."""
         return self.key.release_id(Label("follow", (self.encoded, *what)))
@@ -132,7 +140,8 @@ class Offer:
         stand = self.charging.stand(settled, charged=True)
         own = self.key.release_id(self.label)
         record = self.database.ledger.found({own})[own]
-        return block_of(self, record), stand.accounts, settled.fresh[0]
+        block = Block.charged(self.horizon, self.added, self.bound, self.label.encoded, self.key, self.reach, record)
+        return block, stand.accounts, settled.fresh[0]
 
     def stand(self) -> tuple[tuple[Standing, ...], tuple[QuotaStanding, ...]]:
         """Say how accounts and quotas would stand; nothing is charged."""
@@ -186,7 +195,9 @@ def offered(
         )
 
     def only_once(_: Sequence[str]) -> Entry:
-        raise RefusedError(f"this standing question was extended beyond {after_words(after)} already", reason="follow")
+        assert after is not None
+        last = after.horizon.names[-1]
+        raise RefusedError(f"this standing question was extended beyond {last} already", reason="follow")
 
     more = () if after is None else (after.id(GOES_ON),)
     quotas = database._grant.quotas(database.catalogue.quota.shares, analyst)
@@ -232,11 +243,6 @@ def accounts_of(followed: FollowedQuestion) -> list[Account]:
     return [of_column] if table.owner is None else [of_column, Account(table.owner.accounts_of(name), "", "")]
 
 
-def after_words(block: Block | None) -> str:
-    """Name the last period of a block."""
-    return "" if block is None else block.horizon.names[-1]
-
-
 def reach_of(allowances: Mapping[Account, Any]) -> float:
     """Give by how many deviations somebody may move several numbers: what is charged to no owner is more."""
     return float(max((most_of(limit) for one, limit in allowances.items() if not one.column), default=0.0) ** 0.5)
@@ -277,23 +283,6 @@ def check_charged(followed: FollowedQuestion, blocks: Sequence[Block]) -> None:
         )
 
 
-def block_of(offer: Offer, record: Record) -> Block:
-    """Give the block of an offer that was charged."""
-    own = offer.key.release_id(offer.label)
-    noted = record.note
-    return Block(
-        offer.horizon,
-        offer.added,
-        offer.bound,
-        offer.label.encoded,
-        own,
-        offer.key,
-        str(noted["drawn"]),
-        int(str(noted.get("accepted", 0))),
-        offer.reach,
-    )
-
-
 def blocks_after(block: Block, column: str, part: str, scale: int, database: "Database") -> Iterator[Block]:
     """Give the blocks that go on from one, in order, as the ledger knows them."""
     while True:
@@ -306,8 +295,7 @@ def blocks_after(block: Block, column: str, part: str, scale: int, database: "Da
         added = noise_of(horizon, noted["bound"] * scale, noted["reach"])
         key = key_of(noted["key"], database._keeper.keys)
         encoded = label_after(block, horizon, added).encoded
-        charged = noted["bound"], encoded, record.labels[0], key, noted["drawn"], noted["accepted"], noted["reach"]
-        block = Block(horizon, added, *charged)
+        block = Block.charged(horizon, added, noted["bound"], encoded, key, noted["reach"], record)
         yield block
 
 

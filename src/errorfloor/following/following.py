@@ -17,12 +17,13 @@ import pyarrow as pa
 from errorfloor.accounts import share
 from errorfloor.answering.asking import attendant
 from errorfloor.charging.standing import Standing, allowances_of
+from errorfloor.checks import positive
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.following.block import Block, Offer, check_charged, offered
 from errorfloor.following.horizon import Horizon
 from errorfloor.following.period import ReleasedPeriod, gone, kept_periods
 from errorfloor.following.price import FollowPrice, certain
-from errorfloor.following.question import FollowedQuestion, FollowWish, check_bound
+from errorfloor.following.question import FollowedQuestion, FollowWish
 from errorfloor.following.release import release_periods
 from errorfloor.following.table import Figures, FollowedShape
 from errorfloor.ledger import Entry
@@ -334,7 +335,7 @@ class Following:
             if not so_far:
                 raise RefusedError("nothing of this question was released: follow a new one", reason="follow")
             end = so_far[-1][1]
-        bound = check_bound(last.bound if max_error is None else max_error)
+        bound = positive("max_error", last.bound if max_error is None else max_error)
         horizon = Horizon.after(followed.column, followed.part, end, until)
         offer = offered(self.database, followed, horizon, bound, self.analyst, after=last)
         sizes = [one.lattice.size for one in (*(block.added for block in self.blocks), offer.added)]

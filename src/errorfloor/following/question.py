@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from errorfloor.checks import positive
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.following.horizon_price import check_question, date_of, rows_of_owner, summed_column
 from errorfloor.identity import Label, Part
@@ -110,11 +109,6 @@ class FollowedQuestion:
         least, most = float(low), float(high)
         least = least if least <= low else math.nextafter(least, -math.inf)
         return least, most if most >= high else math.nextafter(most, math.inf)
-
-
-def check_bound(max_error: Any) -> float:
-    """Give a bound as a number; raises InputError if it is none."""
-    return positive("max_error", max_error)
 
 
 def wish_of(facts: Mapping[str, Any]) -> FollowWish:

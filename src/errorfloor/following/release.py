@@ -13,7 +13,7 @@ from errorfloor.checks import Array
 from errorfloor.following.block import Block, accounts_of, same_groups
 from errorfloor.following.period import PlannedPeriod, ReleasedPeriod, planned
 from errorfloor.following.question import FollowedQuestion
-from errorfloor.ledger import Entry, Record
+from errorfloor.ledger import Entry
 from errorfloor.ledger.terms import Deposit
 from errorfloor.preparing.cost import drawing_cost
 
@@ -86,10 +86,5 @@ def _pinned(
     records = ledger.found({one.block.part(one.name) for one in plans})
     for one in plans:
         record = records[one.block.part(one.name)]
-        is_mine = _as_read(record) == json.loads(json.dumps(one.plan.snapshots[0].whose[2]))
+        is_mine = record.note["read"] == json.loads(json.dumps(one.plan.snapshots[0].whose[2]))
         yield one if is_mine else planned(database, followed, one.block, one.name, record)
-
-
-def _as_read(record: Record) -> Any:
-    """Give the name, version and identity of each part that a period was first read from."""
-    return record.note["read"]

@@ -9,12 +9,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from errorfloor.answering.keeping import KeptAnswer
+from errorfloor.checks import positive
 from errorfloor.errors import InputError, KeyFileError
 from errorfloor.following.block import Block, Offer, blocks_after, key_of, name_of, noise_of, offered
 from errorfloor.following.following import Following
 from errorfloor.following.horizon import Horizon
 from errorfloor.following.price import FollowPrice
-from errorfloor.following.question import FollowedQuestion, FollowWish, check_bound, wish_of
+from errorfloor.following.question import FollowedQuestion, FollowWish, wish_of
 from errorfloor.following.table import FollowedShape
 from errorfloor.ledger.book import FOLLOWED
 
@@ -61,7 +62,7 @@ def _offered(database: "Database", wish: FollowWish, analyst: str | None) -> tup
         raise InputError("a dry run has no months to come: open the catalogue without dry")
     question = FollowedQuestion.of(database, wish)
     horizon = Horizon.of(question.column, question.part, wish.since, wish.until)
-    bound = check_bound(wish.max_error)
+    bound = positive("max_error", wish.max_error)
     keeper, (first, *_, last) = database._keeper, horizon.names
     found = keeper.found([question.words(first, last, bound, key.id) for key in keeper.keys])
     kept = next(iter(found.values()), None)
@@ -145,10 +146,7 @@ def _block_of(database: "Database", facts: Mapping[str, Any]) -> Block:
     added = noise_of(horizon, said["bound"] * (said["least_rows"] or 1), said["reach"])
     key = key_of(output["drawn"], database._keeper.keys)
     record = database.ledger.found({output["label"]})[output["label"]]
-    accepted = record.note.get("accepted", 0)
-    encoded, drawn = bytes.fromhex(said["label"]), str(record.note["drawn"])
-    charged = said["bound"], encoded, output["label"], key, drawn, int(str(accepted)), said["reach"]
-    return Block(horizon, added, *charged)
+    return Block.charged(horizon, added, said["bound"], bytes.fromhex(said["label"]), key, said["reach"], record)
 
 
 def _following(
