@@ -1,20 +1,22 @@
-"""Conditions on the rows of an answer, in SQL's logic of three values."""
+"""Conditions on the rows of an answer, in SQL's logic of three values, as Arrow computes it."""
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from errorfloor.errors import RefusedError
 
-Row = Mapping[str, Any]
-Test = Callable[[Row], bool | None]  # of a row with the names of the answer; None is unknown
-SIGNS: dict[str, Callable[[Any, Any], bool]] = {
-    **{"<>": lambda a, b: a != b, "!=": lambda a, b: a != b, "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b},
-    **{"=": lambda a, b: a == b, "<": lambda a, b: a < b, ">": lambda a, b: a > b},
+Condition = Callable[[pa.Schema], pc.Expression]  # refuses what cannot be compared, before a row is seen
+SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    **{"<>": operator.ne, "!=": operator.ne, "<=": operator.le, ">=": operator.ge},
+    **{"=": operator.eq, "<": operator.lt, ">": operator.gt},
 }
+UNKNOWN = pc.scalar(pa.scalar(None, pa.bool_()))
 
 
 @dataclass(frozen=True)
@@ -34,131 +36,92 @@ class Name:
         return found[0]
 
 
-@dataclass(frozen=True)
-class Condition:
-    """What is asked of a row: ``bind`` is told the columns, and refuses what cannot be compared before a row is seen.
-
-    >>> found = either([is_null(Name("n")), compared(Name("n"), ">", 3)]).bind(pa.schema({"n": pa.int64()}))
-    >>> found({"n": None}), found({"n": 4}), found({"n": 1})
-    (True, True, False)
-    """
-
-    bind: Callable[[pa.Schema], Test]
-
-
 def refusal(said: str, reason: str = "subquery") -> RefusedError:
     """Give the refusal of a query around a question."""
     return RefusedError(f"in the query around the question, {said}", reason=reason)
 
 
 def compared(name: Name, sign: str, constant: Any) -> Condition:
-    """Compare a column with a constant; a text that is compared with a date is read as one."""
+    """Compare a column with a constant; a text that is compared with a date is read as one.
 
-    def bind(schema: pa.Schema) -> Test:
-        column, read = _column(name, schema)
-        other, compare = read(constant), SIGNS[sign]
+    >>> table = pa.table({"n": [None, 4, 1]})
+    >>> found = either([is_null(Name("n")), compared(Name("n"), ">", 3)])
+    >>> table.filter(found(table.schema)).to_pydict(), table.filter(negated(found)(table.schema)).to_pydict()
+    ({'n': [None, 4]}, {'n': [1]})
+    """
 
-        def passes(row: Row) -> bool | None:
-            value = row[column]
-            return None if value is None or other is None else compare(_moment(value), other)
+    def bound(schema: pa.Schema) -> pc.Expression:
+        field, (other,) = _read(name, [constant], schema)
+        return SIGNS[sign](field, other)
 
-        return passes
-
-    return Condition(bind)
+    return bound
 
 
 def one_of(name: Name, constants: Sequence[Any]) -> Condition:
     """Say whether a column has one of some values."""
 
-    def bind(schema: pa.Schema) -> Test:
-        column, read = _column(name, schema)
-        others = {read(one) for one in constants}
+    def bound(schema: pa.Schema) -> pc.Expression:
+        field, others = _read(name, constants, schema)
+        unknown = UNKNOWN if others.null_count else field.is_null() & UNKNOWN
+        return field.isin(others.drop_null()) | unknown
 
-        def passes(row: Row) -> bool | None:
-            value = row[column]
-            if value is not None and _moment(value) in others:
-                return True
-            return None if value is None or None in others else False
-
-        return passes
-
-    return Condition(bind)
+    return bound
 
 
 def is_null(name: Name) -> Condition:
     """Say whether a column has no value."""
-
-    def bind(schema: pa.Schema) -> Test:
-        column, _ = _column(name, schema)
-        return lambda row: row[column] is None
-
-    return Condition(bind)
+    return lambda schema: pc.field(name.among(schema.names)).is_null()
 
 
 def always(truth: bool) -> Condition:
     """Say the same of every row."""
-    return Condition(lambda _: lambda _: truth)
+    return lambda _: pc.scalar(truth)
 
 
 def negated(condition: Condition) -> Condition:
     """Say the contrary; what is unknown stays so."""
-
-    def bind(schema: pa.Schema) -> Test:
-        test = condition.bind(schema)
-
-        def passes(row: Row) -> bool | None:
-            truth = test(row)
-            return None if truth is None else not truth
-
-        return passes
-
-    return Condition(bind)
+    return lambda schema: ~condition(schema)
 
 
 def either(conditions: Sequence[Condition]) -> Condition:
     """Say whether any of them holds."""
-
-    def bind(schema: pa.Schema) -> Test:
-        tests = [one.bind(schema) for one in conditions]
-
-        def passes(row: Row) -> bool | None:
-            truths = [test(row) for test in tests]
-            return True if True in truths else None if None in truths else False
-
-        return passes
-
-    return Condition(bind)
+    return lambda schema: _joined(operator.or_, [one(schema) for one in conditions])
 
 
 def both(conditions: Sequence[Condition]) -> Condition:
     """Say whether all of them hold."""
-    return conditions[0] if len(conditions) == 1 else negated(either([negated(one) for one in conditions]))
+    return lambda schema: _joined(operator.and_, [one(schema) for one in conditions])
 
 
-def _column(name: Name, schema: pa.Schema) -> tuple[str, Callable[[Any], Any]]:
-    """Give the column that is meant, and how constants that it is compared with are read."""
+def _joined(join: Callable[[Any, Any], Any], parts: list[Any]) -> pc.Expression:
+    """Join conditions in pairs, and these in pairs again: many of them are not nested deeply."""
+    while len(parts) > 1:
+        parts = [*map(join, parts[::2], parts[1::2]), *parts[len(parts) // 2 * 2 :]]
+    return parts[0]
+
+
+def _read(name: Name, constants: Sequence[Any], schema: pa.Schema) -> tuple[pc.Expression, pa.Array]:
+    """Give a column and the constants that it is compared with, in one type."""
     column = name.among(schema.names)
-    kind = schema.field(column).type
-
-    def read(constant: Any) -> Any:
-        if constant is None:
-            return None
-        if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-            try:
-                return datetime.datetime.fromisoformat(str(constant).strip()).replace(tzinfo=None)
-            except ValueError:
-                raise refusal(
-                    f"{column} is compared with {str(constant)[:40]!r}, which is no date", "condition"
-                ) from None
-        if pa.types.is_string(kind) is not isinstance(constant, str):
-            raise refusal(f"{column} is compared with {str(constant)[:40]!r}, which is of another type", "condition")
-        return constant
-
-    return column, read
+    field, kind = pc.field(column), schema.field(column).type
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        moment = pa.timestamp("us")
+        return field.cast(moment), pa.array([_moment(column, one) for one in constants], moment)
+    is_text = pa.types.is_string(kind)
+    wrong = next((one for one in constants if one is not None and is_text is not isinstance(one, str)), None)
+    if wrong is not None:
+        raise refusal(f"{column} is compared with {str(wrong)[:40]!r}, which is of another type", "condition")
+    if is_text:
+        return field, pa.array(constants, kind)
+    is_whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind)  # a flag counts as 1 or 0
+    is_exact = is_whole and not any(isinstance(one, float) for one in constants)
+    number, convert = (pa.int64(), int) if is_exact else (pa.float64(), float)
+    return field.cast(number, safe=False), pa.array([one if one is None else convert(one) for one in constants], number)
 
 
-def _moment(value: Any) -> Any:
-    """Give a date as its first moment, and anything else as it is."""
-    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
-        return datetime.datetime(value.year, value.month, value.day)
-    return value
+def _moment(column: str, constant: Any) -> datetime.datetime | None:
+    """Read what a column of dates or moments is compared with; a date is its first moment."""
+    try:
+        return None if constant is None else datetime.datetime.fromisoformat(str(constant).strip()).replace(tzinfo=None)
+    except ValueError:
+        raise refusal(f"{column} is compared with {str(constant)[:40]!r}, which is no date", "condition") from None

@@ -11,8 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from errorfloor.sql_text.conditions import SIGNS, Condition, Name, Row, refusal
+from errorfloor.sql_text.conditions import SIGNS, Condition, Name, refusal
 
+Row = Mapping[str, Any]
 ENDS = ("_low", "_high")
 CASTS: dict[str, Callable[[Any], bool]] = {  # those that change nothing
     **dict.fromkeys(("text", "varchar"), pa.types.is_string),
@@ -118,10 +119,7 @@ class RowsWanted:
         keys = self._keys([one.item for one in columns], names)
         for one in columns:
             _check(one, table, keys)
-        rows: list[Row] = table.to_pylist()
-        if self.test is not None:
-            passes = self.test.bind(table.schema)
-            rows = [row for row in rows if passes(row)]
+        rows: list[Row] = (table if self.test is None else table.filter(self.test(table.schema))).to_pylist()
         groups = [[row] for row in rows] if keys is None else _grouped(rows, keys)
         found = {one.name: [one.item.value(one.source, group, one.towards) for group in groups] for one in columns}
         places = list(range(len(groups)))
