@@ -33,20 +33,10 @@ class Course(Attendant):
     read, when the reply leaves, its status and what is written down of it follow from public facts, unless the work
     takes longer than its public cost.
 
-    Parameters
-    ----------
-    grid
-        The times at which a reply may leave.
-    time_limit
-        The largest public cost, in seconds, that is not refused.
-    limit
-        What the catalogue lets one question take.
-    question
-        The share of the allowance that it may take.
-    noted
-        Is told of the charge, for the log and the metrics, before private columns are read.
-    said
-        Failures that depend on nothing private wherever they occur; for others there is one fixed reply.
+    ``time_limit`` is the largest public cost, in seconds, that is not refused; ``limit`` what the catalogue lets one
+    question take, and ``question`` the share of the allowance. ``noted`` is told of the charge, for the log and the
+    metrics, before private columns are read. ``said`` are failures that depend on nothing private wherever they occur;
+    for others there is one fixed reply.
 
     >>> course = Course(TimeGrid(1.25), time_limit=30.0)
     >>> course.give_up()

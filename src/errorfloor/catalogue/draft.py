@@ -217,17 +217,7 @@ def draft(schemas: Sequence[Schema], place: Place | None = None) -> str:
 
     Guarantee: the text is TOML, and ``load`` names each thing that is left to choose.
 
-    Parameters
-    ----------
-    schemas
-        The tables; their names must differ.
-    place
-        Where things are kept; by default beside the catalogue, on DuckDB.
-
-    Raises
-    ------
-    CatalogueError
-        Two tables would have the same name.
+    Raises CatalogueError where two tables would have the same name.
 
     >>> text = draft([Schema("meters.parquet", {"household": "text", "kwh": "number"})])
     >>> "[tables.meters.private.kwh]" in text, '# household = "text"' in text

@@ -17,16 +17,9 @@ MOST_BYTES = 1 << 20
 def load(path: str | Path) -> Catalogue:
     r"""Read what is declared in a TOML file; paths in it are relative to the folder that it lies in.
 
-    Parameters
-    ----------
-    path
-        The file, usually ``errorfloor.toml``.
-
-    Raises
-    ------
-    CatalogueError
-        There is no such file, it is not TOML, or something in it is missing, misspelt or contradictory. One error lists
-        all that was found, with the place of each in the file; ``fields["problems"]`` is the list.
+    Raises CatalogueError if there is no such file, it is not TOML, or something in it is missing, misspelt or
+    contradictory. One error lists all that was found, with the place of each in the file; ``fields["problems"]`` is the
+    list.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

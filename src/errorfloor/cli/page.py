@@ -36,16 +36,7 @@ class NextStep:
 class DeclaringPage:
     """The page: filled in, checked, and written once.
 
-    Parameters
-    ----------
-    schemas
-        The tables.
-    target
-        The catalogue's name, for words.
-    text_of
-        Gives the catalogue for what was chosen.
-    write
-        Writes a catalogue, and says what to do next.
+    ``text_of`` gives the catalogue for what was chosen; ``write`` writes it, and says what to do next.
     """
 
     def __init__(

@@ -101,19 +101,7 @@ def attempt(engine: str, doing: str, work: Callable[[], Result]) -> Result:
     """Do some work on an engine; a failure becomes an EngineError that names only its kind.
 
     *Guarantee*: the error holds no text of the engine, and no exception that has one is chained to it. Errors of this
-    package pass unchanged.
-
-    Parameters
-    ----------
-    engine, doing
-        For the message: who failed, at what.
-    work
-        The work.
-
-    Raises
-    ------
-    EngineError
-        With ``fields["kind"]``: the SQLSTATE, Spark's error condition, or the class of the exception.
+    package pass unchanged. Its ``fields["kind"]`` is the SQLSTATE, Spark's error condition, or the exception's class.
 
     >>> attempt("duckdb", "read the source", lambda: int("private text"))
     Traceback (most recent call last):

@@ -54,21 +54,9 @@ class Detected:
 def detect(files: Files, given: Mapping[str, Any], folder: Path) -> Detected:
     """Find out how text files or sheets are written; all of them alike.
 
-    Parameters
-    ----------
-    files
-        What makes the table.
-    given
-        Options that are known, by their names in ``Reading``; they are kept.
-    folder
-        Where copies are made if a file is not in UTF-8.
-
-    Raises
-    ------
-    CatalogueError
-        The first line does not name columns, or a line does not fit.
-    InputError
-        Numbers or dates can be read in two ways.
+    Options that are ``given``, by their names in ``Reading``, are kept. Files that are not in UTF-8 are copied to the
+    ``folder``. Raises CatalogueError if the first line does not name columns, or a line does not fit; InputError if
+    numbers or dates can be read in two ways.
     """
     options = dict(given)
     first = files.paths[0]

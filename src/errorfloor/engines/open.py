@@ -17,25 +17,12 @@ def has_vault(place: Place, folder: Path) -> bool:
 
 
 def open_engine(place: Place, folder: Path, *, read_only: bool = True) -> Engine:
-    """Open the engine that a catalogue declares.
+    """Open the engine that a catalogue declares, which lies in a folder: relative paths start there.
 
-    Parameters
-    ----------
-    place
-        Which engine, and where its snapshots are.
-    folder
-        The catalogue's folder: relative paths start here.
-    read_only
-        For asking; any number may be open at once. Registering needs False, and is alone in doing so.
+    Any number may be open for asking at once, ``read_only``. Registering needs False, and is alone in doing so.
 
-    Raises
-    ------
-    MissingExtraError
-        If the engine's package is not installed.
-    CatalogueError
-        If nothing was ever registered in a DuckDB file that is to be read.
-    EngineError
-        If the engine cannot be reached, or somebody else is writing.
+    Raises MissingExtraError if the engine's package is not installed, CatalogueError if nothing was ever registered in
+    a DuckDB file that is to be read, EngineError if the engine cannot be reached, or somebody else is writing.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -18,10 +18,7 @@ def sheets_in(path: Path) -> list[str]:
 def write_sheet(path: Path, sheet: str, target: Path) -> None:
     """Write one sheet as CSV in UTF-8, a line for each row; the first sheet unless one is named.
 
-    Raises
-    ------
-    CatalogueError
-        There is no such sheet, or the file is no workbook that can be read.
+    Raises CatalogueError if there is no such sheet, or the file is no workbook that can be read.
     """
     book = _workbook(path)
     if sheet and sheet not in book.sheet_names:

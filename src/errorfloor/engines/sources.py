@@ -51,14 +51,11 @@ class Files:
 def find_files(sources: Sequence[str], folder: Path) -> Files | None:
     """Find declared files; None if the declaration does not look like files.
 
+    Raises CatalogueError if one is not there, a pattern matches none, they are of several formats, or one has a name
+    that engines would take for a pattern.
+
     >>> find_files(["public.meters"], Path(".")) is None
     True
-
-    Raises
-    ------
-    CatalogueError
-        If one is not there, a pattern matches none, they are of several formats, or one has a name that engines would
-        take for a pattern.
     """
     paths = file_paths(sources, folder)
     if paths is None:

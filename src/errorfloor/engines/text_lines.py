@@ -35,10 +35,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 def names_in(path: Path, how: Reading) -> list[str]:
     r"""Read the names of the columns; one without a name is called by its place, as in ``column0``.
 
-    Raises
-    ------
-    CatalogueError
-        The file is empty, the line of names is empty or has a name twice, or it is not text.
+    Raises CatalogueError if the file or its line of names is empty, has a name twice, or is not text.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

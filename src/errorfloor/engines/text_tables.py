@@ -167,12 +167,8 @@ def opening(files: Files, how: Reading, columns: Mapping[str, PublicType] | None
     """Open text files or sheets while they are read; where an engine fails at one, say what is wrong with it.
 
     Without ``columns`` all of them are read as texts. What is not text in UTF-8 is copied to a folder beside the
-    catalogue that only its owner may enter, and removed in the end.
-
-    Raises
-    ------
-    CatalogueError
-        A file has no names, lacks a declared column, or has a line or a field that does not fit.
+    catalogue that only its owner may enter, and removed in the end. Raises CatalogueError if a file has no names, lacks
+    a declared column, or has a line or a field that does not fit.
     """
     with tempfile.TemporaryDirectory(prefix=COPIES, dir=folder) as scratch:
         opened = tuple(_opened(path, files, how, Path(scratch) / f"{i}.csv") for i, path in enumerate(files.paths))

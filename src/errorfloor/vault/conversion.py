@@ -52,10 +52,7 @@ def conversion_sql(table_name: str, table: Table, source: Source, engine: Engine
 
     The inner SELECT reads each column in a common type (numbers as doubles), the outer one stores it.
 
-    Raises
-    ------
-    CatalogueError
-        If the source lacks a declared column, or has one of a kind that cannot be what it is declared to be.
+    Raises CatalogueError if the source lacks a declared column, or has one that cannot be what it is declared to be.
     """
     if table.hides_records:
         return record_conversion_sql(table_name, table, source, engine, order)

@@ -79,12 +79,9 @@ def plan_erasure(
     ``person`` has values of the owner's column, or of columns of the row key, as texts; ``base`` is the version that
     the declared one is made from, the only one there is unless given.
 
-    Raises
-    ------
-    InputError
-        A column is neither the owner's nor of the row key, a value cannot be one, or no snapshot has such a row.
-    CatalogueError
-        A declared version holds the person itself, or the source still does: nothing is erased by halves.
+    Raises InputError if a column is neither the owner's nor of the row key, a value cannot be one, or no snapshot has
+    such a row; CatalogueError if a declared version holds the person itself, or the source still does: nothing is
+    erased by halves.
 
     >>> plan_erasure(Catalogue(tables={}), "meters", {"household": "H0042"}, engine=None)
     Traceback (most recent call last):

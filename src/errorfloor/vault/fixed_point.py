@@ -25,15 +25,12 @@ class StoredGrid:
     *Guarantee*: what the SQL stores for a source number is ``steps`` of it, bit for bit, on every engine that has IEEE
     doubles.
 
+    Raises CatalogueError if the step or the ends are out of the reach of doubles.
+
     >>> StoredGrid(Fraction(1, 1000), 0, 50_000).steps(1.2345)
     1235
     >>> StoredGrid(Fraction(1, 1000), 0, 50_000).steps(float("inf"))
     50000
-
-    Raises
-    ------
-    CatalogueError
-        If the step or the ends are out of the reach of doubles.
     """
 
     step: Fraction

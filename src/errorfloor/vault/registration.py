@@ -60,26 +60,12 @@ def register(
     *Guarantee*: what is kept under a table's name and version never changes, obeys its declaration, and is all there or
     not at all. Messages hold declared names and rules, never a value, a row or a count of private things.
 
-    Parameters
-    ----------
-    catalogue, table_name
-        The declaration.
-    engine
-        Opened with ``read_only=False``.
-    identity
-        What the snapshot's noise goes by; drawn at random unless given, which is for generated rows alone.
-    entering
-        Called once all checks have passed, before the snapshot is kept: to enter it in a ledger.
-    checking
-        Called before that, with the relation of the new rows: to refuse them.
+    ``identity`` is what the snapshot's noise goes by; drawn at random unless given, which is for generated rows alone.
+    ``checking`` is told the relation of the new rows, to refuse them; ``entering`` is called once all checks have
+    passed, before the snapshot is kept: to enter it in a ledger.
 
-    Raises
-    ------
-    CatalogueError
-        If the source and the declaration do not fit, the source changed without a new version, or another table is
-        declared over the same source.
-    EngineError
-        If the engine fails; nothing is kept then.
+    Raises CatalogueError if the source and the declaration do not fit, the source changed without a new version, or
+    another table is declared over the same source; EngineError if the engine fails, and nothing is kept then.
 
     >>> import tempfile
     >>> from pathlib import Path

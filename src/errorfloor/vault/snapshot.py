@@ -147,11 +147,8 @@ class Snapshot:
 def snapshot(catalogue: Catalogue, table_name: str, engine: Engine) -> Snapshot:
     """Find the snapshot of a declared table in the version that is declared.
 
-    Raises
-    ------
-    CatalogueError
-        If there is no such table, its version is not registered, or what is settled by registration was declared
-        otherwise since.
+    Raises CatalogueError if there is no such table, its version is not registered, or what is settled by registration
+    was declared otherwise since.
 
     >>> import tempfile
     >>> from pathlib import Path

@@ -57,13 +57,7 @@ class Dialect(ABC):
     # -- types
 
     def integer_type(self, largest: int) -> str:
-        """Name the smallest exact integer type that holds ± ``largest``.
-
-        Raises
-        ------
-        RefusedError
-            Above 10³⁷, which is what every engine holds.
-        """
+        """Name the smallest exact integer type that holds ± ``largest``; RefusedError above 10³⁷, which all hold."""
         if largest > LARGEST:
             raise _too_large(largest)
         return next(name for limit, name in self.integer_types if largest <= limit)
@@ -97,10 +91,7 @@ class Dialect(ABC):
     def floor_divide(self, sql: str, divisor: int, largest: int) -> str:
         """Give the greatest whole number not above sql / ``divisor`` > 0, where |sql| ≤ ``largest``.
 
-        Raises
-        ------
-        RefusedError
-            If the quotient may have more than 62 bits.
+        Raises RefusedError if the quotient may have more than 62 bits.
         """
 
     @abstractmethod

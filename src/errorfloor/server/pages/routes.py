@@ -20,14 +20,9 @@ from errorfloor.server.pages.sheet import guarantee
 
 
 def router(catalogue: Callable[[], Catalogue], visitor: Callable[[Request], Token | None]) -> APIRouter:
-    """Give the routes of the pages.
+    """Give the routes of the pages; the guarantee is about what ``catalogue`` gives as declared now.
 
-    Parameters
-    ----------
-    catalogue
-        Gives what is declared now, which the guarantee is about.
-    visitor
-        Says whose cookie or token a request carries; None if nobody's, who is then sent to the login page.
+    ``visitor`` says whose cookie or token a request carries; None if nobody's, who is then sent to the login page.
 
     >>> from errorfloor.service.example import example_database
     >>> with example_database() as db:
