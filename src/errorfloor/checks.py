@@ -29,7 +29,7 @@ def real(name: str, value: Any, error: type[InputError] = InputError) -> float:
     """
     if type(value) is float and math.isfinite(value):  # as nearly always
         return value
-    array = _numeric(name, value, error)
+    array = numbers(name, value, error)
     if array.size != 1 or not np.isfinite(array).all():
         raise error(f"{name} must be a finite number, got {_show(value)}")
     return float(array.reshape(()))
@@ -64,7 +64,7 @@ def whole(name: str, value: Any, error: type[InputError] = InputError, least: in
 
 def vector(name: str, value: Any, error: type[InputError] = InputError) -> Array:
     """Give a non-empty, finite, one-dimensional array, not writeable."""
-    array = np.atleast_1d(_numeric(name, value, error))
+    array = np.atleast_1d(numbers(name, value, error))
     if array.ndim != 1 or array.size == 0:
         raise error(f"{name} must be a list of numbers, got an array of shape {array.shape}")
     return _sealed(name, array, error)
@@ -72,7 +72,7 @@ def vector(name: str, value: Any, error: type[InputError] = InputError) -> Array
 
 def matrix(name: str, value: Any, error: type[InputError] = InputError) -> Array:
     """Give a non-empty, finite, two-dimensional array, not writeable; a number is a 1×1 matrix."""
-    array = _numeric(name, value, error)
+    array = numbers(name, value, error)
     if array.ndim == 0:
         array = array.reshape(1, 1)
     if array.ndim != 2 or array.size == 0:
@@ -185,7 +185,7 @@ def points(name: str, value: Any, dimension: int) -> Array:
     >>> points("w", [0.0, 1.0], 2).shape
     (2,)
     """
-    array = _numeric(name, value, InputError)
+    array = numbers(name, value)
     if dimension == 1:
         return array[..., None]
     if array.ndim == 0 or array.shape[-1] != dimension:
@@ -199,7 +199,7 @@ def as_jacobian(jacobian: Any, dimension: int) -> Array:
     >>> as_jacobian([1.0, 2.0, 3.0], 1).shape
     (1, 3)
     """
-    array = _numeric("jacobian", jacobian, InputError)
+    array = numbers("jacobian", jacobian)
     if dimension == 1 and array.ndim == 1:
         array = array[None, :]
     C = matrix("jacobian", array)
@@ -212,16 +212,6 @@ def as_jacobian(jacobian: Any, dimension: int) -> Array:
     return C
 
 
-def numbers(name: str, value: Any) -> Array:
-    """Give any array of numbers as float64, whatever its shape.
-
-    >>> numbers("distance", 10**400)
-    Traceback (most recent call last):
-    errorfloor.errors.InputError: distance must be numbers that double precision can hold, got 1000000000...
-    """
-    return _numeric(name, value, InputError)
-
-
 def broadcast(name: str, value: Any, count: int) -> Array:
     """Give one finite number for each of ``count`` things; a single number stands for all.
 
@@ -229,13 +219,19 @@ def broadcast(name: str, value: Any, count: int) -> Array:
     Traceback (most recent call last):
     errorfloor.errors.InputError: spacing must be one number, or 2 of them, got 3
     """
-    array = _numeric(name, value, InputError)
+    array = numbers(name, value)
     if array.ndim > 1 or array.size not in (1, count):
         raise InputError(f"{name} must be one number, or {count} of them, got {array.size}")
     return vector(name, np.broadcast_to(array.reshape(-1), (count,)))
 
 
-def _numeric(name: str, value: Any, error: type[InputError]) -> Array:
+def numbers(name: str, value: Any, error: type[InputError] = InputError) -> Array:
+    """Give any array of numbers as float64, whatever its shape.
+
+    >>> numbers("distance", 10**400)
+    Traceback (most recent call last):
+    errorfloor.errors.InputError: distance must be numbers that double precision can hold, got 1000000000...
+    """
     try:
         array = np.asarray(value)
     except ValueError:

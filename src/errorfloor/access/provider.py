@@ -41,17 +41,18 @@ class Provider:
             raise MissingExtraError("oidc", "authlib") from None
 
         self._declared, self._store, self._clock = declared, store, clock
+        secret = _secret(declared, folder)
         self._app: Any = StarletteOAuth2App(
             None,
             name="provider",
             client_id=declared.client_id,
-            client_secret=_secret(declared, folder),
+            client_secret=secret,
             server_metadata_url=f"{declared.issuer.rstrip('/')}/.well-known/openid-configuration",
             client_kwargs={
                 "scope": " ".join(declared.scopes),
                 "code_challenge_method": "S256",
                 "timeout": TIME_LIMIT,
-                **({} if _has_secret(declared) else {"token_endpoint_auth_method": "none"}),
+                **({} if secret is not None else {"token_endpoint_auth_method": "none"}),
             },
         )
 
@@ -173,10 +174,6 @@ def _cookie(request: Request) -> str:
 def _shape(request: Request) -> dict[str, Any]:
     """Lax, since the provider's page leads back here."""
     return {"httponly": True, "samesite": "lax", "secure": request.url.scheme == "https", "path": "/"}
-
-
-def _has_secret(declared: SignIn) -> bool:
-    return declared.secret_file is not None or declared.secret_variable is not None
 
 
 def _secret(declared: SignIn, folder: Path) -> str | None:

@@ -174,7 +174,7 @@ def restore(
 ) -> None:
     """Fill a new ledger with the records of an export; an export older than the anchor is refused."""
     declared = load(catalogue)
-    records = list(_records(source))
+    records = list(map(Record.from_json, _lines(source)))
     with open_ledger(declared.place, declared.folder, accept=accept, restore=records) as book:
         head = book.head()
         answers = 0 if kept is None else sum(book.keep(Kept.from_json(line)) for line in _lines(kept))
@@ -220,10 +220,6 @@ def opened(catalogue: Path, read_only: bool = False) -> tuple[Catalogue, SqlLedg
     return declared, open_ledger(declared.place, declared.folder, read_only=read_only)
 
 
-def _records(source: Path) -> Iterator[Record]:
-    return map(Record.from_json, _lines(source))
-
-
 def _lines(source: Path) -> Iterator[Any]:
     with source.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -259,7 +255,7 @@ def _applies(declared: Catalogue, account: Account, time: str) -> bool:
 
 
 def _row(account: Account, charge: Charge, limit: Charge | None) -> dict[str, Any]:
-    return {
+    row: dict[str, Any] = {
         "table": account.table,
         "column": account.column or None,
         "cell": json.loads(account.cell) if account.cell else None,
@@ -267,8 +263,10 @@ def _row(account: Account, charge: Charge, limit: Charge | None) -> dict[str, An
         "evaluation": charge.evaluation,
         "allowed_information": None if limit is None else limit.information,
         "allowed_evaluation": None if limit is None else limit.evaluation,
-        **(_raised_cosine(charge, limit) if limit is not None and limit.raised_cosine else {}),
     }
+    if limit is not None and limit.raised_cosine:
+        row |= {"raised_cosine": charge.raised_cosine, "allowed_raised_cosine": limit.raised_cosine}
+    return row
 
 
 def _shares(profiles: Mapping[str, Charge], limit: Charge | None) -> dict[str, list[float]]:
@@ -293,10 +291,6 @@ def _by_place(column: PrivateColumn, shares: Sequence[float]) -> Iterator[str]:
         last = first + len(list(alike))
         yield f"{low + first * step:.6g} … {low + last * step:.6g}: {said}"
         first = last
-
-
-def _raised_cosine(charge: Charge, limit: Charge) -> dict[str, float]:
-    return {"raised_cosine": charge.raised_cosine, "allowed_raised_cosine": limit.raised_cosine}
 
 
 def _words(charge: Charge, most: Charge | None) -> str:

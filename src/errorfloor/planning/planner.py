@@ -204,18 +204,15 @@ def _largest(one: FloorCandidate, charges: Sequence[Charges], priced: Sequence[P
     fixed: list[Charges] = []
     shares = 0.0
     for each, found in zip(charges, priced, strict=True):
-        mine = {a: charge for a, charge in each.items() if account_name(a) == one.name and _has_floor(one, a)}
+        named = {account: charge for account, charge in each.items() if account_name(account) == one.name}
+        # those with the floor that is considered, and not with one for life beside it
+        mine = {account: charge for account, charge in named.items() if concerned(one.table, account) is one.table}
         if mine and found.spend is not None:
             shares += found.spend
         elif mine:
             fixed.append(mine)
             shares += least_share(found.table) * len(found.charged)
     return largest_floor(one, add_up(fixed).values(), shares) if fixed else math.inf
-
-
-def _has_floor(one: FloorCandidate, account: Account) -> bool:
-    """Say whether an account has the floor that is considered, and not one for life beside it."""
-    return concerned(one.table, account) is one.table
 
 
 def _about(one: ListedQuestion, work: Callable[[], Found]) -> Found:

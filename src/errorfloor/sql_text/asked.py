@@ -67,7 +67,7 @@ def asked(statement: Statement) -> AskedQuestion:
     text, wish = statement.wish()
     outer = Statement.of(text)
     pieces = [one for one in outer.pieces if one[0] not in SILENT]
-    if not _may_be_wrapped(pieces):
+    if sum(kind == "word" and text.upper() == "SELECT" for kind, text in pieces) < 2:
         return _of_one_table(text, pieces, wish)
     found = _unwrapped(outer.pieces, MOST_AROUND)
     if found is None:
@@ -131,11 +131,6 @@ def _columns_of_a_table(pieces: Sequence[Piece]) -> tuple[str, RowsWanted] | Non
     except RefusedError:
         return None
     return (plain(table), wanted) if wanted.is_probe else None
-
-
-def _may_be_wrapped(pieces: Sequence[Piece]) -> bool:
-    selects = sum(kind == "word" and text.upper() == "SELECT" for kind, text in pieces)
-    return selects > 1
 
 
 def _unwrapped(whole: Sequence[Piece], most: int) -> tuple[Sequence[Piece], list[RowsWanted]] | None:

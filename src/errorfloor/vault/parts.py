@@ -1,6 +1,5 @@
 """Parts of a table that grows: each is a snapshot of its own; a question reads some of them, as one table."""
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -106,16 +105,6 @@ def merged_extent(parts: Sequence[SnapshotPart]) -> dict[str, tuple[int, int]]:
             least, most = found.get(column, (low, high))
             found[column] = min(least, low), max(most, high)
     return found
-
-
-def merged_identity(parts: Sequence[SnapshotPart]) -> str:
-    """Give one name for the identities of several parts."""
-    return hashlib.sha256("\n".join(part.identity for part in parts).encode()).hexdigest()[:32]
-
-
-def merged_relation(parts: Sequence[SnapshotPart]) -> str:
-    """Give the rows of several parts as they go after FROM."""
-    return f"({' UNION ALL '.join(part.select for part in parts)})"
 
 
 def _rank(table: Table, name: str) -> tuple[int, str]:

@@ -18,8 +18,6 @@ from errorfloor.vault.parts import (
     check_one_way,
     declared_parts,
     merged_extent,
-    merged_identity,
-    merged_relation,
     part_of,
 )
 from errorfloor.vault.records import record_settled
@@ -209,11 +207,12 @@ def _growing(table_name: str, table: Table, engine: Engine) -> Snapshot:
 
 
 def _together(parts: tuple[SnapshotPart, ...]) -> dict[str, Any]:
+    """Give several parts as one table."""
     return {
-        "relation": merged_relation(parts),
+        "relation": f"({' UNION ALL '.join(part.select for part in parts)})",
         "rows": sum(part.rows for part in parts),
         "extent": merged_extent(parts),
-        "identity": merged_identity(parts),
+        "identity": hashlib.sha256("\n".join(part.identity for part in parts).encode()).hexdigest()[:32],
         "parts": parts,
     }
 
