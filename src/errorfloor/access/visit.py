@@ -17,9 +17,6 @@ class Visit:
     ``written`` is the status that is written down, where the one that is sent depends on something private; ``left`` is
     the time on the grid that is written down, by a steady clock and by the calendar, where a measured one might be.
     What is in ``ended`` is called when the request is over, also if its reply never began.
-
-    >>> Visit("8f3a").code
-    'done'
     """
 
     id: str
@@ -40,12 +37,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody at one of the doors: the visit, where it comes from, and what ends when they go away.
-
-    >>> import asyncio
-    >>> Visitor(Visit("8f3a"), "10.0.0.7", asyncio.Event().wait).address
-    '10.0.0.7'
-    """
+    """Somebody at one of the doors: the visit, where it comes from, and what ends when they go away."""
 
     visit: Visit
     address: str | None

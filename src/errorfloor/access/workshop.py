@@ -22,8 +22,6 @@ class Workshop:
     """Designs noise in another process, one at a time; the process is made when first needed.
 
     Guarantee: ``design`` returns or raises within ``time_limit`` seconds, and its process ends with this one.
-
-    >>> Workshop(time_limit=30.0).close()  # nothing was begun
     """
 
     def __init__(self, *, time_limit: float) -> None:

@@ -13,11 +13,7 @@ from errorfloor.errors import ErrorFloorError
 
 
 class Step(Enum):
-    """How the keys of neighbouring rows compare, at worst.
-
-    >>> [step.value for step in Step]
-    ['ascends', 'repeats', 'descends']
-    """
+    """How the keys of neighbouring rows compare, at worst."""
 
     ASCENDS = "ascends"
     REPEATS = "repeats"

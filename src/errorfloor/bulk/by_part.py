@@ -28,11 +28,7 @@ from errorfloor.vault import Snapshot
 
 @dataclass(frozen=True)
 class ReleasedPart:
-    """One part of a table, as a request to release it alone; a table that does not grow has one part without a name.
-
-    >>> list(ReleasedPart.__annotations__)
-    ['name', 'request', 'source']
-    """
+    """One part of a table, as a request to release it alone; a table that does not grow has one part without a name."""
 
     name: str
     request: Request

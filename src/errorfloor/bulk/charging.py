@@ -32,9 +32,6 @@ class Exposure:
     ``cells`` are the cells of the partition of accounts that hold some of them; ``most`` is how many of them the owner
     with most has, for each cell of owners' accounts, none where no owner is declared; ``reach`` by how much each
     differs at most in two histories; ``owners_of`` is what the accounts of owners are kept for, if not the table.
-
-    >>> Exposure(((),)).most
-    {}
     """
 
     cells: tuple[tuple[Part, ...], ...]

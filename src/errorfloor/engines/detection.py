@@ -39,11 +39,7 @@ LONGEST_NUMBER = 12  # digits before the point: beyond, it is a name of somethin
 
 @dataclass(frozen=True)
 class Detected:
-    """How files are read, what each column holds, and columns that are nearly numbers, with the error that says why.
-
-    >>> Detected(Reading(), {"kwh": "number"}, {}).columns["kwh"]
-    'number'
-    """
+    """How files are read, what each column holds, and columns that are nearly numbers, with the error that says why."""
 
     how: Reading
     columns: Mapping[str, PublicType]

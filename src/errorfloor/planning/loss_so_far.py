@@ -36,9 +36,6 @@ class LossSoFar:
     """What ``records`` charges to an account state together: two values ``distance`` apart, or two histories (None).
 
     ``allowed`` is the ε of the whole allowance, whatever is asked.
-
-    >>> LossSoFar(Account("meters", "kwh", ""), 12, 0.01, 2.0, "kWh", math.inf, math.inf).epsilon
-    inf
     """
 
     account: Account

@@ -11,11 +11,7 @@ REMAINS = "remains_of"  # what an erasure left of a snapshot: kept to be compare
 
 
 class SnapshotPart(NamedTuple):
-    """One registered part: its name, its version, what its noise goes by, and public facts about its rows.
-
-    >>> SnapshotPart("2024-01", "1", "5eed", "", "SELECT p0 FROM january", 31, {"id": (1, 31)}).whose
-    ('2024-01', '1', '5eed')
-    """
+    """One registered part: its name, its version, what its noise goes by, and public facts about its rows."""
 
     name: str
     version: str

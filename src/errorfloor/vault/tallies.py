@@ -21,11 +21,7 @@ EACH, EACH_OF_FEW = 8, 100  # rows for each combination: with fewer, reading the
 
 @dataclass(frozen=True)
 class Tally:
-    """A table that counts the rows of each combination of values of some public columns.
-
-    >>> Tally('"t".main.tally_0', frozenset({"tariff"})).columns
-    frozenset({'tariff'})
-    """
+    """A table that counts the rows of each combination of values of some public columns."""
 
     relation: str
     columns: frozenset[str]
