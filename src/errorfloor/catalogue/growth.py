@@ -63,7 +63,7 @@ class Growth(Declaration):
         ['2024-02-01', '2024-02-29']
         """
         assert self.part is not None
-        return _days(self.part, name)
+        return days_of(self.part, name)
 
     def mistake_in(self, name: str) -> str | None:
         """Say what is wrong with the name of a part of dates; any value of another column may name one."""
@@ -77,7 +77,8 @@ class Growth(Declaration):
 
 
 @lru_cache(maxsize=8192)  # every new question compares its condition with all parts
-def _days(part: str, name: str) -> tuple[datetime.date, datetime.date]:
+def days_of(part: str, name: str) -> tuple[datetime.date, datetime.date]:
+    """Give the first and the last day of a named day, week, month, quarter or year; ValueError for any other name."""
     found = WRITTEN[part].fullmatch(name)
     if found is None:
         raise ValueError(f"{name!r} does not name a {part}")

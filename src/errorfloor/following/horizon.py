@@ -7,10 +7,10 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from errorfloor.accounts import PERIODS
+from errorfloor.catalogue.growth import days_of
 from errorfloor.errors import InputError
 
 MOST_PARTS = 500
-LEAST_DAYS = {"day": 1, "week": 7, "month": 28, "quarter": 90, "year": 365}
 
 
 @dataclass(frozen=True)
@@ -68,26 +68,16 @@ def _days(part: str, since: str, until: str) -> Mapping[str, tuple[datetime.date
     >>> [len(_days("year", "0002", "0500")), _days("year", "0002", "0502"), _days("month", "2024-13", "2025-01")]
     [499, None, None]
     """
-    name_of, day = PERIODS[part], datetime.timedelta(days=1)
+    found: dict[str, tuple[datetime.date, datetime.date]] = {}
+    name = since
     try:
-        first, last = (int(name[:4]) for name in (since, until))
-        start, end = datetime.date(first - 1, 12, 20), datetime.date(last + 1, 1, 12)
+        _, end = days_of(part, until)
+        while name != until and len(found) < MOST_PARTS - 1 and days_of(part, name)[1] < end:
+            found[name] = days_of(part, name)
+            name = PERIODS[part](found[name][1] + datetime.timedelta(days=1))
     except (ValueError, OverflowError):
         return None
-    begun = name_of(start)
-    while name_of(start) == begun:  # where the first whole period begins
-        start += day
-    found: dict[str, tuple[datetime.date, datetime.date]] = {}
-    while start <= end and len(found) <= MOST_PARTS and (found or start.year <= first):
-        name, until_day = name_of(start), start + (LEAST_DAYS[part] - 1) * day
-        while name_of(until_day + day) == name:
-            until_day += day
-        if found or name == since:
-            found[name] = start, until_day
-        if name == until:
-            return MappingProxyType(found) if 2 <= len(found) <= MOST_PARTS else None
-        start = until_day + day
-    return None
+    return MappingProxyType(found | {until: days_of(part, until)}) if found and name == until else None
 
 
 def _no_period(part: str, since: str, until: str) -> InputError:
