@@ -72,7 +72,7 @@ def test_same_source_again_is_not_fresh(engine_place):
     first = register(engine_place, declare(engine_place))
     write(engine_place, meter=["c", "a", "b"], day=[3, 1, 2], kwh=[99.0, 1.0, SECRET])
     again = register(engine_place, declare(engine_place))
-    assert (again.fresh, again.rows) == (False, 3)
+    assert (again.fresh, again.snapshot.rows) == (False, 3)
     assert again.snapshot == first.snapshot
 
 
