@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -41,9 +41,19 @@ Unit = Annotated[str, Field(max_length=40), BeforeValidator(lambda v: printable(
 
 
 class Declaration(BaseModel):
-    """Common to all declarations: frozen, and no word is accepted that means nothing."""
+    """Common to all declarations: frozen, and no word is accepted that means nothing; all mistakes are told at once."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if found := list(self._mistakes()):
+            raise MistakesError(found)
+        return self
+
+    def _mistakes(self) -> Iterable[tuple[str, str]]:
+        """Give what is wrong between the words, each with the word that it is about."""
+        return ()
 
 
 class Prior(Declaration):
@@ -109,12 +119,8 @@ class PrivateColumn(Declaration):
         """The root-mean-square error of somebody who sees no answer and finds every value equally likely."""
         return float(self.width) / 12**0.5
 
-    @model_validator(mode="after")
-    def _consistent(self) -> "PrivateColumn":
-        found = list(self._off_the_lattice()) or list(self._beyond_the_range())
-        if found:
-            raise MistakesError(found)
-        return self
+    def _mistakes(self) -> Iterable[tuple[str, str]]:
+        return list(self._off_the_lattice()) or self._beyond_the_range()
 
     def _off_the_lattice(self) -> Iterator[tuple[str, str]]:
         if self.low >= self.high:
@@ -193,15 +199,12 @@ class PublicColumn(Declaration):
     def _short_form(cls, given: Any) -> Any:
         return {"type": given} if isinstance(given, str) else given
 
-    @model_validator(mode="after")
-    def _resolved(self) -> "PublicColumn":
-        if self.type == "number":
-            if self.resolution is None or self.resolution <= 0:
-                text = "must be given and positive for a public number: { type = 'number', resolution = 0.01 }"
-                raise MistakesError([("resolution", text)])
-        elif self.resolution is not None:
-            raise MistakesError([("resolution", f"is for numbers; this column is declared {self.type!r}")])
-        return self
+    def _mistakes(self) -> Iterator[tuple[str, str]]:
+        if self.type != "number" and self.resolution is not None:
+            yield "resolution", f"is for numbers; this column is declared {self.type!r}"
+        if self.type == "number" and (self.resolution is None or self.resolution <= 0):
+            text = "must be given and positive for a public number: { type = 'number', resolution = 0.01 }"
+            yield "resolution", text
 
     @property
     def step(self) -> Fraction | None:

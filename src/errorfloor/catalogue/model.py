@@ -128,37 +128,32 @@ class Table(Declaration):
         named = {"owner": {"column": "", "rows": 1, **owner}} if isinstance(owner, dict) else {}
         return {"row_key": (), "public": {}, **given, **named}
 
-    @model_validator(mode="after")
-    def _consistent(self) -> "Table":
+    def _mistakes(self) -> Iterator[tuple[str, str]]:
         if self.hides_records:
-            misnamed = [("columns", text) for _, text in mistakes_in_names((), tuple(self.columns), {})]
-            if wrong := [*misnamed, *mistakes_in_records(self)]:
-                raise MistakesError(wrong)
-            return self
+            yield from (("columns", text) for _, text in mistakes_in_names((), tuple(self.columns), {}))
+            yield from mistakes_in_records(self)
+            return
         owner = () if self.owner is None else (self.owner.column,)
         named = {"row_key": self.row_key, "account_by": self.account_by, "owner.column": owner}
         named["owner.per.column"] = () if self.per is None else (self.per.column,)
         named["owner.joined.column"] = () if self.joined is None else (self.joined.column,)
         named["grows_by.column"] = () if self.grows_by is None else (self.grows_by.column,)
-        found = list(mistakes_in_names(tuple(self.private), tuple(self.public), named))
+        yield from mistakes_in_names(tuple(self.private), tuple(self.public), named)
         if not self.private and (self.owner is not None or self.account_by):
             word = "account_by" if self.owner is None else "owner"
-            found.append((word, "is for accounts, and a table without private columns has none: leave it out"))
+            yield word, "is for accounts, and a table without private columns has none: leave it out"
         if not self.row_key:
-            found.append(("row_key", "must have at least 1 of them, got []"))
-        found += [(word, 'is for protects = "records"') for word in ("columns",) if self.columns]
+            yield "row_key", "must have at least 1 of them, got []"
+        if self.columns:
+            yield "columns", 'is for protects = "records"'
         if self.owner is not None and self.owner.rows is not None:
-            found.append(("owner.rows", 'is for protects = "records": all rows of an owner count here'))
+            yield "owner.rows", 'is for protects = "records": all rows of an owner count here'
         for word in ("max_delta", "max_epsilon"):
             if self.owner is not None and getattr(self.owner, word) is not None:
-                found.append(
-                    (f"owner.{word}", 'is for protects = "records"; `errorfloor ledger epsilon` states ε here')
-                )
-        found += [*self._mistakes_in_distances(), *self._mistakes_in_growth()]
-        found += [] if self.owner is None else mistakes_in_periods(self.owner, self.public)
-        if found:
-            raise MistakesError(found)
-        return self
+                yield f"owner.{word}", 'is for protects = "records"; `errorfloor ledger epsilon` states ε here'
+        yield from self._mistakes_in_distances()
+        yield from self._mistakes_in_growth()
+        yield from () if self.owner is None else mistakes_in_periods(self.owner, self.public)
 
     def _mistakes_in_distances(self) -> Iterator[tuple[str, str]]:
         for column, distance in () if self.owner is None else self.owner.apart.items():
@@ -231,13 +226,11 @@ class Place(Declaration):
     anchor: str = Field(default="ledger.anchor", min_length=1)
     kept_bytes: int = Field(default=2**30, ge=2**16)
 
-    @model_validator(mode="after")
-    def _fitting(self) -> "Place":
+    def _mistakes(self) -> Iterator[tuple[str, str]]:
         is_url = self.snapshots.startswith(("postgresql://", "postgres://"))
         if is_url != (self.engine == "postgresql"):
             wanted = "a URL such as postgresql://user@host/database" if not is_url else "a file or folder, not a URL"
-            raise MistakesError([("snapshots", f"must be {wanted} for engine = {self.engine!r}")])
-        return self
+            yield "snapshots", f"must be {wanted} for engine = {self.engine!r}"
 
 
 class Quota(Declaration):
@@ -307,21 +300,15 @@ class Catalogue(Declaration):
             raise MistakesError(found)
         return tables
 
-    @model_validator(mode="after")
-    def _apart(self) -> "Catalogue":
-        """Keep the names of streams apart from those of tables: accounts go by them."""
-        found = [("streams", misnamed("stream", name)) for name in self.streams if not NAME.fullmatch(name)]
+    def _mistakes(self) -> Iterator[tuple[str, str]]:
+        yield from (("streams", misnamed("stream", name)) for name in self.streams if not NAME.fullmatch(name))
         lowered = [name.lower() for name in (*self.tables, *self.streams)]
-        found += [
-            ("streams", f"names {name!r}, and so does a table or another stream: choose another name")
-            for name in self.streams
-            if lowered.count(name.lower()) > 1
-        ]
+        for name in self.streams:  # accounts go by these names
+            if lowered.count(name.lower()) > 1:
+                yield "streams", f"names {name!r}, and so does a table or another stream: choose another name"
         if self.sign_in is not None:
-            found += self.sign_in.mistakes_in_tables([*self.tables, *self.streams])
-        if found := [*found, *mistakes_in_registers(self.tables)]:
-            raise MistakesError(found)
-        return self
+            yield from self.sign_in.mistakes_in_tables([*self.tables, *self.streams])
+        yield from mistakes_in_registers(self.tables)
 
 
 def mistakes_in_table_names(names: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -1,11 +1,12 @@
 """How the files of a table are written: what separates fields, decimals and thousands, and what stands for nothing."""
 
 import codecs
+from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
-from errorfloor.catalogue.columns import NAME, Declaration, MistakesError
+from errorfloor.catalogue.columns import NAME, Declaration
 
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", "'", " ", "_")
@@ -51,30 +52,22 @@ class Reading(Declaration):
     number: str = ""
     names: dict[str, str] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _consistent(self) -> "Reading":
-        found = []
+    def _mistakes(self) -> Iterator[tuple[str, str]]:
         if self.decimal not in DECIMALS:
-            found.append(("decimal", f"must be '.' or ',', got {self.decimal!r}"))
+            yield "decimal", f"must be '.' or ',', got {self.decimal!r}"
         if self.thousands not in THOUSANDS:
-            spelt = ", ".join(map(repr, THOUSANDS))
-            found.append(("thousands", f"must be one of {spelt}, got {self.thousands!r}"))
+            yield "thousands", f"must be one of {', '.join(map(repr, THOUSANDS))}, got {self.thousands!r}"
         elif self.thousands == self.decimal:
-            found.append(("thousands", f"and decimal are both {self.decimal!r}: no number could be read"))
-        found += [
-            (word, f"must be a format such as %d.%m.%Y, got {given!r}")
-            for word, given in (("dates", self.dates), ("moments", self.moments))
-            if given and "%" not in given
-        ]
+            yield "thousands", f"and decimal are both {self.decimal!r}: no number could be read"
+        for word, given in (("dates", self.dates), ("moments", self.moments)):
+            if given and "%" not in given:
+                yield word, f"must be a format such as %d.%m.%Y, got {given!r}"
         if self.number and (not NAME.fullmatch(self.number) or self.number in self.names):
-            found.append(("number", f"must be a new name such as row_no, got {self.number!r}"))
+            yield "number", f"must be a new name such as row_no, got {self.number!r}"
         try:
             codecs.lookup(self.encoding)
         except LookupError:
-            found.append(("encoding", f"must be one that Python knows, such as utf-8, got {self.encoding!r}"))
-        if found:
-            raise MistakesError(found)
-        return self
+            yield "encoding", f"must be one that Python knows, such as utf-8, got {self.encoding!r}"
 
     def called(self, name: str) -> str:
         """Give the name that a declared column has in the file."""

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
-from errorfloor.catalogue.columns import MOST_STEPS, Declaration, MistakesError, PublicColumn, Unit
+from errorfloor.catalogue.columns import MOST_STEPS, Declaration, PublicColumn, Unit
 from errorfloor.catalogue.numbers import Exact, exact
 
 MOST_VALUES = 10_000
@@ -86,13 +86,6 @@ class RecordColumn(Declaration):
             case "date":
                 return (self.days[1] - self.days[0]).days + 1
         return self.steps[1] - self.steps[0] + 1
-
-    @model_validator(mode="after")
-    def _consistent(self) -> "RecordColumn":
-        found = list(self._mistakes())
-        if found:
-            raise MistakesError(found)
-        return self
 
     def _mistakes(self) -> Iterator[tuple[str, str]]:
         if (self.range is None) == (not self.values):

@@ -4,9 +4,9 @@ import ipaddress
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from errorfloor.catalogue.columns import Declaration, MistakesError
+from errorfloor.catalogue.columns import Declaration
 
 Texts = tuple[str, ...]
 ALL = "*"
@@ -40,13 +40,6 @@ class SignIn(Declaration):
     analyst: Texts = ()
     reader: Texts = ()
     tables: dict[str, Texts] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _usable(self) -> "SignIn":
-        found = list(self._mistakes())
-        if found:
-            raise MistakesError(found)
-        return self
 
     def _mistakes(self) -> Iterator[tuple[str, str]]:
         for word in ("issuer", "address"):

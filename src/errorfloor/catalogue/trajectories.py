@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from errorfloor.catalogue.columns import NAME, Declaration, MistakesError, PrivateColumn, misnamed
+from errorfloor.catalogue.columns import NAME, Declaration, PrivateColumn, misnamed
 from errorfloor.catalogue.numbers import Double
 from errorfloor.catalogue.systems import (
     Horizon,
@@ -46,17 +46,11 @@ class Trajectories(Declaration):
     deviation: Positives | None = None
     step: Double | None = Field(default=None, gt=0)
 
-    @model_validator(mode="after")
-    def _consistent(self) -> "Trajectories":
-        found = list(self._beside_a_plan() if self.plan is not None else self._without_a_plan())
-        found += [
-            (f"private.{name}.{word}", "is for columns of tables: leave it out")
-            for name, column in self.private.items()
-            for word in sorted({"nulls", "impute", "prior"} & column.model_fields_set)
-        ]
-        if found:
-            raise MistakesError(found)
-        return self
+    def _mistakes(self) -> Iterator[tuple[str, str]]:
+        yield from self._beside_a_plan() if self.plan is not None else self._without_a_plan()
+        for name, column in self.private.items():
+            for word in sorted({"nulls", "impute", "prior"} & column.model_fields_set):
+                yield f"private.{name}.{word}", "is for columns of tables: leave it out"
 
     def _beside_a_plan(self) -> Iterator[tuple[str, str]]:
         for word in ("A", "C", "horizon", "states", "max_loss", "loss_weight", "bound", "method"):
