@@ -7,8 +7,14 @@ import pytest
 from errorfloor.errors import LedgerError
 from errorfloor.identity import Key
 from errorfloor.ledger import FileAnchor, SqlLedger
+from errorfloor.service.example import example_database
 from errorfloor.streams import Journal, Stream
-from errorfloor.streams.example import example_stream
+
+
+@pytest.fixture
+def example():
+    with example_database() as database:
+        yield database.declared_streams.journal("cars").stream
 
 
 class DyingAnchor(FileAnchor):
@@ -20,8 +26,8 @@ class DyingAnchor(FileAnchor):
         super().advance(head)
 
 
-def test_an_answer_that_was_pulled_cannot_be_given_again_from_an_older_ledger(tmp_path):
-    example, key = example_stream(), Key.fresh()
+def test_an_answer_that_was_pulled_cannot_be_given_again_from_an_older_ledger(tmp_path, example):
+    key = Key.fresh()
     anchor, place, copy = DyingAnchor(tmp_path / "anchor"), tmp_path / "ledger.sqlite", tmp_path / "copy"
 
     def journal(ledger):
@@ -43,8 +49,8 @@ def test_an_answer_that_was_pulled_cannot_be_given_again_from_an_older_ledger(tm
         SqlLedger(place, anchor)
 
 
-def test_a_name_is_the_same_however_its_accents_are_written():
-    journal = Journal(example_stream())
+def test_a_name_is_the_same_however_its_accents_are_written(example):
+    journal = Journal(example)
     first = journal.answer("car é", "monday", 0, [120.0])
     again = journal.answer("car e\u0301", "monday", 0, [120.0])
     assert first.fresh and not again.fresh and first.answer == again.answer

@@ -127,8 +127,9 @@ class Drawing:
 class Fleet:
     """Trips of many entities at the same step; made by ``Stream.trips``.
 
-    >>> from errorfloor.streams.example import example_stream
-    >>> fleet = example_stream().trips(["car 7", "car 8"], ["monday", "monday"])
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     fleet = db.declared_streams.journal("cars").stream.trips(["car 7", "car 8"], ["monday", "monday"])
     >>> fleet.answer([[120.0], [80.0]]).shape, fleet.step
     ((2, 1), 1)
     """
@@ -204,8 +205,9 @@ class Fleet:
 class Trip:
     """One trip of one entity; made by ``Stream.trip``.
 
-    >>> from errorfloor.streams.example import example_stream
-    >>> trip = example_stream().trip("car 7", "monday")
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     trip = db.declared_streams.journal("cars").stream.trip("car 7", "monday")
     >>> trip.answer([120.0]).shape, trip.step
     ((1,), 1)
     """

@@ -37,15 +37,12 @@ class Journal:
     Guarantee: under one key and plan at most one answer is ever released for a step of a trip, whatever measurements
     are given, by however many processes over one ledger, and it is durable and anchored before it is given.
 
-    >>> from errorfloor.streams.example import example_stream
-    >>> journal = Journal(example_stream())
-    >>> first = journal.answer("car 7", "monday", 0, [120.0])
-    >>> again = journal.answer("car 7", "monday", 0, [120.0])
-    >>> first.answer == again.answer == journal.answers("car 7", "monday")[0].answer, first.fresh, again.fresh
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     journal = db.declared_streams.journal("cars")
+    ...     first, again = (journal.answer("car 7", "monday", 0, [120.0]) for _ in range(2))
+    ...     first.answer == again.answer == journal.answers("car 7", "monday")[0].answer, first.fresh, again.fresh
     (True, True, False)
-    >>> journal.answer("car 7", "monday", 0, [125.0])
-    Traceback (most recent call last):
-    errorfloor.errors.RefusedError: step 0 of this trip was answered from another measurement: ...
     """
 
     def __init__(self, stream: Stream) -> None:
