@@ -27,8 +27,7 @@ class Keys:
     errorfloor.access.failures.DoorError: this Idempotency-Key was used for another question: use a new one
     """
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._used: OrderedDict[bytes, bytes] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -41,7 +40,7 @@ class Keys:
         with self._lock:
             known = self._used.setdefault(name, digest)
             self._used.move_to_end(name)
-            if len(self._used) > self._most:
+            if len(self._used) > MOST:
                 self._used.popitem(last=False)
         if known != digest:
             raise DoorError(409, "idempotency", "this Idempotency-Key was used for another question: use a new one")

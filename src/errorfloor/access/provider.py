@@ -4,7 +4,6 @@ import hmac
 import json
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +33,13 @@ class Provider:
     Raises MissingExtraError without the extra ``oidc``, KeyFileError if the secret cannot be read.
     """
 
-    def __init__(self, declared: SignIn, folder: Path, store: Store, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, declared: SignIn, folder: Path, store: Store) -> None:
         try:
             from authlib.integrations.starlette_client.apps import StarletteOAuth2App
         except ImportError:
             raise MissingExtraError("oidc", "authlib") from None
 
-        self._declared, self._store, self._clock = declared, store, clock
+        self._declared, self._store = declared, store
         secret = _secret(declared, folder)
         self._app: Any = StarletteOAuth2App(
             None,
@@ -60,7 +59,7 @@ class Provider:
         """Send a browser to the provider; what it must come back with is kept here, under a hash."""
         await self._check_metadata()
         made = await self._app.create_authorization_url(self._declared.redirect)
-        now = self._clock()
+        now = time.time()
         kept = json.dumps({"nonce": made["nonce"], "verifier": made["code_verifier"], "following": following})
         self._store.change("DELETE FROM begun WHERE ends <= ?", (now,))
         self._store.change("INSERT INTO begun VALUES (?, ?, ?)", (digest(made["state"]), kept, now + PATIENCE))
@@ -94,7 +93,7 @@ class Provider:
     def _take(self, state: str) -> dict[str, str] | None:
         """Give what was kept of a sign-in that was begun, once."""
         key = digest(state)
-        rows = self._store.rows("SELECT kept FROM begun WHERE digest = ? AND ends > ?", (key, self._clock()))
+        rows = self._store.rows("SELECT kept FROM begun WHERE digest = ? AND ends > ?", (key, time.time()))
         taken = self._store.change("DELETE FROM begun WHERE digest = ?", (key,))
         return json.loads(rows[0][0]) if rows and taken == 1 else None
 

@@ -110,7 +110,7 @@ def ask(
     the answer would break a declared floor or exceed a quota: nothing was charged.
     """
     if output is not None:
-        _writer(output, overwrite)  # a wrong name is refused before anything is charged
+        _check_output(output, overwrite)  # a wrong name is refused before anything is charged
     with open_database(catalogue, dry=dry, key=key) as database, in_options(), within_limit(database, over_limit):
         answer = database.ask(_text(question), analyst=analyst, **wish_of(max_error, spend, noise, max_loss))
     if output is not None:
@@ -207,7 +207,7 @@ def _number(text: str) -> float:
     return bound
 
 
-def _writer(path: Path, overwrite: bool) -> str:
+def _check_output(path: Path, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise InputError(f"{path} exists already: name another file with --output, or allow it with --overwrite")
     if path.suffix not in (".csv", ".parquet", ".arrow"):
@@ -216,7 +216,6 @@ def _writer(path: Path, overwrite: bool) -> str:
         raise InputError(f"there is no folder {path.parent} for --output")
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"the folder {path.parent} for --output cannot be written to")
-    return path.suffix
 
 
 def _write(answer: Answer, path: Path) -> None:

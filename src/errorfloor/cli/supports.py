@@ -26,10 +26,17 @@ def parse_support(text: str) -> Support:
     """
     if text.startswith("@"):
         return _from_file(Path(text[1:]))
-    if text.startswith("ball:"):
-        return _ball(text)
-    if text.startswith("polygon:"):
-        return _polygon(text)
+    kind, _, rest = text.partition(":")
+    try:
+        if kind == "ball":
+            dimension, radius = rest.split(":")
+            return Ball(int(dimension), float(radius))
+        if kind == "polygon":
+            return Polygon([[float(x) for x in corner.split(",")] for corner in rest.split(";")])
+    except SupportError:
+        raise
+    except ValueError:
+        raise _refuse(text) from None
     sides = [_side(part.strip(), text) for part in text.split(",")]
     return product_of(sides)
 
@@ -75,25 +82,6 @@ def _side(part: str, text: str) -> Interval | HalfLine | Reals:
     if ends[0] is not None and ends[1] is not None:
         return Interval(ends[0], ends[1])
     return Reals(1) if ends == [None, None] else HalfLine(ends[0], ends[1])
-
-
-def _ball(text: str) -> Support:
-    try:
-        _, dimension, radius = text.split(":")
-        return Ball(int(dimension), float(radius))
-    except SupportError:
-        raise
-    except ValueError:
-        raise _refuse(text) from None
-
-
-def _polygon(text: str) -> Support:
-    try:
-        return Polygon([[float(x) for x in corner.split(",")] for corner in text.removeprefix("polygon:").split(";")])
-    except SupportError:
-        raise
-    except ValueError:
-        raise _refuse(text) from None
 
 
 def _from_file(path: Path) -> Support:

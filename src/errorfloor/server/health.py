@@ -13,6 +13,7 @@ from errorfloor.access.replies import as_json
 from errorfloor.access.tokens import Role, Token
 from errorfloor.catalogue.registers import account_names
 from errorfloor.charging.standing import Standing
+from errorfloor.planning.considered import account_name
 from errorfloor.service.opening import PARTS
 from errorfloor.version import __version__
 
@@ -73,7 +74,6 @@ def _used(standings: Iterable[Standing]) -> dict[str, float]:
     """Give the largest share used among the accounts of each column and of each table's owners."""
     used: dict[str, float] = {}
     for standing in standings:
-        account = standing.account
-        name = f"{account.table}.{account.column}" if account.column else f"owners of {account.table}"
+        name = account_name(standing.account)
         used[name] = max(used.get(name, 0.0), standing.used)
     return used
