@@ -5,8 +5,7 @@ from errorfloor.catalogue.model import PrivateColumn, PublicColumn, Table
 from errorfloor.engines import Engine, Source
 from errorfloor.errors import CatalogueError
 from errorfloor.vault.fixed_point import StoredGrid, public_grid, whole_from_double_sql, whole_sql
-from errorfloor.vault.near import nearest
-from errorfloor.vault.records import record_columns_read, record_conversion_sql, record_names
+from errorfloor.vault.records import called_in, common_type, record_columns_read, record_conversion_sql, record_names
 
 NUMBERS = ("whole", "number", "decimal")
 ACCEPTED = {
@@ -59,21 +58,14 @@ def conversion_sql(table_name: str, table: Table, source: Source, engine: Engine
     read, stored = [], []
     for name, physical in physical_names(table).items():
         column = table.private.get(name) or table.public[name]
-        called = table.read.called(name)
-        _check_kind(table_name, name, called, column, source)
+        called = called_in(table_name, table, name, source)
+        _check_kind(table_name, name, source.kinds[called], column)
         read.append(f"{_read(called, column, source, engine)} AS {physical}")
         stored.append(f"{_stored(physical, called, column, source, engine)} AS {physical}")
     return f"SELECT {', '.join(stored)} FROM (SELECT {', '.join(read)} FROM {source.relation}) AS source"
 
 
-def _check_kind(table_name: str, name: str, called: str, column: PrivateColumn | PublicColumn, source: Source) -> None:
-    if called not in source.kinds:
-        raise CatalogueError(
-            f"the source of {table_name} has no column {called!r}; it has {nearest(called, source.kinds)}",
-            table=table_name,
-            column=name,
-        )
-    kind = source.kinds[called]
+def _check_kind(table_name: str, name: str, kind: str, column: PrivateColumn | PublicColumn) -> None:
     wanted = column.type if isinstance(column, PublicColumn) else "number"
     if kind not in ACCEPTED[wanted]:
         as_what = f"public, of type {wanted!r}" if isinstance(column, PublicColumn) else "private, a number"
@@ -86,23 +78,9 @@ def _check_kind(table_name: str, name: str, called: str, column: PrivateColumn |
 
 def _read(name: str, column: PrivateColumn | PublicColumn, source: Source, engine: Engine) -> str:
     """Give a source column in a common type, by one cast."""
-    sql = engine.dialect.identifier(name)
-    dialect = engine.dialect
     if _is_integer(name, column, source):
-        return dialect.whole(sql, 2**63 - 1)
-    match column.type if isinstance(column, PublicColumn) else "number":
-        case "number" | "whole":
-            return engine.as_double(sql, source.kinds[name])
-        case "moment":
-            return f"CAST({sql} AS {dialect.moment_type})"
-        case "date" if source.kinds[name] == "moment":
-            return dialect.as_date(f"CAST({sql} AS {dialect.moment_type})")
-        case "date":
-            return dialect.as_date(sql)
-        case "flag":
-            return f"CAST({sql} AS {dialect.flag_type})"
-        case "text":
-            return dialect.by_bytes(dialect.text(sql))
+        return engine.dialect.whole(engine.dialect.identifier(name), 2**63 - 1)
+    return common_type(name, column.type if isinstance(column, PublicColumn) else "number", source, engine)
 
 
 def _stored(physical: str, name: str, column: PrivateColumn | PublicColumn, source: Source, engine: Engine) -> str:

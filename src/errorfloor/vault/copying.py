@@ -74,14 +74,6 @@ def copy(
 def _stored(physical: str, column: PrivateColumn | PublicColumn, dialect: Dialect) -> str:
     if isinstance(column, PrivateColumn):
         return dialect.whole(physical, max(map(abs, column.steps)))
-    match column.type:
-        case "whole" | "number":
-            return dialect.whole(physical, NOT_WHOLE)
-        case "text":
-            return dialect.by_bytes(dialect.text(physical))
-        case "date":
-            return dialect.as_date(physical)
-        case "moment":
-            return f"CAST({physical} AS {dialect.moment_type})"
-        case "flag":
-            return f"CAST({physical} AS {dialect.flag_type})"
+    if column.type in ("whole", "number"):
+        return dialect.whole(physical, NOT_WHOLE)
+    return dialect.typed(physical, column.type)

@@ -49,9 +49,5 @@ def _first(one: RecordColumn, dialect: Dialect) -> str:
 
 def _typed(value: str, one: RecordColumn, dialect: Dialect) -> str:
     """Give a value in the type in which the snapshot has it."""
-    match one.public.type:
-        case "text":
-            return dialect.by_bytes(dialect.text(value))
-        case "date":
-            return dialect.as_date(value)
-    return dialect.whole(value, max(map(abs, one.steps)))
+    type = one.public.type
+    return dialect.typed(value, type) if type in ("text", "date") else dialect.whole(value, max(map(abs, one.steps)))

@@ -39,7 +39,7 @@ def record_names(table: Table) -> dict[str, str]:
 def record_columns_read(table: Table) -> dict[str, PublicType]:
     """Name the columns as the source does, the owner's among them, each with what it is to be read as."""
     assert table.owner is not None
-    types: dict[str, PublicType] = {name: _read_as(one) for name, one in table.columns.items()}
+    types: dict[str, PublicType] = {name: read_as(one) for name, one in table.columns.items()}
     if table.owner.column:
         types[table.owner.column] = "text"
     return {table.read.called(name): kind for name, kind in types.items()}
@@ -55,8 +55,8 @@ def record_conversion_sql(table_name: str, table: Table, source: Source, engine:
     dialect, names = engine.dialect, record_names(table)
     read, stored = [], []
     for name, column in table.columns.items():
-        called = _found(table_name, table, name, _read_as(column), source)
-        read.append(f"{common_type(called, column, source, engine)} AS {names[name]}")
+        called = _found(table_name, table, name, read_as(column), source)
+        read.append(f"{common_type(called, read_as(column), source, engine)} AS {names[name]}")
         stored.append(f"{_stored(names[name], column, dialect)} AS {names[name]}")
     columns = [*stored, f"{dialect.whole('1', 1)} AS {ONES}"]
     if not table.owner.column:
@@ -111,19 +111,14 @@ def record_settled(table: Table) -> dict[str, Any]:
     }
 
 
-def _read_as(column: RecordColumn) -> PublicType:
+def read_as(column: RecordColumn) -> PublicType:
+    """Give what a column of records is read as from its source."""
     kind = column.public.type
     return "number" if kind == "whole" else kind
 
 
 def _found(table_name: str, table: Table, name: str, wanted: PublicType, source: Source) -> str:
-    called = table.read.called(name)
-    if called not in source.kinds:
-        raise CatalogueError(
-            f"the source of {table_name} has no column {called!r}; it has {nearest(called, source.kinds)}",
-            table=table_name,
-            column=name,
-        )
+    called = called_in(table_name, table, name, source)
     if name in table.columns and source.kinds[called] not in KINDS[wanted]:
         raise CatalogueError(
             f"{table_name}.{name} is declared with {'values' if wanted == 'text' else f'a range ({wanted})'}, and its "
@@ -134,17 +129,26 @@ def _found(table_name: str, table: Table, name: str, wanted: PublicType, source:
     return called
 
 
-def common_type(called: str, column: RecordColumn, source: Source, engine: Engine) -> str:
-    """Give a source column in the type that it is compared in."""
+def called_in(table_name: str, table: Table, name: str, source: Source) -> str:
+    """Give what a declared column is called in the source, or say that it is not there."""
+    called = table.read.called(name)
+    if called not in source.kinds:
+        raise CatalogueError(
+            f"the source of {table_name} has no column {called!r}; it has {nearest(called, source.kinds)}",
+            table=table_name,
+            column=name,
+        )
+    return called
+
+
+def common_type(called: str, wanted: PublicType, source: Source, engine: Engine) -> str:
+    """Give a source column in the type that it is compared in; numbers as doubles."""
     dialect, sql = engine.dialect, engine.dialect.identifier(called)
-    match _read_as(column):
-        case "text":
-            return dialect.by_bytes(dialect.text(sql))
-        case "date" if source.kinds[called] == "moment":
-            return dialect.as_date(f"CAST({sql} AS {dialect.moment_type})")
-        case "date":
-            return dialect.as_date(sql)
-    return engine.as_double(sql, source.kinds[called])
+    if wanted in ("number", "whole"):
+        return engine.as_double(sql, source.kinds[called])
+    if wanted == "date" and source.kinds[called] == "moment":
+        sql = dialect.typed(sql, "moment")
+    return dialect.typed(sql, wanted)
 
 
 def _stored(x: str, column: RecordColumn, dialect: Dialect) -> str:

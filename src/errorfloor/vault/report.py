@@ -8,7 +8,7 @@ from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.engines import Engine
 from errorfloor.errors import InputError
 from errorfloor.vault.conversion import columns_read
-from errorfloor.vault.records import common_type, outside_sql
+from errorfloor.vault.records import common_type, outside_sql, read_as
 from errorfloor.vault.snapshot import declared, snapshot
 
 
@@ -60,7 +60,7 @@ def _records_report(table: Table, relation: str, engine: Engine) -> dict[str, di
     with engine.reading(table.source, columns_read(table), table.read) as source:
         wanted = ["count(*) AS n"]
         for place, (name, one) in enumerate(table.columns.items()):
-            x = common_type(table.read.called(name), one, source, engine)
+            x = common_type(table.read.called(name), read_as(one), source, engine)
             missing = f"{x} IS NULL" if one.public.step is None else f"{x} IS NULL OR {dialect.not_a_number(x)}"
             counts = {"missing": missing, "outside": f"NOT ({missing}) AND ({outside_sql(x, one, dialect)})"}
             wanted += [f"sum(CASE WHEN {test} THEN 1 ELSE 0 END) AS {word}_{place}" for word, test in counts.items()]

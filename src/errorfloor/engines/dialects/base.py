@@ -78,6 +78,17 @@ class Dialect(ABC):
         """Write a value as text; whole numbers without anything but digits and a sign."""
         return f"CAST({sql} AS {self.text_type})"
 
+    def typed(self, sql: str, type: str) -> str:
+        """Make a value a text that compares by its bytes, a date, a moment without a zone, or a flag."""
+        match type:
+            case "text":
+                return self.by_bytes(self.text(sql))
+            case "date":
+                return self.as_date(sql)
+            case "moment":
+                return f"CAST({sql} AS {self.moment_type})"
+        return f"CAST({sql} AS {self.flag_type})"
+
     def exact(self, sql: str, largest: int) -> str:
         """Give a whole number of at most ± ``largest`` as Arrow holds it exactly: in 64 bits, or in 128 if need be.
 
