@@ -10,6 +10,7 @@ A ledger that was accepted since, and may lack what was released, releases no ne
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -227,12 +228,7 @@ class Following:
     def _so_far(self) -> list[tuple[Block, str]]:
         """The periods from the first that were released and are kept."""
         self._fetch(self._of)
-        found = []
-        for block, name in self._of:
-            if name not in self._periods:
-                break
-            found.append((block, name))
-        return found
+        return list(takewhile(lambda one: one[1] in self._periods, self._of))
 
     @property
     def _note(self) -> dict[str, Any]:
