@@ -71,6 +71,16 @@ def test_what_has_no_bounded_derivative_is_answered_by_parts(kind, wish, tmp_pat
     assert shown > 0
 
 
+@pytest.mark.parametrize("wish", [{"spend": 0.01}, {"max_error": {"s": 40, "p": 5}}], ids=["spend", "bound"])
+def test_the_deviation_within_groups_of_one_row_is_0_and_its_answer_can_be_read(wish, town):
+    """A part that is 0 in every group has no slope: the answer failed after it was charged."""
+    question = "SELECT household, day, stddev_pop(kwh) AS s, avg(peak) AS p FROM meters GROUP BY household, day"
+    answer = town.ask(question, **wish)
+    assert set(answer.to_arrow()["s_low"].to_pylist()) == set(answer.to_arrow()["s_high"].to_pylist()) == {0.0, None}
+    assert "s is certainly between s_low and s_high" in answer.explain()
+    assert answer.to_dict()["outputs"][0]["by_parts"]
+
+
 def test_what_has_a_bounded_derivative_keeps_noise_of_its_own(town):
     price = town.price("SELECT avg(kwh) / avg(peak) AS r, stddev(kwh) AS s FROM meters", max_error=0.5)
     own, made = price.outputs()

@@ -75,8 +75,8 @@ def scales(derived: Derived, parts: Mapping[Formula, tuple[float, bool]], domain
     found = {}
     for part in noisy:
         by = abs(values[part]) * NEAR
-        steep = (at({**values, part: values[part] + by}) - at({**values, part: values[part] - by})) / (2 * by)
-        scale = len(noisy) * abs(steep)
+        rise = at({**values, part: values[part] + by}) - at({**values, part: values[part] - by})
+        scale = len(noisy) * abs(rise / (2 * by)) if by else 0.0  # a part that is 0 everywhere has no noise
         found[part] = float(rounded_up(scale)) if 0 < scale < np.inf else 1.0
     return found
 
