@@ -179,6 +179,12 @@ def test_groups_without_values_have_no_quantile(town):
     assert rows["Std"] is None
 
 
+def test_where_no_group_has_rows_there_is_no_quantile(town):
+    each = "percentile_cont(0.75) WITHIN GROUP (ORDER BY kwh) AS upper, median(kwh) AS middle"
+    answer = town.ask(f"SELECT rooms, {each} FROM meters WHERE rooms > 100 GROUP BY rooms", max_error=10)
+    assert answer.to_arrow().num_rows == 0 and not answer.charge
+
+
 @pytest.mark.parametrize(
     ("sql", "reason", "says"),
     [

@@ -68,7 +68,7 @@ def _shares(quantile: Quantile, prepared: Prepared) -> tuple[Array, Array] | Non
         return None
     rows = next(one for one in prepared.outputs if one.output.name == f"{quantile.name}/rows").kept.fill_null(0)
     counts, place = np.unique(arrow.values_of(rows), return_inverse=True)
-    each = np.array([neighbours(quantile.share, n) for n in counts.tolist()])[place]
+    each = np.array([neighbours(quantile.share, n) for n in counts.tolist()]).reshape(-1, 2)[place]
     return each[:, 0], each[:, 1]
 
 
