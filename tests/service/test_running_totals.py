@@ -128,6 +128,19 @@ def test_what_is_no_running_total_is_refused(sql, says, folder):
         database.price(sql, max_error=1000)
 
 
+@pytest.mark.parametrize(
+    "wish", [{"spend": 0.1}, {"max_error": {"r": 400, "b": 300, "q": 0.02}}], ids=["spend", "bound"]
+)
+def test_a_ratio_beside_a_running_total_of_its_divisor_has_parts_of_its_own(wish, folder):
+    """A part of the ratio is the sum that is added up, and is called otherwise."""
+    running = "sum(sum(kwh)) OVER (ORDER BY day) AS r, sum(kwh) AS b"
+    with open_town(folder) as town:
+        answer = town.ask(f"SELECT day, {running}, sum(peak) / sum(kwh) AS q FROM meters GROUP BY day", **wish)
+        rows = answer.to_arrow().to_pylist()
+        assert rows[1]["r"] == pytest.approx(rows[0]["b"] + rows[1]["b"])
+        assert all(row["q_low"] <= row["q"] <= row["q_high"] for row in rows)
+
+
 def test_running_means_are_running_totals_by_their_groups(folder):
     running = "sum(sum(kwh)) OVER (ORDER BY day) AS r, avg(sum(kwh)) OVER (ORDER BY day) AS m"
     sql = f"SELECT day, {running} FROM meters GROUP BY day ORDER BY day"

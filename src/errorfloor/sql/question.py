@@ -224,11 +224,15 @@ class Question(Node):
     running: tuple[Running, ...] = ()
 
     def sharing(self, output: QuestionOutput) -> tuple[str, ...]:
-        """Give the names of outputs that share cells with a running total; none if this output has no part in one."""
+        """Give the names of outputs that share cells with a running total; none if this output has no part in one.
+
+        Parts of what is derived have none: their bounds follow from what is made of them.
+        """
         names = {one.name for one in self.running}
-        if not any(one.name in names and one.formula == output.formula for one in self.outputs):
+        alike = [one for one in self.outputs if one.part_of is None and one.formula == output.formula]
+        if output.part_of is not None or not any(one.name in names for one in alike):
             return ()
-        return tuple(one.name for one in self.outputs if one.formula == output.formula)
+        return tuple(one.name for one in alike)
 
     @property
     def quantiles(self) -> "tuple[Located, ...]":
