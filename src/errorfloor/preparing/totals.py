@@ -9,7 +9,7 @@ bound that was asked for, divided by the most cells of a total; of cells with jo
 number that is shown is within the bound that was asked for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ def columns_of(one: PreparedOutput, shown: Mapping[str, Any], prepared: Prepared
         _total(one, weights, place, size, prepared.bounds.kind)
         for place, size in zip(totals.places, totals.sizes, strict=True)
     ]
-    found = {name: pa.concat_arrays([shown[name], *(numbers.cast(shown[name].type) for numbers, _ in parts)])}
+    found = {name: _alike([shown[name], *(numbers for numbers, _ in parts)])}
     if one.added is None:
         return found
     bounds, step = prepared.bounds_of(one), one.added.narrowest.lattice.step
@@ -66,6 +66,15 @@ def columns_of(one: PreparedOutput, shown: Mapping[str, Any], prepared: Prepared
     for index, end in enumerate(("_low", "_high")):
         found[f"{name}{end}"] = pa.concat_arrays([shown[f"{name}{end}"], *(each[index] for each in ends)])
     return found
+
+
+def _alike(columns: Sequence[Any]) -> Any:
+    """Put numbers one after the other: as integers only where all are whole, for averages of whole ones need not be."""
+    first, *others = columns
+    numbers = [arrow.values_of(arrow.without_nulls(one)) for one in others]
+    if pa.types.is_integer(first.type) and not all((np.rint(one) == one).all() for one in numbers):
+        first = first.cast(pa.float64(), safe=False)
+    return pa.concat_arrays([first, *(one.cast(first.type) for one in others)])
 
 
 def counted_rows(output: QuestionOutput, prepared: Prepared) -> Array | None:
