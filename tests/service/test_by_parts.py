@@ -4,12 +4,14 @@ from itertools import product
 from statistics import correlation, linear_regression, mean, pstdev, stdev
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import errorfloor as ef
 from errorfloor.engines.allotment import Allotment, allotted
 from errorfloor.errors import AllowanceError, EngineError, InputError, RefusedError
+from errorfloor.postgres.answers import answer_rows
 from errorfloor.preparing.choosing import prepare
 from errorfloor.preparing.derived import enclosed
 from errorfloor.preparing.derived_columns import check_not_always_null
@@ -17,6 +19,8 @@ from errorfloor.preparing.noises import QuestionWish
 from errorfloor.pricing import bounds
 from errorfloor.pricing.interval import Enclosure
 from errorfloor.sql.question import by_parts
+from errorfloor.sql_text.asked import asked
+from errorfloor.sql_text.statements import Statement
 from town import open_town, write_town
 
 ASKED = {
@@ -79,6 +83,31 @@ def test_the_deviation_within_groups_of_one_row_is_0_and_its_answer_can_be_read(
     assert set(answer.to_arrow()["s_low"].to_pylist()) == set(answer.to_arrow()["s_high"].to_pylist()) == {0.0, None}
     assert "s is certainly between s_low and s_high" in answer.explain()
     assert answer.to_dict()["outputs"][0]["by_parts"]
+
+
+def test_totals_of_a_ratio_that_is_null_somewhere_have_no_certain_interval(tmp_path):
+    """Parts do not show the divisor of one group, whose true ratio is the greatest: it was not in the interval."""
+    write_town(tmp_path / "town")
+    source = tmp_path / "town" / "meters.parquet"
+    rows = pq.read_table(source)
+    kwh = np.where(rows["rooms"].to_numpy() == 6, 0.5, 45.0)
+    pq.write_table(rows.set_column(rows.column_names.index("kwh"), "kwh", pa.array(kwh)), source)
+    ratios = "SELECT rooms, sum(peak) / sum(kwh) AS q FROM meters GROUP BY rooms"
+
+    def shown(around):
+        question = asked(Statement.of(around.format(ratios)))
+        return answer_rows(town.ask(question.sql, spend=0.0002), question, bounds=True).table.to_pylist()
+
+    with open_town(tmp_path / "town") as town:
+        known = {row["rooms"]: row["q_high"] for row in shown("SELECT * FROM ({}) AS t WHERE q IS NOT NULL")}
+        assert known.keys() == {1, 2, 3, 4, 5} and max(known.values()) < 1  # and in the sixth it is at least 1
+        for total in ("sum", "avg", "min", "max"):
+            (row,) = shown(f"SELECT {total}(q) AS q FROM ({{}}) AS t")
+            assert row["q_low"] is row["q_high"] is None and row["q"] < 1
+            (row,) = shown(f"SELECT {total}(q_high) AS h FROM (SELECT * FROM ({{}}) AS t) AS u")
+            assert row["h"] is None
+        (row,) = shown("SELECT max(q) AS q FROM ({}) AS t WHERE rooms < 6")
+        assert row["q_low"] <= row["q"] <= row["q_high"] == max(known.values())
 
 
 def test_what_has_a_bounded_derivative_keeps_noise_of_its_own(town):

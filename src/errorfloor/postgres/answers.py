@@ -28,7 +28,7 @@ from errorfloor.service import Answer, Price, QuotaStanding, Standing
 from errorfloor.sql import parse
 from errorfloor.sql.layout import Layout, denominator
 from errorfloor.sql.plan import Call, Count, Scalar
-from errorfloor.sql.question import Question, is_private, walk
+from errorfloor.sql.question import Derived, Question, is_private, walk
 from errorfloor.sql.reading import read_foreign
 from errorfloor.sql_text.asked import AskedQuestion
 
@@ -148,7 +148,8 @@ def _around(
     names = [one.name for one in columns]
     if len({*names}) != len(names):
         raise RefusedError("two columns of the answer have the same name: rename one with AS", reason="column")
-    return _result(asked.shown(pa.table(found, names=names), _private(question), bounds=bounds))
+    derived = [one.name for one in question.quantiles if isinstance(one, Derived)]
+    return _result(asked.shown(pa.table(found, names=names), _private(question), derived, bounds=bounds))
 
 
 def _result(table: pa.Table) -> ResultRows:

@@ -49,13 +49,17 @@ class AskedQuestion:
         """Whether only the columns are wanted, so that nothing need be asked."""
         return any(one.is_probe for one in self.around)
 
-    def shown(self, table: pa.Table, private: Sequence[str], *, bounds: bool) -> pa.Table:
-        """Give what is wanted of an answer, whose table ends with certain intervals of the ``private`` columns."""
+    def shown(self, table: pa.Table, private: Sequence[str], derived: Sequence[str] = (), *, bounds: bool) -> pa.Table:
+        """Give what is wanted of an answer, whose table ends with certain intervals of the ``private`` columns.
+
+        ``derived`` are those that may be null though they have a true value.
+        """
         if not self.around:
             ends = {f"{name}{end}" for name in private for end in ("_low", "_high")}
             return table if bounds else table.select([name for name in table.column_names if name not in ends])
         for place, one in enumerate(self.around, start=1):
-            table, private = one.applied(table, private, bounds=bounds or place < len(self.around))
+            is_inner = place < len(self.around)
+            table, private, derived = one.applied(table, private, derived, bounds=bounds or is_inner)
         return table
 
 

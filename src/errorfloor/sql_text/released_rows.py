@@ -1,7 +1,8 @@
 """Rows, columns and totals of an answer, as tools ask for them around a question: arithmetic on what is released.
 
 The ends of certain intervals are carried along: those of a sum, a mean, a least or a greatest number certainly hold
-the true one, too.
+the true one, too. There are none where a number is null because released parts do not show what it is: it may have a
+true value, which would be among those that are put together.
 """
 
 import math
@@ -77,12 +78,22 @@ class Order:
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """A column of the result: what it is, from which column of the question, under which name."""
+    """A column of the result: what it is, from which column of the question, under which name.
+
+    ``towards`` says of an end to where it is rounded, ``is_whole`` whether it has none where one of its group has none.
+    """
 
     item: Item
     source: str
     name: str
     towards: float | None = None
+    is_whole: bool = False
+
+    def value(self, group: Sequence[Row]) -> Any:
+        """Give what it is of a group of rows."""
+        if self.is_whole and self.item.total and any(row[self.source] is None for row in group):
+            return None
+        return self.item.value(self.source, group, self.towards)
 
 
 @dataclass(frozen=True)
@@ -108,20 +119,23 @@ class RowsWanted:
         """Whether it names columns and constants, and neither groups nor totals."""
         return self.groups is None and not any(one.total for one in self.items or ())
 
-    def applied(self, table: pa.Table, private: Sequence[str], *, bounds: bool) -> tuple[pa.Table, list[str]]:
+    def applied(
+        self, table: pa.Table, private: Sequence[str], derived: Sequence[str], *, bounds: bool
+    ) -> tuple[pa.Table, list[str], list[str]]:
         """Give the rows that are wanted of an answer, and which of their columns have certain intervals.
 
         ``table`` has the ends of the intervals of all ``private`` columns; those of the result follow its columns if
-        ``bounds`` are wanted, unless they are selected themselves.
+        ``bounds`` are wanted, unless they are selected themselves. ``derived`` are those that may be null though they
+        have a true value; the last part says which of the result may.
         """
         names = list(table.column_names)
-        columns = self._columns(names, private, bounds)
+        columns = self._columns(names, private, derived, bounds)
         keys = self._keys([one.item for one in columns], names)
         for one in columns:
             _check(one, table, keys)
         rows: list[Row] = (table if self.test is None else table.filter(self.test(table.schema))).to_pylist()
         groups = [[row] for row in rows] if keys is None else _grouped(rows, keys)
-        found = {one.name: [one.item.value(one.source, group, one.towards) for group in groups] for one in columns}
+        found = {one.name: [one.value(group) for group in groups] for one in columns}
         places = list(range(len(groups)))
         for order in reversed(self.order):
             places = _sorted(places, order, self._ordered(order.by, groups, found, columns, names, keys))
@@ -130,22 +144,28 @@ class RowsWanted:
             _array([found[one.name][place] for place in places], one.item.type(one.source, table)) for one in columns
         ]
         still = [name for name in found if all(f"{name}{end}" in found for end in ENDS)]
-        return pa.table(arrays, names=list(found)), still
+        doubtful = [one.name for one in columns if one.source in derived and one.name in still]
+        return pa.table(arrays, names=list(found)), still, doubtful
 
-    def _columns(self, names: Sequence[str], private: Sequence[str], bounds: bool) -> list[ShownColumn]:
+    def _columns(
+        self, names: Sequence[str], private: Sequence[str], derived: Sequence[str], bounds: bool
+    ) -> list[ShownColumn]:
         ends = {
             f"{name}{end}": towards
             for name in private
             for end, towards in zip(ENDS, (-math.inf, math.inf), strict=True)
         }
+        doubtful = {f"{name}{end}" for name in derived for end in ENDS}
         plain = [Item(Name(name, True)) for name in names if name not in ends]
         shown = []
         for item in plain if self.items is None else self.items:
             source = item.column.among(names) if item.column else ""
-            shown.append(ShownColumn(item, source, item.named(names), ends.get(source)))
+            shown.append(ShownColumn(item, source, item.named(names), ends.get(source), source in doubtful))
         chosen = {one.source for one in shown}
         added = [
-            ShownColumn(one.item, f"{one.source}{end}", f"{one.name}{end}", ends[f"{one.source}{end}"])
+            ShownColumn(
+                one.item, f"{one.source}{end}", f"{one.name}{end}", ends[f"{one.source}{end}"], one.source in derived
+            )
             for one in shown
             if bounds and one.source in private and one.item.total != "count" and one.item.than is None
             for end in ENDS
