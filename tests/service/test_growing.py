@@ -46,6 +46,25 @@ def test_january_stays_the_same_and_free_when_february_comes(home):
     assert ask(home, ALL)[1] == (True,)  # which reads March, too
 
 
+def test_what_reads_a_charged_part_that_the_vault_lost_is_refused_until_it_is_back(home):
+    """It looked like a table that had not grown so far yet: answers were about fewer rows, and were charged anew."""
+    first = ask(home, ALL)[0]
+    with ef.open(home / "errorfloor.toml") as db:
+        files = {
+            part.name: db._engine.file_of(part.key)
+            for part in db._known.snapshot(db.catalogue, "meters", db._engine).parts
+        }
+    elsewhere = home / "elsewhere"
+    files["2024-02"].rename(elsewhere)
+    (home / "vault.duckdb" / ".notes").unlink()
+    with pytest.raises(CatalogueError, match="would read 2024-02 of meters") as refused:
+        ask(home, "SELECT sum(kwh) AS total FROM meters")
+    assert refused.value.fields["parts"] == ["2024-02"]
+    ask(home, JANUARY)
+    elsewhere.rename(files["2024-02"])
+    assert ask(home, ALL) == (first, (False,))
+
+
 def test_parts_that_the_source_no_longer_has_stay(home):
     first, _ = ask(home, JANUARY)
     write_months(home, [3])
@@ -218,7 +237,8 @@ def test_a_single_part_from_a_backup_is_what_it_was_or_is_not_asked(home):
     files[0].unlink()
     february = JANUARY.replace("day <", "day >=")
     assert ask(home, february)[1] == (True,)
-    assert ask(home, JANUARY)[1] != (True,)  # of the parts that are left none is January's, and no row is found
+    with pytest.raises(CatalogueError, match="would read 2024-01 of meters, which was charged before"):
+        ask(home, JANUARY)
     shutil.copy(home / "january", files[0])
     files[0].chmod(0o600)
     assert ask(home, JANUARY) == (first, (False,))

@@ -1,5 +1,6 @@
 """What stays true while a database is open, found once: how questions are read, planned, priced, and were answered."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from errorfloor.answering.asking import Piece
@@ -8,6 +9,7 @@ from errorfloor.answering.keeping import Keeper, KeptColumn
 from errorfloor.answering.releasing import laid_out
 from errorfloor.answering.unions import from_parts
 from errorfloor.catalogue import Catalogue
+from errorfloor.charging.lost_parts import check_none_is_lost
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
 from errorfloor.preparing.choosing import plan, prepare, prepared_for, read_question
@@ -26,16 +28,21 @@ class Known:
     """Snapshots never change, nor do facts about them, nor what was released.
 
     Many threads may use it; two that look for the same at once both find it. All that is held shares one cache and its
-    bound, and counts whatever it holds on to. Answers in it are those on the ledger's shelf.
+    bound, and counts whatever it holds on to. Answers in it are those on the ledger's shelf. ``losing`` says which
+    parts of a snapshot are lost; no question reads them.
     """
 
     snapshots: dict[str, Snapshot] = field(default_factory=dict)
     facts: FactsCache = field(default_factory=FactsCache)
+    losing: Callable[[Snapshot], Sequence[str]] = lambda found: ()
+    lost: dict[str, Sequence[str]] = field(default_factory=dict)
 
     def snapshot(self, catalogue: Catalogue, name: str, engine: Engine) -> Snapshot:
         """Give the snapshot of a declared table."""
         if name not in self.snapshots:
-            self.snapshots[name] = snapshot(catalogue, name, engine)
+            found = snapshot(catalogue, name, engine)
+            self.lost[name] = self.losing(found)
+            self.snapshots[name] = found
         return self.snapshots[name]
 
     def read(self, text: str, catalogue: Catalogue, engine: Engine) -> ReadQuestion:
@@ -46,7 +53,7 @@ class Known:
             names = (question.table, *(join.table for join in question.joins))
             snapshots = tuple(self.snapshot(catalogue, name, engine) for name in names)
             if snapshots[0].parts:
-                snapshots = (part_of_it(snapshots[0], question), *snapshots[1:])
+                snapshots = (part_of_it(snapshots[0], question, self.lost[names[0]]), *snapshots[1:])
             table = catalogue.tables[question.table]
             if table.hides_records:
                 question = weighed(question, Domains.of(table, snapshots))
@@ -160,14 +167,19 @@ def _is_of(plan: PlannedQuestion, read: ReadQuestion) -> bool:
     return plan.question is read.question and plan.snapshots is read.snapshots
 
 
-def part_of_it(whole: Snapshot, question: Question) -> Snapshot:
-    """Give those parts of a table that grows which a question reads: its answer stays the same while others come."""
+def part_of_it(whole: Snapshot, question: Question, lost: Sequence[str] = ()) -> Snapshot:
+    """Give those parts of a table that grows which a question reads: its answer stays the same while others come.
+
+    Raises CatalogueError where it reads some that are ``lost``.
+    """
     from errorfloor.sql.parts_read import parts_read  # most tables do not grow, and do without
 
     growth = whole.table.grows_by
     assert growth is not None
-    names = [part.name for part in whole.parts]
-    return whole.reading(parts_read(question.where, growth, whole.table.public[growth.column], names))
+    names = [*(part.name for part in whole.parts), *lost]
+    read = parts_read(question.where, growth, whole.table.public[growth.column], names)
+    check_none_is_lost(whole.table_name, [name for name in lost if name in read])
+    return whole.reading(read)
 
 
 def _with_kept(prepared: Prepared, kept: tuple[KeptColumn | None, ...], engine: Engine) -> Prepared:

@@ -17,6 +17,7 @@ from errorfloor.answering.keeping import Keeper
 from errorfloor.answering.known import Known
 from errorfloor.answering.simulation import Simulation
 from errorfloor.catalogue import Catalogue
+from errorfloor.charging.lost_parts import lost_parts
 from errorfloor.charging.settling import NO_LIMITS, Grant
 from errorfloor.charging.standing import QuotaStanding, Standing
 from errorfloor.closing import Closing
@@ -73,7 +74,7 @@ class Database(FollowFace, StreamFace, Closing):
         self.keys = (keys,) if isinstance(keys, Key) else tuple(keys.keys)
         others = [key for key in reversed((*older, *self.keys)) if key.id != self._key.id]
         self._keeper = Keeper(ledger, [self._key, *others])
-        self._known = Known()
+        self._known = Known(losing=partial(lost_parts, ledger))
         self._planned: list[Streams] = []
         self._dry: Self | None = None
         self._dummies: list[Database] = []  # all that were made, also for catalogues that came after
@@ -274,7 +275,7 @@ class Database(FollowFace, StreamFace, Closing):
     def renewed(self, catalogue: Catalogue) -> Self:
         """Give the tables of another catalogue, on the same engine, ledger and keys; it is closed with this one."""
         other = copy(self)
-        other.catalogue, other._known = catalogue, Known()
+        other.catalogue, other._known = catalogue, Known(losing=self._known.losing)
         other._dry = None
         return other
 
