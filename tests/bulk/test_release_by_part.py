@@ -38,6 +38,18 @@ def of_month(table, month):
     return table.filter(pa.compute.equal(pa.compute.month(table["day"]), month))
 
 
+def test_a_release_without_a_month_that_the_vault_lost_is_refused(home):
+    release(home)
+    whole = rows(home)
+    with ef.open(home / "errorfloor.toml") as db:
+        january = db._known.snapshot(db.catalogue, "meters", db._engine).parts[0]
+        file = db._engine.file_of(january.key)
+    file.rename(home / "elsewhere")
+    with pytest.raises(CatalogueError, match="would read 2024-01 of meters"):
+        release(home)
+    assert rows(home).equals(whole)
+
+
 def test_a_released_month_stays_the_same_and_free_when_others_come(home):
     first = release(home)
     assert first.fresh == (True,) and first.new_parts == ("2024-01", "2024-02") and first.rows == 200

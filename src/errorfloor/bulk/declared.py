@@ -18,6 +18,7 @@ from errorfloor.bulk.snapshots import SnapshotTable
 from errorfloor.bulk.tables import TableFile
 from errorfloor.bulk.workplace import workplace
 from errorfloor.catalogue import Catalogue, Table, stored_distance
+from errorfloor.charging.lost_parts import check_none_is_lost, lost_parts
 from errorfloor.charging.refusal import refusal
 from errorfloor.charging.settling import NO_LIMITS, Charging, Grant, Stand, look, terms_of
 from errorfloor.charging.standing import allowances_of
@@ -80,6 +81,7 @@ def release_table(table: str, target: str | Path, wanted: WantedRelease, house: 
     vault = (catalogue.folder / catalogue.place.snapshots).resolve()
     check_target(outlet, [vault, *sources], overwrite=wanted.overwrite)
     taken = snapshot(catalogue, table, house.engine)
+    check_none_is_lost(table, lost_parts(house.ledger, taken))
     request = _request(taken, wanted)
     if taken.parts:
         return _released(request, parts_of(request, taken, vault), outlet, wanted, house)
