@@ -8,7 +8,7 @@ import pytest
 
 from errorfloor.accounts import PERIODS
 from errorfloor.cli.app import run
-from errorfloor.errors import InputError
+from errorfloor.errors import AllowanceError, InputError
 from errorfloor.following import standing as followed_list
 from errorfloor.following.horizon import Horizon, _days
 from errorfloor.following.period import names_of
@@ -50,6 +50,19 @@ def test_a_long_horizon_is_found_at_once():
     with pytest.raises(InputError, match="with 2 to 500 of them"):
         Horizon.of("day", "day", "0002-13-01", "9998-01-01")
     assert time.thread_time() - begin < 2  # one took more than a second
+
+
+def test_where_a_wider_bound_would_not_help_less_time_is_advised(house):
+    """What is booked beside the noise of a long horizon is the same for every bound."""
+    long = {"since": "1990-01", "until": "2029-12"}
+    with house.open() as db, pytest.raises(AllowanceError, match="ask for less time") as refused:
+        for bound in range(9):
+            db.follow(ALL, **long, max_error=1e9 + bound)
+    assert "max_error of at least" not in str(refused.value)
+    with house.open() as db:
+        with pytest.raises(AllowanceError, match="ask for less time"):
+            db.follow(ALL, **long, max_error=1e12)
+        assert db.follow(ALL, since="1990-01", until="1999-12", max_error=1e9).fresh
 
 
 def test_a_question_is_found_by_its_name_however_many_are_listed(house, monkeypatch):

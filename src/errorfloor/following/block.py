@@ -132,7 +132,10 @@ class Offer:
         limit = attending.question
 
         def instead(stand: Stand, fresh: Sequence[bool]) -> str:
-            return _wider(self.bound, max(one.used_by_this for one in stand.accounts) / (limit or 1.0))
+            share = limit or 1.0
+            most = max(one.used_by_this for one in stand.accounts) / share
+            beyond = [one for one in stand.accounts if one.charge.evaluation > share * one.allowance.evaluation]
+            return _shorter(beyond) or _wider(self.bound, most)
 
         self.charging.check_question(limit, instead)
         attending.charging()
@@ -186,13 +189,12 @@ def offered(
 
     def words(stand: Stand, fresh: Sequence[bool]) -> str:
         again = "what was released before can be asked again"
-        return refusal(
-            "standing question",
-            stand.accounts,
-            stand.quotas,
-            again=again,
-            instead=lambda part: _wider(bound, 1 / part),
-        )
+
+        def instead(part: float) -> str:
+            beyond = [one for one in stand.accounts if one.spent.evaluation > one.allowance.evaluation]
+            return _shorter(beyond) or _wider(bound, 1 / part)
+
+        return refusal("standing question", stand.accounts, stand.quotas, again=again, instead=instead)
 
     def only_once(_: Sequence[str]) -> Entry:
         assert after is not None
@@ -305,6 +307,11 @@ def key_of(name: str, keys: Iterable[Key]) -> Key:
     if found is None:
         raise KeyFileError(f"the key {name} that drew this standing question is not in the key file: put it back")
     return found
+
+
+def _shorter(beyond: Sequence[Standing]) -> str:
+    """Say what helps where errors beside the noise exceed an account: they are a part of any bound, and count alike."""
+    return f"a wider max_error would take as much of {beyond[0].name}: ask for less time" if beyond else ""
 
 
 def _wider(bound: float, excess: float) -> str:
