@@ -40,9 +40,7 @@ class Known:
     def snapshot(self, catalogue: Catalogue, name: str, engine: Engine) -> Snapshot:
         """Give the snapshot of a declared table."""
         if name not in self.snapshots:
-            found = snapshot(catalogue, name, engine)
-            self.lost[name] = self.losing(found)
-            self.snapshots[name] = found
+            self.snapshots[name] = snapshot(catalogue, name, engine)
         return self.snapshots[name]
 
     def read(self, text: str, catalogue: Catalogue, engine: Engine) -> ReadQuestion:
@@ -53,6 +51,8 @@ class Known:
             names = (question.table, *(join.table for join in question.joins))
             snapshots = tuple(self.snapshot(catalogue, name, engine) for name in names)
             if snapshots[0].parts:
+                if names[0] not in self.lost:
+                    self.lost[names[0]] = self.losing(snapshots[0])
                 snapshots = (part_of_it(snapshots[0], question, self.lost[names[0]]), *snapshots[1:])
             table = catalogue.tables[question.table]
             if table.hides_records:
