@@ -155,9 +155,8 @@ class SharedKeys(CustodianAttack):
 
 def _weighed(door: Door, secret: Secret, *multiples: int, spend: float = 0.9) -> float:
     """Weigh the answers about so many times the victim's own number."""
-    return evidence(
-        (secret.truths(times), partial(door.ask, secret.question(times=times), spend=spend)) for times in multiples
-    )
+    asks = ((times, partial(door.ask, secret.question(times=times), spend=spend)) for times in multiples)
+    return evidence(secret, asks)
 
 
 def _released(door: Door, secret: Secret, *, spend: float) -> float:

@@ -12,13 +12,18 @@ from custodians_world import CustodiansWorld
 from errorfloor.attacks import attacks, judge
 from errorfloor.attacks.best_play import BestPlay
 from errorfloor.attacks.collisions import Collisions
-from errorfloor.attacks.evaluation import Evaluation
 from errorfloor.attacks.groups import Differencing, Reconstruction
 from errorfloor.attacks.judgement import threshold
 from errorfloor.attacks.question_search import QuestionSearch
-from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood, Repetition, Rephrasing
-from errorfloor.attacks.silence import Oracles
-from errorfloor.attacks.stopping import AdaptiveStopping
+from errorfloor.attacks.repetition import (
+    AdaptiveStopping,
+    Collusion,
+    Extremes,
+    MaximumLikelihood,
+    Repetition,
+    Rephrasing,
+)
+from errorfloor.attacks.silence import Evaluation, Oracles
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import RefusedError
 from errorfloor.noise import RaisedCosine

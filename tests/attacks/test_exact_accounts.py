@@ -8,7 +8,7 @@ import pytest
 
 from errorfloor.attacks import World, judge
 from errorfloor.attacks.best_play import best_policy, games_won
-from errorfloor.attacks.stopping import AdaptiveStopping
+from errorfloor.attacks.repetition import AdaptiveStopping
 from errorfloor.catalogue import Catalogue
 from errorfloor.floors.adversary import best_success
 from errorfloor.service.dummy import dummy_rows

@@ -6,7 +6,7 @@ from errorfloor.attacks.audit import audit
 from errorfloor.attacks.best_play import BestPlay
 from errorfloor.attacks.judgement import judge, threshold
 from errorfloor.attacks.likelihood import log_odds
-from errorfloor.attacks.owners import OwnerTotal
+from errorfloor.attacks.repetition import OwnerTotal
 from errorfloor.attacks.world import World
 from errorfloor.catalogue import Catalogue, load
 from errorfloor.identity import KeyRing

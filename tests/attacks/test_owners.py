@@ -8,8 +8,7 @@ from errorfloor.attacks import World, judge, owner_attacks
 from errorfloor.attacks.best_play import BestPlay
 from errorfloor.attacks.judgement import threshold
 from errorfloor.attacks.owner_secret import OwnerSecret
-from errorfloor.attacks.owners import OwnerRows
-from errorfloor.attacks.stopping import AdaptiveStopping
+from errorfloor.attacks.repetition import AdaptiveStopping, OwnerRows
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import InputError
 from errorfloor.ledger import MemoryLedger

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from errorfloor.attacks.stopping import CAP, ODDS, SLICE
+from errorfloor.attacks.repetition import CAP, ODDS, SLICE
 from errorfloor.floors.two_point import angle, success
 from errorfloor.noise import RaisedCosine
 from errorfloor.random import ReproducibleBits

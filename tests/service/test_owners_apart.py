@@ -5,7 +5,7 @@ import pytest
 import errorfloor as ef
 from errorfloor.accounts import Account
 from errorfloor.attacks import World, judge
-from errorfloor.attacks.owners import OwnerRows, OwnerTotal
+from errorfloor.attacks.repetition import OwnerRows, OwnerTotal
 from errorfloor.catalogue import Catalogue, promise
 from errorfloor.errors import AllowanceError, CatalogueError
 from errorfloor.ledger import MemoryLedger

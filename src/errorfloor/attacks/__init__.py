@@ -10,10 +10,10 @@
 
 Each has the whole allowance to spend. If it is right significantly more often than the promise allows, that is broken.
 
-A new adversary: a subclass of ``attack.Attack`` in the module of its idea (``repetition``, ``groups``, ``evaluation``,
-``collisions``, ``likelihood``, ``silence``, …) and a line in ``audit.attacks``. Its test builds a weak server on which
-it wins. ``secret``, ``owner_secret`` and ``presence_secret`` are what can be at stake; ``home``, ``generated`` and
-``population`` make the servers; ``judgement`` plays and ``least_errors`` says what luck can do.
+A new adversary: a subclass of ``attack.Attack`` in the module of its idea (``repetition``, ``groups``, ``collisions``,
+``likelihood``, ``silence``, …) and a line in ``audit.attacks``. Its test builds a weak server on which it wins.
+``secret`` and ``owner_secret`` are what can be at stake; ``generated`` and ``world`` make the servers; ``judgement``
+plays and ``least_errors`` says what luck can do.
 """
 
 from errorfloor.extras import require
@@ -24,9 +24,8 @@ from errorfloor.attacks.attack import Attack
 from errorfloor.attacks.audit import Audit, attacks, audit, estimators, owner_attacks
 from errorfloor.attacks.belief import Belief
 from errorfloor.attacks.judgement import Finding, judge, judge_estimates
-from errorfloor.attacks.population import Population
 from errorfloor.attacks.running_server import Check, ServerAudit, audit_server
-from errorfloor.attacks.world import World
+from errorfloor.attacks.world import Population, World
 
 __all__ = [
     "Attack",

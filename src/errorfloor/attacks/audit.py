@@ -11,17 +11,22 @@ from errorfloor.attacks.attack import Attack
 from errorfloor.attacks.best_play import BestPlay
 from errorfloor.attacks.collisions import Collisions
 from errorfloor.attacks.estimation import PosteriorMean
-from errorfloor.attacks.evaluation import Evaluation
 from errorfloor.attacks.groups import Differencing, Reconstruction
 from errorfloor.attacks.judgement import FALSE_ALARM, Finding, judge, runs_needed
-from errorfloor.attacks.owners import OwnerRows, OwnerTotal
-from errorfloor.attacks.population import Population
 from errorfloor.attacks.question_search import QuestionSearch
-from errorfloor.attacks.repetition import Collusion, Extremes, MaximumLikelihood, Repetition, Rephrasing
-from errorfloor.attacks.silence import Oracles
+from errorfloor.attacks.repetition import (
+    AdaptiveStopping,
+    Collusion,
+    Extremes,
+    MaximumLikelihood,
+    OwnerRows,
+    OwnerTotal,
+    Repetition,
+    Rephrasing,
+)
+from errorfloor.attacks.silence import Evaluation, Oracles
 from errorfloor.attacks.smoothing import MOST_STEPS, Smoothing, Trips, too_long
-from errorfloor.attacks.stopping import AdaptiveStopping
-from errorfloor.attacks.world import World
+from errorfloor.attacks.world import Population, World
 from errorfloor.catalogue import Catalogue
 from errorfloor.checks import whole
 from errorfloor.errors import InputError

@@ -1,6 +1,5 @@
 """Guessing a number that was drawn from a known law: the best guess there is, with answers and without."""
 
-from functools import partial
 from typing import final
 
 import numpy as np
@@ -8,9 +7,9 @@ import numpy as np
 from errorfloor.attacks.attack import Door
 from errorfloor.attacks.belief import Belief
 from errorfloor.attacks.judgement import Finding, judge_estimates
-from errorfloor.attacks.likelihood import answered, log_likelihoods
-from errorfloor.attacks.population import Population
+from errorfloor.attacks.likelihood import answered, log_likelihoods, multiples
 from errorfloor.attacks.secret import Secret
+from errorfloor.attacks.world import Population
 
 SLICES = (0.98, *[0.5] * 40)  # of the allowance, until nothing is left
 
@@ -35,8 +34,7 @@ class PosteriorMean:
         """Guess the victim's number; each answer is about another multiple, so that none is free."""
         seen = np.zeros(len(belief.values))
         if self._answers:
-            asks = ((k, partial(door.ask, secret.question(times=k), spend=share)) for k, share in enumerate(SLICES, 1))
-            for times, answer in answered(asks):
+            for times, answer in answered(multiples(door, secret, SLICES)):
                 seen += log_likelihoods(answer, "answer", times * belief.values)
         return belief.weighed(seen)
 

@@ -1,10 +1,13 @@
 """How strongly answers speak for one value against another."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
+from errorfloor.attacks.attack import Door
+from errorfloor.attacks.secret import Secret
 from errorfloor.checks import Array
 from errorfloor.errors import AllowanceError, ErrorFloorError
 from errorfloor.noise import Gaussian, from_dict
@@ -40,13 +43,18 @@ def log_odds(answer: Any, output: str, first: float, second: float, *, cell: int
     return float(two - one)
 
 
-def evidence(asks: Iterable[tuple[tuple[float, float], Callable[[], Any]]]) -> float:
-    """Add up what answers say whose truth is one number or another; the same answer again says nothing new."""
+def multiples(door: Door, secret: Secret, shares: Iterable[float]) -> Iterator[tuple[int, Callable[[], Any]]]:
+    """Ask for one multiple of the victim's own number after the other, so that none is free; give which and how."""
+    return ((k, partial(door.ask, secret.question(times=k), spend=share)) for k, share in enumerate(shares, 1))
+
+
+def evidence(secret: Secret, asks: Iterable[tuple[int, Callable[[], Any]]]) -> float:
+    """Add up the log-odds of answers about multiples of the victim's number; the same answer again says nothing new."""
     seen: dict[tuple[float, ...], float] = {}
-    for truths, answer in answered(asks):
+    for times, answer in answered(asks):
         ((output, bound),) = answer.max_error.items()
         released = answer.to_arrow()[output][0].as_py()
-        seen[(*truths, released, bound)] = log_odds(answer, output, *truths)
+        seen[times, released, bound] = log_odds(answer, output, *secret.truths(times))
     return sum(seen.values())
 
 

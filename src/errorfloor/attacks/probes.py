@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from errorfloor.attacks.secret import Secret, literal
+from errorfloor.attacks.secret import Secret
+from errorfloor.sql_text import literal
 
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.9)  # of the allowance, for one question
 MOST_CONDITIONS = 2

@@ -5,16 +5,22 @@ Montjoye, 2024), which found attacks on Diffix that nobody had thought of.
 """
 
 from bisect import insort
-from typing import ClassVar, NamedTuple, final
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from errorfloor.attacks.attack import Attack, Door, Shadows
-from errorfloor.attacks.home import Home, all_features
+from errorfloor.attacks.attack import Attack, Door, Shadows, outcome
 from errorfloor.attacks.learned_rule import LearnedRule, held_out_loss, loss
 from errorfloor.attacks.probes import Probe, changed_probe, random_probe
 from errorfloor.attacks.secret import Secret
 from errorfloor.attacks.world import World
+from errorfloor.checks import Array
+from errorfloor.closing import Closing
+from errorfloor.errors import AllowanceError
+from errorfloor.identity import Key
 
 Candidate = tuple[Probe, ...]
 AFFORDED = 0.99  # of the allowance, by all questions of a candidate together
@@ -25,6 +31,64 @@ CROSSED = 0.3  # how often two parents have a child
 NEARBY = 0.7  # how often such a question is a change of one that was
 EACH_QUESTION = 0.01  # loss that a further question must save, or it has only learnt the shadows by heart
 FINALISTS = 3  # which are tried again on shadows that the search has not seen
+SPENT = AllowanceError.__name__
+
+
+@final
+class Home(Closing):
+    """Shadows of the attacked server, half with the first value and half with the second, each with a key of its own.
+
+    Nobody keeps an account of them: where one has nothing left to spend it is opened again, with the same key. Even
+    shadows have the first value, odd ones the second.
+    """
+
+    def __init__(self, world: World, *, pairs: int) -> None:
+        self.kinds = np.arange(2 * pairs) % 2
+        self._world = world
+        self._keys: list[Key] = [world.fresh_key() for _ in self.kinds]
+        self._kept: dict[Probe, Array] = {}
+        self._doors: dict[int, Door] = {}
+        self._stack = ExitStack()
+
+    def all_seen(self, probes: Sequence[Probe]) -> Array:
+        """Give what every shadow answers to some questions: a row for each, two features a question."""
+        return np.hstack([self.seen(probe) for probe in probes])
+
+    def seen(self, probe: Probe) -> Array:
+        """Give what every shadow answers to a question; it is kept, for a shadow answers the same again."""
+        if probe not in self._kept:
+            self._kept[probe] = np.array([self._seen(shadow, probe) for shadow in range(len(self.kinds))])
+        return self._kept[probe]
+
+    def _seen(self, shadow: int, probe: Probe) -> tuple[float, float]:
+        sql = probe.asked_of(self._world.secret.table)
+        answer = asked(self._doors[shadow], sql, probe.share) if shadow in self._doors else SPENT
+        if isinstance(answer, str) and answer.startswith(SPENT):
+            server = self._world.server(int(self.kinds[shadow]), key=self._keys[shadow])
+            self._doors[shadow] = self._stack.enter_context(server)
+            answer = asked(self._doors[shadow], sql, probe.share)
+        return features(answer)
+
+    def close(self) -> None:
+        """Close every shadow."""
+        self._stack.close()
+
+
+def asked(door: Door, sql: str, share: float) -> Any:
+    """Ask a question; give the answer, or the error that a user would read."""
+    return outcome(partial(door.ask, sql, spend=share))
+
+
+def features(answer: Any) -> tuple[float, float]:
+    """Give the number that came back, and whether none did: a refusal, or NULL."""
+    number = None if isinstance(answer, str) else answer.to_arrow()["answer"][0].as_py()
+    return (0.0, 1.0) if number is None else (float(number), 0.0)
+
+
+def all_features(door: Door, table: str, probes: Sequence[Probe]) -> Array:
+    """Ask one question after the other; give the features of all in a row."""
+    answers = [asked(door, probe.asked_of(table), probe.share) for probe in probes]
+    return np.array([feature for answer in answers for feature in features(answer)])
 
 
 class Found(NamedTuple):

@@ -1,6 +1,5 @@
 """What is at stake in an attack: one entry that has one of two values, all others being known."""
 
-import datetime
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from errorfloor.accounts import Charge
 from errorfloor.attacks.generated import with_values
 from errorfloor.catalogue import PrivateColumn, Table, allowance, allowed
 from errorfloor.floors.two_point import told_apart
+from errorfloor.sql_text import literal
 
 ANGLE = 0.35  # between the two laws when the whole allowance is spent: right at most 67 times in 100 by the promise
 
@@ -115,22 +115,3 @@ def two_values(column: PrivateColumn) -> tuple[float, float]:
     steps = min(max(1, round(wanted / float(column.resolution))), high - low)
     first = low + (high - low - steps) // 2
     return float(first * column.resolution), float((first + steps) * column.resolution)
-
-
-def literal(value: object) -> str:
-    """Write a public value as SQL.
-
-    >>> literal("it's"), literal(3), literal(True)
-    ("'it''s'", '3', 'TRUE')
-    """
-    match value:
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case str():
-            return "'" + value.replace("'", "''") + "'"
-        case datetime.datetime():
-            return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
-        case datetime.date():
-            return f"DATE '{value.isoformat()}'"
-        case _:
-            return str(value)

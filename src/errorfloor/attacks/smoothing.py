@@ -5,8 +5,8 @@ from typing import final
 import numpy as np
 
 from errorfloor.attacks.belief import Belief
+from errorfloor.attacks.generated import SeededKeys
 from errorfloor.attacks.judgement import Finding, judge_estimates
-from errorfloor.attacks.keys import SeededKeys
 from errorfloor.catalogue import Catalogue, allowance
 from errorfloor.checks import Array
 from errorfloor.dynamics.smoother import smooth

@@ -1,22 +1,23 @@
-"""Where attacks are tried: servers that hold a generated table, in which one entry has one of two values."""
+"""Where attacks are tried: servers that hold a generated table.
 
-import tempfile
+In a ``World`` one entry has one of two values; in a ``Population`` all were drawn from what is believed in advance.
+"""
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
-from typing import Self
 
+import numpy as np
 import pyarrow as pa
 
 from errorfloor.attacks.attack import Attack, Door, Shadows, Stage
-from errorfloor.attacks.generated import registered
-from errorfloor.attacks.keys import SeededKeys
-from errorfloor.attacks.owner_secret import owner_at_stake
-from errorfloor.attacks.presence_secret import presence_at_stake
+from errorfloor.attacks.belief import Belief
+from errorfloor.attacks.generated import Ground, SeededKeys, with_values
+from errorfloor.attacks.owner_secret import owner_at_stake, presence_at_stake
 from errorfloor.attacks.secret import Secret, entry_at_stake
 from errorfloor.catalogue import Catalogue
-from errorfloor.engines import Engine, open_engine
+from errorfloor.engines import Engine
 from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.identity import Key
 from errorfloor.ledger import MemoryLedger
@@ -24,11 +25,11 @@ from errorfloor.service import Database
 from errorfloor.service.dummy import dummy_rows
 
 
-class World:
+class World(Ground):
     """A declared table with generated rows, in two copies that differ in one entry of one private column.
 
     Every ``server`` is fresh: it has a key of its own and nothing has been spent. The two values are as far apart as
-    makes the promise worth testing. Use it as a context manager.
+    makes the promise worth testing.
 
     ``rows`` of each table are dummy ones unless they are given. Keys follow from a ``seed``, if there is one. Without a
     ``column`` the copies differ in all that belongs to one owner; of a table that protects records, in whether an
@@ -68,8 +69,7 @@ class World:
         else:
             self.secret = entry_at_stake(table, declared, column, made)
         self._seed, self._keys = seed, SeededKeys(seed, "")
-        self._stack = ExitStack()
-        self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
+        super().__init__()
 
     def begin(self, attack: str) -> None:
         """Start the row of keys anew for an attack: what it finds does not depend on others that were played before."""
@@ -117,12 +117,50 @@ class World:
         return [self._registered(coin, f"{coin}") for coin in range(2)]
 
     def _registered(self, coin: int, name: str) -> tuple[Catalogue, Engine]:
-        rows = self._rows | {self.secret.table: self.secret.rows_with(coin)}
-        made = registered(self._catalogue, self._folder / name, rows)
-        return made, self._stack.enter_context(open_engine(made.place, made.folder))
+        return self.opened(self._catalogue, name, self._rows | {self.secret.table: self.secret.rows_with(coin)})
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
+class Population(Ground):
+    """A declared table in which every entry of one private column was drawn from a belief.
+
+    Each turn is about another row, on a fresh server whose key follows from the ``seed``.
+
+    >>> kwh = {"range": [0, 50], "resolution": 0.001, "floor": 2.0, "prior": {"mean": 10, "deviation": 8}}
+    >>> meters = {"source": "-", "version": "1", "row_key": ["id"], "public": {"id": "whole"}, "private": {"kwh": kwh}}
+    >>> with Population(Catalogue(tables={"meters": meters}), "meters", "kwh", seed=1) as people:
+    ...     with people.turn(3) as (door, secret, truth):
+    ...         secret.question(), 0 <= truth <= 50
+    ('SELECT sum(kwh) AS answer FROM meters WHERE (id = 3)', True)
+    """
+
+    def __init__(self, catalogue: Catalogue, table: str, column: str, *, seed: int) -> None:
+        self.private = catalogue.tables[table].private[column]
+        self.belief = Belief.of(self.private)
+        rows = {name: dummy_rows(one) for name, one in catalogue.tables.items()}
+        self._truths = self.drawn(np.random.default_rng(seed), rows[table].num_rows)
+        rows[table] = with_values(rows[table], column, dict(enumerate(self._truths)))
+        self._secret = Secret(table, catalogue.tables[table], column, rows[table], 0, (0.0, 0.0))
+        self._catalogue, self._rows, self._seed = catalogue, rows, seed
+        super().__init__()
+
+    def drawn(self, generator: np.random.Generator, count: int) -> list[float]:
+        """Draw the column's numbers."""
+        found: list[float] = generator.choice(self.belief.values, count, p=self.belief.masses).tolist()
+        return found
+
+    @property
+    def size(self) -> int:
+        """How many rows there are, and so how many turns can be played."""
+        return len(self._truths)
+
+    @contextmanager
+    def turn(self, number: int) -> Iterator[tuple[Door, Secret, float]]:
+        """Open a fresh server; give it with the row that is the victim, and its number."""
+        catalogue, engine = self._registered
+        key = SeededKeys(self._seed, f"{self._secret.table} {self._secret.column} turn {number}").next()
+        door = Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=key)
+        yield door, replace(self._secret, victim=number), self._truths[number]
+
+    @cached_property
+    def _registered(self) -> tuple[Catalogue, Engine]:
+        return self.opened(self._catalogue, "drawn", self._rows)
