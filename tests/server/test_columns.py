@@ -16,8 +16,7 @@ from errorfloor.answering.cells import CellFacts, coarser, in_hundred
 from errorfloor.floors.words import times_in_hundred
 from errorfloor.pricing.keys import KeyColumn
 from errorfloor.server import statements
-from errorfloor.server.columns import json_texts
-from errorfloor.server.statements import facts_json, json_parts
+from errorfloor.server.statements import facts_json, json_parts, json_texts
 from recorded import QUESTIONS, TOWNS, WIDE, opened
 
 VALUES = {

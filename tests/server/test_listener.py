@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from errorfloor.access.listener import LONGEST, SLOT, OpenLines, SharedListener
+from errorfloor.access.shared import LONGEST, SLOT, OpenLines, SharedListener
 from errorfloor.server import Settings
 
 
@@ -47,7 +47,7 @@ def test_lines_are_taken_one_at_a_time(listener):
 @pytest.mark.parametrize(("count", "waits"), [(0, [0.002]), (1, [0.001]), (2, []), (9, [])])
 def test_a_process_gives_way_to_one_that_has_fewer(listener, tmp_path, monkeypatch, count, waits):
     waited = []
-    monkeypatch.setattr("errorfloor.access.listener.time.sleep", waited.append)
+    monkeypatch.setattr("errorfloor.access.shared.time.sleep", waited.append)
     listener._lines.change(+2)
     other(tmp_path, os.getppid(), count)
     with pytest.raises(BlockingIOError):
@@ -57,7 +57,7 @@ def test_a_process_gives_way_to_one_that_has_fewer(listener, tmp_path, monkeypat
 
 def test_nobody_waits_long_nor_for_the_dead(listener, tmp_path, monkeypatch):
     waited = []
-    monkeypatch.setattr("errorfloor.access.listener.time.sleep", waited.append)
+    monkeypatch.setattr("errorfloor.access.shared.time.sleep", waited.append)
     listener._lines.change(+2000)
     for process in (os.getppid(), ended()):
         other(tmp_path, process, 0)

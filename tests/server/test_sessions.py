@@ -6,8 +6,7 @@ import sqlite3
 import httpx
 import pytest
 
-from errorfloor.access.sessions import ENDED, MOST, OLDEST, Sessions
-from errorfloor.access.store import Store
+from errorfloor.access.store import ENDED, MOST, OLDEST, Sessions, Store
 from errorfloor.access.token import Terms, Token
 from errorfloor.errors import KeyFileError
 from errorfloor.server import Role, TokenFile

@@ -7,9 +7,8 @@ import pytest
 
 from errorfloor.access import auth
 from errorfloor.access.limits import Attempts
-from errorfloor.access.scram import Verifier
 from errorfloor.access.store import Store
-from errorfloor.access.token import Terms, Token
+from errorfloor.access.token import Terms, Token, Verifier
 from errorfloor.errors import InputError
 from errorfloor.server import Role, TokenFile
 from serving import served

@@ -6,9 +6,8 @@ import signal
 import pytest
 
 import errorfloor as ef
-from errorfloor.access.designing import WantedDesign
 from errorfloor.access.failures import DoorError
-from errorfloor.access.workshop import Workshop
+from errorfloor.access.workshop import WantedDesign, Workshop
 from errorfloor.errors import IllPosedError
 
 INTERVAL = WantedDesign.model_validate({"support": {"kind": "Interval", "low": -0.5, "high": 0.5}})

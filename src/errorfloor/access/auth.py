@@ -1,26 +1,68 @@
-"""Who is asking: a bearer token, or the session that the cookie of a page names."""
+"""Who is asking: a bearer token, or the session that the cookie of a page names.
+
+No other site may post here: what changes something must come from a page of this server, or from no page at all.
+"""
 
 import datetime
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from errorfloor.access.failures import DoorError
+from errorfloor.access.failures import DoorError, failure
 from errorfloor.access.limits import Attempts, Rates, attempted
-from errorfloor.access.origins import SAFE, is_from_elsewhere
-from errorfloor.access.sessions import Sessions
-from errorfloor.access.store import Store, Uses
+from errorfloor.access.store import Sessions, Store, Uses
 from errorfloor.access.tokens import Role, Token, TokenFile
 from errorfloor.access.visit import Visitor, visit_of
 
+SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
+OWN = ("same-origin", "none")
 COOKIE = "errorfloor"
-SECURE = "__Host-errorfloor"  # by https: no other host of the same domain can set it
 BEARER = HTTPBearer(auto_error=False, description="A token made by errorfloor tokens create.")
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)]
+
+
+def is_from_elsewhere(headers: Headers) -> bool:
+    """Say whether a browser sent a request for a page of another site.
+
+    Browsers say so themselves in ``Sec-Fetch-Site``; older ones name the page's ``Origin``, which is compared with
+    ``Host``. What is no browser sends neither, and carries no cookie that another site could use.
+
+    >>> is_from_elsewhere(Headers({"sec-fetch-site": "cross-site"}))
+    True
+    >>> is_from_elsewhere(Headers({"origin": "http://127.0.0.1:8470", "host": "127.0.0.1:8470"}))
+    False
+    """
+    fetched, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if fetched is not None:
+        return fetched.lower() not in OWN
+    if origin is None:
+        return False
+    try:
+        host = urlsplit(origin).netloc
+    except ValueError:
+        return True
+    return not host or host.lower() != headers.get("host", "").lower()
+
+
+class Origins:
+    """Wraps an app, and refuses what a page of another site sends to change something, before it is read."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let pass what comes from here."""
+        if scope["type"] == "http" and scope["method"] not in SAFE and is_from_elsewhere(Headers(scope=scope)):
+            visit_of(scope).code = "origin"
+            text = "a page of another site sent this, and only pages of this server may: open the server's own page"
+            await failure(403, "origin", text)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
 
 
 class Authentication:
@@ -76,8 +118,11 @@ class Authentication:
         token = self._sessions.find(cookie)
         return None if token is None else self.admit(visitor_of(request), token)
 
-    def require(self, role: Role) -> Callable[[Request, Credentials], Awaitable[Token]]:
-        """Give a dependency that lets through who has at least this role, at the rate allowed."""
+    def require(self, role: Role, *, posted: bool = False) -> Callable[[Request, Credentials], Awaitable[Token]]:
+        """Give a dependency that lets through who has at least this role, at the rate allowed.
+
+        What is ``posted`` must be JSON.
+        """
 
         async def required(request: Request, _: Credentials) -> Token:
             token = self.caller(request)
@@ -92,6 +137,9 @@ class Authentication:
                     f"this needs the role {role.value}, but the token's role is {token.role.value}",
                     role=role.value,
                 )
+            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if posted and kind != "application/json":
+                raise DoorError(415, "media-type", "the body must be JSON: send Content-Type: application/json")
             return token
 
         return required
@@ -101,7 +149,7 @@ class Authentication:
 
         What ``is_counted`` already is not counted again.
         """
-        visitor.visit.who, visitor.visit.role = token.name, token.role.value
+        visitor.visit.came(token.name, token.role.value)
         admitted = self.admit(visitor, self.still_good(visitor.address, token))
         if not is_counted:
             self._rates.take(admitted.id)
@@ -121,23 +169,7 @@ class Authentication:
 
     def disproved(self, visitor: Visitor) -> None:
         """Count a proof that was none; raises DoorError (429) if there were too many from their address."""
-        names = attempted("postgresql", visitor.address, "")
-        self._attempts.check(names)
-        with suppress(DoorError):  # it is refused in any case
-            self._attempts.fail(names)
-
-    def posting(self, role: Role) -> Callable[[Request, Credentials], Awaitable[Token]]:
-        """Give the same for requests with a body, which must be JSON."""
-        let_in = self.require(role)
-
-        async def required(request: Request, credentials: Credentials) -> Token:
-            token = await let_in(request, credentials)
-            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind != "application/json":
-                raise DoorError(415, "media-type", "the body must be JSON: send Content-Type: application/json")
-            return token
-
-        return required
+        self._attempts.check_and_fail(attempted("postgresql", visitor.address, ""))
 
     def recognise(self, request: Request, text: str) -> Token:
         """Give whose token this text is, to begin a session with it; the audit log gets the outcome and the address.
@@ -177,10 +209,10 @@ class Authentication:
         if before is not None:
             self._sessions.end(before)
         visit = visit_of(request.scope)
-        visit.who, visit.role = token.name, token.role.value
+        visit.came(token.name, token.role.value)
         visit.facts |= {"sign_in": "done", "address": address_of(request)}
         identifier = self._sessions.begin(token)
-        response.set_cookie(cookie_name(request), identifier, **_shape(request))
+        response.set_cookie(cookie_name(request), identifier, **cookie_shape(request))
 
     def sign_out(self, request: Request, response: Response) -> None:
         """End the session, wherever its identifier was kept, and take the cookie away."""
@@ -188,7 +220,7 @@ class Authentication:
         cookie = request.cookies.get(cookie_name(request))
         if cookie is not None:
             self._sessions.end(cookie)
-        response.delete_cookie(cookie_name(request), **_shape(request))
+        response.delete_cookie(cookie_name(request), **cookie_shape(request))
 
     def close(self) -> None:
         """Let go of the file of sessions."""
@@ -201,17 +233,13 @@ class Authentication:
     def _bearer(self, request: Request, text: str) -> Token | None:
         token = self._tokens.find(text)
         if token is None:
-            names = attempted("bearer", address_of(request), text)
-            self._attempts.check(names)
-            with suppress(DoorError):  # it is refused in any case
-                self._attempts.fail(names)
+            self._attempts.check_and_fail(attempted("bearer", address_of(request), text))
             return None
         return self.admit(visitor_of(request), token)
 
     def admit(self, visitor: Visitor, token: Token) -> Token:
         """Note who comes, and refuse a token that is not good now, or not from here; its holder is told why."""
-        visit = visitor.visit
-        visit.who, visit.role = token.name, token.role.value
+        visitor.visit.came(token.name, token.role.value)
         _check(visitor.address, token)
         if token.digest:
             self._uses.note(token.id)
@@ -250,13 +278,14 @@ def address_of(request: Request) -> str | None:
     return None if request.client is None else request.client.host
 
 
-def cookie_name(request: Request) -> str:
-    """Give the name of the cookie."""
-    return SECURE if request.url.scheme == "https" else COOKIE
+def cookie_name(request: Request, name: str = COOKIE) -> str:
+    """Give the name of a cookie; by https no other host of the same domain can set it."""
+    return f"__Host-{name}" if request.url.scheme == "https" else name
 
 
-def _shape(request: Request) -> dict[str, Any]:
-    return {"httponly": True, "samesite": "strict", "secure": request.url.scheme == "https", "path": "/"}
+def cookie_shape(request: Request, same_site: str = "strict") -> dict[str, Any]:
+    """Give what else is said of a cookie."""
+    return {"httponly": True, "samesite": same_site, "secure": request.url.scheme == "https", "path": "/"}
 
 
 def _why(request: Request) -> str:

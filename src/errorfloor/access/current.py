@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from errorfloor.access.failures import DoorError
+from errorfloor.access.tokens import state_of
 from errorfloor.catalogue import Catalogue, load
 from errorfloor.errors import CatalogueError, EngineError, KeyFileError
 from errorfloor.identity import KeyRing
@@ -35,7 +36,7 @@ class Current:
 
     def __init__(self, database: Database, path: Path | None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._database, self._path, self._clock = database, path, clock
-        self._seen = _state(path)
+        self._seen = () if path is None else state_of(path)
         self._parts = kept_parts(database)
         self._told: object = None
         self._looked = clock()
@@ -71,7 +72,7 @@ class Current:
     def _look_at_keys(self, catalogue: Catalogue) -> None:
         """Find out whether all keys are still in their file; one that cannot be read now is read at the next look."""
         file = catalogue.folder / catalogue.place.keys
-        state = _state(file)
+        state = state_of(file)
         if state != self._ring:
             try:
                 known = {key.id for key in KeyRing(file).keys}
@@ -81,7 +82,7 @@ class Current:
 
     def _follow(self, path: Path) -> None:
         """Use the catalogue as it is now, if it has changed and can be used."""
-        state = _state(path)
+        state = state_of(path)
         if state == self._seen:
             return
         try:
@@ -113,12 +114,3 @@ def _renewed(database: Database, catalogue: Catalogue) -> Database:
     renewed.check_registered()
     check_all_joined(renewed.ledger, catalogue)
     return renewed
-
-
-def _state(path: Path | None) -> tuple[int, ...]:
-    """Give what changes when somebody writes the file."""
-    try:
-        status = None if path is None else path.stat()
-    except OSError:
-        return ()
-    return () if status is None else (status.st_mtime_ns, status.st_ino, status.st_size)

@@ -11,13 +11,11 @@ from errorfloor.access.auth import Authentication
 from errorfloor.access.course import Course, Noted
 from errorfloor.access.current import Current
 from errorfloor.access.failures import DoorError
-from errorfloor.access.idempotency import Keys
-from errorfloor.access.limits import UnderWay
+from errorfloor.access.limits import Keys, UnderWay
 from errorfloor.access.metrics import Metrics
 from errorfloor.access.models import Asked, Failure, WantedAnswer
-from errorfloor.access.probe import SharedProbe
 from errorfloor.access.settings import Settings
-from errorfloor.access.threads import Threads
+from errorfloor.access.threads import SharedProbe, Threads
 from errorfloor.access.tokens import Role, Token
 from errorfloor.access.visit import Visitor
 from errorfloor.access.workshop import Workshop

@@ -1,20 +1,30 @@
-"""How often somebody may ask, how many questions they may have in progress, and how often they may fail to sign in."""
+"""How often somebody may ask, how many questions they may have in progress, and how often they may fail to sign in.
 
+An idempotency key is for one question. Answers need not be stored for them: the same question has the same answer and
+is charged once, with or without a key. What a key adds is that a mistake of the client's shows itself.
+"""
+
+import hashlib
 import ipaddress
 import math
 import re
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from errorfloor.access.failures import DoorError
 from errorfloor.access.shared import SharedNumbers, SharedSeats
 from errorfloor.access.store import Store
+from errorfloor.errors import InputError
 
 WINDOW = 900.0  # seconds in which failures are counted
 CLAIMED = re.compile(r"ef_([0-9a-f]{12})_")
+MOST = 100_000  # keys that are remembered, newest last; a restarted server remembers none
+TEXT = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 class Rates:
@@ -95,23 +105,16 @@ class UnderWay:
                 headers={"Retry-After": "1"},
                 running_per_token=self._most,
             )
-        left = [False]
-
-        def leave() -> None:
-            if not left[0]:
-                left[0] = True
-                self._seats.leave(token)
-
-        return leave
+        held = ExitStack()
+        held.callback(self._seats.leave, token)
+        return held.close
 
     @contextmanager
     def counted(self, token: str) -> Iterator[None]:
         """Count one in the block."""
-        leave = self.enter(token)
-        try:
+        with ExitStack() as held:
+            held.callback(self.enter(token))
             yield
-        finally:
-            leave()
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,12 @@ class Attempts:
         for name in names:
             self.store.change("INSERT INTO attempts VALUES (?, ?)", (name, now))
 
+    def check_and_fail(self, names: list[str]) -> None:
+        """Count a failure of what is refused in any case; raises DoorError as ``check`` does."""
+        self.check(names)
+        with suppress(DoorError):
+            self.fail(names)
+
 
 def attempted(kind: str, address: str | None, text: str) -> list[str]:
     """Name an attempt by where it comes from and by the token that it claims to be, whether there is one or not.
@@ -189,3 +198,33 @@ def _place(address: str | None) -> str:
 def _too_often(code: str, what: str, seconds: float) -> DoorError:
     wait = max(1, math.ceil(seconds))
     return DoorError(429, code, f"{what}: wait {wait} s", headers={"Retry-After": str(wait)}, wait=wait)
+
+
+class Keys:
+    """Remembers which question each key was used for, by token.
+
+    >>> keys = Keys()
+    >>> keys.check("token", "k1", b"question"), keys.check("token", "k1", b"question"), keys.check("other", "k1", b"x")
+    (None, None, None)
+    >>> keys.check("token", "k1", b"another")
+    Traceback (most recent call last):
+    errorfloor.access.failures.DoorError: this Idempotency-Key was used for another question: use a new one
+    """
+
+    def __init__(self) -> None:
+        self._used: OrderedDict[bytes, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def check(self, token: str, key: str, content: bytes) -> None:
+        """Refuse a key that was used with another content."""
+        if not TEXT.fullmatch(key):
+            raise InputError("an Idempotency-Key is made of 1 to 200 printable ASCII characters without spaces")
+        name = hashlib.sha256(f"{token} {key}".encode()).digest()
+        digest = hashlib.sha256(content).digest()
+        with self._lock:
+            known = self._used.setdefault(name, digest)
+            self._used.move_to_end(name)
+            if len(self._used) > MOST:
+                self._used.popitem(last=False)
+        if known != digest:
+            raise DoorError(409, "idempotency", "this Idempotency-Key was used for another question: use a new one")

@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import Request, Response
 from starlette.responses import RedirectResponse
 
+from errorfloor.access.auth import cookie_name, cookie_shape
 from errorfloor.access.failures import DoorError
 from errorfloor.access.store import Store
 from errorfloor.access.token import Role, Terms, Token, digest
@@ -66,7 +67,8 @@ class Provider:
         last = "SELECT ends FROM begun ORDER BY ends DESC LIMIT 1 OFFSET ?"
         self._store.change(f"DELETE FROM begun WHERE ends <= ({last})", (MOST_BEGUN,))
         response = RedirectResponse(made["url"], status_code=303)
-        response.set_cookie(_cookie(request), made["state"], max_age=int(PATIENCE), **_shape(request))
+        lax = cookie_shape(request, "lax")  # since the provider's page leads back here
+        response.set_cookie(cookie_name(request, COOKIE), made["state"], max_age=int(PATIENCE), **lax)
         return response
 
     async def receive(self, request: Request) -> tuple[Token, str]:
@@ -74,7 +76,7 @@ class Provider:
 
         Raises DoorError: 401 if something does not fit, 403 for somebody without a role, 503 if the provider is away.
         """
-        given, kept = request.query_params.get("state", ""), request.cookies.get(_cookie(request), "")
+        given, kept = request.query_params.get("state", ""), request.cookies.get(cookie_name(request, COOKIE), "")
         begun = self._take(given) if given and hmac.compare_digest(given.encode(), kept.encode()) else None
         if begun is None:
             raise _refused("this sign-in was not begun in this browser, or took too long")
@@ -88,7 +90,7 @@ class Provider:
 
     def forget(self, request: Request, response: Response) -> None:
         """Take the cookie of a sign-in under way from the browser."""
-        response.delete_cookie(_cookie(request), **_shape(request))
+        response.delete_cookie(cookie_name(request, COOKIE), **cookie_shape(request, "lax"))
 
     def _take(self, state: str) -> dict[str, str] | None:
         """Give what was kept of a sign-in that was begun, once."""
@@ -135,17 +137,13 @@ class Provider:
 
     def _person(self, claims: dict[str, object]) -> Token:
         declared = self._declared
-        named, role = claims.get(declared.name), declared.role_of(claims)
+        named, role, tables = claims.get(declared.name), declared.role_of(claims), declared.tables_of(claims)
         if declared.name == "email" and claims.get("email_verified") is not True:
             raise _refused("the identity provider has not verified your address")
-        if role is None:
+        if role is None or tables is None:
+            what = "role" if role is None else "tables"
             raise DoorError(
-                403, "role", f"you are known, and your {declared.role} gives you no role here: ask the custodian"
-            )
-        tables = declared.tables_of(claims)
-        if tables is None:
-            raise DoorError(
-                403, "role", f"you are known, and your {declared.role} gives you no tables here: ask the custodian"
+                403, "role", f"you are known, and your {declared.role} gives you no {what} here: ask the custodian"
             )
         identity = digest(f"{declared.issuer}\n{claims['sub']}")[:12]
         try:
@@ -164,15 +162,6 @@ def _refused(text: str) -> DoorError:
 def _away() -> DoorError:
     text = "the identity provider cannot be reached: try again, or sign in with a token"
     return DoorError(503, "provider", text, headers={"Retry-After": "5"})
-
-
-def _cookie(request: Request) -> str:
-    return f"__Host-{COOKIE}" if request.url.scheme == "https" else COOKIE
-
-
-def _shape(request: Request) -> dict[str, Any]:
-    """Lax, since the provider's page leads back here."""
-    return {"httponly": True, "samesite": "lax", "secure": request.url.scheme == "https", "path": "/"}
 
 
 def _secret(declared: SignIn, folder: Path) -> str | None:

@@ -1,5 +1,11 @@
-"""A token: who may ask, how long, from where, about what and how much. Only a hash of its text is kept."""
+"""A token: who may ask, how long, from where, about what and how much. Only hashes of its text are kept.
 
+The HTTP door compares one fast hash: a token has 256 random bits, so that no slow hash makes guessing any harder.
+PostgreSQL's protocol asks for a token without ever receiving it, by SCRAM-SHA-256, which needs keys that are derived
+its own way; they can only be made while the text of the token is known.
+"""
+
+import base64
 import datetime
 import enum
 import hashlib
@@ -7,14 +13,62 @@ import hmac
 import ipaddress
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from errorfloor.access.scram import Verifier
 from errorfloor.errors import InputError
 
+ITERATIONS = 4096  # what RFC 7677 asks for at least, and PostgreSQL's own default
+SALT = 16
+FORM = re.compile(r"SCRAM-SHA-256\$([0-9]{1,9}):([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+):([A-Za-z0-9+/=]+)")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """Salt, iterations, StoredKey and ServerKey of RFC 5802, written as PostgreSQL writes them.
+
+    SaltedPassword = PBKDF2(text, salt, iterations), StoredKey = H(HMAC(SaltedPassword, "Client Key")) and ServerKey =
+    HMAC(SaltedPassword, "Server Key"), all with SHA-256.
+
+    *Guarantee*: the text does not follow from it, for a text with enough random bits.
+
+    Raises ValueError for a text that is no verifier.
+
+    >>> kept = Verifier.of("pencil", salt=base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ=="))
+    >>> str(kept)[:45], Verifier.read(str(kept)) == kept
+    ('SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$W', True)
+    """
+
+    iterations: int
+    salt: bytes
+    stored_key: bytes = field(repr=False)
+    server_key: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, text: str, *, salt: bytes | None = None, iterations: int = ITERATIONS) -> "Verifier":
+        """Derive it from a text of ASCII, which SCRAM's preparation of texts leaves as it is."""
+        chosen = secrets.token_bytes(SALT) if salt is None else salt
+        salted = hashlib.pbkdf2_hmac("sha256", text.encode("ascii"), chosen, iterations)
+        client_key = hmac.digest(salted, b"Client Key", "sha256")
+        server_key = hmac.digest(salted, b"Server Key", "sha256")
+        return cls(iterations, chosen, hashlib.sha256(client_key).digest(), server_key)
+
+    @classmethod
+    def read(cls, text: str) -> "Verifier":
+        """Read what ``str`` wrote."""
+        found = FORM.fullmatch(text)
+        if found is None:
+            raise ValueError("this is no SCRAM-SHA-256 verifier")
+        salt, stored, server = (base64.b64decode(part, validate=True) for part in found.groups()[1:])
+        if len(stored) != 32 or len(server) != 32 or not salt:
+            raise ValueError("this is no SCRAM-SHA-256 verifier")
+        return cls(int(found[1]), salt, stored, server)
+
+    def __str__(self) -> str:
+        salt, stored, server = (base64.b64encode(p).decode() for p in (self.salt, self.stored_key, self.server_key))
+        return f"SCRAM-SHA-256${self.iterations}:{salt}${stored}:{server}"
 
 
 class Role(enum.StrEnum):
@@ -86,14 +140,8 @@ class Terms:
 
     def to_dict(self) -> dict[str, Any]:
         """Give them as plain JSON types."""
-        return {
-            "expires": None if self.expires is None else self.expires.isoformat(timespec="seconds"),
-            "addresses": list(self.addresses),
-            "tables": list(self.tables),
-            "question": self.question,
-            "day": self.day,
-            "silently": self.silently,
-        }
+        expires = None if self.expires is None else self.expires.isoformat(timespec="seconds")
+        return asdict(self) | {"expires": expires, "addresses": list(self.addresses), "tables": list(self.tables)}
 
     @classmethod
     def read(cls, plain: dict[str, Any]) -> "Terms":

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from errorfloor.access.scram import Verifier
-from errorfloor.access.token import NO_TERMS, Terms, digest
+from errorfloor.access.token import NO_TERMS, Terms, Verifier, digest
 from errorfloor.access.token import Role as Role
 from errorfloor.access.token import Token as Token
 from errorfloor.errors import InputError, KeyFileError
@@ -95,7 +94,7 @@ class TokenFile:
         if self.path is None:
             return {}
         with self._alone:
-            seen = _seen(self.path)
+            seen = state_of(self.path)
             if seen != self._seen:
                 self._kept = _read(self.path)
                 self._seen = seen
@@ -106,19 +105,18 @@ class TokenFile:
         path = self.path.resolve()
         try:
             folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX)  # two changes at once must not lose one
+                _write(path, change(_read(path)))
+                os.fsync(folder)
+            finally:
+                os.close(folder)
         except OSError as problem:
             raise KeyFileError(f"cannot write the token file {self.path}: {problem.strerror}") from None
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)  # two changes at once must not lose one
-            _write(path, change(_read(path)))
-            os.fsync(folder)
-        except OSError as problem:
-            raise KeyFileError(f"cannot write the token file {self.path}: {problem.strerror}") from None
-        finally:
-            os.close(folder)
 
 
-def _seen(path: Path) -> tuple[int, ...]:
+def state_of(path: Path) -> tuple[int, ...]:
+    """Give what changes when somebody writes a file, or changes who may."""
     try:
         status = path.stat()
     except OSError:

@@ -29,6 +29,10 @@ class Visit:
     ended: list[Callable[[], None]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
+    def came(self, name: str, role: str) -> None:
+        """Note who it is."""
+        self.who, self.role = name, role
+
     @classmethod
     def fresh(cls) -> "Visit":
         """Give one with a name of its own."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from errorfloor.access.auth import Authentication
 from errorfloor.access.failures import DoorError
-from errorfloor.access.listener import CountedLine
+from errorfloor.access.shared import CountedLine
 from errorfloor.access.tokens import Token
 from errorfloor.access.visit import Visitor
 from errorfloor.postgres import wire

@@ -10,7 +10,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import MD5, SHA1, SHA256
 
 from errorfloor.access.failures import DoorError
-from errorfloor.access.scram import ITERATIONS, SALT, Verifier
+from errorfloor.access.token import ITERATIONS, SALT, Verifier
 from errorfloor.postgres.wire import protocol_error
 
 PLAIN, BOUND = "SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"

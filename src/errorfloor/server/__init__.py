@@ -1,9 +1,9 @@
 """The HTTP door: the same questions over the network, with tokens, limits and pages (extra ``server``).
 
 ``app`` puts the routes together and ``gate`` stands before them. Routes: ``questions``, ``planning``, ``following``,
-``streams``, ``accounts``, ``designs``, ``saved``, ``signin``, ``health``, and ``pages``. ``statements`` and ``columns``
-write large answers; ``protocol`` reads HTTP; ``messages`` writes the log without waiting; ``running`` starts and stops
-the processes. What the doors share, such as tokens and limits, is in ``access``.
+``streams``, ``accounts``, ``designs``, ``saved``, ``signin``, ``health``, and ``pages``. ``statements`` writes large
+answers; ``protocol`` reads HTTP; ``messages`` writes the log without waiting; ``running`` starts and stops the
+processes. What the doors share, such as tokens and limits, is in ``access``.
 
 A new route: in the module of its subject, with its request and reply (those that doors share are in ``access.models``),
 the same method in ``client.database`` and ``service.database``, and ``python scripts/write_http_reference.py``. A new

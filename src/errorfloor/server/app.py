@@ -12,19 +12,16 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from errorfloor.access.audit import AuditLog, VisitorsBook
-from errorfloor.access.auth import Authentication
+from errorfloor.access.auth import Authentication, Origins
 from errorfloor.access.current import GLANCE, Current
 from errorfloor.access.door import ServerDoor
 from errorfloor.access.failures import install
-from errorfloor.access.idempotency import Keys
-from errorfloor.access.limits import Rates, UnderWay
+from errorfloor.access.limits import Keys, Rates, UnderWay
 from errorfloor.access.metrics import SHARED, Metrics
-from errorfloor.access.origins import Origins
-from errorfloor.access.probe import SharedProbe
 from errorfloor.access.provider import Provider
 from errorfloor.access.settings import Settings
 from errorfloor.access.store import Store
-from errorfloor.access.threads import Threads
+from errorfloor.access.threads import SharedProbe, Threads
 from errorfloor.access.token import digest
 from errorfloor.access.tokens import TokenFile
 from errorfloor.access.workshop import Workshop

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, Field
 
-from errorfloor.access.designing import WantedDesign
 from errorfloor.access.door import POSTED, ServerDoor, replies
 from errorfloor.access.models import Open
 from errorfloor.access.replies import as_json
 from errorfloor.access.tokens import Role, Token
+from errorfloor.access.workshop import WantedDesign
 
 
 class DeltaCurve(BaseModel):
@@ -43,7 +43,7 @@ class DesignReply(Open):
 def designs(door: ServerDoor) -> APIRouter:
     """Give the route."""
     routes = APIRouter(prefix="/v1", tags=["designs"])
-    Reader = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
+    Reader = Annotated[Token, Depends(door.authentication.require(Role.READER, posted=True))]
 
     @routes.post("/designs", responses=replies(DesignReply, *POSTED), summary="The best noise")
     async def best(_: Reader, wanted: WantedDesign) -> Response:

@@ -116,8 +116,8 @@ def following(door: ServerDoor) -> APIRouter:
     """Give the routes."""
     routes = APIRouter(prefix="/v1/following", tags=["following"])
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
-    Poster = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
-    Analyst = Annotated[Token, Depends(door.authentication.posting(Role.ANALYST))]
+    Poster = Annotated[Token, Depends(door.authentication.require(Role.READER, posted=True))]
+    Analyst = Annotated[Token, Depends(door.authentication.require(Role.ANALYST, posted=True))]
     Id = Annotated[str, Path(min_length=1, max_length=40, description="By what name it is listed.")]
     figured, priced = (replies(one, *POSTED, 403) for one in (FiguresReply, FollowPriceReply))
 

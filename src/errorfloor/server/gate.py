@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from errorfloor.access.audit import VisitorsBook
-from errorfloor.access.failures import failure, unexpected
+from errorfloor.access.failures import DoorError, failure_of, unexpected
 from errorfloor.access.settings import Settings
 from errorfloor.access.visit import KEY, Visit
 from errorfloor.server.protocol import is_ambiguous
@@ -68,33 +68,13 @@ class Gate:
             self._book.write(visit, _route(scope), _method(scope), status[0], client[0] if client else None)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, visit: Visit) -> None:
-        if self._settings.behind_proxy and scope["scheme"] != "https" and scope["path"] != "/healthz":
-            visit.code = "tls"
-            await failure(403, "tls", "reach this server by https, through its proxy")(scope, receive, send)
-            return
-        if is_ambiguous(scope["headers"], scope["http_version"]):
-            visit.code = "malformed"
-            text = "the length of the body, or the host, is given twice or in two ways"
-            await failure(400, "malformed", text, headers={"Connection": "close"})(scope, receive, send)
-            return
-        if scope["method"] in WITHOUT_BODY and "content-length" not in Headers(scope=scope):
-            await self._app(scope, receive, send)
-            return
         try:
-            async with asyncio.timeout(self._settings.time_limit):
-                content = await self._read(scope, receive)
-        except TimeoutError:
-            visit.code = "slow"
-            refused = failure(408, "slow", f"the body did not arrive within {self._settings.time_limit:g} s")
-            await refused(scope, receive, send)
+            content = await self._admitted(scope, receive)
+        except DoorError as problem:
+            visit.code = problem.code
+            await failure_of(problem)(scope, receive, send)
             return
-        if content is None:
-            visit.code = "too-large"
-            text = f"the body of a request may have {self._settings.max_body} bytes, but this has more"
-            refused = failure(413, "too-large", text, {"max_body": self._settings.max_body}, {"Connection": "close"})
-            await refused(scope, receive, send)
-            return
-        given = [False]
+        given = [content is None]
 
         async def again() -> Message:
             if given[0]:
@@ -103,6 +83,26 @@ class Gate:
             return {"type": "http.request", "body": content, "more_body": False}
 
         await self._app(scope, again, send)
+
+    async def _admitted(self, scope: Scope, receive: Receive) -> bytes | None:
+        """Give the whole body of a request, None if it has none; raises DoorError for what does not pass the gate."""
+        settings = self._settings
+        if settings.behind_proxy and scope["scheme"] != "https" and scope["path"] != "/healthz":
+            raise DoorError(403, "tls", "reach this server by https, through its proxy")
+        if is_ambiguous(scope["headers"], scope["http_version"]):
+            text = "the length of the body, or the host, is given twice or in two ways"
+            raise DoorError(400, "malformed", text, headers={"Connection": "close"})
+        if scope["method"] in WITHOUT_BODY and "content-length" not in Headers(scope=scope):
+            return None
+        try:
+            async with asyncio.timeout(settings.time_limit):
+                content = await self._read(scope, receive)
+        except TimeoutError:
+            raise DoorError(408, "slow", f"the body did not arrive within {settings.time_limit:g} s") from None
+        if content is None:
+            text = f"the body of a request may have {settings.max_body} bytes, but this has more"
+            raise DoorError(413, "too-large", text, headers={"Connection": "close"}, max_body=settings.max_body)
+        return content
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
         """Read the whole body; None if it is too large."""

@@ -62,7 +62,7 @@ class PlanReply(Open):
 def planning(door: ServerDoor) -> APIRouter:
     """Give the route."""
     routes = APIRouter(prefix="/v1", tags=["questions"])
-    Poster = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
+    Poster = Annotated[Token, Depends(door.authentication.require(Role.READER, posted=True))]
 
     @routes.post("/plan", responses=replies(PlanReply, *POSTED, 403), summary="What questions would take together")
     async def plan(request: Request, token: Poster, wanted: WantedPlan) -> Response:

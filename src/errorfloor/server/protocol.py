@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from errorfloor.access.listener import CountedLine
+from errorfloor.access.shared import CountedLine
 
 HEAD_TIME = 10.0  # seconds within which the head of a request must have arrived, from its first byte or the connection
 MOST_WAITING = 1000  # connections of a process that are waited for; the one that waited longest makes room

@@ -32,7 +32,7 @@ def questions(door: ServerDoor) -> APIRouter:
     """Give the routes."""
     routes = APIRouter(prefix="/v1", tags=["questions"])
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
-    Poster = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
+    Poster = Annotated[Token, Depends(door.authentication.require(Role.READER, posted=True))]
 
     @routes.post("/ask", responses=replies(AnswerReply, *POSTED, 403, 409, forms=TABLES), summary="Ask")
     async def ask(

@@ -18,9 +18,9 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
-from errorfloor.access.listener import SharedListener
 from errorfloor.access.metrics import SHARED
 from errorfloor.access.settings import Settings
+from errorfloor.access.shared import SharedListener
 from errorfloor.access.tokens import Token, TokenFile
 from errorfloor.errors import InputError
 from errorfloor.postgres.line import LineProtocol

@@ -102,7 +102,7 @@ def saved_questions(door: ServerDoor, saved: SavedQuestions) -> APIRouter:
     """Give the routes."""
     routes = APIRouter(prefix="/v1/questions", tags=["questions"])
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
-    Poster = Annotated[Token, Depends(door.authentication.posting(Role.READER))]
+    Poster = Annotated[Token, Depends(door.authentication.require(Role.READER, posted=True))]
 
     @routes.get("", responses=replies(SavedReply), summary="Saved questions")
     async def listed(token: Reader) -> Response:

@@ -14,7 +14,7 @@ from errorfloor.access.failures import DoorError
 from errorfloor.access.provider import Provider
 from errorfloor.access.replies import as_json
 from errorfloor.access.visit import visit_of
-from errorfloor.server.pages.drawing import drawn
+from errorfloor.server.pages.routes import drawn
 
 Page = Callable[[Request, str, DoorError], Response]  # the login page again, with what went wrong
 
@@ -40,7 +40,6 @@ def signing_in(authentication: Authentication, page: Page) -> APIRouter:
         except DoorError as problem:
             if "application/json" in request.headers.get("accept", ""):
                 raise
-            visit_of(request.scope).code = problem.code
             return page(request, following, problem)
         return response
 
@@ -64,7 +63,6 @@ def signing_in_elsewhere(authentication: Authentication, provider: Provider, pag
             authentication.check_attempts(request)
             response = await provider.send(request, following)
         except DoorError as problem:
-            visit_of(request.scope).code = problem.code
             return page(request, following, problem)
         visit_of(request.scope).facts["sign_in"] = "begun"
         return response
@@ -80,7 +78,6 @@ def signing_in_elsewhere(authentication: Authentication, provider: Provider, pag
         except DoorError as problem:
             if problem.status == 401:
                 authentication.count_failure(request)
-            visit_of(request.scope).code = problem.code
             response = page(request, "/", problem)
         provider.forget(request, response)
         return response
@@ -108,7 +105,6 @@ class Link:
         try:
             self._authentication.begin(request, response, self._authentication.recognise(request, text))
         except DoorError as problem:
-            visit_of(scope).code = problem.code
             response = self._page(request, "/", problem)
         await response(scope, receive, send)
 

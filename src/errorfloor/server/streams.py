@@ -96,7 +96,7 @@ def streams(door: ServerDoor) -> APIRouter:
     """Give the routes."""
     routes = APIRouter(prefix="/v1/streams", tags=["streams"])
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
-    Pusher = Annotated[Token, Depends(door.authentication.posting(Role.OWNER))]
+    Pusher = Annotated[Token, Depends(door.authentication.require(Role.OWNER, posted=True))]
 
     def journal(name: str, token: Token) -> Journal:
         names = [one for one in door.streams.names if grant_of(token).covers(one)]
