@@ -1,12 +1,15 @@
 """The commands, and what they share: messages, JSON, exit codes."""
 
 import gc
+import inspect
 import json
 import os
 import shlex
 import shutil
 import signal
 import sys
+from collections.abc import Callable
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -83,6 +86,9 @@ COMMANDS = {  # in the order of the help, each with its module and what help say
 }
 
 
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
 class Commands(TyperGroup):
     """The commands; each is loaded, with all that it needs, when it is run."""
 
@@ -153,6 +159,29 @@ def run() -> None:
     except OSError as problem:
         print(f"errorfloor: {problem.strerror or problem}: {problem.filename or ''}".rstrip(": "), file=sys.stderr)
         sys.exit(1)
+
+
+def with_options(kind: type, *, before: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for every field of a dataclass, ``before`` one of its own; they come as keywords.
+
+    The type of a field is annotated with its option, or the help of the option is in the field's metadata.
+    """
+
+    def extended(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command).parameters
+        place = list(own).index(before)
+        every = [one for one in own.values() if one.kind is not one.VAR_KEYWORD]
+        every[place:place] = [inspect.Parameter(one.name, KEYWORD, default=one.default) for one in fields(kind)]
+        annotations = {name: one.annotation for name, one in own.items()}
+        for one in fields(kind):
+            name, help = f"--{one.name.replace('_', '-')}", one.metadata.get("help")
+            annotations[one.name] = one.type if help is None else Annotated[one.type, typer.Option(name, help=help)]
+        whole = [one.replace(kind=KEYWORD, annotation=annotations[one.name]) for one in every]
+        command.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
+        command.__annotations__ = annotations
+        return command
+
+    return extended
 
 
 def show(plain: Any, text: str, as_json: bool) -> None:

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
 
 import errorfloor as ef
 from errorfloor.attacks import Audit, ServerAudit, audit_server
@@ -92,16 +95,12 @@ def _running(url: str, token: str | None, as_json: bool) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Any]:
-    from rich.progress import Progress
-
     with Progress(console=messages, transient=True) as bar:
         task = bar.add_task("", total=1.0)
         yield lambda words, share: bar.update(task, description=words, completed=share)
 
 
 def _print_findings(found: Audit) -> None:
-    from rich.table import Table
-
     for place, here in found.findings.items():
         table = Table("attack", "right", "allowed", "error / floor", title=f"{place}, {here[0].runs} runs each")
         for one in here:
@@ -109,7 +108,7 @@ def _print_findings(found: Audit) -> None:
             most = "∞" if math.isinf(high) else f"{high:.2f}"
             verdict = f"{one.ratio:.2f} ({low:.2f} … {most}){'  BEATEN' if one.beaten else ''}"
             table.add_row(one.attack, f"{one.success:.1%}", f"{one.promised:.1%}", verdict)
-        _print(table)
+        Console().print(table)
     for name, why in found.skipped:
         print(f"not played: {name}: {why}")
     print(found.explain())
@@ -118,18 +117,10 @@ def _print_findings(found: Audit) -> None:
 
 
 def _print_checks(found: ServerAudit) -> None:
-    from rich.table import Table
-
     table = Table("column", "promise", "", "seen")
     for one in found.checks:
         table.add_row(one.column, one.name, "kept" if one.kept else "BROKEN", one.seen)
-    _print(table)
+    Console().print(table)
     for name, why in found.skipped:
         print(f"not tried: {name}: {why}")
     print(found.explain())
-
-
-def _print(table: object) -> None:
-    from rich.console import Console
-
-    Console().print(table)

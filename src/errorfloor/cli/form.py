@@ -4,8 +4,8 @@ It shows names and types of columns, and no value: what proposals follow from is
 its draft.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from errorfloor.catalogue import Schema
 from errorfloor.catalogue.draft import Chosen
@@ -104,8 +104,8 @@ def read(schemas: Sequence[Schema], form: Mapping[str, str]) -> FilledForm:
         choice, wrong = _chosen(schema, table, rules)
         if choice is not None:
             filled.append(schema.filled(choice))
-        columns = tuple(ColumnFields(**{**vars(one), "problem": problems.get(one.name, "")}) for one in table.columns)
-        tables.append(TableFields(**{**vars(table), "columns": columns, "problem": "" if problems else wrong}))
+        columns = tuple(replace(one, problem=problems.get(one.name, "")) for one in table.columns)
+        tables.append(replace(table, columns=columns, problem="" if problems else wrong))
     return FilledForm(tuple(tables), tuple(filled), tuple(promises))
 
 
@@ -159,14 +159,8 @@ def _rule(column: ColumnFields) -> dict[str, object]:
         raise InputError(f"{column.name}: the range must rise, and {given['low']} … {given['high']} does not")
     words: dict[str, object] = {"range": plain_range(low, high), "resolution": read_number(given["resolution"])}
     words["floor"] = read_number(given["floor"] or proposed_floor(low, high))
-    return words | dict(_words(given))
-
-
-def _words(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    if given["unit"]:
-        yield "unit", given["unit"]
-    if given["nulls"]:
-        yield "nulls", "public"
+    more = {"unit": given["unit"], "nulls": given["nulls"] and "public"}
+    return words | {word: said for word, said in more.items() if said}
 
 
 def _chosen(schema: Schema, table: TableFields, rules: Mapping[str, Mapping[str, object]]) -> tuple[Chosen | None, str]:

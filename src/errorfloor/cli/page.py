@@ -19,7 +19,7 @@ from errorfloor.catalogue import Schema
 from errorfloor.cli.form import proposed, read
 from errorfloor.errors import ErrorFloorError
 from errorfloor.server.gate import HEADERS
-from errorfloor.server.pages.drawing import drawn, static_file
+from errorfloor.server.pages.routes import drawn, static_file
 
 LARGEST = 2**20  # bytes of a filled form
 USED = "This address has been used. Stop the command with Ctrl+C and run it again to get another."

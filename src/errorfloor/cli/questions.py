@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,39 +13,20 @@ import typer
 
 from errorfloor.answering.asking import Attendant, attended_by
 from errorfloor.answering.releasing import for_spreadsheets
-from errorfloor.answering.simulation import Simulation
 from errorfloor.answering.stating import stated
-from errorfloor.cli.app import AsJson, app, messages, print_json
+from errorfloor.cli.app import AsJson, app, messages, print_json, show, with_options
 from errorfloor.cli.supports import parse_side
 from errorfloor.errors import InputError
-from errorfloor.service import Answer, Database, open_database
+from errorfloor.service import Answer, Database, Price, open_database
 from errorfloor.support import HalfLine, Interval
 
 CatalogueFile = Annotated[Path, typer.Option("--catalogue", "-c", help="The catalogue that declares the tables.")]
 Question = Annotated[
     str, typer.Argument(metavar="QUESTION", help="SELECT … FROM …, in quotes; - reads it from standard input.")
 ]
-MaxError = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--max-error",
-        help="No answer is off by more than this: 0.5, or avg_kwh=0.5 for one output (repeat for others).",
-    ),
-]
-Spend = Annotated[
-    float | None, typer.Option("--spend", help="Instead: the share of the whole allowance to spend, such as 0.05.")
-]
-Noise = Annotated[
-    str | None,
-    typer.Option(
-        "--noise", help="Instead: the interval of the released number minus the true one, such as 0..0.5 or 0.."
-    ),
-]
-MaxLoss = Annotated[float | None, typer.Option("--max-loss", help="With --noise 0..: the mean square of the noise.")]
 Analyst = Annotated[
     str | None, typer.Option("--analyst", help="Whose quotas apply; without it the custodian asks, who has none.")
 ]
-OldKey = Annotated[str | None, typer.Option("--key", help="The id of an older key: repeat what was answered with it.")]
 Dry = Annotated[
     bool, typer.Option("--dry", help="Use dummy rows made from the catalogue alone: free, and nothing else is touched.")
 ]
@@ -52,57 +34,99 @@ OverLimit = Annotated[
     bool,
     typer.Option("--over-limit", help="Let it take more of the allowance than the declared limit for one question."),
 ]
-Explain = Annotated[
-    bool, typer.Option("--explain", help="Say all that is certain, what nobody can learn, and how each account stands.")
-]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is said of a question besides its words: the options that ``price``, ``ask`` and ``table`` have alike."""
+
+    catalogue: CatalogueFile = Path("errorfloor.toml")
+    max_error: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max-error",
+            help="No answer is off by more than this: 0.5, or avg_kwh=0.5 for one output (repeat for others).",
+        ),
+    ] = None
+    spend: Annotated[
+        float | None, typer.Option("--spend", help="Instead: the share of the whole allowance to spend, such as 0.05.")
+    ] = None
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            "--noise", help="Instead: the interval of the released number minus the true one, such as 0..0.5 or 0.."
+        ),
+    ] = None
+    max_loss: Annotated[
+        float | None, typer.Option("--max-loss", help="With --noise 0..: the mean square of the noise.")
+    ] = None
+    analyst: Analyst = None
+    key: Annotated[
+        str | None, typer.Option("--key", help="The id of an older key: repeat what was answered with it.")
+    ] = None
+    dry: Dry = False
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Say all that is certain, what nobody can learn, and how each account stands."),
+    ] = False
+    as_json: AsJson = False
+
+    @contextmanager
+    def opened(self) -> Iterator[Database]:
+        """Open the tables; of a question without any bound it is said which options there are."""
+        with open_database(self.catalogue, dry=self.dry, key=self.key) as database:
+            try:
+                yield database
+            except InputError as problem:
+                if problem.fields.get("given") != []:  # counts alone need none
+                    raise
+                raise InputError(
+                    "give one of --max-error, --spend and --noise, got none: say how far off an answer may be, such as "
+                    "--max-error 0.5"
+                ) from None
+
+    def wish(self) -> dict[str, Any]:
+        """Read how exact an answer shall be, or how much it may take, and whose quotas apply."""
+        return wish_of(self.max_error, self.spend, self.noise, self.max_loss) | {"analyst": self.analyst}
+
+    def show_price(self, price: Price) -> None:
+        """Print what an answer would state and cost."""
+        if self.as_json:
+            print_json(stated(price))
+        else:
+            print(price.explain() if self.explain else price.summary())
 
 
 @app.command()
+@with_options(Wanted, before="left")
 def price(
     question: Question,
-    catalogue: CatalogueFile = Path("errorfloor.toml"),
-    max_error: MaxError = None,
-    spend: Spend = None,
-    noise: Noise = None,
-    max_loss: MaxLoss = None,
-    analyst: Analyst = None,
     left: Annotated[
         bool,
         typer.Option("--left", help="Say instead how many more such answers fit, and how exact the next one can be."),
     ] = False,
-    key: OldKey = None,
-    dry: Dry = False,
-    explain: Explain = False,
-    as_json: AsJson = False,
+    **options: Any,
 ) -> None:
     """Say what an answer would state and cost; nothing is charged, and no private column is read."""
-    with open_database(catalogue, dry=dry, key=key) as database, in_options():
-        say = database.simulate if left else database.price
-        said = say(_text(question), analyst=analyst, **wish_of(max_error, spend, noise, max_loss))
-    if as_json:
-        print_json(said.to_dict() if isinstance(said, Simulation) else stated(said))
-    else:
-        print(said.explain() if explain or isinstance(said, Simulation) else said.summary())
+    wanted = Wanted(**options)
+    with wanted.opened() as database:
+        if not left:
+            wanted.show_price(database.price(_text(question), **wanted.wish()))
+            return
+        found = database.simulate(_text(question), **wanted.wish())
+    show(found.to_dict(), found.explain(), wanted.as_json)
 
 
 @app.command()
+@with_options(Wanted, before="output")
 def ask(
     question: Question,
-    catalogue: CatalogueFile = Path("errorfloor.toml"),
-    max_error: MaxError = None,
-    spend: Spend = None,
-    noise: Noise = None,
-    max_loss: MaxLoss = None,
-    analyst: Analyst = None,
-    key: OldKey = None,
-    dry: Dry = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write the table to this file: .csv, .parquet or .arrow.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing --output.")] = False,
     over_limit: OverLimit = False,
-    explain: Explain = False,
-    as_json: AsJson = False,
+    **options: Any,
 ) -> None:
     """Answer a question: the table on standard output, what is certain and what it costs on standard error.
 
@@ -111,15 +135,16 @@ def ask(
     """
     if output is not None:
         _check_output(output, overwrite)  # a wrong name is refused before anything is charged
-    with open_database(catalogue, dry=dry, key=key) as database, in_options(), within_limit(database, over_limit):
-        answer = database.ask(_text(question), analyst=analyst, **wish_of(max_error, spend, noise, max_loss))
+    wanted = Wanted(**options)
+    with wanted.opened() as database, within_limit(database, over_limit):
+        answer = database.ask(_text(question), **wanted.wish())
     if output is not None:
         _write(answer, output)
-    if as_json:
+    if wanted.as_json:
         print_json(stated(answer))
         return
     print(answer.text() if sys.stdout.isatty() else answer.text(None))
-    say_of(answer, explain)
+    say_of(answer, wanted.explain)
 
 
 def say_of(answer: Answer, explain: bool) -> None:
@@ -136,20 +161,6 @@ def within_limit(database: Database, over_limit: bool) -> Iterator[None]:
         limited.question = limit.question
     with attended_by(limited):
         yield
-
-
-@contextmanager
-def in_options() -> Iterator[None]:
-    """Say of a question without any bound which options there are; counts alone need none."""
-    try:
-        yield
-    except InputError as problem:
-        if problem.fields.get("given") != []:
-            raise
-        raise InputError(
-            "give one of --max-error, --spend and --noise, got none: say how far off an answer may be, such as "
-            "--max-error 0.5"
-        ) from None
 
 
 def _text(question: str) -> str:

@@ -1,11 +1,10 @@
 """``errorfloor serve``: questions and pages over HTTP, on a catalogue or on the demo's table."""
 
-import inspect
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +13,7 @@ import typer
 from errorfloor.access.settings import Settings
 from errorfloor.access.tokens import Role, Token, TokenFile
 from errorfloor.catalogue import load
-from errorfloor.cli.app import AsJson, app, command, messages, print_json
+from errorfloor.cli.app import AsJson, app, command, messages, print_json, with_options
 from errorfloor.cli.demo import prepare_demo
 from errorfloor.errors import InputError
 from errorfloor.server import create_app as _needs_the_extra  # noqa: F401  (said before anything is made)
@@ -37,23 +36,8 @@ Folder = Annotated[
 ]
 
 
-def with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for every setting, with its default and its sentence."""
-    own = [one for one in inspect.signature(command).parameters.values() if one.kind is not one.VAR_KEYWORD]
-    more = []
-    for one in fields(Settings):
-        option = typer.Option(f"--{one.name.replace('_', '-')}", help=one.metadata["help"])
-        kind = inspect.Parameter.KEYWORD_ONLY
-        more.append(inspect.Parameter(one.name, kind, default=one.default, annotation=Annotated[one.type, option]))
-    first, *rest = own
-    signature = inspect.Signature([first, *(one.replace(kind=one.KEYWORD_ONLY) for one in [*more, *rest])])
-    command.__signature__ = signature  # type: ignore[attr-defined]
-    command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
-    return command
-
-
 @app.command()
-@with_settings
+@with_options(Settings, before="output")
 def serve(catalogue: Catalogue = None, output: Folder = None, as_json: AsJson = False, **chosen: Any) -> None:
     """Serve questions and pages over HTTP until Ctrl+C; it finishes requests in progress first.
 

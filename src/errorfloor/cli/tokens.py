@@ -122,10 +122,7 @@ def _last_uses(path: Path) -> dict[str, str]:
     """Give when tokens were last used, as far as a server has noted it."""
     if not path.exists():
         return {}
-    from errorfloor.access.store import (
-        Store,  # needs the server's extra, which wrote that file
-        Uses,
-    )
+    from errorfloor.access.store import Store, Uses  # needs the server's extra, which wrote that file
 
     store = Store(path)
     try:
