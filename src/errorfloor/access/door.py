@@ -26,7 +26,7 @@ from errorfloor.errors import ErrorFloorError, InputError
 from errorfloor.service import Answer, Database, Price
 from errorfloor.streams import Streams
 
-Dry = Annotated[bool, Query(description="Of the dummy rows instead of the tables.")]
+Dry = Annotated[bool, Query(description="For the dummy rows instead of the tables.")]
 MEANING = {
     400: "the body is not JSON in UTF-8",
     401: "no token, or an unknown one",

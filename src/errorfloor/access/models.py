@@ -118,16 +118,12 @@ class Output(Open):
     name: str
     unit: str | None
     exact: bool
-    family: Annotated[str | None, Field(description="What several columns were asked for by, as by histogram().")] = (
-        None
-    )
+    family: Annotated[str | None, Field(description="What asked for several columns, such as histogram().")] = None
     low: float | None = None
     high: Annotated[float | None, Field(description="null: no bound above")] = None
     least: Annotated[
         float | None,
-        Field(
-            description="Where bounds differ from group to group: the smallest. What else is stated is of the largest."
-        ),
+        Field(description="Where bounds differ from group to group: the smallest. All else is for the largest."),
     ] = None
     bias: float | None = None
     standard_error: float | None = None
@@ -225,7 +221,7 @@ class PriceReply(Open):
     summary: Annotated[str, Field(description="The same in two short sentences, and a line of what was used.")]
     remarks: Annotated[
         list[str],
-        Field(description="Of these what may have been overlooked: values no row has, bounds that promise nothing."),
+        Field(description="Those that may have been overlooked: values that no row has, bounds that promise nothing."),
     ]
 
 

@@ -124,13 +124,13 @@ class Audit:
         if hopeless:
             needed = max(runs_needed(one.promised, one.doubt) for one in hopeless)
             return (
-                f"None of {played} attacks beat a floor, but {len(hopeless)} of them could not have: so few runs show "
-                f"nothing. Play {needed} or more."
+                f"No floor was beaten, but {len(hopeless)} of {played} attacks could not have beaten one: so few runs "
+                f"show nothing. Play {needed} or more."
             )
         return (
-            f"None of {played} attacks beat a floor. Each played for one entry or one owner, with all others known "
-            f"and the whole allowance to spend, on generated rows; if every promise is kept, an audit finds otherwise "
-            f"less than once in {1 / FALSE_ALARM:,.0f} times."
+            f"No floor was beaten in {played} attack{'' if played == 1 else 's'}. Each was on one entry or one owner, "
+            f"with all others known and the whole allowance to spend, on generated rows. If every promise is kept, an "
+            f"audit finds otherwise less than once in {1 / FALSE_ALARM:,.0f} times."
         )
 
 

@@ -4,6 +4,7 @@ import gc
 import inspect
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -103,7 +104,7 @@ class Commands(TyperGroup):
 
 
 def loaded(name: str) -> Any:
-    """Give a command; its module adds it to ``app``."""
+    """Give a command; its module adds it to ``app``. Its help is wrapped by the terminal, not as in its docstring."""
     module = COMMANDS[name][0]
     if module in ("questions", "table"):  # they multiply no matrices: NumPy need not start threads for that
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -113,7 +114,10 @@ def loaded(name: str) -> Any:
         gc.enable()
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
-    return group.commands[name]
+    found = group.commands[name]
+    for one in (found, *getattr(found, "commands", {}).values()):
+        one.help = re.sub(r"(?<=\S)\n(?=\S)", " ", one.help or "")
+    return found
 
 
 app = typer.Typer(

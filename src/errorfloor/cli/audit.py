@@ -38,7 +38,9 @@ def audit(
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(help="Instead of a catalogue, a running server: test what needs no knowledge of its rows."),
+        typer.Option(
+            help="Instead of a catalogue, a running server: test what can be tested without knowing its rows."
+        ),
     ] = None,
     token: Annotated[
         str | None, typer.Option(envvar="ERRORFLOOR_TOKEN", help="With --url: an analyst's token.", show_envvar=True)

@@ -37,18 +37,23 @@ def follow(
     ] = None,
     owner_rows: Annotated[int | None, typer.Option(help="How many rows an owner has in one period at most.")] = None,
     least_rows: Annotated[
-        int | None, typer.Option(help="Of avg(x): over how many rows it is at least; over fewer its bound is wider.")
+        int | None, typer.Option(help="For avg(x): the fewest rows of an average; over fewer, its bound is wider.")
     ] = None,
-    moving: Annotated[int | None, typer.Option(help="Also totals of so many periods, within twice the bound.")] = None,
+    moving: Annotated[
+        int | None, typer.Option(help="Also give totals of this many periods, within twice the bound.")
+    ] = None,
     listed: Annotated[
-        bool, typer.Option("--list", help="List the standing questions, with what they released and what they cost.")
+        bool, typer.Option("--list", help="List the standing questions, what they released and what they cost.")
     ] = False,
     name: Annotated[
-        str | None, typer.Option("--id", help="Instead of QUESTION: one that is followed, as --list names it.")
+        str | None,
+        typer.Option("--id", help="Instead of QUESTION: a standing question, by the name that --list shows."),
     ] = None,
     extend: Annotated[
         str | None,
-        typer.Option(help="Go on up to this period: charged anew, by default with the same bound; bounds add up."),
+        typer.Option(
+            help="Extend it up to this period: charged anew, by default with the same bound; bounds of totals add up."
+        ),
     ] = None,
     cancel: Annotated[bool, typer.Option("--cancel", help="Release nothing more; what was charged stays.")] = False,
     price: Annotated[
@@ -68,7 +73,7 @@ def follow(
             _list(database, as_json)
             return
         if (question is None) == (name is None):
-            raise InputError("give a question to follow, or one that is followed (--id); --list lists those")
+            raise InputError("give a question to follow, or the name of a standing question (--id); --list shows those")
         if name is not None:
             found = database.followed(name)
         else:

@@ -46,13 +46,13 @@ def init(
     ] = None,
     read: Annotated[
         list[str] | None,
-        typer.Option(help="How text files are written, if it is not found out: decimal=, or dates=%d/%m/%Y and so on."),
+        typer.Option(help="How text files are written, where that is not found out: decimal=, or dates=%d/%m/%Y."),
     ] = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="Ask on the terminal what each column is, and leave nothing to choose.")
     ] = False,
     page: Annotated[
-        bool, typer.Option("--page", help="Ask on a page instead, which this command serves to this machine alone.")
+        bool, typer.Option("--page", help="Ask on a page instead; this command serves it to this machine alone.")
     ] = False,
     private: Annotated[
         list[str] | None,
@@ -130,7 +130,7 @@ def init(
     elif schemas:
         again = shlex.join(_again(source, read or [], engine, snapshots, output))
         print(
-            f'choose what is left open ("choose", {to_choose} times), or be asked for it: {command()} init {again}; '
+            f'choose what is left open ("choose", {to_choose} times), or let this ask you: {command()} init {again}; '
             f"then {command()} register --catalogue {output}{_then_plan()}"
         )
     else:

@@ -35,7 +35,7 @@ def rotate(
     discard: Annotated[
         bool,
         typer.Option(
-            "--discard", help="Somebody has seen the older keys: remove them, and give nothing they drew again."
+            "--discard", help="Somebody has seen the older keys: remove them, and repeat nothing that they drew."
         ),
     ] = False,
     as_json: AsJson = False,

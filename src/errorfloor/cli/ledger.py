@@ -35,7 +35,8 @@ FILE = Path("errorfloor.toml")
 def show(
     catalogue: CatalogueFile = FILE,
     places: Annotated[
-        bool, typer.Option("--places", help="Also where in its range an entry is exposed how much, version by version.")
+        bool,
+        typer.Option("--places", help="Also how much each part of the range exposes an entry, version by version."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -65,13 +66,13 @@ def show(
 @ledger.command()
 def epsilon(
     table: Annotated[str, typer.Option(help="The table.")],
-    delta: Annotated[float, typer.Option(help="The probability δ that may be left out, such as 0.01.")],
+    delta: Annotated[float, typer.Option(help="The probability δ that is left out, such as 0.01.")],
     column: Annotated[str, typer.Option(help="A private column; without one, the owners.")] = "",
     distance: Annotated[float | None, typer.Option(help="How far apart two values of the column are.")] = None,
     catalogue: CatalogueFile = FILE,
     as_json: AsJson = False,
 ) -> None:
-    """State (ε, δ) of all charges so far, for questions fixed in advance: beside the floor, for who thinks in these."""
+    """State (ε, δ) of all charges so far, beside the floor; it is for questions that were fixed in advance."""
     declared, book = opened(catalogue, read_only=True)
     with book:
         found = losses_so_far(declared, book, table, delta=delta, column=column, distance=distance)
@@ -139,8 +140,8 @@ def make_checkpoint(
         bool,
         typer.Option(
             "--accept",
-            help="Take this ledger for the one in use, though its anchor is missing or it does not know a snapshot: "
-            "you vouch that it lacks no charge.",
+            help="Take this ledger for the one in use although its anchor is missing or it does not know a snapshot; "
+            "you vouch that no charge is missing.",
         ),
     ] = False,
     as_json: AsJson = False,
@@ -168,7 +169,7 @@ def restore(
         ),
     ] = False,
     kept: Annotated[
-        Path | None, typer.Option(help="What errorfloor ledger export --kept printed; it need not be whole.")
+        Path | None, typer.Option(help="What errorfloor ledger export --kept printed; it may be incomplete.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -187,7 +188,8 @@ def restore(
 def create(
     catalogue: CatalogueFile = FILE,
     accept: Annotated[
-        bool, typer.Option("--accept", help="Although snapshots are registered; you vouch that nothing was charged.")
+        bool,
+        typer.Option("--accept", help="Make it although snapshots are registered; you vouch that nothing was charged."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

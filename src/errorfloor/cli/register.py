@@ -115,7 +115,7 @@ def register(
     report: Annotated[
         Path | None,
         typer.Option(
-            help="Write what clamping and rounding did to this new file (JSON). It is private: only its owner may read "
+            help="Write to this new file (JSON) what clamping and rounding did. It is private: only its owner may read "
             "it, and nothing of it is said anywhere else."
         ),
     ] = None,

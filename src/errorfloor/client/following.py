@@ -20,7 +20,7 @@ class RemoteFollowing:
     facts: dict[str, Any]
     table: pa.Table = field(repr=False)
 
-    name = Sent(lambda said: str(said["id"]), "By what name it is found again.")
+    name = Sent(lambda said: str(said["id"]), "The name by which it is found again.")
     max_error = Sent(
         lambda said: float(max(block["max_error"] for block in said["blocks"])),
         "The bound of every period's figure and of every running total; the widest, where it was extended.",

@@ -61,7 +61,7 @@ def accounts(door: ServerDoor) -> APIRouter:
     @routes.get("", responses=replies(LedgerReply, 422), summary="How the accounts stand")
     async def ledger(
         token: Reader,
-        after: Annotated[int, Query(ge=0, le=2**62, description="How many accounts were seen.")] = 0,
+        after: Annotated[int, Query(ge=0, le=2**62, description="How many accounts to skip.")] = 0,
         limit: Annotated[int, Query(ge=1, le=1000, description="How many accounts at most.")] = 1000,
         dry: Dry = False,
     ) -> Response:
@@ -91,7 +91,7 @@ def accounts(door: ServerDoor) -> APIRouter:
         limit: Most = 100,
         dry: Dry = False,
         analyst: Annotated[
-            str | None, Query(max_length=200, description="Only those of this analyst; of others for owners only.")
+            str | None, Query(max_length=200, description="Only those of this analyst; only an owner may name others.")
         ] = None,
     ) -> Response:
         """A page of the history, oldest first, with the questions that are yours or shared; the owner sees all."""

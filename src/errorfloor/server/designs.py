@@ -20,7 +20,7 @@ class DeltaCurve(BaseModel):
 
 
 class Told(BaseModel):
-    """Two true answers that far apart are named rightly that often, at best, at even odds."""
+    """How often, at best, the right one of two true answers this far apart is named, at even odds."""
 
     distance: float
     told_apart: float

@@ -40,7 +40,7 @@ class Followed(Wanted, json_schema_extra={"examples": [FOLLOWED]}):
         str | None, Field(max_length=200, description="The public date that says which period a row is in.")
     ] = None
     owner_rows: Annotated[Rows | None, Field(description="How many rows an owner has in one period at most.")] = None
-    least_rows: Annotated[Rows | None, Field(description="Of an average: over how many rows it is at least.")] = None
+    least_rows: Annotated[Rows | None, Field(description="For an average: the fewest rows it is over.")] = None
     over_limit: OverLimit = False
 
     def words(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class WantedPeriods(Wanted, json_schema_extra={"examples": [{"through": "2024-02
     """Up to which period figures are released."""
 
     through: Annotated[PeriodName, Field(description="The last period whose rows are all there.")]
-    moving: Annotated[Moving | None, Field(description="Also totals of so many periods.")] = None
+    moving: Annotated[Moving | None, Field(description="Also give totals of this many periods.")] = None
 
 
 class Extension(Wanted, json_schema_extra={"examples": [{"until": "2032-12", "max_error": 500}]}):
@@ -64,13 +64,13 @@ class Extension(Wanted, json_schema_extra={"examples": [{"until": "2032-12", "ma
 
 
 class Cancellation(Wanted, json_schema_extra={"examples": [{}]}):
-    """Nothing needs to be said."""
+    """An empty object."""
 
 
 class FollowedState(Open):
     """A standing question; ``question``, ``output``, ``unit`` and ``keys`` are null if they are somebody else's."""
 
-    id: Annotated[str, Field(description="By what name it is found again.")]
+    id: Annotated[str, Field(description="The name by which it is found again.")]
     table: str
     question: str | None
     part: str
@@ -118,7 +118,7 @@ def following(door: ServerDoor) -> APIRouter:
     Reader = Annotated[Token, Depends(door.authentication.require(Role.READER))]
     Poster = Annotated[Token, Depends(door.authentication.require(Role.READER, posted=True))]
     Analyst = Annotated[Token, Depends(door.authentication.require(Role.ANALYST, posted=True))]
-    Id = Annotated[str, Path(min_length=1, max_length=40, description="By what name it is listed.")]
+    Id = Annotated[str, Path(min_length=1, max_length=40, description="The name under which it is listed.")]
     figured, priced = (replies(one, *POSTED, 403) for one in (FiguresReply, FollowPriceReply))
 
     async def worked(
@@ -139,7 +139,7 @@ def following(door: ServerDoor) -> APIRouter:
 
     @routes.get("", responses=replies(FollowingReply), summary="Standing questions")
     async def listed(token: Reader) -> Response:
-        """Those about tables that the token may ask. Others' words are null, unless the table shares its questions."""
+        """Those about tables that the token may ask. Others' texts are null, unless the table shares its questions."""
         return await door.looked_up(
             token, lambda: as_json({"following": door.tables(False, token).following(analyst_of(token))})
         )
@@ -169,7 +169,7 @@ def following(door: ServerDoor) -> APIRouter:
         request: Request,
         token: Reader,
         id: Id,
-        moving: Annotated[int | None, Query(ge=1, le=500, description="Also totals of so many periods.")] = None,
+        moving: Annotated[int | None, Query(ge=1, le=500, description="Also give totals of this many periods.")] = None,
     ) -> Response:
         """The figures so far, for everybody who may ask the table. Nothing is read that was not released before.
 
@@ -186,7 +186,7 @@ def following(door: ServerDoor) -> APIRouter:
     async def release(request: Request, token: Analyst, id: Id, wanted: WantedPeriods) -> Response:
         """The figures up to a period. One that is new is read now, once and for all; nothing is charged.
 
-        New periods are released by who follows the question, or by an owner.
+        Only whoever follows the question, or an owner, releases new periods.
         """
 
         def show(one: Following) -> pa.Table:

@@ -55,7 +55,9 @@ class PlanReply(Open):
     fits_so_far: Annotated[
         bool | None, Field(description="The same with what was spent so far; null if nothing was spent.")
     ]
-    wider: Annotated[float | None, Field(description="With bounds so many times as wide everything would fit.")]
+    wider: Annotated[
+        float | None, Field(description="How many times as wide all bounds must be for everything to fit.")
+    ]
     explain: str
 
 

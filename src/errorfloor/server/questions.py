@@ -69,7 +69,7 @@ def questions(door: ServerDoor) -> APIRouter:
 
     @routes.get("/tables/{name}", responses=replies(TableState, 404, 422), summary="One table")
     async def table(token: Reader, name: str) -> Response:
-        """The same for one table."""
+        """Names, units, ranges and floors of one declared table."""
         declared = await door.threads.run(door.tables(False, token).tables, asker=token.id)
         found = {one["name"]: one for one in declared}
         if name not in found:

@@ -113,7 +113,7 @@ def streams(door: ServerDoor) -> APIRouter:
 
     @routes.get("/{name}", responses=replies(StreamState, 404, 422), summary="One stream")
     async def one(token: Reader, name: str) -> Response:
-        """The same of one stream."""
+        """Horizon, states and floors of one stream, and what a trip takes."""
         journal(name, token)
         found = await door.threads.run(door.streams.facts, asker=token.id)
         return as_json(next(facts for facts in found if facts["name"] == name))
