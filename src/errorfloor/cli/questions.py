@@ -37,7 +37,7 @@ OverLimit = Annotated[
 
 
 @dataclass(frozen=True)
-class Wanted:
+class QuestionOptions:
     """What is said of a question besides its words: the options that ``price``, ``ask`` and ``table`` have alike."""
 
     catalogue: CatalogueFile = Path("errorfloor.toml")
@@ -98,7 +98,7 @@ class Wanted:
 
 
 @app.command()
-@with_options(Wanted, before="left")
+@with_options(QuestionOptions, before="left")
 def price(
     question: Question,
     left: Annotated[
@@ -108,7 +108,7 @@ def price(
     **options: Any,
 ) -> None:
     """Say what an answer would state and cost; nothing is charged, and no private column is read."""
-    wanted = Wanted(**options)
+    wanted = QuestionOptions(**options)
     with wanted.opened() as database:
         if not left:
             wanted.show_price(database.price(_text(question), **wanted.wish()))
@@ -118,7 +118,7 @@ def price(
 
 
 @app.command()
-@with_options(Wanted, before="output")
+@with_options(QuestionOptions, before="output")
 def ask(
     question: Question,
     output: Annotated[
@@ -135,7 +135,7 @@ def ask(
     """
     if output is not None:
         _check_output(output, overwrite)  # a wrong name is refused before anything is charged
-    wanted = Wanted(**options)
+    wanted = QuestionOptions(**options)
     with wanted.opened() as database, within_limit(database, over_limit):
         answer = database.ask(_text(question), **wanted.wish())
     if output is not None:

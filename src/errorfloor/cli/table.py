@@ -13,7 +13,7 @@ import typer
 from errorfloor.answering.releasing import without_formula
 from errorfloor.answering.stating import stated
 from errorfloor.cli.app import app, print_json, with_options
-from errorfloor.cli.questions import OverLimit, Wanted, say_of, within_limit
+from errorfloor.cli.questions import OverLimit, QuestionOptions, say_of, within_limit
 from errorfloor.display import cell_text, in_columns, key_text, plain_number
 from errorfloor.errors import InputError
 
@@ -150,7 +150,7 @@ def _texts(key: Key) -> list[str]:
 
 
 @app.command()
-@with_options(Wanted, before="over_limit")
+@with_options(QuestionOptions, before="over_limit")
 def table(
     name: Annotated[str, typer.Argument(metavar="TABLE", help="The declared table.")],
     rows: Annotated[list[str], typer.Option(help="The key of the rows: tariff. Repeat for subtotals.")],
@@ -171,7 +171,7 @@ def table(
 
     Example: errorfloor table meters --rows tariff --columns region --value 'sum(kwh)' --max-error 500
     """
-    wanted = Wanted(**options)
+    wanted = QuestionOptions(**options)
     if as_csv + as_html + wanted.as_json > 1:
         raise InputError("give at most one of --csv, --html and --json")
     _check_keys("--rows", rows)

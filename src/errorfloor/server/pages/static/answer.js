@@ -2,7 +2,7 @@
 
 import { chargedBars } from "./bars.js";
 import { outputChart } from "./charts.js";
-import { element } from "./elements.js";
+import { element, tagged } from "./elements.js";
 import { releasedTable } from "./released.js";
 
 const MOST_STACKED = 12; // rows of a table that may stand above its picture
@@ -15,21 +15,8 @@ export function answerShown(answer, asked) {
   const free = answer.fresh.length > 0 && !answer.fresh.some(Boolean);
   return [
     answer.dry
-      ? element(
-        "p",
-        {},
-        element("span", { class: "tag" }, "dummy rows"),
-        " Made up from the catalogue; nothing was charged, and no number here is about anybody.",
-      )
-      : null,
-    free && !answer.dry
-      ? element(
-        "p",
-        {},
-        element("span", { class: "tag" }, "free"),
-        " Answered before: the same numbers, and nothing was charged.",
-      )
-      : null,
+      ? tagged("dummy rows", "Made up from the catalogue; nothing was charged, and no number here is about anybody.")
+      : free && tagged("free", "Answered before: the same numbers, and nothing was charged."),
     element("pre", { class: "paper" }, asked.sql),
     answer.dry ? null : element("div", { class: "quote" }, sentences(answer).map((text) => element("p", {}, text))),
     answer.cells.length > MOST_STACKED ? [pictures, rows] : [rows, pictures],

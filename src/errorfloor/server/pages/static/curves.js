@@ -1,7 +1,8 @@
 // Curves over one axis: densities, and how δ falls with ε.
 
-import { scale, ticks, whenResized } from "./axes.js";
-import { drawn, element, show } from "./elements.js";
+import { scale, ticks } from "./axes.js";
+import { drawn, element } from "./elements.js";
+import { chart, picture } from "./intervals.js";
 import { digits, SUPERSCRIPT } from "./numbers.js";
 
 const HEIGHT = 250;
@@ -12,8 +13,7 @@ const [TOP, BOTTOM, RIGHT] = [14, 40, 10];
  * that ends at `least`; a curve that falls below it leaves the picture there.
  */
 export function curveChart(curves, { across, said, logarithmic = false, least = 1e-8, filled = false }) {
-  const place = element("figure", { class: "chart" });
-  whenResized(place, (width) => show(place, draw(curves, width, { across, said, logarithmic, least, filled })));
+  const place = chart((width) => draw(curves, width, { across, said, logarithmic, least, filled }));
   return [place, legend(curves.map((curve) => curve.name))];
 }
 
@@ -29,11 +29,7 @@ function draw(curves, width, { across, said, logarithmic, least, filled }) {
   const marks = logarithmic ? ticks(Math.log10(least), 0, 4).map((power) => 10 ** power) : ticks(0, most, 4);
   const grid = marks.map((mark) => [
     drawn("line", { x1: left, x2: width - RIGHT, y1: y(mark), y2: y(mark), class: "grid" }),
-    drawn(
-      "text",
-      { x: left - 6, y: y(mark) + 4, "text-anchor": "end" },
-      logarithmic ? powerOfTen(mark) : digits(mark, 3),
-    ),
+    drawn("text", { x: left - 6, y: y(mark) + 4, "text-anchor": "end" }, logarithmic ? powerOfTen(mark) : digits(mark, 3)),
   ]);
   const below = ticks(Math.min(...xs), Math.max(...xs), width > 500 ? 8 : 4).map((mark) =>
     drawn("text", { x: x(mark), y: floorY + 18, "text-anchor": "middle" }, digits(mark, 4)),
@@ -41,25 +37,10 @@ function draw(curves, width, { across, said, logarithmic, least, filled }) {
   const lines = curves.map((curve, place) =>
     drawn("path", { d: path(curve, x, y, logarithmic ? least : null), class: `line line-${place}` }),
   );
-  const area = filled
-    ? drawn(
-      "path",
-      {
-        d: `${path(curves[0], x, y, null)}L${x(curves[0].x.at(-1))},${floorY}L${x(curves[0].x[0])},${floorY}Z`,
-        class: "area-0",
-      },
-    )
-    : null;
+  const ends = `L${x(curves[0].x.at(-1))},${floorY}L${x(curves[0].x[0])},${floorY}Z`;
+  const area = filled ? drawn("path", { d: path(curves[0], x, y, null) + ends, class: "area-0" }) : null;
   const name = drawn("text", { x: (left + width - RIGHT) / 2, y: floorY + 36, "text-anchor": "middle" }, across);
-  return drawn(
-    "svg",
-    { viewBox: `0 0 ${width} ${floorY + BOTTOM}`, height: floorY + BOTTOM, role: "img", "aria-label": said },
-    grid,
-    below,
-    area,
-    lines.reverse(),
-    name,
-  );
+  return picture(width, floorY + BOTTOM, said, grid, below, area, lines.reverse(), name);
 }
 
 function powerOfTen(value) {
@@ -82,25 +63,18 @@ function legend(names) {
     "ul",
     { class: "legend" },
     names.map((name, place) =>
-      element(
-        "li",
-        {},
-        drawn(
-          "svg",
-          { viewBox: "0 0 32 10", class: "chart", "aria-hidden": "true" },
-          drawn("path", { d: "M1,5H31", class: `line line-${place}` }),
-        ),
-        name,
-      ),
+      element("li", {}, drawn("svg", { viewBox: "0 0 32 10", class: "chart", "aria-hidden": "true" }, sample(place)), name),
     ),
   );
 }
 
+function sample(place) {
+  return drawn("path", { d: "M1,5H31", class: `line line-${place}` });
+}
+
 /** A density in the plane: the darker, the likelier. */
 export function planeChart(density, said) {
-  const place = element("figure", { class: "chart" });
-  whenResized(place, (width) => show(place, plane(density, Math.min(width, 460), width, said)));
-  return place;
+  return chart((width) => plane(density, Math.min(width, 460), width, said));
 }
 
 function plane({ x: xs, y: ys, values }, size, width, said) {
@@ -116,10 +90,8 @@ function plane({ x: xs, y: ys, values }, size, width, said) {
   const cells = values.flatMap((row, j) =>
     row.map((value, i) => {
       if (!(value > most * 0.004)) return null;
-      const cell = drawn(
-        "rect",
-        { x: left + i * wide, y: TOP + (ys.length - 1 - j) * high, width: wide, height: high, class: "cell" },
-      );
+      const at = { x: left + i * wide, y: TOP + (ys.length - 1 - j) * high };
+      const cell = drawn("rect", { ...at, width: wide, height: high, class: "cell" });
       cell.style.opacity = String((value / most).toFixed(3));
       return cell;
     }),
@@ -132,20 +104,7 @@ function plane({ x: xs, y: ys, values }, size, width, said) {
       drawn("text", { x: left - 6, y: up(mark) + 4, "text-anchor": "end" }, digits(mark, 4)),
     ),
   ];
-  const frame = drawn(
-    "rect",
-    { x: left, y: TOP, width: size - left - RIGHT, height: tall, fill: "none", class: "grid" },
-  );
-  return drawn(
-    "svg",
-    {
-      viewBox: `${(size - width) / 2} 0 ${width} ${TOP + tall + BOTTOM}`,
-      height: TOP + tall + BOTTOM,
-      role: "img",
-      "aria-label": said,
-    },
-    frame,
-    cells,
-    marks,
-  );
+  const frame = drawn("rect", { x: left, y: TOP, width: size - left - RIGHT, height: tall, fill: "none", class: "grid" });
+  const middle = drawn("g", { transform: `translate(${(width - size) / 2} 0)` }, frame, cells, marks);
+  return picture(width, TOP + tall + BOTTOM, said, middle);
 }

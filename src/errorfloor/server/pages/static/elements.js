@@ -19,13 +19,17 @@ function filled(made, attributes, children) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else made.setAttribute(name, value === true ? "" : String(value));
   }
-  made.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== ""));
+  made.append(...children.flat(3).filter(isShown));
   return made;
+}
+
+function isShown(child) {
+  return child !== null && child !== undefined && child !== false && child !== "";
 }
 
 /** Put other content into an element. */
 export function show(place, ...content) {
-  place.replaceChildren(...content.flat(3).filter((child) => child !== null && child !== undefined));
+  place.replaceChildren(...content.flat(3).filter(isShown));
 }
 
 export function byId(id) {
@@ -75,6 +79,16 @@ export function table(columns, rows, caption, stacked = false) {
 /** A short text stays on one line; a long name may be broken anywhere, and pushes nothing off the screen. */
 export function wrapped(content) {
   return element("span", { class: typeof content === "string" && content.length <= SHORT ? "short" : null }, content);
+}
+
+/** A field of a form: a label above its control. */
+export function field(id, label, control) {
+  return element("div", { class: "field" }, element("label", { for: id }, label), control);
+}
+
+/** A sentence that begins with a word in a box. */
+export function tagged(word, sentence) {
+  return element("p", {}, element("span", { class: "tag" }, word), ` ${sentence}`);
 }
 
 /** A problem, in place and in words, with what can be done about it. */

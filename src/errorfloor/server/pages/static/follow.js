@@ -4,7 +4,7 @@ import { chargedBars } from "./bars.js";
 import { outputChart } from "./charts.js";
 import { get, post } from "./door.js";
 import { Editor } from "./editor.js";
-import { byId, element, refusal, show } from "./elements.js";
+import { byId, element, field, refusal, show } from "./elements.js";
 import { digits, percent, withUnit } from "./numbers.js";
 import { titleOf } from "./price.js";
 import { releasedTable } from "./released.js";
@@ -104,12 +104,8 @@ function card(said) {
 
 function actions(now, id, run, told) {
   const path = `/v1/following/${encodeURIComponent(id)}`;
-  const input = (name, label, more = {}) => element(
-    "div",
-    { class: "field" },
-    element("label", { for: `${name}-${id}` }, label),
-    element("input", { id: `${name}-${id}`, ...more }),
-  );
+  const input = (name, label, more = {}) =>
+    field(`${name}-${id}`, label, element("input", { id: `${name}-${id}`, ...more }));
   const value = (name) => byId(`${name}-${id}`).value.trim();
   const more = () => ({ until: value("until"), ...(value("bound") ? { max_error: Number(value("bound")) } : {}) });
   const release = () => run(() => post(`${path}/release`, { through: value("through") }));

@@ -3,7 +3,7 @@
 import { accountBar, namedBar, quotaBar } from "./bars.js";
 import { get, post } from "./door.js";
 import { Editor } from "./editor.js";
-import { byId, element, refusal, show, table } from "./elements.js";
+import { byId, element, refusal, show, table, tagged } from "./elements.js";
 import { percent, roundBelow, whole } from "./numbers.js";
 import { titleOf } from "./price.js";
 import { allEntries, sharesOf, spendingChart } from "./spending.js";
@@ -59,11 +59,7 @@ async function history() {
   const [first, last] = [said.entries[0], said.entries.at(-1)];
   byId("place").textContent = first ? `entries ${whole(first.sequence)} to ${whole(last.sequence)}` : "";
   if (!first) {
-    return element(
-      "p",
-      { class: "soft" },
-      cursors.length > 1 ? "There are no later charges." : "Nothing has been charged yet.",
-    );
+    return element("p", { class: "soft" }, cursors.length > 1 ? "There are no later charges." : "Nothing has been charged yet.");
   }
   const columns = [
     { title: "no.", number: true, cell: (entry) => whole(entry.sequence) },
@@ -132,21 +128,10 @@ function simulationShown(found) {
       "p",
       { class: "figure number" },
       element("strong", {}, count),
-      element(
-        "span",
-        { class: "soft" },
-        found.answers === 1 ? "more answer of this price" : "more answers of this price",
-      ),
+      element("span", { class: "soft" }, `more answer${found.answers === 1 ? "" : "s"} of this price`),
     ),
     found.binding ? element("p", {}, `What runs out first: ${found.binding}.`) : null,
-    found.free
-      ? element(
-        "p",
-        {},
-        element("span", { class: "tag" }, "free"),
-        " This very question was answered before and costs nothing.",
-      )
-      : null,
+    found.free && tagged("free", "This very question was answered before and costs nothing."),
     found.explain.split("\n").filter((line) => line.startsWith("The next one")).map((line) => element("p", {}, line)),
     found.accounts.map((room) =>
       namedBar(

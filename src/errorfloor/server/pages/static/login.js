@@ -7,11 +7,6 @@ const form = byId("login");
 
 if (location.search.includes("token=")) history.replaceState(null, "", "/login"); // no token stays in the address
 
-/** Begin a message with a capital letter. */
-function sentence(text) {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const problem = byId("problem");
@@ -28,7 +23,7 @@ form.addEventListener("submit", async (event) => {
       return;
     }
     const said = await response.json().catch(() => null);
-    show(problem, refusal("Not signed in", sentence(said?.error?.message ?? UNKNOWN)));
+    show(problem, refusal("Not signed in", said?.error?.message ?? UNKNOWN));
   } catch {
     show(problem, refusal("Not signed in", "The server cannot be reached. Try again when it is back."));
   }

@@ -2,7 +2,7 @@
 
 import { curveChart, planeChart } from "./curves.js";
 import { post } from "./door.js";
-import { byId, element, refusal, show, table } from "./elements.js";
+import { byId, element, field, refusal, said, show, table } from "./elements.js";
 import { digits, digitsDown, digitsUp } from "./numbers.js";
 import { titleOf } from "./price.js";
 
@@ -27,8 +27,7 @@ function arrange() {
   show(
     byId("support-fields"),
     FIELDS[kind()].map(([name, label, value]) =>
-      element("div", { class: "field" }, element("label", { for: `support-${name}` }, label),
-        element("input", { id: `support-${name}`, type: "number", step: "any", value, inputmode: "decimal" })),
+      field(`support-${name}`, label, element("input", { id: `support-${name}`, type: "number", step: "any", value, inputmode: "decimal" })),
     ),
   );
   const endless = kind() === "HalfLine" || kind() === "Reals";
@@ -111,17 +110,13 @@ function called(name) {
 function density(all) {
   if (all[0].density.points) {
     const lines = all.map((one) => ({ name: one.name, x: one.density.points, y: one.density.values }));
-    return curveChart(
-      lines,
-      { across: "noise w", filled: true, said: `Densities of ${all.map((one) => one.name).join(", ")}.` },
-    );
+    return curveChart(lines, { across: "noise w", filled: true, said: `Densities of ${all.map((one) => one.name).join(", ")}.` });
   }
   return planeChart(all[0].density, `Density of the ${all[0].name} in the plane.`);
 }
 
 function certificate(proof) {
-  if (!proof?.explain) return null;
-  return element("p", { class: "small soft" }, `${proof.explain.charAt(0).toUpperCase()}${proof.explain.slice(1)}.`);
+  return proof?.explain && element("p", { class: "small soft" }, said(proof.explain));
 }
 
 function comparison(all, asked) {
@@ -157,16 +152,10 @@ function comparison(all, asked) {
   return [
     table(columns, all, "Noises at equal quality", true),
     jumps.map((one) => element("p", { class: "small soft" }, `${one.name}: ${one.why_infinite}.`)),
-    element(
-      "p",
-      { class: "small soft" },
+    ...[
       "Among all that stay there, the chosen one has the least information; noise without a bound can have less.",
-    ),
-    element(
-      "p",
-      { class: "small soft" },
       "Information is Fisher information about a shift; a coin is right 50 times in 100.",
-    ),
+    ].map((text) => element("p", { class: "small soft" }, text)),
   ];
 }
 
@@ -181,24 +170,13 @@ function information(one) {
 
 function curves(all, asked) {
   const known = all.filter((one) => one.delta_curve);
-  if (!known.length) {
-    return card(
-      element("h2", {}, "In terms of differential privacy"),
-      element("p", { class: "soft" }, "No (ε, δ) curve is known for these."),
-    );
-  }
+  const heading = element("h2", {}, "In terms of differential privacy");
+  if (!known.length) return card(heading, element("p", { class: "soft" }, "No (ε, δ) curve is known for these."));
   const lines = known.map((one) => ({ name: one.name, x: one.delta_curve.epsilon, y: one.delta_curve.delta }));
   return card(
-    element("h2", {}, "In terms of differential privacy"),
-    element(
-      "p",
-      { class: "soft" },
-      `The least δ for each ε, when one record moves the answer by at most ${digits(asked.sensitivity, 4)}.`,
-    ),
-    curveChart(
-      lines,
-      { across: "ε", logarithmic: true, said: `The least δ for each ε of ${known.map((one) => one.name).join(", ")}.` },
-    ),
+    heading,
+    element("p", { class: "soft" }, `The least δ for each ε, when one record moves the answer by at most ${digits(asked.sensitivity, 4)}.`),
+    curveChart(lines, { across: "ε", logarithmic: true, said: `The least δ for each ε of ${known.map((one) => one.name).join(", ")}.` }),
   );
 }
 

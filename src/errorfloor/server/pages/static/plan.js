@@ -3,7 +3,7 @@
 import { namedBar } from "./bars.js";
 import { post } from "./door.js";
 import { Editor } from "./editor.js";
-import { byId, element, refusal, show, table } from "./elements.js";
+import { byId, element, field, refusal, show, table } from "./elements.js";
 import { amount, digitsUp, percent, roundBelow, withUnit } from "./numbers.js";
 import { titleOf } from "./price.js";
 import { loadTables } from "./tables.js";
@@ -48,10 +48,6 @@ function addQuestion(given = {}) {
   row.querySelector("input[type=number]").value = value ?? "";
   row.querySelector("input[maxlength]").value = given.name ?? "";
   return row;
-}
-
-function field(id, label, control) {
-  return element("div", { class: "field" }, element("label", { for: id }, label), control);
 }
 
 function remove(row) {

@@ -1,7 +1,7 @@
 // What is declared: tables with their private and public columns.
 
 import { get } from "./door.js";
-import { element } from "./elements.js";
+import { element, table as shown } from "./elements.js";
 import { digits, whole, withUnit } from "./numbers.js";
 
 export async function loadTables() {
@@ -15,79 +15,40 @@ export function tableShown(table, open, insert) {
   const count = `${hidden ? "at most " : ""}${whole(table.rows ?? 0)} rows`;
   const rows = table.rows === null || table.rows === undefined ? "" : ` · ${count}`;
   const what = hidden ? "who is there is protected" : `one row for each ${table.row_key.join(", ")}`;
+  const about = element("span", { class: "soft small" }, ` version ${table.version}${rows} · ${what}`);
+  const columns = [
+    { title: "column", cell: (row) => nameOf(row.name, insert) },
+    { title: "kind", cell: (row) => row.kind },
+    { title: "range and floor", cell: (row) => row.domain },
+  ];
+  const rowsShown = [...table.private.map(privateRow), ...table.public.map(publicRow), ...(table.columns ?? []).map(recordRow)];
   return element(
     "details",
     { open },
-    element(
-      "summary",
-      {},
-      element("code", {}, table.name),
-      element("span", { class: "soft small" }, ` version ${table.version}${rows} · ${what}`),
-    ),
-    element(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": `Columns of ${table.name}` },
-      element(
-        "table",
-        {},
-        element(
-          "thead",
-          {},
-          element(
-            "tr",
-            {},
-            ["column", "kind", "range and floor"].map((title) => element("th", { scope: "col" }, title)),
-          ),
-        ),
-        element(
-          "tbody",
-          {},
-          table.private.map((column) => privateRow(column, insert)),
-          table.public.map((column) => publicRow(column, insert)),
-          (table.columns ?? []).map((column) => recordRow(column, insert)),
-        ),
-      ),
-    ),
+    element("summary", {}, element("code", {}, table.name), about),
+    shown(columns, rowsShown, `Columns of ${table.name}`),
   );
 }
 
-function nameOf(column, insert) {
-  const title = `Put ${column.name} into the question`;
-  return element("button", { type: "button", class: "name", title, onclick: () => insert(column.name) }, column.name);
+function nameOf(name, insert) {
+  const title = `Put ${name} into the question`;
+  return element("button", { type: "button", class: "name", title, onclick: () => insert(name) }, name);
 }
 
-function privateRow(column, insert) {
-  const [low, high] = column.range.map((end) => digits(Number(end), 6));
-  return element(
-    "tr",
-    {},
-    element("td", {}, nameOf(column, insert)),
-    element("td", {}, element("span", { class: "tag" }, "private")),
-    element(
-      "td",
-      {},
-      `${withUnit(`${low} … ${high}`, column.unit)}, floor ${withUnit(digits(column.floor, 4), column.unit)}`,
-    ),
-  );
+function hiddenKind(type = "") {
+  return [element("span", { class: "tag" }, "private"), ` ${type}`];
 }
 
-function recordRow(column, insert) {
-  const domain = column.values ? column.values.join(", ") : withUnit(column.range.join(" … "), column.unit);
-  return element(
-    "tr",
-    {},
-    element("td", {}, nameOf(column, insert)),
-    element("td", {}, element("span", { class: "tag" }, "private"), ` ${column.type}`),
-    element("td", {}, domain),
-  );
+function privateRow({ name, range, unit, floor }) {
+  const [low, high] = range.map((end) => digits(Number(end), 6));
+  const domain = `${withUnit(`${low} … ${high}`, unit)}, floor ${withUnit(digits(floor, 4), unit)}`;
+  return { name, kind: hiddenKind(), domain };
 }
 
-function publicRow(column, insert) {
-  return element(
-    "tr",
-    {},
-    element("td", {}, nameOf(column, insert)),
-    element("td", {}, `public ${column.type}`),
-    element("td", {}, column.unit ?? ""),
-  );
+function recordRow({ name, type, values, range, unit }) {
+  return { name, kind: hiddenKind(type), domain: values ? values.join(", ") : withUnit(range.join(" … "), unit) };
+}
+
+function publicRow({ name, type, unit }) {
+  return { name, kind: `public ${type}`, domain: unit ?? "" };
 }

@@ -1,6 +1,6 @@
 // How exact, or how much: one bound, a bound for each output, or a share of the allowance.
 
-import { byId, element, show } from "./elements.js";
+import { byId, element, field, show } from "./elements.js";
 
 /** The part of the form that says what is wished for; `changed` is called after every edit. */
 export class WishForm {
@@ -75,32 +75,20 @@ export class WishForm {
       show(
         byId("wish-bounds"),
         noisy.map((output, place) =>
-          element(
-            "div",
-            { class: "field" },
-            element("label", { for: `bound-${place}` }, `${output.name} off by at most ±`),
-            element(
-              "div",
-              { class: "with-unit" },
-              element(
-                "input",
-                {
-                  id: `bound-${place}`,
-                  type: "number",
-                  min: 0,
-                  step: "any",
-                  inputmode: "decimal",
-                  value: bound,
-                  oninput: this.changed,
-                },
-              ),
-              element("span", { class: "soft" }, output.unit ?? ""),
-            ),
+          field(
+            `bound-${place}`,
+            `${output.name} off by at most ±`,
+            element("div", { class: "with-unit" }, this.bound(place, bound), element("span", { class: "soft" }, output.unit ?? "")),
           ),
         ),
       );
     }
     this.arrange(false);
+  }
+
+  bound(place, value) {
+    const number = { type: "number", min: 0, step: "any", inputmode: "decimal", value };
+    return element("input", { id: `bound-${place}`, ...number, oninput: this.changed });
   }
 
   arrange(tell = true) {
