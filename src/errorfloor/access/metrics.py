@@ -7,6 +7,7 @@ a pushed measurement, which is private from its first byte on, is not counted.
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest, multiprocess
@@ -32,19 +33,11 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._requests = Counter(
-            "errorfloor_http_requests",
-            "Requests by route, method and status",
-            ["route", "method", "status"],
-            registry=self._registry,
-        )
-        self._refusals = Counter("errorfloor_refusals", "Failures by code", ["code"], registry=self._registry)
-        self._outputs = Counter(
-            "errorfloor_outputs",
-            "Released outputs, charged now or charged before",
-            ["charged"],
-            registry=self._registry,
-        )
+        counter = partial(Counter, registry=self._registry)
+        named = ["route", "method", "status"]
+        self._requests = counter("errorfloor_http_requests", "Requests by route, method and status", named)
+        self._refusals = counter("errorfloor_refusals", "Failures by code", ["code"])
+        self._outputs = counter("errorfloor_outputs", "Released outputs, charged now or charged before", ["charged"])
         self._seconds = Histogram(
             "errorfloor_http_request_duration_seconds",
             "Duration of requests, on the grid where private columns were read",
@@ -52,18 +45,9 @@ class Metrics:
             buckets=BUCKETS,
             registry=self._registry,
         )
-        self._busy = Gauge(
-            "errorfloor_threads_busy",
-            "Threads that work on questions",
-            registry=self._registry,
-            multiprocess_mode="livesum",
-        )
-        self._waiting = Gauge(
-            "errorfloor_questions_waiting",
-            "Questions that wait for a thread",
-            registry=self._registry,
-            multiprocess_mode="livesum",
-        )
+        gauge = partial(Gauge, registry=self._registry, multiprocess_mode="livesum")
+        self._busy = gauge("errorfloor_threads_busy", "Threads that work on questions")
+        self._waiting = gauge("errorfloor_questions_waiting", "Questions that wait for a thread")
 
     def request(self, route: str, method: str, status: int, code: str, seconds: float) -> None:
         """Count a request."""

@@ -79,16 +79,12 @@ def _problem(place: Place, errors: list[Mapping[str, Any]], model: type[BaseMode
             what = ALLOWED.get(str(place[-1]))
             return f"{name} is missing" + (f": give {what}" if what else "")
         case "extra_forbidden":
-            return _unknown(name, str(place[-1]), _names(error["loc"], model))
+            names = _names(error["loc"], model)
+            return f"{name} is not a known field{near(str(place[-1]), names) or '; there are ' + ', '.join(names)}"
     if not place:
         return f"the body must be a JSON object, got {KINDS.get(type(error['input']), 'something else')}"
     given = "something else" if PRIVATE in place else _shown(error["input"])
     return f"{name} must be {_allowed(place, error)}, got {given}"
-
-
-def _unknown(name: str, word: str, names: list[str]) -> str:
-    question = near(word, names)
-    return f"{name} is not a known field{question or '; there are ' + ', '.join(names)}"
 
 
 def _names(location: Place, model: type[BaseModel] | None) -> list[str]:

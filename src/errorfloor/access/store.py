@@ -16,13 +16,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from errorfloor.access.failures import DoorError
 from errorfloor.access.token import Role, Terms, Token, digest
 from errorfloor.access.tokens import TokenFile
 from errorfloor.errors import KeyFileError
 
+Result = TypeVar("Result")
 SESSIONS = "the file of sessions"
 PATIENCE = 2.0  # seconds to wait for another process that writes
 NOTED = 60.0  # seconds between two notes that a token, or a session, is in use; a note is a write
@@ -80,19 +81,19 @@ class Store:
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Read."""
-        with self._lock:
-            try:
-                return self._database.execute(statement, values).fetchall()
-            except sqlite3.Error:
-                raise _away(self._what) from None
+        return self._done(statement, values, sqlite3.Cursor.fetchall)
 
     def change(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Write, and give how many rows that changed."""
+        return self._done(statement, values, lambda cursor: cursor.rowcount)
+
+    def _done(self, statement: str, values: Sequence[Any], give: Callable[[sqlite3.Cursor], Result]) -> Result:
         with self._lock:
             try:
-                return self._database.execute(statement, values).rowcount
+                return give(self._database.execute(statement, values))
             except sqlite3.Error:
-                raise _away(self._what) from None
+                text = f"{self._what} cannot be used now: try again"
+                raise DoorError(503, "sessions", text, headers={"Retry-After": "5"}) from None
 
     def close(self) -> None:
         """Let go of the file."""
@@ -129,10 +130,6 @@ class Uses:
         """Give the last use of every token that was used."""
         found = self.store.rows("SELECT token, used FROM uses")
         return {token: datetime.datetime.fromtimestamp(used, datetime.UTC) for token, used in found}
-
-
-def _away(what: str) -> DoorError:
-    return DoorError(503, "sessions", f"{what} cannot be used now: try again", headers={"Retry-After": "5"})
 
 
 def _keep_to_the_owner(path: Path, what: str) -> None:

@@ -264,10 +264,5 @@ def _work(line: Connection) -> None:
         try:
             line.send(attempted(wanted))
         except ErrorFloorError as problem:
-            line.send(_plain(problem))
-
-
-def _plain(problem: ErrorFloorError) -> ErrorFloorError:
-    """Give an error without what led to it, as it can be sent."""
-    problem.__traceback__ = problem.__cause__ = problem.__context__ = None
-    return problem
+            problem.__traceback__ = problem.__cause__ = problem.__context__ = None  # what led to it cannot be sent
+            line.send(problem)

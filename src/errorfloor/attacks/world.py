@@ -3,10 +3,10 @@
 In a ``World`` one entry has one of two values; in a ``Population`` all were drawn from what is believed in advance.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -102,14 +102,11 @@ class World(Ground):
     @cached_property
     def shadows(self) -> Shadows:
         """Servers of the adversary's own, one on each copy."""
-        return self._shadow(0), self._shadow(1)
+        return partial(self._shadow, 0), partial(self._shadow, 1)
 
-    def _shadow(self, coin: int) -> Callable[[], Stage]:
-        def opened() -> Stage:
-            catalogue, engine = self._copies[coin]
-            return Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=self.fresh_key()), self.secret
-
-        return opened
+    def _shadow(self, coin: int) -> Stage:
+        catalogue, engine = self._copies[coin]
+        return Database(catalogue, engine=engine, ledger=MemoryLedger(), keys=self.fresh_key()), self.secret
 
     @cached_property
     def _copies(self) -> list[tuple[Catalogue, Engine]]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import typer
@@ -76,7 +77,7 @@ def chosen_by_questions(schema: Schema) -> Chosen:
         shown = name if name == column else f"{name} ({column!r} in the file)"
         numeric = kind in ("whole", "number")
         proposed = "p" if schema.is_private(name) else "u"
-        role = _asked(f"{shown}, {kind}", proposed, _role if numeric else _role_of_text)
+        role = _asked(f"{shown}, {kind}", proposed, partial(_role, numeric=numeric))
         if role == "public":
             public.append(name)
         elif role == "private":
@@ -95,7 +96,8 @@ def chosen_by_questions(schema: Schema) -> Chosen:
 
 def _private(name: str, *, whole: bool) -> dict[str, Any]:
     known = "from what is known about such data (a scale, a law, a fuse), not from the data"
-    low, high = _asked(f"  range of {name} as low..high, {known}", proposed_range(name), read_range)
+    proposed = "..".join(map(str, range_of(name) or ()))  # where the name defines one, such as that of a percentage
+    low, high = _asked(f"  range of {name} as low..high, {known}", proposed, read_range)
     words: dict[str, Any] = {"range": plain_range(low, high)}
     step = proposed_step(whole=whole)
     words["resolution"] = _asked(f"  resolution of {name}: values are kept as multiples of it", step, read_number)
@@ -135,12 +137,6 @@ def promised(name: str, words: Mapping[str, Any]) -> str:
     )
 
 
-def proposed_range(name: str) -> str:
-    """Propose a range where the name defines one, such as that of a percentage; nothing elsewhere."""
-    found = range_of(name)
-    return "" if found is None else f"{found[0]}..{found[1]}"
-
-
 def proposed_step(*, whole: bool) -> str:
     """Propose a resolution."""
     return "1" if whole else "0.01"
@@ -160,17 +156,13 @@ def _asked(text: str, default: str | None, read: Callable[[str], Any]) -> Any:
             messages.say(f"  {problem}")
 
 
-def _role(text: str) -> str:
+def _role(text: str, *, numeric: bool) -> str:
     role = ROLES.get(text[:1].lower())
     if role is None:
         raise InputError(f"say p, u or l, got {text!r}")
-    return role
-
-
-def _role_of_text(text: str) -> str:
-    if _role(text) == "private":
+    if role == "private" and not numeric:
         raise InputError("only numbers can be private: say u, or l to leave the column out")
-    return _role(text)
+    return role
 
 
 def _key(public: Sequence[str], can_number: bool) -> Callable[[str], list[str]]:

@@ -1,7 +1,7 @@
 """``errorfloor ledger``: what has been spent; check, export and restore the record of it."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -276,13 +276,12 @@ def _shares(profiles: Mapping[str, Charge], limit: Charge | None) -> dict[str, l
     if limit is None:
         return {}
     return {
-        version: [share(Charge.of(dict(zip(charge.amounts(), here, strict=True))), limit) for here in _numbers(charge)]
+        version: [
+            share(Charge.of(dict(zip(charge.amounts(), here, strict=True))), limit)
+            for here in zip(*map(charge.places, charge.amounts()), strict=True)
+        ]
         for version, charge in profiles.items()
     }
-
-
-def _numbers(charge: Charge) -> Iterable[tuple[float, ...]]:
-    return zip(*(charge.places(name) for name in charge.amounts()), strict=True)
 
 
 def _by_place(column: PrivateColumn, shares: Sequence[float]) -> Iterator[str]:

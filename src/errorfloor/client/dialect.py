@@ -84,20 +84,15 @@ class ErrorFloorDialect(default.DefaultDialect):
     def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
         """Describe the columns; a comment says what is private, and within which range."""
         table = _table(connection, table_name)
-        found = [
-            {"name": one["name"], "type": TYPES[one["type"]], "nullable": True, "default": None, "comment": "public"}
-            for one in table["public"]
-        ]
+        found = [(one["name"], TYPES[one["type"]], True, "public") for one in table["public"]]
         for one in table["private"]:
             low, high = one["range"]
             said = f"private, within {low:g} … {high:g} {one['unit'] or ''}".rstrip()
-            found.append({"name": one["name"], "type": NUMBER, "nullable": True, "default": None, "comment": said})
-        for one in table.get("columns", ()):
-            said = "private, in its declared domain"
-            found.append(
-                {"name": one["name"], "type": TYPES[one["type"]], "nullable": False, "default": None, "comment": said}
-            )
-        return found
+            found.append((one["name"], NUMBER, True, said))
+        hidden = "private, in its declared domain"
+        found += [(one["name"], TYPES[one["type"]], False, hidden) for one in table.get("columns", ())]
+        words = ("name", "type", "nullable", "comment")
+        return [dict(zip(words, one, strict=True)) | {"default": None} for one in found]
 
     def get_pk_constraint(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
         """Give the row key."""

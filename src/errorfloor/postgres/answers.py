@@ -40,15 +40,8 @@ ARROW = {
     TIMESTAMP: pa.timestamp("us"),
 }
 RowWriter = Callable[[Sequence[ResultColumn], Sequence[Sequence[Any]], Sequence[int]], bytes]
-PRICE = (
-    *(
-        ResultColumn("item", TEXT),
-        ResultColumn("name", TEXT),
-        ResultColumn("max_error", FLOAT8),
-        ResultColumn("unit", TEXT),
-    ),
-    *(ResultColumn("share", FLOAT8), ResultColumn("used", FLOAT8), ResultColumn("affordable", BOOL)),
-)
+PRICED = {"item": TEXT, "name": TEXT, "max_error": FLOAT8, "unit": TEXT, "share": FLOAT8, "used": FLOAT8}
+PRICE = tuple(ResultColumn(name, kind) for name, kind in (PRICED | {"affordable": BOOL}).items())
 
 
 class ResultRows:

@@ -18,7 +18,8 @@ from errorfloor.postgres import wire
 from errorfloor.postgres.declared import SystemCatalogues
 from errorfloor.postgres.line import ClientLine, LineProtocol
 from errorfloor.postgres.proof import digest_of
-from errorfloor.postgres.session import ROUTE, Session
+from errorfloor.postgres.session import Session
+from errorfloor.postgres.session_questions import ROUTE
 
 START_TIME = 10.0  # seconds within which a client must be known
 WATCH = 10.0  # seconds after which, at most, a line ends whose token was revoked or has expired

@@ -15,20 +15,12 @@ from errorfloor.access.tokens import Token
 from errorfloor.access.visit import Visit, Visitor
 from errorfloor.catalogue import Catalogue
 from errorfloor.errors import ErrorFloorError
-from errorfloor.postgres.answers import (
-    ResultRows,
-    answer_rows,
-    no_rows,
-    no_rows_of_table,
-    price_rows,
-)
+from errorfloor.postgres.answers import ResultRows, answer_rows, no_rows, no_rows_of_table, price_rows
 from errorfloor.postgres.commands import is_lookup
 from errorfloor.postgres.declared import SystemCatalogues
 from errorfloor.postgres.line import ClientLine
 from errorfloor.postgres.settings import SessionSettings
-from errorfloor.postgres.values import (
-    Kind,
-)
+from errorfloor.postgres.values import Kind
 from errorfloor.service import Answer
 from errorfloor.sql import parse
 from errorfloor.sql_text import Statement

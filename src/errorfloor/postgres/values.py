@@ -88,6 +88,10 @@ def _moment(content: bytes) -> datetime.datetime:
     return MOMENT_ZERO + int(struct.unpack("!q", content)[0]) * MICROSECOND
 
 
+def _date(content: bytes) -> datetime.date:
+    return DAY_ZERO + datetime.timedelta(days=struct.unpack("!i", content)[0])
+
+
 def _days(value: datetime.date) -> bytes:
     return struct.pack("!i", (value - DAY_ZERO).days)
 
@@ -110,14 +114,7 @@ FLOAT4 = Kind("float4", 700, 4, _float_text, *_packed("!f"))
 TEXT = Kind("text", 25, -1, _plain, _plain, bytes.decode)
 NAME = Kind("name", 19, 64, _plain, _plain, bytes.decode)
 VARCHAR = Kind("varchar", 1043, -1, _plain, _plain, bytes.decode)
-DATE = Kind(
-    "date",
-    1082,
-    4,
-    _plain,
-    _days,
-    lambda content: DAY_ZERO + datetime.timedelta(days=struct.unpack("!i", content)[0]),
-)
+DATE = Kind("date", 1082, 4, _plain, _days, _date)
 TIMESTAMP = Kind("timestamp", 1114, 8, _plain, _microseconds, _moment)
 NUMERIC = Kind("numeric", 1700, -1, _plain, _plain, _numeric)
 TEXTS = Kind("_text", 1009, -1, _array_text, _array_binary, bytes.decode)

@@ -142,15 +142,10 @@ def create_app(
             one.cancel()
         if listener is not None:
             await listener.close()
-        door.threads.close()
-        door.ready.close()
-        door.shares.close()
-        door.designing.close()
-        door.workshop.close()
-        audit.close()
-        authentication.close()
-        saved.close()
-        rates.close()
+        for part in (door.threads, door.ready, door.shares, door.designing, door.workshop):
+            part.close()
+        for kept in (audit, authentication, saved, rates):
+            kept.close()
         if close_database:
             database.close()
 

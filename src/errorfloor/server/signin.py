@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request, Response
@@ -27,7 +26,7 @@ def signing_in(authentication: Authentication, page: Page) -> APIRouter:
     async def login(request: Request) -> Response:
         content = await request.body()
         if request.headers.get("content-type", "").startswith("application/json"):
-            token = authentication.recognise(request, _token(_json(content)))
+            token = authentication.recognise(request, _token(content))
             response: Response = as_json({"done": True})
             authentication.begin(request, response, token)
             return response
@@ -109,14 +108,11 @@ class Link:
         await response(scope, receive, send)
 
 
-def _json(content: bytes) -> Any:
+def _token(content: bytes) -> str:
     try:
-        return json.loads(content)
+        plain = json.loads(content)
     except (ValueError, RecursionError):  # brackets in brackets in brackets
-        return None
-
-
-def _token(plain: Any) -> str:
+        return ""
     text = plain.get("token") if isinstance(plain, dict) else None
     return text if isinstance(text, str) else ""
 
