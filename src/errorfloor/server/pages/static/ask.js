@@ -6,8 +6,8 @@ import { idempotencyKey, post } from "./door.js";
 import { Editor } from "./editor.js";
 import { byId, element, refusal, show } from "./elements.js";
 import { linked } from "./link.js";
-import { percent, roundBelow } from "./numbers.js";
-import { affordableBound, largestShare, priceShown, refusalShown, titleOf } from "./price.js";
+import { percent } from "./numbers.js";
+import { affordableBound, attempted, fill, largestShare, priceShown, refusalShown, titleOf } from "./price.js";
 import { savedQuestions } from "./saved.js";
 import { loadTables, tableShown } from "./tables.js";
 import { Trade } from "./trade.js";
@@ -174,32 +174,26 @@ async function openLink({ sql, max_error, spend }) {
   if (!byId("to-ask").disabled && largestShare(priced.price) === 0) await ask(false);
 }
 
-async function begin() {
+function begin() {
   const given = linked(location.hash);
-  if (given) openLink(given).catch((problem) => show(byId("price"), refusal(titleOf(problem), problem.message)));
+  if (given) attempted(byId("price"), () => openLink(given));
   const draft = given ? null : JSON.parse(sessionStorage.getItem(DRAFT) ?? "null");
   if (draft?.sql) {
     question.value = draft.sql;
     byId("max_error").value = draft.max_error;
   }
-  try {
+  fill(byId("tables"), async () => {
     const tables = await loadTables();
     words = vocabulary(tables);
-    show(byId("tables"), tables.map((table, place) => tableShown(table, place === 0, insert)));
-    const first = tables.find((table) => table.private.length);
-    if (first && !question.value && !touched && !question.focused) {
-      const proposed = firstQuestion(first, roundBelow);
+    const proposed = firstQuestion(tables);
+    if (proposed && !question.value && !touched && !question.focused) {
       question.value = proposed.sql;
       byId("max_error").value ||= proposed.max_error;
     }
-  } catch (problem) {
-    show(
-      byId("tables"),
-      refusal(titleOf(problem), problem.message, element("button", { type: "button", onclick: begin }, "Try again")),
-    );
-  }
+    return tables.map((table, place) => tableShown(table, place === 0, insert));
+  });
 }
 
 for (const id of ["to-price", "to-try"]) byId(id).disabled = false;
-savedQuestions((one) => openLink(one).catch((problem) => show(byId("price"), refusal(titleOf(problem), problem.message))), body);
+savedQuestions((one) => attempted(byId("price"), () => openLink(one)), body);
 begin();

@@ -4,9 +4,9 @@ import { chargedBars } from "./bars.js";
 import { outputChart } from "./charts.js";
 import { get, post } from "./door.js";
 import { Editor } from "./editor.js";
-import { byId, element, field, refusal, show } from "./elements.js";
+import { byId, element, field, show } from "./elements.js";
 import { digits, percent, withUnit } from "./numbers.js";
-import { titleOf } from "./price.js";
+import { attempted, fill } from "./price.js";
 import { releasedTable } from "./released.js";
 import { loadTables } from "./tables.js";
 import { vocabulary } from "./vocabulary.js";
@@ -79,13 +79,7 @@ function card(said) {
   const id = said.id;
   const place = element("section", { class: "card", "aria-labelledby": `title-${id}` });
   const told = element("div", { "aria-live": "polite" });
-  const run = async (work) => {
-    try {
-      draw(await work());
-    } catch (problem) {
-      show(told, refusal(titleOf(problem), problem.message));
-    }
-  };
+  const run = (work) => attempted(told, async () => draw(await work()));
   const draw = (now) => {
     show(told);
     show(
@@ -116,17 +110,13 @@ function actions(now, id, run, told) {
     cancel.textContent = "Release nothing more, for ever";
   };
   const extend = element("button", { type: "button", hidden: true }, "Extend");
-  const price = async () => {
+  const price = () => attempted(told, async () => {
     const wanted = more();
-    try {
-      const offered = await post(`${path}/extend/price`, wanted);
-      show(told, element("p", {}, offered.explain.split(" Whatever")[0]), chargedBars(offered));
-      extend.hidden = !offered.affordable;
-      extend.onclick = () => run(() => post(`${path}/extend`, wanted));
-    } catch (problem) {
-      show(told, refusal(titleOf(problem), problem.message));
-    }
-  };
+    const offered = await post(`${path}/extend/price`, wanted);
+    show(told, element("p", {}, offered.explain.split(" Whatever")[0]), chargedBars(offered));
+    extend.hidden = !offered.affordable;
+    extend.onclick = () => run(() => post(`${path}/extend`, wanted));
+  });
   const change = () => {
     extend.hidden = true; // what is charged is what was priced
   };
@@ -175,39 +165,32 @@ question.onWritten(changed);
 byId("begin").addEventListener("submit", async (event) => {
   event.preventDefault();
   const body = wanted();
-  try {
+  priced = null;
+  await attempted(byId("price"), async () => {
     const found = await post("/v1/following/price", body);
     priced = found.affordable ? JSON.stringify(body) : null;
     show(byId("price"), element("p", {}, found.explain.split(" Whatever")[0]), chargedBars(found));
-  } catch (problem) {
-    priced = null;
-    show(byId("price"), refusal(titleOf(problem), problem.message));
-  }
+  });
   changed();
 });
-byId("to-follow").addEventListener("click", async () => {
+byId("to-follow").addEventListener("click", () => {
   byId("to-follow").disabled = true;
-  try {
+  attempted(byId("price"), async () => {
     await post("/v1/following", wanted());
     priced = null;
     show(byId("price"));
     await list();
-  } catch (problem) {
-    show(byId("price"), refusal(titleOf(problem), problem.message));
-  }
+  });
 });
 
 // ---- beginning
 
-async function list() {
-  const place = byId("following");
-  try {
+function list() {
+  return fill(byId("following"), async () => {
     const { following: every } = await get("/v1/following");
     const shown = await Promise.all(every.map((one) => get(`/v1/following/${encodeURIComponent(one.id)}`)));
-    show(place, shown.length ? shown.map(card) : element("p", { class: "soft" }, "Nothing is followed yet."));
-  } catch (problem) {
-    show(place, refusal(titleOf(problem), problem.message, element("button", { type: "button", onclick: list }, "Try again")));
-  }
+    return shown.length ? shown.map(card) : element("p", { class: "soft" }, "Nothing is followed yet.");
+  });
 }
 
 async function begin() {

@@ -4,8 +4,8 @@ import { accountBar, namedBar, quotaBar } from "./bars.js";
 import { get, post } from "./door.js";
 import { Editor } from "./editor.js";
 import { byId, element, refusal, show, table, tagged } from "./elements.js";
-import { percent, roundBelow, whole } from "./numbers.js";
-import { titleOf } from "./price.js";
+import { percent, whole } from "./numbers.js";
+import { fill } from "./price.js";
 import { allEntries, sharesOf, spendingChart } from "./spending.js";
 import { loadTables } from "./tables.js";
 import { firstQuestion, vocabulary } from "./vocabulary.js";
@@ -16,16 +16,6 @@ let words = vocabulary([]);
 const question = new Editor(byId("sql"), () => words);
 let accounts = [];
 let cursors = [0]; // where each page up to the present one begins
-
-/** Show what a request gives, or in the same place why it gave nothing. */
-async function fill(place, run) {
-  try {
-    show(place, await run());
-  } catch (problem) {
-    const again = element("button", { type: "button", onclick: () => fill(place, run) }, "Try again");
-    show(place, refusal(titleOf(problem), problem.message, again));
-  }
-}
 
 /** Show accounts, a page more each time. */
 async function standings(after = 0, before = []) {
@@ -156,9 +146,8 @@ async function begin() {
   try {
     const tables = await loadTables();
     words = vocabulary(tables);
-    const first = tables.find((one) => one.private.length);
-    if (first && !question.value && !question.focused) {
-      const proposed = firstQuestion(first, roundBelow);
+    const proposed = firstQuestion(tables);
+    if (proposed && !question.value && !question.focused) {
       question.value = proposed.sql;
       byId("max_error").value ||= proposed.max_error;
     }

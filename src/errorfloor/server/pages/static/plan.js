@@ -4,8 +4,8 @@ import { namedBar } from "./bars.js";
 import { post } from "./door.js";
 import { Editor } from "./editor.js";
 import { byId, element, field, refusal, show, table } from "./elements.js";
-import { amount, digitsUp, percent, roundBelow, withUnit } from "./numbers.js";
-import { titleOf } from "./price.js";
+import { amount, digitsUp, percent, withUnit } from "./numbers.js";
+import { fill, titleOf } from "./price.js";
 import { loadTables } from "./tables.js";
 import { firstQuestion, vocabulary } from "./vocabulary.js";
 
@@ -170,21 +170,18 @@ function floorField(name, column, floor, unit, kept) {
 
 async function begin() {
   const draft = JSON.parse(sessionStorage.getItem(DRAFT) ?? "null");
-  if (!byId("questions").childElementCount) (draft?.questions ?? []).forEach((one) => addQuestion(one));
-  try {
+  (draft?.questions ?? []).forEach((one) => addQuestion(one));
+  let first = {};
+  await fill(byId("floors"), async () => {
     const tables = await loadTables();
     words = vocabulary(tables);
-    show(byId("floors"), tables.flatMap((one) => [
+    first = firstQuestion(tables) ?? {};
+    return tables.flatMap((one) => [
       ...one.private.map((column) => floorField(one.name, column.name, column.floor, column.unit, draft?.floors)),
       ...(one.owner ? [floorField(one.name, "owner", one.owner.floor, "", draft?.floors)] : []),
-    ]));
-    const first = tables.find((one) => one.private.length);
-    if (!byId("questions").childElementCount) addQuestion(first ? firstQuestion(first, roundBelow) : {});
-  } catch (problem) {
-    if (!byId("questions").childElementCount) addQuestion();
-    const again = element("button", { type: "button", onclick: begin }, "Try again");
-    show(byId("floors"), refusal(titleOf(problem), problem.message, again));
-  }
+    ]);
+  });
+  if (!byId("questions").childElementCount) addQuestion(first);
   byId("to-plan").disabled = false;
 }
 

@@ -2,7 +2,7 @@
 
 import { chargedBars } from "./bars.js";
 import { post } from "./door.js";
-import { element, refusal } from "./elements.js";
+import { element, refusal, show } from "./elements.js";
 import { digits, percent, whole, withUnit } from "./numbers.js";
 import { offBy } from "./released.js";
 
@@ -81,6 +81,29 @@ export function refusalShown(title, message, bound, outputs, apply) {
     message,
     element("button", { type: "button", id: "use-advice", onclick: () => apply(bound) }, `Use ${text}`),
   );
+}
+
+/** A failure in place, with what can be done about it. */
+export function failed(problem, ...actions) {
+  return refusal(titleOf(problem), problem.message, ...actions);
+}
+
+/** Do something; what fails is said in `place`. */
+export async function attempted(place, work) {
+  try {
+    await work();
+  } catch (problem) {
+    show(place, failed(problem));
+  }
+}
+
+/** Show what a request gives, or in the same place why it gave nothing. */
+export async function fill(place, run) {
+  try {
+    show(place, await run());
+  } catch (problem) {
+    show(place, failed(problem, element("button", { type: "button", onclick: () => fill(place, run) }, "Try again")));
+  }
 }
 
 /** A heading for each kind of failure. */

@@ -1,9 +1,9 @@
 // Saved questions: open one, save the present one under a name, remove one's own.
 
 import { get, post } from "./door.js";
-import { byId, element, refusal, show } from "./elements.js";
+import { byId, element, show } from "./elements.js";
 import { digits } from "./numbers.js";
-import { titleOf } from "./price.js";
+import { attempted } from "./price.js";
 
 /** Show the saved questions; `open` takes one, `present` gives the one that stands in the form. */
 export function savedQuestions(open, present) {
@@ -16,14 +16,10 @@ export function savedQuestions(open, present) {
         : element("p", { class: "soft small" }, "None yet."),
     );
   };
-  const run = async (work) => {
-    try {
-      draw(await work());
-      show(byId("saved-problem"));
-    } catch (problem) {
-      show(byId("saved-problem"), refusal(titleOf(problem), problem.message));
-    }
-  };
+  const run = (work) => attempted(byId("saved-problem"), async () => {
+    draw(await work());
+    show(byId("saved-problem"));
+  });
   const remove = (one) =>
     run(() => post("/v1/questions/remove", { name: one.name, ...(one.mine || !one.analyst ? {} : { analyst: one.analyst }) }));
   byId("save-form").addEventListener("submit", (event) => {

@@ -1,5 +1,7 @@
 // The words a question may be made of: names from the catalogue, aggregates, keywords.
 
+import { roundBelow } from "./numbers.js";
+
 const AGGREGATES = [
   ["avg(", "mean of a column"],
   ["sum(", "total of a column"],
@@ -91,8 +93,10 @@ export function fitting(words, text, caret, anything) {
   return { before, found: found.slice(0, 12) };
 }
 
-/** A first question about a table, and a bound that fits it: a hundredth of the range. */
-export function firstQuestion(table, roundBelow) {
+/** A first question about the first table with private columns, and a bound that fits it: a hundredth of the range. */
+export function firstQuestion(tables) {
+  const table = tables.find((one) => one.private.length);
+  if (!table) return null;
   const column = table.private[0];
   const key = table.public.find((one) => one.type === "text" && !table.row_key.includes(one.name));
   const keys = key ? `${key.name}, ` : "";
