@@ -17,12 +17,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "attacks"))
 
 from custodian import NewVersions, RestoredLedger
 from custodians_world import CustodiansWorld
+from drawn_games import games_won
 from numpy.random import default_rng
 
 from benchmarks.report import KEPT, Report
 from errorfloor.attacks import Finding, audit, judge, owner_attacks
 from errorfloor.attacks.audit import names
-from errorfloor.attacks.best_play import best_policy, games_won
+from errorfloor.attacks.best_play import best_policy
 from errorfloor.attacks.judgement import FALSE_ALARM, threshold
 from errorfloor.catalogue import Catalogue
 from errorfloor.floors.adversary import best_success

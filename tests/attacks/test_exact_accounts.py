@@ -5,9 +5,10 @@ import tomllib
 
 import numpy as np
 import pytest
+from drawn_games import games_won
 
 from errorfloor.attacks import World, judge
-from errorfloor.attacks.best_play import best_policy, games_won
+from errorfloor.attacks.best_play import best_policy
 from errorfloor.attacks.repetition import AdaptiveStopping
 from errorfloor.catalogue import Catalogue
 from errorfloor.floors.adversary import best_success

@@ -14,11 +14,9 @@ from errorfloor.attacks.secret import Secret
 from errorfloor.checks import Array
 from errorfloor.floors.adversary.answers import multiplier
 from errorfloor.floors.adversary.table import value_table
-from errorfloor.noise import RaisedCosine
 
 QUANTA = 64  # that the allowance is bought in, by the one who asks a server
 FAR, POINTS = 28.0, 2048  # logarithms of odds that are told apart, and how many
-SURE = 100.0  # that an answer is certain: more odds change nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,28 +61,6 @@ def best_policy(whole: float, quanta: int) -> BestPolicy:
         chosen[left] = np.where(mistakes < stop, bought[best], 0)
         waves[left] = np.fft.rfft(np.fft.ifftshift(mistakes))
     return BestPolicy(whole, chosen, 1 - 0.5 * float(mistakes[POINTS // 2]))
-
-
-def games_won(policy: BestPolicy, games: int, rng: np.random.Generator) -> int:
-    """Play many games at once with real draws of the noise; give how often the right one of two was named.
-
-    >>> 250 < games_won(best_policy(2.0, 16), 400, np.random.default_rng(1)) < 350
-    True
-    """
-    noise, quanta = RaisedCosine(-1.0, 1.0), len(policy.quanta) - 1
-    odds, left, truth = np.zeros(games), np.full(games, quanta), rng.integers(2, size=games)
-    playing = np.arange(games)
-    while True:
-        taken = policy.next(left[playing], odds[playing])
-        playing, taken = playing[taken > 0], taken[taken > 0]
-        if not len(playing):
-            return int(((odds > 0) == truth).sum())
-        moved = np.sqrt(taken * (policy.whole / quanta)) / math.pi  # of half a width, so that I·d² is the charge
-        answer = np.asarray(noise.sample(len(playing), rng=rng)) + moved * truth[playing]
-        with np.errstate(divide="ignore"):
-            learnt = noise.logpdf(answer - moved) - noise.logpdf(answer)
-        odds[playing] = np.clip(odds[playing] + learnt, -SURE, SURE)
-        left[playing] -= taken
 
 
 @final

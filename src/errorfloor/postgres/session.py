@@ -14,7 +14,6 @@ from errorfloor.postgres import wire
 from errorfloor.postgres.answers import PRICE, ResultRows, parameter_kinds
 from errorfloor.postgres.commands import Done, command
 from errorfloor.postgres.copying import Copy
-from errorfloor.postgres.session_questions import ROUTE as ROUTE
 from errorfloor.postgres.session_questions import (
     Counted,
     Portal,
