@@ -11,7 +11,7 @@ import errorfloor.cli.init  # noqa: F401  (adds its command)
 from errorfloor.catalogue import Schema, draft, load
 from errorfloor.cli.app import app
 from errorfloor.cli.form import proposed, read
-from errorfloor.cli.page import DeclaringPage, NextStep
+from errorfloor.cli.page import DeclaringPage
 from errorfloor.errors import InputError
 
 SCHEMA = Schema(
@@ -30,7 +30,7 @@ WHOLE = {
 def page(tmp_path):
     def write(text):
         (tmp_path / "errorfloor.toml").write_text(text)
-        return [NextStep("Register the table.", "errorfloor register")]
+        return [("Register the table.", "errorfloor register")]
 
     return DeclaringPage([SCHEMA], "errorfloor.toml", draft, write)
 

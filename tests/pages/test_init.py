@@ -4,7 +4,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from errorfloor.catalogue import Schema, draft, load
-from errorfloor.cli.page import DeclaringPage, NextStep
+from errorfloor.cli.page import DeclaringPage
 
 LONG = "a_very_long_name_of_a_column_that_nobody_would_choose_but_a_machine"
 SCHEMA = Schema("pay.csv", {"nr": "whole", LONG: "text", "pay": "number"}, unique=frozenset({"nr"}))
@@ -13,7 +13,7 @@ SCHEMA = Schema("pay.csv", {"nr": "whole", LONG: "text", "pay": "number"}, uniqu
 def test_a_table_is_declared_without_scripts(browser, serve, tmp_path):
     def write(text):
         (tmp_path / "errorfloor.toml").write_text(text)
-        return [NextStep("Register the table.", "errorfloor register")]
+        return [("Register the table.", "errorfloor register")]
 
     declaring = DeclaringPage([SCHEMA], "errorfloor.toml", draft, write)
     context = browser.new_context(java_script_enabled=False, viewport={"width": 360, "height": 780})
@@ -36,9 +36,7 @@ def test_a_table_is_declared_without_scripts(browser, serve, tmp_path):
 
 
 def test_axe_finds_nothing_and_a_phone_never_scrolls_sideways(browser, serve):
-    declaring = DeclaringPage(
-        [SCHEMA], "errorfloor.toml", draft, lambda _: [NextStep("Register.", "errorfloor register")]
-    )
+    declaring = DeclaringPage([SCHEMA], "errorfloor.toml", draft, lambda _: [("Register.", "errorfloor register")])
     context = browser.new_context(viewport={"width": 360, "height": 780})
     faults = []
     with serve(declaring.app) as (url, _):

@@ -140,16 +140,16 @@ def init(
 def _on_page(schemas: list[Schema], place: Place, output: Path, write: Callable[[str], None]) -> str:
     """Ask on a page, and give the catalogue that was checked there and written."""
     require("server", "fastapi", "uvicorn", "jinja2")
-    from errorfloor.cli.page import DeclaringPage, NextStep, serve_once
+    from errorfloor.cli.page import DeclaringPage, serve_once
 
     if not sys.stderr.isatty():
         raise InputError("--page prints an address that only you may see, so it needs a terminal: a log would keep it")
     kept: list[str] = []
 
-    def written(text: str) -> list[NextStep]:
+    def written(text: str) -> list[tuple[str, str]]:
         write(text)
         kept.append(text)
-        return [NextStep(words, line) for words, line in _steps(output)]
+        return _steps(output)
 
     shown = DeclaringPage(schemas, output.name, lambda filled: draft(filled, place), written)
     messages.say("open this address in a browser on this machine; it works once, and Ctrl+C ends it:")

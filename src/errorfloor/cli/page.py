@@ -7,7 +7,6 @@ it first is led to another, secret one, and the command ends with the catalogue 
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 import uvicorn
@@ -25,18 +24,10 @@ LARGEST = 2**20  # bytes of a filled form
 USED = "This address has been used. Stop the command with Ctrl+C and run it again to get another."
 
 
-@dataclass(frozen=True)
-class NextStep:
-    """What to do next, and the command for it."""
-
-    words: str
-    command: str
-
-
 class DeclaringPage:
     """The page: filled in, checked, and written once.
 
-    ``text_of`` gives the catalogue for what was chosen; ``write`` writes it, and says what to do next.
+    ``text_of`` gives the catalogue for what was chosen; ``write`` writes it, and says what to do next, with commands.
     """
 
     def __init__(
@@ -44,7 +35,7 @@ class DeclaringPage:
         schemas: Sequence[Schema],
         target: str,
         text_of: Callable[[Sequence[Schema]], str],
-        write: Callable[[str], Sequence[NextStep]],
+        write: Callable[[str], Sequence[tuple[str, str]]],
     ) -> None:
         self._schemas, self._target, self._text_of, self._write = schemas, target, text_of, write
         self._secret = secrets.token_urlsafe(24)
