@@ -277,6 +277,7 @@ def test_flags_leave_nothing_to_choose_and_the_first_mean_takes_three_commands(h
     shown = init("--source", "pay.csv", *FLAGS)
     assert shown.exit_code == 0, shown.exception
     assert "check it; then errorfloor register" in shown.stdout
+    assert "left out, and never read: hours;" in shown.stderr
     table = load(here / "errorfloor.toml").tables["pay"]
     assert (table.row_key, set(table.public), set(table.private)) == (("nr",), {"nr", "site"}, {"pay"})
     registered = CliRunner().invoke(app, ["register"])

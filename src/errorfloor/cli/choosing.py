@@ -32,8 +32,14 @@ def chosen_by_flags(
     """Read ``pay=0..10000,resolution=0.01,floor=500,unit=EUR`` for each private column, and names for the others.
 
     The row key is public, whether or not it is named among the public columns; with ``number`` it numbers the rows.
+    Columns that nothing was said of are named, since they are left out.
     """
-    return chosen(schema, dict(_rule(one) for one in private), public, row_key, number=number)
+    found = chosen(schema, dict(_rule(one) for one in private), public, row_key, number=number)
+    named = {*found.public, *found.private}
+    left_out = [name for name, column in schema.names.items() if name not in named and schema.columns[column]]
+    if left_out:
+        messages.say(f"left out, and never read: {', '.join(left_out)}; --public or --private declares a column")
+    return found
 
 
 def chosen(
