@@ -6,15 +6,13 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
+from scripts.value_table import candidate, certify, one_answer
 
 from errorfloor.errors import InputError
 from errorfloor.floors import floor
 from errorfloor.floors.adversary import best_success
-from errorfloor.floors.adversary.answers import multiplier, one_answer
-from errorfloor.floors.adversary.candidate import candidate
-from errorfloor.floors.adversary.certificate import certify
-from errorfloor.floors.adversary.noises import counted_apart, counted_as, excess
-from errorfloor.floors.adversary.table import ValueTable, value_table
+from errorfloor.floors.adversary.noises import counted_apart, counted_as
+from errorfloor.floors.adversary.table import ValueTable, multiplier, value_table
 from errorfloor.floors.adversary.value import mistaken
 from errorfloor.noise import Airy, Gaussian, Laplace, LinearImage, Maxwell, Product, RaisedCosine, Translation
 from repeated import SOAK, rounds
@@ -192,6 +190,31 @@ def test_charges_below_zero_are_refused():
         best_success(-1.0)
     with pytest.raises(InputError, match="not a value table"):
         ValueTable.from_bytes(b"errorfloor")
+
+
+def excess(noise, factor, table, *, total, charge):
+    """Try one answer against the table: by how much its success, charged factor·I·d², exceeds W, at the worst odds.
+
+    The answer is moved by d with I·d² = ``charge``, ``total`` is what may be spent in all. Positive: it does not fit.
+    """
+    moved = math.sqrt(charge / float(noise.information[0, 0]))
+    low, high = noise.icdf(1e-12), noise.icdf(1 - 1e-12)
+    y = np.linspace(float(low), float(high) + moved, 6001)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        still, shifted = noise.logpdf(y), noise.logpdf(y - moved)
+    both = np.isfinite(still) & np.isfinite(shifted)
+    weight = np.exp(0.5 * (still[both] + shifted[both])) * (y[1] - y[0])
+    ratio = (shifted - still)[both]
+    x = np.linspace(-14.0, 14.0, 281)
+    far = np.linspace(0, table.half_period, 2001)
+    left = curve_of(table, total - factor * charge, far)
+    after = np.interp(np.abs(x[:, None] + ratio), far, left, right=0.0) @ weight
+    before = np.interp(np.abs(x), far, curve_of(table, total, far))
+    return float(((before - after) / (2 * np.cosh(x / 2))).max())
+
+
+def curve_of(table, charge, x):
+    return (np.cos(np.outer(x, table.frequencies)) @ table.curve(charge)).clip(min=0)
 
 
 def worst(noise, factor):

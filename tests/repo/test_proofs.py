@@ -37,7 +37,7 @@ MECHANISMS = sorted(
         SOURCE / "dynamics" / "optimum.py",
         SOURCE / "dynamics" / "robust.py",
         SOURCE / "dynamics" / "smoother.py",
-        SOURCE / "floors" / "adversary" / "certificate.py",
+        SOURCE / "floors" / "adversary" / "table.py",
         SOURCE / "floors" / "adversary" / "value.py",
         SOURCE / "floors" / "bayes.py",
         SOURCE / "floors" / "bounds.py",

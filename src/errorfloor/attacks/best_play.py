@@ -12,8 +12,7 @@ from errorfloor.attacks.attack import Attack, Door, Shadows
 from errorfloor.attacks.likelihood import answered, log_odds
 from errorfloor.attacks.secret import Secret
 from errorfloor.checks import Array
-from errorfloor.floors.adversary.answers import multiplier
-from errorfloor.floors.adversary.table import value_table
+from errorfloor.floors.adversary.table import multiplier, value_table
 
 QUANTA = 64  # that the allowance is bought in, by the one who asks a server
 FAR, POINTS = 28.0, 2048  # logarithms of odds that are told apart, and how many

@@ -1,9 +1,8 @@
 """The adversary's own game: how often the best one names the right one of two hypotheses.
 
-``value``         U(A₁, A₂, π), what is stated; ``answers`` what one answer does to the odds
-``noises``        which noises are counted in A₁
-``table``         W(A, π) for raised-cosine answers, shipped as ``value.table``; ``candidate`` makes it
-``certificate``   proves W for all real charges, rounding included
+``value``     U(A₁, A₂, π), what is stated
+``noises``    which noises are counted in A₁
+``table``     W(A, π) for raised-cosine answers, shipped as ``value.table``, and its proof for all real charges
 """
 
 from errorfloor.floors.adversary.noises import counted_apart, counted_as
