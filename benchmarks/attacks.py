@@ -28,7 +28,7 @@ from errorfloor.attacks.judgement import FALSE_ALARM, threshold
 from errorfloor.catalogue import Catalogue
 from errorfloor.floors.adversary import best_success
 from errorfloor.plots import save
-from errorfloor.plots.attacks import findings
+from errorfloor.plots.answers import findings
 from errorfloor.service.example import CATALOGUE
 
 RUNS, PIECE = 200, 100  # what a piece finds is kept, so that a run that was stopped is taken up again

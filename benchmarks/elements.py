@@ -13,9 +13,8 @@ from skfem.models.poisson import laplace, mass
 from benchmarks.report import Report
 from errorfloor.designer.elements.ground_state import ground_state
 from errorfloor.designer.elements.solver import Space, least_pair
-from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.designer.meshes.region import bounded_region
+from errorfloor.designer.meshes.region import Isotropic, bounded_region
 from errorfloor.support import Ball, Ellipsoid, Polygon
 
 L_SHAPE = Polygon([[0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]])

@@ -15,7 +15,7 @@ from errorfloor.designer.boxes.lower_bound import Domain, proved_bound
 from errorfloor.designer.boxes.tensor import Tensor
 from errorfloor.designer.elements.ground_state import ground_state as elements
 from errorfloor.designer.elements.ground_state import second_level
-from errorfloor.designer.solvers import solve
+from errorfloor.designer.numerical import solve
 from errorfloor.noise import Loss
 from errorfloor.noise.spectral_axis import Axis
 

@@ -172,8 +172,9 @@ def test_plane_with_absolute_loss_is_a_product_of_airy_noises():
 
 
 def test_a_strip_times_lines_and_half_lines_separates():
-    support = ef.Polytope(A=[[-1.0, 0.0]], b=[0.0])  # w₁ ≥ 0, w₂ free: no two facet directions, so no product form
-    assert support.product_form is None
+    half_plane = ef.Polytope(A=[[-1.0, 0.0]], b=[0.0])  # w₁ ≥ 0, w₂ free
+    assert half_plane.product_form[1] == (ef.HalfLine(0.0), ef.Reals(1))
+    assert ef.design(half_plane, loss_weight=2.0).certificate.gap == 0
     cone = ef.Orthant(2).image([[1.0, 1.0], [0.0, 1.0]])
     C = np.array([[1.0, 1.0], [0.0, 1.0]])
     R = np.linalg.inv(C @ C.T)

@@ -10,7 +10,7 @@ import errorfloor as ef
 from errorfloor.designer.bounds.enclosure import level_in_box
 from errorfloor.designer.elements.ellipsoid import EllipsoidSolver
 from errorfloor.designer.elements.ground_state import ground_state as polynomials
-from errorfloor.designer.meshes.isotropic import Isotropic
+from errorfloor.designer.meshes.region import Isotropic
 from errorfloor.designer.numerical import numerical_design
 from errorfloor.designer.problem import Problem
 from errorfloor.noise import EllipsoidPolynomial, Loss
@@ -82,8 +82,8 @@ def test_a_loss_that_is_even_is_solved_among_even_functions():
 
 
 def test_a_bound_on_the_loss_is_met_in_a_ball():
-    noise, _, weight = numerical_design(Problem.parse(BALL, None, None, "squared", None, 0.3), certify=False)
-    assert weight > 0
+    noise = numerical_design(Problem.parse(BALL, None, None, "squared", None, 0.3))
+    assert noise.certificate.loss_weight > 0
     assert noise.expected_loss() == pytest.approx(0.3, rel=1e-10)
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import errorfloor as ef
-from errorfloor.designer.solvers import solve
+from errorfloor.designer.numerical import solve
 from errorfloor.errors import IllPosedError, InputError
 from paper.chord import SIDES
 

@@ -9,8 +9,7 @@ from scipy.special import erfc
 
 import errorfloor as ef
 from errorfloor.designer.boxes.solver import Scaled, ground_state
-from errorfloor.designer.meshes.isotropic import Isotropic
-from errorfloor.designer.meshes.region import truncating_walls
+from errorfloor.designer.meshes.region import Isotropic, truncating_walls
 from errorfloor.designer.numerical import meet
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import Certificate, Loss

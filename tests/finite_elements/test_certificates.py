@@ -18,9 +18,8 @@ from errorfloor.designer.bounds.residual import from_residual, least_potential
 from errorfloor.designer.elements.flux import _inner_flux, reference
 from errorfloor.designer.elements.ground_state import ground_state
 from errorfloor.designer.elements.solver import Discretisation, Space
-from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.designer.meshes.region import bounded_region, truncated_region, truncating_walls
+from errorfloor.designer.meshes.region import Isotropic, bounded_region, truncated_region, truncating_walls
 from errorfloor.noise import Loss
 from errorfloor.noise.simplices import exponents, mass_matrix, product
 from errorfloor.support import Ball, Ellipsoid, Orthant, Polygon, Polytope, Reals

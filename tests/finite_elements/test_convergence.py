@@ -7,9 +7,8 @@ import pytest
 
 from errorfloor.designer.elements.ellipsoid import EllipsoidSolver
 from errorfloor.designer.elements.solver import Space, least_pair
-from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.designer.meshes.region import bounded_region
+from errorfloor.designer.meshes.region import Isotropic, bounded_region
 from errorfloor.support import Ellipsoid, Polygon, Polytope
 
 

@@ -7,11 +7,11 @@ those that were computed, and ``numerical`` computes the others, with the weight
 
 Numerical methods have a sub-room each: ``boxes`` (products of intervals, by polynomials of high degree) and
 ``elements`` (polygons, polytopes and ellipsoids, on ``meshes``). ``bounds`` proves how low any noise can go. A new
-method: a sub-room, a case in ``solvers``, and a lower bound with its proof.
+method: a sub-room, a case in ``numerical.solve``, and a lower bound with its proof.
 """
 
 from errorfloor.designer.designing import design
 from errorfloor.designer.feasibility import smallest_loss
-from errorfloor.designer.ground_state import GroundState
+from errorfloor.designer.problem import GroundState
 
 __all__ = ["GroundState", "design", "smallest_loss"]

@@ -181,7 +181,9 @@ def _in_coordinates(N: Array, factors: list[RaisedCosine] | list[Noise]) -> Nois
 
 def closed_form(problem: Problem) -> Noise | None:
     """Give the certified noise from the catalogue, or None."""
-    solution = _without_weight(problem) or _with_weight(problem)
+    solution = _without_weight(problem)
+    if solution is None and problem.loss is not None:  # P3, or P4 when its bound binds
+        solution = next((found for form in WITH_QUALITY if (found := form(problem)) is not None), None)
     return None if solution is None else _certified(problem, solution)
 
 
@@ -197,13 +199,6 @@ def _without_weight(problem: Problem) -> Solution | None:
     except NoClosedFormError:  # the noise is known but not this mean: a numerical one knows its own
         return None
     return replace(solution, form=f"{solution.form}; the bound on the loss does not bind") if slack else None
-
-
-def _with_weight(problem: Problem) -> Solution | None:
-    """Solve P3, or P4 when its bound binds."""
-    if problem.loss is None:
-        return None
-    return next((found for form in WITH_QUALITY if (found := form(problem)) is not None), None)
 
 
 def _certified(problem: Problem, solution: Solution) -> Noise:

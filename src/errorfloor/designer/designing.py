@@ -10,8 +10,7 @@ from errorfloor.designer.cache import recall, remember
 from errorfloor.designer.closed_forms import closed_form
 from errorfloor.designer.error_problem import ErrorProblem, error_problem
 from errorfloor.designer.feasibility import check_stretch, check_well_posed
-from errorfloor.designer.ground_state import Progress
-from errorfloor.designer.problem import Problem
+from errorfloor.designer.problem import Problem, Progress
 from errorfloor.errors import InputError
 from errorfloor.noise import Noise
 from errorfloor.support import Support
@@ -164,4 +163,4 @@ def _computed(problem: Problem | ErrorProblem, told: Progress) -> Noise:
 
     if isinstance(problem, ErrorProblem):
         return largest_error.largest_error(problem, told)
-    return numerical.numerical_design(problem, told)[0]
+    return numerical.numerical_design(problem, told)

@@ -110,12 +110,7 @@ def chord_supremum(support: Support, C: Array) -> float:
     >>> round(chord_supremum(Box([0, 0], [1, 1]), np.eye(2)), 7)
     0.0506606
     """
-    return diameter(support, C) ** 2 / (4 * math.pi**2)
-
-
-def diameter(support: Support, C: Array) -> float:
-    """The diameter of C⁻¹W."""
-    return float(np.linalg.norm(_longest(support, C)))
+    return float(np.linalg.norm(_longest(support, C)) ** 2) / (4 * math.pi**2)
 
 
 def longest_direction(support: Support, C: Array) -> Array:

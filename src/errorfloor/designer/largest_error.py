@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize, nnls
+from scipy.optimize import root as find_root
 
 from errorfloor.checks import Array
 from errorfloor.designer.error_problem import ErrorProblem, longest_direction
-from errorfloor.designer.ground_state import GroundState, Progress
-from errorfloor.designer.solvers import solve
+from errorfloor.designer.numerical import solve
+from errorfloor.designer.problem import GroundState, Progress
 from errorfloor.errors import ConvergenceError, IllPosedError
 from errorfloor.noise import ErrorCertificate, Noise
 
@@ -109,8 +111,6 @@ class Ascent:
 
         None where the caps cannot be kept, or the way leads into weights that no ground state is found for.
         """
-        from scipy.optimize import minimize
-
         n = len(G)
         lower = np.tril_indices(n)
         inverse = np.linalg.inv(frame)
@@ -147,8 +147,6 @@ class Ascent:
 
     def _multipliers(self, G: Array, information: Array) -> Array:
         """The μ ≥ 0 with I⁻² + Σ μ∇c nearest to a multiple of G, seen in coordinates in which I = Id."""
-        from scipy.optimize import nnls
-
         near = self.asked.excess(information) > -1e-2
         turned = [
             information @ slope @ information * here
@@ -166,8 +164,6 @@ class Ascent:
 
         The residual is that of these conditions: relative in every direction, however flat the noise.
         """
-        from scipy.optimize import root as find_root
-
         n = len(candidate.M)
         values, vectors = np.linalg.eigh(candidate.M)
         B, inverse = (np.asarray(vectors * np.sqrt(values) ** sign) for sign in (1, -1))  # M = BBᵀ, inverseᵀ·B = Id

@@ -1,4 +1,7 @@
-"""Problems without a closed form, solved numerically: P2, P3, and P4 by the weight ϱ that meets its bound."""
+"""Problems without a closed form, solved numerically: P2, P3, and P4 by the weight ϱ that meets its bound.
+
+Products of intervals are solved by spectral bases, other shapes by elements.
+"""
 
 import math
 from collections.abc import Callable
@@ -6,13 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
+from errorfloor.checks import Array
+from errorfloor.designer.boxes import solver as boxes
+from errorfloor.designer.elements import ground_state as elements
 from errorfloor.designer.feasibility import smallest_loss
-from errorfloor.designer.ground_state import GroundState, Progress
-from errorfloor.designer.problem import Problem
-from errorfloor.designer.solvers import solve
-from errorfloor.errors import ConvergenceError
-from errorfloor.noise import Certificate, Noise
+from errorfloor.designer.problem import GroundState, Problem, Progress
+from errorfloor.errors import ConvergenceError, InputError
+from errorfloor.noise import Certificate, Loss, Noise
+from errorfloor.support import Ball, Ellipsoid, Support
 
 SOUGHT = 1e-12  # relative difference between loss and bound at which the search stops
 PROMISED = 1e-10
@@ -20,6 +26,68 @@ NEAR = 0.02  # with log((Q − least)/(bound − least)) within this of 0 the di
 MOST = 60  # doublings and halvings of a bracket
 
 Solve = Callable[[float, GroundState | None], GroundState]
+MOST_DIMENSIONS = 4  # of products of intervals, balls and ellipsoids
+MESHED = 3  # of all other shapes
+TOLERANCE = 2e-8  # relative change of the value at which refinement stops
+ROUGHLY = 2e-2  # the same on the way to the weight of a loss
+
+
+def solve(
+    support: Support,
+    sensitivity: Array,
+    loss: Loss | None = None,
+    loss_weight: float = 0.0,
+    *,
+    tolerance: float = TOLERANCE,
+    progress: Progress | None = None,
+    start: GroundState | None = None,
+    anew: bool = False,
+    certify: bool = True,
+) -> GroundState:
+    """Give the noise of least Tr(K I_w) + ϱ E ℓ(w): on products, balls and ellipsoids in up to four dimensions.
+
+    Other bounded shapes are solved in up to three. ``start`` keeps the discretisation of an earlier state; if the state
+    is sought ``anew`` it is refined.
+
+    Raises InputError beyond that, with what to ask for instead.
+
+    >>> from errorfloor.support import Box
+    >>> found = solve(Box([0, 0], [1, 1]), np.array([[1.0, 0.3], [0.3, 1.0]]))
+    >>> round(found.value, 5), bool(found.gap < 1e-7)
+    (77.5028, True)
+    """
+    form = support.product_form
+    _check_covered(support, form)
+    options: dict[str, Any] = {"tolerance": tolerance, "progress": progress, "certify": certify}
+    if form is None:
+        return elements.ground_state(support, sensitivity, loss, loss_weight, start=start, anew=anew, **options)
+
+    def second(value: float) -> float:
+        unit = float(np.trace(sensitivity))
+        return unit * elements.second_level(support, sensitivity / unit, loss, loss_weight / unit, value / unit)
+
+    options |= {"start": None if anew else start, "second": second if 1 < support.dimension <= MESHED else None}
+    return boxes.ground_state(form, sensitivity, loss, loss_weight, **options)
+
+
+def _check_covered(support: Support, form: Any) -> None:
+    m = support.dimension
+    if m > MOST_DIMENSIONS:
+        raise InputError(
+            f"a general problem in {m} dimensions is beyond the numerical designer, which goes up to "
+            f"{MOST_DIMENSIONS}: ask for fewer answers at once, or for answers whose K is diagonal in the support's "
+            f"own coordinates"
+        )
+    if form is None and not support.is_bounded:
+        raise InputError(
+            f"an unbounded {type(support).__name__} is designed for if it is a product of intervals, half-lines and "
+            f"lines in some coordinates, such as a half-space or a wedge, and this one is not: design for one inside it"
+        )
+    if m > MESHED and form is None and not isinstance(support, (Ball, Ellipsoid)):
+        raise InputError(
+            f"a {type(support).__name__} that is no product is designed for in up to {MESHED} dimensions, not in {m}: "
+            f"design for a box or an ellipsoid inside it, or ask for fewer answers at once"
+        )
 
 
 @dataclass
@@ -84,8 +152,6 @@ class _Search:
 
         A rough solver's loss may jump over the bound, so that ends this far ``apart`` will do.
         """
-        from scipy.optimize import brentq
-
         ends = self.bracket(x, least)
         if ends is not None:
             brentq(self, *ends, xtol=apart, rtol=9e-16, maxiter=100)
@@ -119,10 +185,8 @@ def meet(
     return search.state, search.weight
 
 
-def numerical_design(
-    problem: Problem, progress: Progress | None = None, *, certify: bool = True
-) -> tuple[Noise, GroundState, float]:
-    """Give the certified noise of a problem whose K is regular, its ground state and the weight ϱ of its loss.
+def numerical_design(problem: Problem, progress: Progress | None = None) -> Noise:
+    """Give the certified noise of a problem whose K is regular.
 
     A bound on the loss is recognised as inactive when the best noise without it meets it.
     """
@@ -130,37 +194,38 @@ def numerical_design(
     support, K, loss = problem.support, problem.sensitivity, problem.loss
     if problem.max_loss is None:
         weight = problem.loss_weight or 0.0
-        state = solve(support, K, loss, weight, certify=certify, **options)
-        return _certified(problem, state, weight), state, weight
+        return _certified(problem, solve(support, K, loss, weight, **options), weight)
     assert loss is not None, "a bound on the loss comes with the loss"
     if support.is_bounded:
         free = solve(support, K, None, 0.0, certify=False, **options)
         if free.noise.expected_loss(loss) <= problem.max_loss:
-            state = solve(support, K, None, 0.0, start=free, certify=certify, **options)
-            return _certified(problem, state, 0.0), state, 0.0
+            return _certified(problem, solve(support, K, None, 0.0, start=free, **options), 0.0)
         guess = free.value / problem.max_loss
     else:
         guess = _guess(problem)
     latest: GroundState | None = None
 
-    def roughly(weight: float, _: GroundState | None) -> GroundState:
+    def found(weight: float, kept: GroundState | None, tolerance: float = TOLERANCE) -> GroundState:
         nonlocal latest
-        latest = solve(support, K, loss, weight, start=latest, certify=False, roughly=True, **options)
+        start, anew = kept or latest, kept is None
+        latest = solve(
+            support, K, loss, weight, tolerance=tolerance, start=start, anew=anew, certify=False, progress=progress
+        )
         return latest
 
     state, weight = meet(
-        lambda weight, kept: solve(support, K, loss, weight, start=kept, certify=False, **options),
+        found,
         lambda state: state.noise.expected_loss(loss) if state.loss is None else state.loss,
         problem.max_loss,
         smallest_loss(support, loss),
         guess,
-        roughly=roughly,
+        roughly=lambda weight, kept: found(weight, kept, ROUGHLY),
         progress=progress,
     )
-    proved = solve(support, K, loss, weight, start=state, certify=certify, **options)
+    proved = solve(support, K, loss, weight, start=state, **options)
     if proved.noise != state.noise:  # the same density, or the loss would no longer be the one that was met
         proved = replace(proved, noise=state.noise, value=state.value)
-    return _certified(problem, proved, weight), proved, weight
+    return _certified(problem, proved, weight)
 
 
 def _guess(problem: Problem) -> float:

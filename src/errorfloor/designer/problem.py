@@ -1,6 +1,7 @@
-"""The design problem, validated once: where noise may live, what the query is, what quality is asked for."""
+"""The design problem, validated once, and what every numerical solver gives back for it."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,10 @@ from errorfloor.checks import Array, as_jacobian, positive, rank_of, scaled_rank
 from errorfloor.errors import IllPosedError, InputError
 from errorfloor.noise import Loss, Noise
 from errorfloor.support import Support
+
+NOT_ASKED = "no lower bound was asked for"
+Progress = Callable[[str, float], None]
+"""Told what is being done and how much of it is done, from 0 to 1; it may be called any number of times."""
 
 
 @dataclass(frozen=True)
@@ -91,3 +96,35 @@ def query_sensitivity(jacobian: Any, sensitivity: Any, dimension: int) -> Array:
             f"{'them' if rank > 1 else 'it'}, or bound all of them together with design_joint"
         )
     return K
+
+
+@dataclass(frozen=True)
+class GroundState:
+    """An approximate minimiser of J + ϱQ on a support, J = Tr(K I_w) and Q = E ℓ(w).
+
+    Guarantee: ``value`` is J + ϱQ of the very density that ``noise`` samples, so it is an upper bound of the least
+    possible value Λ; ``lower_bound`` is proved to be at most Λ, or None where no proof is at hand.
+
+    ``loss`` is Q where the solver knows it, to rounding; else the noise has to be asked.
+    ``method`` names the discretisation, ``proof`` how the lower bound is known, or why there is none, ``reference`` the
+    theorem behind it.
+    ``memory`` is whatever the solver wants to see again when it is started from here at a nearby weight.
+
+    >>> from errorfloor.noise import RaisedCosine
+    >>> GroundState(RaisedCosine(0, 1), value=39.5, lower_bound=39.4).gap
+    0.0025...
+    """
+
+    noise: Noise
+    value: float
+    lower_bound: float | None = None
+    method: str = ""
+    proof: str = ""
+    reference: str = ""
+    memory: Any = field(default=None, compare=False, repr=False)
+    loss: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """The relative difference between value and lower bound, or None without a proved lower bound."""
+        return None if self.lower_bound is None else (self.value - self.lower_bound) / self.value

@@ -22,8 +22,7 @@ from typing import Any
 from errorfloor.support.base import Support
 from errorfloor.support.ellipsoid import Ball, Ellipsoid
 from errorfloor.support.lines import HalfLine, Interval, Reals
-from errorfloor.support.polygon import Polygon
-from errorfloor.support.polytope import Polytope
+from errorfloor.support.polytope import Polygon, Polytope
 from errorfloor.support.products import Box, Orthant, product_of
 from errorfloor.values import build
 
@@ -42,7 +41,7 @@ __all__ = [
     "product_of",
 ]
 
-_KINDS: Mapping[str, type[Support]] = {
+SUPPORTS: Mapping[str, type[Support]] = {
     kind.__name__: kind for kind in (Ball, Box, Ellipsoid, HalfLine, Interval, Orthant, Polygon, Polytope, Reals)
 }
 
@@ -53,5 +52,5 @@ def from_dict(plain: Mapping[str, Any]) -> Support:
     >>> from_dict({"type": "Interval", "low": 0.0, "high": 1.0})
     Interval(low=0.0, high=1.0)
     """
-    support: Support = build(plain, _KINDS, "support")
+    support: Support = build(plain, SUPPORTS, "support")
     return support

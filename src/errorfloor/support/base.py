@@ -62,7 +62,7 @@ class Support(Value, ABC):
     def product_form(self) -> "tuple[Array, tuple[Support, ...]] | None":
         """Coordinates N w in which the set is a product of one-dimensional sets, or None.
 
-        A box is one with N = Id; a parallelepiped, or a cone with m facets, becomes one.
+        A box is one with N = Id; a parallelepiped, a half-space, or a cone with m facets at most, becomes one.
         """
         return None
 

@@ -1,6 +1,7 @@
 """Balls and ellipsoids."""
 
 import math
+from abc import ABC
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,25 @@ def _ball_volume(dimension: int, log_radii: float) -> float:
     return math.exp(logarithm) if logarithm < 709 else math.inf
 
 
+class _Round(Support, ABC):
+    center: Array | None
+
+    @property
+    def middle(self) -> Array:
+        """The center, as an array."""
+        return np.asarray(self.center)
+
+    @property
+    def product_form(self) -> tuple[Array, tuple[Support, ...]] | None:
+        """In one dimension an interval."""
+        if self.dimension > 1:
+            return None
+        (low,), (high,) = self.bounding_box
+        return np.eye(1), (Interval(float(low), float(high)),)
+
+
 @dataclass(frozen=True, eq=False)
-class Ball(Support):
+class Ball(_Round):
     """The ball {w : |w − center| ≤ radius}.
 
     >>> round(Ball(2, 1.0).volume, 9)
@@ -51,11 +69,6 @@ class Ball(Support):
         object.__setattr__(self, "center", _center(self.center, self.dimension))
 
     @property
-    def middle(self) -> Array:
-        """The center, as an array."""
-        return np.asarray(self.center)
-
-    @property
     def shape(self) -> Array:
         """The matrix S of the form (w − center)ᵀ S⁻¹ (w − center) ≤ 1."""
         return self.radius**2 * np.eye(self.dimension)
@@ -70,11 +83,6 @@ class Ball(Support):
         """The unit ball's volume times radiusᵐ."""
         return _ball_volume(self.dimension, self.dimension * math.log(self.radius))
 
-    @property
-    def product_form(self) -> tuple[Array, tuple[Support, ...]] | None:
-        """In one dimension an interval."""
-        return _product_form(self)
-
     def _contains(self, w: Array) -> Array:
         return np.asarray(np.linalg.norm(w - self.middle, axis=-1) <= self.radius)
 
@@ -87,7 +95,7 @@ class Ball(Support):
 
 
 @dataclass(frozen=True, eq=False)
-class Ellipsoid(Support):
+class Ellipsoid(_Round):
     """The ellipsoid {w : (w − center)ᵀ shape⁻¹ (w − center) ≤ 1}; half-axes are roots of eigenvalues of ``shape``.
 
     >>> Ellipsoid([[4.0, 0.0], [0.0, 1.0]]).bounding_box
@@ -107,11 +115,6 @@ class Ellipsoid(Support):
         object.__setattr__(self, "center", _center(self.center, shape.shape[0]))
 
     @property
-    def middle(self) -> Array:
-        """The center, as an array."""
-        return np.asarray(self.center)
-
-    @property
     def dimension(self) -> int:
         """The number of axes."""
         return int(self.shape.shape[0])
@@ -127,21 +130,9 @@ class Ellipsoid(Support):
         """The unit ball's volume times the root of det(shape)."""
         return _ball_volume(self.dimension, float(np.linalg.slogdet(self.shape)[1]) / 2)
 
-    @property
-    def product_form(self) -> tuple[Array, tuple[Support, ...]] | None:
-        """In one dimension an interval."""
-        return _product_form(self)
-
     def _contains(self, w: Array) -> Array:
         whitened = np.linalg.solve(np.linalg.cholesky(self.shape), (w - self.middle)[..., None])[..., 0]
         return np.asarray(np.linalg.norm(whitened, axis=-1) <= 1 + ROUNDING)
 
     def _image(self, A: Array, b: Array) -> Support:
         return Ellipsoid(A @ self.shape @ A.T, A @ self.middle + b)
-
-
-def _product_form(body: Ball | Ellipsoid) -> tuple[Array, tuple[Support, ...]] | None:
-    if body.dimension > 1:
-        return None
-    (low,), (high,) = body.bounding_box
-    return np.eye(1), (Interval(float(low), float(high)),)

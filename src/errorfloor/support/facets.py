@@ -83,11 +83,17 @@ class Facets:
 
     @cached_property
     def coordinates(self) -> tuple[Array, Array, Array] | None:
-        """Rows N and ends with the set equal to {z : low ≤ N z ≤ high}, if it has exactly m facet directions."""
+        """Rows N and ends with the set equal to {z : low ≤ N z ≤ high}, if its facet directions are independent.
+
+        Of the directions that no facet bounds the ends are infinite: half-spaces, slabs and wedges are products too.
+        """
         N, low, high = paired(self.normals, self.offsets)
         m = self.normals.shape[1]
-        if N.shape != (m, m) or np.linalg.matrix_rank(N) < m:
+        if len(N) > m or np.linalg.matrix_rank(N) < len(N):
             return None
+        unbounded = np.full(m - len(N), math.inf)
+        N = np.vstack([N, np.linalg.svd(N)[2][len(N) :]])
+        low, high = np.append(low, -unbounded), np.append(high, unbounded)
         # a box should come out as itself: rows in the order of the axes that they lie along, pointing up them
         main = np.argmax(np.abs(N) > np.abs(N).max(axis=1, keepdims=True) - SAME, axis=1)
         signs = np.sign(N[np.arange(m), main])

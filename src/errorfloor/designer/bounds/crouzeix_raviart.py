@@ -9,6 +9,8 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, diags
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from errorfloor.checks import Array
 from errorfloor.designer.meshes.mesh import Mesh
@@ -29,8 +31,6 @@ def eigenvalue_bound(mesh: Mesh, potential: Array, which: int, ceiling: float = 
     >>> bool(18 < eigenvalue_bound(mesh, np.zeros(len(mesh.cells)), 0) < 2 * math.pi**2)
     True
     """
-    from scipy.sparse.linalg import LinearOperator, eigsh
-
     active = potential < ceiling
     share = SHARE if potential.any() else 0.0
     constants = interpolation_constants(mesh)
@@ -57,8 +57,6 @@ def number_below(form: Any, mass: Any, shift: float, margins: tuple[float, ...] 
     the factors are off: by at most n·ε|L||DLᵀ|, entry by entry, n the most terms in a row. The first of the relative
     ``margins`` between s and the shift for which that is so is used: thin cells need a wide one.
     """
-    from scipy.sparse import diags
-
     unit = diags(mass.diagonal() ** -0.5)
     for margin in margins:
         try:
@@ -78,8 +76,6 @@ def number_below(form: Any, mass: Any, shift: float, margins: tuple[float, ...] 
 
 def symmetric_factors(matrix: Any) -> Any:
     """A factorisation that permutes rows and columns alike, if pivots allow it."""
-    from scipy.sparse.linalg import splu
-
     symmetric = {"SymmetricMode": True}
     return splu(matrix.tocsc(), options=symmetric, diag_pivot_thresh=0.0, permc_spec="MMD_AT_PLUS_A")
 
@@ -92,14 +88,7 @@ def interpolation_constants(mesh: Mesh) -> Array:
     return np.asarray(mesh.diameters**2 / math.pi**2 + edges / (m**2 * (m + 1) ** 2 * (m + 2)))
 
 
-def greatest_bound(mesh: Mesh, active: Array) -> float:
-    """What no bound from the active cells of a mesh can exceed, if there is a potential: (1 − β)/k²."""
-    return (1 - SHARE) / float(interpolation_constants(mesh)[active].max())
-
-
 def _matrices(mesh: Mesh, potential: Array, active: Array) -> tuple[Any, Any]:
-    from scipy.sparse import csr_matrix
-
     m = mesh.vertices.shape[1]
     slopes = gradients(mesh.corners)
     one = 1 - 2 * m / (m + 1) + m**2 * (1 + np.eye(m + 1)) / ((m + 1) * (m + 2))

@@ -16,8 +16,8 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.bounds.crouzeix_raviart import eigenvalue_bound
-from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
+from errorfloor.designer.meshes.region import Isotropic
 
 PIECES = 1500
 INNER = 4.0  # where V is below the ceiling by this factor most of the pieces are
@@ -131,7 +131,7 @@ def level_in_box(
     best = 0.0
     for frame in frames:
         lines = [
-            _levels(1.0, lambda q, s=s: s * q**2, low, high, ceiling, count)  # type: ignore[misc]
+            _levels(lambda q, s=s: s * q**2, low, high, ceiling, count)  # type: ignore[misc]
             for s, low, high in zip(strength.tolist(), *reach(frame), strict=True)
         ]
         best = max(best, sum_of_levels(np.array(lines), which, even=even))
@@ -170,13 +170,8 @@ def share_of_diagonal(matrix: Array) -> float:
     return 1.0 if len(matrix) == 1 else max(0.0, float(values[0]) * (1 - ROUNDING) - 1e-15 * len(matrix))
 
 
-def _levels(
-    k: float, potential: Callable[[Array], Array], low: float, high: float, ceiling: float, count: int
-) -> Array:
-    if k <= 0:
-        return np.zeros(count)
-    place = min(max(0.0, low), high)
-    found = levels_on_line(k, potential, (low, high), place, ceiling, count)
+def _levels(potential: Callable[[Array], Array], low: float, high: float, ceiling: float, count: int) -> Array:
+    found = levels_on_line(1.0, potential, (low, high), min(max(0.0, low), high), ceiling, count)
     return np.full(count, ceiling) if math.isinf(found[0]) else found  # the potential alone is above it everywhere
 
 

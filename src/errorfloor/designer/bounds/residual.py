@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.designer.bounds.crouzeix_raviart import eigenvalue_bound, greatest_bound
+from errorfloor.designer.bounds.crouzeix_raviart import SHARE, eigenvalue_bound, interpolation_constants
 from errorfloor.designer.bounds.enclosure import Reach, level_in_box
-from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.designer.meshes.region import Region
+from errorfloor.designer.meshes.region import Isotropic, Region
 
 APART = 1.005  # the ν/μ that will do; a better one gains little
 FINER = (3.0, 6.0, 12.0, 40.0, 160.0)  # times what is to be bounded: what (π/h)² is made to be
@@ -111,6 +110,7 @@ def _from_elements(problem: Isotropic, mesh: Mesh, weight: float, quotient: floa
         return floor + eigenvalue_bound(mesh, np.zeros(len(least)), which)
     if not (least < ceiling).any():
         return ceiling
-    if greatest_bound(mesh, least < ceiling) < HOPEFUL * quotient:
+    reached = (1 - SHARE) / float(interpolation_constants(mesh)[least < ceiling].max())  # what no bound can exceed
+    if reached < HOPEFUL * quotient:
         return 0.0
     return eigenvalue_bound(mesh, least, which, ceiling)

@@ -200,7 +200,8 @@ class Flux:
         eased = LinearOperator((size, size), lambda r: precondition(r.reshape(shape)).ravel(), dtype=float)
         phi = cg(applied, -f.ravel(), rtol=1e-8, maxiter=2000, M=eased)[0].reshape(shape)
         s = gradient(phi)
-        s = [_included(part, flux) for part in s]
+        for i in (i for i in range(m) if not single[i]):
+            s = [along(flux[i].inclusion, part, i) for part in s]
         rest = -f - sum(
             (along(line.differentiation, part, i) for i, (line, part) in enumerate(zip(flux, s, strict=True))),
             np.zeros(()),
@@ -222,13 +223,6 @@ class Flux:
                 through = np.tensordot(line.at_end(last), s[i], (0, i))
                 total += float((through**2).sum()) * math.sqrt(float(inverse[i, i]) / V)
         return total
-
-
-def _included(part: Array, flux: list[FluxAxis]) -> Array:
-    for i, line in enumerate(flux):
-        if line.wide.pieces > 1:
-            part = along(line.inclusion, part, i)
-    return part
 
 
 def _source(potential: Potential, flux: list[FluxAxis], u: Array, energy: float) -> tuple[Array, float]:

@@ -188,7 +188,8 @@ class Line:
                 return axis, value, c
             if axis.pieces > MOST_PIECES:
                 break
-            breaks = _halved(axis.breaks, rough)
+            middle = (axis.breaks[:-1] + axis.breaks[1:]) / 2
+            breaks = np.unique(np.concatenate([axis.breaks, middle[rough]]))
         raise ConvergenceError(f"{len(axis.breaks) - 1} pieces do not resolve the density: use a smoother loss")
 
     def matrix(self, axis: Axis) -> Array:
@@ -219,8 +220,3 @@ def least_eigenpair(A: Array, M: Array) -> tuple[float, Array]:
         v = v / size
     v = v * (1.0 if float(M.sum(axis=0) @ v) >= 0 else -1.0)
     return float(v @ A @ v) / float(v @ M @ v), v
-
-
-def _halved(breaks: Array, chosen: Array) -> Array:
-    middle = (breaks[:-1] + breaks[1:]) / 2
-    return np.unique(np.concatenate([breaks, middle[chosen]]))

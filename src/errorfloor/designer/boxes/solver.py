@@ -9,7 +9,7 @@ from errorfloor.checks import Array
 from errorfloor.designer.boxes.line import OUT_OF_RANGE, Curve, Potential
 from errorfloor.designer.boxes.lower_bound import Domain, SecondLevel, proved_bound
 from errorfloor.designer.boxes.tensor import Tensor, widened
-from errorfloor.designer.ground_state import NOT_ASKED, GroundState, Progress
+from errorfloor.designer.problem import NOT_ASKED, GroundState, Progress
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import LinearImage, Loss, Noise, Spectral
 from errorfloor.noise.spectral_axis import Axis
@@ -44,9 +44,10 @@ class Scaled:
         low, high = (np.array([float(side.bounding_box[k][0]) for side in sides]) for k in (0, 1))
         unit = np.where(np.isfinite(high - low), high - low, 1.0)
         if not np.isfinite(high - low).all():
-            raw = Potential.of(loss, inverse)
-            for i in np.flatnonzero(~np.isfinite(high - low)).tolist():
-                unit[i] = _natural_length(float(A[i, i]) / weight, raw, i)
+            curves = Potential.of(loss, inverse).curves
+            for i in np.flatnonzero(~np.isfinite(high - low)).tolist():  # the length over which the ground state lives
+                k, curve = float(A[i, i]) / weight, curves[i]
+                unit[i] = (k / curve.square) ** 0.25 if curve.square else (k / curve.absolute) ** (1 / 3)
         with np.errstate(over="ignore"):
             A, low_end, high_end = A / unit / unit[:, None], low / unit, high / unit
         energy = float(np.diag(A).max())
@@ -57,12 +58,9 @@ class Scaled:
         domain = Domain((A + A.T) / (2 * energy), potential, low_end, high_end)
         offset = 0.0
         if potential.is_separable and loss is not None:
-            curves = []
-            for i, curve in enumerate(potential.curves):
-                moved, value = curve.lowered(domain.line(i).bottom())
-                curves.append(moved)
-                offset += value
-            domain = replace(domain, potential=replace(potential, curves=tuple(curves)))
+            lowered = [curve.lowered(domain.line(i).bottom()) for i, curve in enumerate(potential.curves)]
+            offset = sum(value for _, value in lowered)
+            domain = replace(domain, potential=replace(potential, curves=tuple(moved for moved, _ in lowered)))
         return cls(N, sides, unit, energy, domain, offset)
 
     def noise(self, axes: tuple[Axis, ...], c: Array) -> Noise:
@@ -96,12 +94,6 @@ class Scaled:
         return found
 
 
-def _natural_length(k: float, potential: Potential, i: int) -> float:
-    """The length over which −k u″ + V u has its ground state along an axis, for units."""
-    curve = potential.curves[i]
-    return float((k / curve.square) ** 0.25 if curve.square else (k / curve.absolute) ** (1 / 3))
-
-
 def ground_state(
     form: Form,
     sensitivity: Array,
@@ -127,7 +119,14 @@ def ground_state(
     """
     problem = Scaled.of(form, sensitivity, loss, loss_weight)
     kept = start.memory if start is not None and isinstance(start.memory, _Kept) else None
-    axes, c = _on_line(problem, kept) if len(form[1]) == 1 else _on_box(problem, kept, tolerance, progress)
+    axes = None if kept is None else kept.axes_in(problem)
+    if len(form[1]) == 1:
+        axis, _, c = problem.domain.line(0).ground_state(*((axes[0].breaks, axes[0].degree) if axes else ()))
+        axes = (axis,)
+    elif kept is None or axes is None:
+        axes, c = _refined(problem.domain, problem.windows(), tolerance, progress)
+    else:
+        c = Tensor(axes, problem.domain.A, problem.domain.potential).ground_state(kept.c)[1]
     noise = problem.noise(axes, c)
     value = float(np.trace(sensitivity @ noise.information))
     if loss is not None:
@@ -145,6 +144,8 @@ def ground_state(
         return second((quotient + problem.offset) * problem.energy) / problem.energy - problem.offset
 
     found, proof = proved_bound(problem.domain, axes, c, None if second is None else scaled)
+    if found is not None and found + problem.offset <= 0:
+        found, proof = None, "no lower bound: independent coordinates do not put the levels above zero"
     if found is None:
         return GroundState(noise, value, None, method, proof, REFERENCE, memory)
     below = (found + problem.offset) * problem.energy
@@ -175,26 +176,6 @@ def _snapped(breaks: Array, low: float, high: float) -> Array:
     ends[0] = low if abs(breaks[0] - low) <= near[0] else breaks[0]
     ends[-1] = high if abs(breaks[-1] - high) <= near[1] else breaks[-1]
     return ends
-
-
-def _on_line(problem: Scaled, kept: _Kept | None) -> tuple[tuple[Axis, ...], Array]:
-    line = problem.domain.line(0)
-    if kept is None:
-        axis, _, c = line.ground_state()
-    else:
-        (same,) = kept.axes_in(problem)
-        axis, _, c = line.ground_state(same.breaks, same.degree)
-    return (axis,), c
-
-
-def _on_box(
-    problem: Scaled, kept: _Kept | None, tolerance: float, progress: Progress | None
-) -> tuple[tuple[Axis, ...], Array]:
-    domain = problem.domain
-    if kept is None:
-        return _refined(domain, problem.windows(), tolerance, progress)
-    axes = kept.axes_in(problem)
-    return axes, Tensor(axes, domain.A, domain.potential).ground_state(kept.c)[1]
 
 
 def _refined(

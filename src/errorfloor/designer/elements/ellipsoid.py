@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.spatial import ConvexHull
 
 from errorfloor.checks import Array
 from errorfloor.designer.bounds.enclosure import level_in_box
 from errorfloor.designer.bounds.residual import CEILING, ROUNDING, Bound, second_eigenvalue
 from errorfloor.designer.elements.solver import DENSE
-from errorfloor.designer.ground_state import Progress
-from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh, cone
-from errorfloor.designer.meshes.region import Region
+from errorfloor.designer.meshes.region import Isotropic, Region
+from errorfloor.designer.problem import Progress
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import EllipsoidPolynomial
 from errorfloor.noise.ball_polynomials import (
@@ -49,6 +51,11 @@ class BallTrial:
     coefficients: Array
     quotient: float
     loss: float | None
+
+    @property
+    def method(self) -> str:
+        """The discretisation, in words."""
+        return f"polynomials of degree {self.degree} that vanish on the boundary"
 
 
 class EllipsoidSolver:
@@ -225,9 +232,6 @@ class EllipsoidSolver:
 
 def _ground_vector(form: Array) -> Array:
     """The eigenvector of the least eigenvalue of a symmetric matrix, of unit length."""
-    from scipy.linalg import cho_factor, cho_solve, eigh
-    from scipy.sparse.linalg import LinearOperator, eigsh
-
     count = len(form)
     if count <= DENSE:
         return np.asarray(eigh(form, subset_by_index=[0, 0])[1][:, 0])
@@ -239,8 +243,6 @@ def _ground_vector(form: Array) -> Array:
 
 def _sphere() -> tuple[Array, float]:
     """Points on the unit sphere, and the radius of the ball inside their hull."""
-    from scipy.spatial import ConvexHull
-
     golden = (1 + math.sqrt(5)) / 2
     signs = [(a, b) for a in (-1.0, 1.0) for b in (-golden, golden)]
     corners = np.array([p for a, b in signs for p in ((0, a, b), (a, b, 0), (b, 0, a))])

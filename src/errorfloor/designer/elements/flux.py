@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from errorfloor.checks import Array
 from errorfloor.designer.bounds.crouzeix_raviart import symmetric_factors
@@ -125,8 +126,6 @@ def _inner_flux(dimension: int, low: int, high: int) -> Array:
 
 def _balanced(mesh: Mesh, energy: Array, pull: Array, flow: Array, target: Array, facets: Array) -> Array:
     """Minimise Σ ½τᵀMτ − gᵀτ with a given divergence in each cell and a normal component that is continuous."""
-    from scipy.sparse import csr_matrix
-
     count, size = pull.shape
     rows = len(flow)
     system = np.zeros((count, size + rows, size + rows))

@@ -1,23 +1,21 @@
 """Ground states without a closed form or a product form: elements on a mesh, polynomials in ellipsoids."""
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.elements.ellipsoid import BallTrial, EllipsoidSolver
-from errorfloor.designer.elements.solver import Solver, Trial
-from errorfloor.designer.ground_state import NOT_ASKED, GroundState, Progress
-from errorfloor.designer.meshes.isotropic import Isotropic
-from errorfloor.designer.meshes.region import bounded_region, truncated_region
+from errorfloor.designer.elements.solver import Solver
+from errorfloor.designer.meshes.region import Isotropic, bounded_region, truncated_region
+from errorfloor.designer.problem import NOT_ASKED, GroundState, Progress
 from errorfloor.noise import Loss
 from errorfloor.support import Ball, Ellipsoid, Support
 
 REFERENCE = "Rayleigh–Ritz; designer/bounds/residual.proof.md"
-RESIDUAL = 1.0  # the squared residual is about this many times the error of the value, or more
 FINEST = {2: 1e-12, 3: 5e-6, 4: 2e-5}  # squared relative residuals that are within reach
+UNBOUNDED = "no lower bound: neither a box around the support nor elements put its levels above zero"
 AnySolver = Solver | EllipsoidSolver
 
 
@@ -30,6 +28,7 @@ def ground_state(
     tolerance: float = 2e-8,
     progress: Progress | None = None,
     start: GroundState | None = None,
+    anew: bool = False,
     certify: bool = True,
 ) -> GroundState:
     """Minimise Tr(K I_w) + ϱ E ℓ(w) over noises on a support in two or three dimensions, in an ellipsoid also in four.
@@ -39,7 +38,7 @@ def ground_state(
 
     The support is a bounded polygon, polytope or box, or an ellipsoid. Refinement ends at a relative error of about
     ``tolerance``, in three dimensions at 1e-6 at best. From an earlier result ``start`` for the same support, K and
-    loss, mesh and matrices are used again as they are.
+    loss, mesh and matrices are used again as they are; or are refined further, if the state is sought ``anew``.
 
     >>> from errorfloor.support import Polygon
     >>> triangle = Polygon([[0, 0], [1, 0], [0, 1]])
@@ -48,11 +47,20 @@ def ground_state(
     (5.0, True)
     """
     problem, weight = Isotropic(support, sensitivity, loss), loss_weight if loss is not None else 0.0
-    solver = _solver(problem, start)
-    if start is not None and start.memory is solver:
+    earlier = start.memory if start is not None else None
+    kept = isinstance(earlier, AnySolver) and earlier.problem == problem
+    solver: Any
+    if kept:
+        solver = earlier
+    elif isinstance(support, (Ball, Ellipsoid)):
+        solver = EllipsoidSolver(problem)
+    else:
+        solver = Solver(problem, bounded_region(problem))
+    if kept and not anew:
         trial = solver.again(weight, measured=certify)
     else:
-        wanted = max(RESIDUAL * tolerance, FINEST[problem.dimension])
+        # the squared residual is about the relative error of the value, or more
+        wanted = max(tolerance, FINEST[problem.dimension])
         trial = solver.solve(weight, wanted, progress or (lambda what, share: None))
     noise = solver.noise(trial)
     if certify or not isinstance(trial, BallTrial) or trial.loss is None:
@@ -61,10 +69,12 @@ def ground_state(
     else:
         value = 4 * trial.quotient  # the same, from matrices that are at hand
     known = trial.loss if isinstance(trial, BallTrial) else None
-    state = GroundState(noise, value, None, _method(trial), NOT_ASKED, REFERENCE, memory=solver, loss=known)
+    state = GroundState(noise, value, None, trial.method, NOT_ASKED, REFERENCE, memory=solver, loss=known)
     if not certify:
         return state
     bound = solver.bound(weight, trial)
+    if bound.value <= 0:
+        return replace(state, proof=UNBOUNDED)
     lower = 4 * bound.value * (1 - problem.rounding)
     return replace(state, lower_bound=min(lower, value), proof=bound.proof)
 
@@ -79,24 +89,3 @@ def second_level(support: Support, sensitivity: Array, loss: Loss | None, loss_w
     problem, weight = Isotropic(support, sensitivity, loss), loss_weight if loss is not None else 0.0
     region = bounded_region(problem) if support.is_bounded else truncated_region(problem, weight, value / 4)
     return 4 * Solver(problem, region).second(weight, value / 4) * (1 - problem.rounding)
-
-
-def _method(trial: Trial | BallTrial) -> str:
-    if isinstance(trial, Trial):
-        return f"finite elements of degree {trial.space.degree}, {len(trial.space.free)} unknowns"
-    return f"polynomials of degree {trial.degree} that vanish on the boundary"
-
-
-def _solver(problem: Isotropic, start: GroundState | None) -> Any:
-    """The solver of this problem: the one that ``start`` came from, one in memory, or a new one."""
-    earlier = start.memory if start is not None else None
-    if isinstance(earlier, AnySolver) and earlier.problem == problem:
-        return earlier
-    return _new_solver(problem)
-
-
-@lru_cache(maxsize=8)
-def _new_solver(problem: Isotropic) -> AnySolver:
-    if isinstance(problem.support, (Ball, Ellipsoid)):
-        return EllipsoidSolver(problem)
-    return Solver(problem, bounded_region(problem))

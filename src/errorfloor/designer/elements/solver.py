@@ -6,16 +6,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from errorfloor.checks import Array
 from errorfloor.designer.bounds.crouzeix_raviart import symmetric_factors
 from errorfloor.designer.bounds.enclosure import reach_of
 from errorfloor.designer.bounds.residual import Bound, proved_bound, second_eigenvalue
 from errorfloor.designer.elements.flux import misfit
-from errorfloor.designer.ground_state import Progress
-from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh
-from errorfloor.designer.meshes.region import Region, image
+from errorfloor.designer.meshes.region import Isotropic, Region, image
+from errorfloor.designer.problem import Progress
 from errorfloor.errors import ConvergenceError
 from errorfloor.noise import Piecewise
 from errorfloor.noise.simplices import (
@@ -91,8 +93,6 @@ class Space:
         return int(self.mesh.vertices.shape[1])
 
     def _gather(self, local: Array) -> Any:
-        from scipy.sparse import csr_matrix
-
         size = self.numbers.shape[1]
         rows = np.repeat(self.numbers, size, axis=1).reshape(-1)
         columns = np.tile(self.numbers, (1, size)).reshape(-1)
@@ -112,8 +112,6 @@ def least_pair(form: Any, mass: Any, start: Array | None = None) -> tuple[float,
     """
     count = form.shape[0]
     if count <= DENSE:
-        from scipy.linalg import eigh
-
         x = eigh(form.toarray(), mass.toarray(), subset_by_index=[0, 0])[1][:, 0]
     else:
         x = _by_lanczos(form, mass, np.ones(count) if start is None or start.shape != (count,) else start)
@@ -122,8 +120,6 @@ def least_pair(form: Any, mass: Any, start: Array | None = None) -> tuple[float,
 
 
 def _by_lanczos(form: Any, mass: Any, start: Array) -> Array:
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-
     count = form.shape[0]
     inverse = LinearOperator(form.shape, matvec=symmetric_factors(form).solve, dtype=float)
     for width in WIDTHS:
@@ -150,6 +146,11 @@ class Trial:
     values: Array  # control values, zeros on the boundary included
     quotient: float
     residual: Array | None  # η², cell by cell, where it was measured
+
+    @property
+    def method(self) -> str:
+        """The discretisation, in words."""
+        return f"finite elements of degree {self.space.degree}, {len(self.space.free)} unknowns"
 
     @property
     def error(self) -> float:

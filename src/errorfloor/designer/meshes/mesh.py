@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
 from errorfloor.checks import Array
 from errorfloor.noise.simplices import facet_numbers, outer_facets, volumes
@@ -165,7 +166,5 @@ def cone(points: Array) -> tuple[Array, Array]:
     >>> cone(np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]]))[0][-1]
     array([1., 1.])
     """
-    from scipy.spatial import ConvexHull
-
     faces = ConvexHull(points).simplices
     return np.vstack([points, points.mean(axis=0)]), np.column_stack([faces, np.full(len(faces), len(points))])

@@ -1,4 +1,4 @@
-"""From a support to a mesh of it, in isotropic coordinates.
+"""The problem in coordinates z with w = Cz, K = CCᵀ, −Δu + ¼ϱℓ(Cz)u = μu and Λ = 4μ; and a mesh of its support.
 
 Polygons are graded towards the corners where the ground state is not smooth. An unbounded product with a quality term
 is cut off where the loss leaves little of the ground state: the potential V = ¼ϱℓ confines it, so that it decays like
@@ -8,14 +8,17 @@ level on that piece.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.designer.feasibility import least_over_half_spaces, smallest_loss
-from errorfloor.designer.meshes.isotropic import Isotropic
 from errorfloor.designer.meshes.mesh import Mesh, cone
 from errorfloor.errors import SupportError
+from errorfloor.noise import Loss
+from errorfloor.noise.simplices import exponents
 from errorfloor.support import Polygon, Polytope, Support
 from errorfloor.support.polytope import image_of
 
@@ -29,12 +32,65 @@ STEEP = {2: 14.0, 3: 6.0}
 STEEP_ABSOLUTE = 2.5  # a linear loss needs far more room to become large
 
 
+@dataclass(frozen=True, eq=False)
+class Isotropic:
+    """A support and a quadratic loss, seen in the coordinates that make K the identity."""
+
+    support: Support
+    sensitivity: Array
+    loss: Loss | None
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        return self.support, self.sensitivity.tobytes(), self.loss
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Isotropic) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @cached_property
+    def root(self) -> Array:
+        """C, lower triangular."""
+        return np.linalg.cholesky(self.sensitivity)
+
+    @cached_property
+    def inverse(self) -> Array:
+        """C⁻¹."""
+        return np.linalg.inv(self.root)
+
+    @cached_property
+    def rounding(self) -> float:
+        """What bounds are lowered by for the rounding of a root of K, and of a quadratic loss, near singularity."""
+        share = 0.0
+        for matrix in (self.sensitivity, None if self.loss is None else self.loss.weight):
+            if matrix is not None:
+                unit = np.sqrt(np.diag(matrix))
+                share += 1 / max(float(np.linalg.eigvalsh(matrix / unit / unit[:, None])[0]), 1e-15)
+        m = self.dimension
+        return min(1.0, 8 * m * (m + 1) * float(np.finfo(float).eps) * share)
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates."""
+        return self.support.dimension
+
+    def potential(self, mesh: Mesh) -> Array:
+        """¼ℓ(Cz) on each cell, as Bernstein coefficients of degree two."""
+        pairs = [[i for i, a in enumerate(alpha) for _ in range(a)] for alpha in exponents(self.dimension, 2)]
+        if self.loss is None or self.loss.weight is None:
+            return np.zeros((len(mesh.cells), len(pairs)))
+        first, second = np.array(pairs).T
+        corners = mesh.corners @ self.root.T
+        polar = np.einsum("cik,kl,cil->ci", corners[:, first], self.loss.weight, corners[:, second])
+        return np.asarray(polar / 4)
+
+
 def polygon_mesh(corners: Array) -> Mesh:
     """Triangulate a polygon, given anticlockwise, with triangles of about half its size."""
     if len(corners) > FAN and (angles(corners) < math.pi).all():
-        around = np.arange(len(corners))
-        cells = np.column_stack([around, np.roll(around, -1), np.full(len(corners), len(corners))])
-        mesh = Mesh.of(np.vstack([corners, corners.mean(axis=0)]), cells)
+        mesh = Mesh.of(*cone(corners))
     else:
         mesh = Mesh.of(corners, ears(corners))
     return mesh.refined_to(0.6 * math.sqrt(float(mesh.volumes.sum())))
@@ -91,15 +147,10 @@ def ears(corners: Array) -> Array:
     return np.array([*found, left])
 
 
-def _signed(triangle: Array) -> float:
-    (ax, ay), (bx, by) = triangle[1] - triangle[0], triangle[2] - triangle[0]
-    return float(ax * by - ay * bx)
-
-
 def _fatness(triangle: Array) -> float:
     """The signed area beside the square of the longest side."""
-    longest = max(float(((triangle[i] - triangle[i - 1]) ** 2).sum()) for i in range(3))
-    return _signed(triangle) / longest
+    (ax, ay), (bx, by) = triangle[1] - triangle[0], triangle[2] - triangle[0]
+    return float(ax * by - ay * bx) / max(float(((triangle[i] - triangle[i - 1]) ** 2).sum()) for i in range(3))
 
 
 def _holds(triangle: Array, points: Array) -> Array:
