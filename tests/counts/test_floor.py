@@ -7,7 +7,7 @@ import pytest
 
 from errorfloor.errors import InputError
 from errorfloor.floors import ziv_zakai_lattice
-from errorfloor.plots.counts import count_tables
+from errorfloor.plots.densities import count_tables
 from errorfloor.policies.counts import CountTable, cell_words, design_counts, record_keys
 
 

@@ -12,7 +12,6 @@ from errorfloor.dp.hockey_stick import Side, crossing, curve, curve_by_quadratur
 from errorfloor.dp.shifts import Part, independent_parts
 from errorfloor.noise import (
     Airy,
-    BesselBall,
     Gaussian,
     Laplace,
     LinearImage,
@@ -183,7 +182,6 @@ def test_moved_scaled_and_wrapped_noises_have_the_curve_of_what_they_wrap():
     ):
         assert dp.delta(same, 0.4, [0.1, 1.0]) == pytest.approx(base, rel=1e-14)
     assert dp.delta(LinearImage(Maxwell(1.0), [[2.0]]), 0.8, [0.1, 1.0]) == pytest.approx(base, rel=1e-14)
-    assert dp.delta(BesselBall(1, 2.0), 0.4, 0.3) == dp.delta(RaisedCosine(-2, 2), 0.4, 0.3)
 
 
 def test_one_epsilon_gives_a_number_and_many_an_array():

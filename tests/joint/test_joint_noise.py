@@ -11,15 +11,14 @@ from scipy import sparse, stats
 import errorfloor as ef
 from errorfloor.errors import InputError
 from errorfloor.joint import JointNoise, Margins, design_joint
-from errorfloor.joint.alike import Alike
 from errorfloor.joint.design_tree import design_tree
-from errorfloor.joint.one_block import OneBlock
-from errorfloor.joint.rows import Rows
+from errorfloor.joint.one_block import OneBlock, Rows
 from errorfloor.joint.solver import best_size
 from errorfloor.joint.structure import as_tree
 from errorfloor.joint.table import TableNoise
 from errorfloor.joint.taper import accepted_share
 from errorfloor.joint.tree import TreeNoise
+from errorfloor.joint.tree_exposure import Alike
 from errorfloor.random import StickyBits, bits_from
 
 UNIT = math.pi**2

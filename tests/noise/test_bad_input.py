@@ -88,9 +88,9 @@ def test_scales_are_positive_numbers(name, build, value, message):
     [
         (lambda: TruncatedLaplace(1.0, math.inf, low=0, high=1), "center must be a finite number, got inf"),
         (lambda: TruncatedGaussian(1.0, "middle", low=0, high=1), "center must be numbers, got 'middle'"),
-        (lambda: BesselBall(0, 1.0), "dimension must be a whole number of at least 1, got 0"),
-        (lambda: BesselBall(2.0, 1.0), "dimension must be a whole number of at least 1, got 2.0"),
-        (lambda: BesselBall(True, 1.0), "dimension must be a whole number of at least 1, got True"),
+        (lambda: BesselBall(1, 1.0), "dimension must be a whole number of at least 2, got 1"),
+        (lambda: BesselBall(2.0, 1.0), "dimension must be a whole number of at least 2, got 2.0"),
+        (lambda: BesselBall(True, 1.0), "dimension must be a whole number of at least 2, got True"),
         (lambda: BesselBall(201, 1.0), "dimension must be at most 200, got 201"),
         (lambda: Gaussian(0.0), "covariance must be positive definite, but has rank 0 of 1"),
         (lambda: Gaussian(-1.0), "covariance must be positive semi-definite, but has the diagonal entry -1"),

@@ -65,7 +65,6 @@ def test_inverse_information_of_the_unit_square():
 def test_information_of_the_unit_disc_and_ball():
     assert np.trace(BesselBall(2, 1.0).information) == pytest.approx(4 * 2.404825557695773**2, rel=1e-12)
     assert np.trace(BesselBall(3, 1.0).information) == pytest.approx(4 * math.pi**2, rel=1e-12)
-    assert np.trace(BesselBall(1, 1.0).information) == pytest.approx(math.pi**2, rel=1e-12)
 
 
 def test_information_and_mean_square_of_maxwell_noise():

@@ -7,7 +7,7 @@ import pytest
 
 import errorfloor.noise
 from errorfloor.errors import InputError
-from errorfloor.noise import BesselBall, Certificate, LinearImage, Maxwell, Product, RaisedCosine, Translation
+from errorfloor.noise import Certificate, LinearImage, Maxwell, Product, RaisedCosine, Translation
 
 
 def through_json(noise):
@@ -41,7 +41,7 @@ def test_nested_noise_and_its_certificate_survive_json():
     certificate = Certificate(39.5, 39.5, "closed form", reference="C1", loss=0.1 + 0.2, loss_weight=None)
     noise = Translation(
         LinearImage(
-            LinearImage(Product((RaisedCosine(-1 / 3, 0.1), Maxwell(0.7), BesselBall(1, 2.0))), np.eye(3) + 0.1),
+            LinearImage(Product((RaisedCosine(-1 / 3, 0.1), Maxwell(0.7), RaisedCosine(-2.0, 2.0))), np.eye(3) + 0.1),
             np.diag([1.0, -2.0, 0.3]),
         ),
         [1 / 7, 0.0, -3.0],

@@ -9,7 +9,7 @@ import errorfloor as ef
 from errorfloor.errors import ConvergenceError, IllPosedError, InputError, SupportError
 from errorfloor.policies import Cells, Integers, Policy, design_answer
 from errorfloor.policies.sphere import angles, largest_between, weights
-from errorfloor.policies.weights import Weights
+from errorfloor.policies.wish import Weights
 from errorfloor.support import HalfLine, Interval
 from policies.conftest import WISHES
 

@@ -32,7 +32,6 @@ REPEATABLE = {
     "Laplace": Laplace(1.5),
     "moved Maxwell": Translation(Maxwell(1.0), [3.0]),
     "mirrored Maxwell": LinearImage(Maxwell(1.0), [[-1.0]]),
-    "a ball on a line": BesselBall(1, 2.0),
     "product": Product((RaisedCosine(0, 1), Laplace(1.0))),
 }
 PINNED = {
@@ -42,7 +41,6 @@ PINNED = {
     "Laplace": "9ed98a5a487ed319",
     "moved Maxwell": "71b7e20ee2edca12",
     "mirrored Maxwell": "9a2d005eeceeb163",
-    "a ball on a line": "4b7e04b32fa6fcea",
     "product": "a94adf3cc47c61cc",
 }
 

@@ -40,7 +40,7 @@ from errorfloor.catalogue.promise import entry_promise, promise, stored_distance
 from errorfloor.catalogue.reading import Reading
 from errorfloor.catalogue.records import RecordColumn
 from errorfloor.catalogue.trajectories import Trajectories
-from errorfloor.floors.promise import Promise
+from errorfloor.floors.words import Promise
 
 __all__ = [
     "Catalogue",

@@ -11,8 +11,8 @@ from errorfloor.catalogue.believed import believed
 from errorfloor.catalogue.columns import PrivateColumn
 from errorfloor.catalogue.model import Period
 from errorfloor.floors.prior import ziv_zakai_under
-from errorfloor.floors.promise import Promise
 from errorfloor.floors.two_point import told_apart
+from errorfloor.floors.words import Promise
 
 TIES = Fraction(1, 256)  # of a step: more than doubles can be off by before they are rounded to steps
 

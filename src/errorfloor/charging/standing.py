@@ -12,10 +12,9 @@ from errorfloor.catalogue import PrivateColumn, Table, allowed, believed, promis
 from errorfloor.catalogue.allowance import Protected
 from errorfloor.catalogue.promise import histories
 from errorfloor.floors.prior import ziv_zakai_under
-from errorfloor.floors.promise import Promise
 from errorfloor.floors.tapered import DeclaredLoss
 from errorfloor.floors.two_point import told_apart
-from errorfloor.floors.words import rounded_down, rounded_up, times_in_hundred
+from errorfloor.floors.words import Promise, rounded_down, rounded_up, times_in_hundred
 from errorfloor.floors.worst_case import minimax
 from errorfloor.ledger import Quotas, Settlement
 from errorfloor.ledger.entry import account_name

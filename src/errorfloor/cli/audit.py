@@ -18,7 +18,7 @@ from errorfloor.catalogue import load
 from errorfloor.cli.app import AsJson, app, messages, print_json
 from errorfloor.errors import InputError
 from errorfloor.plots import save
-from errorfloor.plots.attacks import findings
+from errorfloor.plots.answers import findings
 
 
 @app.command()

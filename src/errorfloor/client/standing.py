@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Self, TypeVar
 
 from errorfloor.accounts import Account, Balance, Charge
-from errorfloor.floors.promise import Promise
+from errorfloor.floors.words import Promise
 
 ADDED = ("name", "exact", "explain")  # what the server sends besides the dictionary of the object itself
 Value = TypeVar("Value")

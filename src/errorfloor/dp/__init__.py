@@ -10,10 +10,9 @@
 most e^ε times that under another, plus δ. Sensitivity is how far one record can move the true answer.
 
 Within: ``shifts`` brings a noise and a shift to standard form; ``closed_forms`` and ``hockey_stick`` give
-the curve of one shift; ``curve`` takes the worst of them; ``mechanisms`` builds on it.
+the curve of one shift; ``curve`` takes the worst of them, and scales noise to it.
 """
 
-from errorfloor.dp.curve import delta, epsilon
-from errorfloor.dp.mechanisms import gaussian, laplace
+from errorfloor.dp.curve import delta, epsilon, gaussian, laplace
 
 __all__ = ["delta", "epsilon", "gaussian", "laplace"]

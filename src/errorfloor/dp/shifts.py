@@ -101,9 +101,7 @@ def _parts(noise: Noise, shift: Array) -> list[Part]:
         root = np.linalg.cholesky(noise.covariance)
         return [Part(Gaussian(1.0), float(np.linalg.norm(np.linalg.solve(root, shift))))]
     if isinstance(noise, BesselBall):
-        if noise.dimension > 1:
-            raise NoClosedFormError("the curve of noise in a ball has no formula: state it for noise on a box")
-        return [Part(RaisedCosine(0.0, 1.0), abs(float(shift[0])) / (2 * noise.radius))]
+        raise NoClosedFormError("the curve of noise in a ball has no formula: state it for noise on a box")
     return [_scalar_part(noise, float(shift[0]))]
 
 

@@ -14,9 +14,8 @@ step. ``state_space`` and ``gramian`` say how a start moves the answers, ``knowl
 
 from errorfloor.dynamics.plan import Plan
 from errorfloor.dynamics.robust import Robust
-from errorfloor.dynamics.saving import plan_from_dict, plan_to_dict
 from errorfloor.dynamics.smoother import Smoothed, smooth
-from errorfloor.dynamics.system import LinearSystem
+from errorfloor.dynamics.system import LinearSystem, plan_from_dict, plan_to_dict
 
 __all__ = [
     "LinearSystem",

@@ -11,8 +11,7 @@ from errorfloor.checks import Array, numbers
 from errorfloor.designer import design
 from errorfloor.dynamics.inscribed import TOUCHING, deepest, inscribed
 from errorfloor.dynamics.optimum import best_gaussian
-from errorfloor.dynamics.start import Start
-from errorfloor.dynamics.state_space import StateSpace
+from errorfloor.dynamics.state_space import Start, StateSpace
 from errorfloor.errors import ConvergenceError, IllPosedError, InputError, NoClosedFormError, SupportError
 from errorfloor.noise import Certificate, LinearImage, Noise
 from errorfloor.noise.lattice import Lattice
@@ -161,7 +160,7 @@ def _faces(system: StateSpace, bound: Any, lattice: Lattice | None) -> tuple[Arr
 def _faces_of(support: Support, outputs: int, lattice: Lattice | None) -> tuple[Array, Array, Array]:
     if support.dimension != outputs:
         raise SupportError(f"a bound must have dimension {outputs}, as the answers, got {support.dimension}")
-    faces = support.half_spaces if not isinstance(support, (Interval, Box)) else _sides(support)
+    faces = support.half_spaces
     if faces is None or not support.is_bounded:
         raise SupportError(
             f"a bound must be a bounded set with flat faces (Interval, Box, Polygon, Polytope), "
@@ -176,12 +175,6 @@ def _faces_of(support: Support, outputs: int, lattice: Lattice | None) -> tuple[
     if not (room > 0).all():
         raise SupportError(f"a bound leaves no room for noise once answers are rounded to steps of {lattice}")
     return center, N, room
-
-
-def _sides(support: Support) -> tuple[Array, Array]:
-    low, high = support.bounding_box
-    axes = np.eye(support.dimension)
-    return np.vstack([axes, -axes]), np.concatenate([high, -low])
 
 
 def _middle(support: Support, N: Array, b: Array) -> Array:

@@ -89,14 +89,11 @@ def least_cost(polytope: Whitened) -> float:
     vanishes at both ends of a chord. In few dimensions also Λ ≥ that of the ball of the same volume.
     """
     n = polytope.rows.shape[1]
-    found = [_by_chords(polytope, axes) for axes in (polytope.axes, np.eye(n), _greedy(polytope.rows))]
+    tried = (polytope.axes, np.eye(n), _greedy(polytope.rows))
+    found = [sum(4 * math.pi**2 / polytope.chord(axis) ** 2 for axis in axes.T) for axes in tried]
     if 2 <= n <= VOLUMES:
         found.append(_by_volume(polytope.rows))
     return max(found) * (1 - PADDING**2)
-
-
-def _by_chords(polytope: Whitened, axes: Array) -> float:
-    return sum(4 * math.pi**2 / polytope.chord(axis) ** 2 for axis in axes.T)
 
 
 def _greedy(rows: Array) -> Array:

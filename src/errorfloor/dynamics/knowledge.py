@@ -39,7 +39,9 @@ class Knowledge:
         inside = self.free @ self.free.T + self.unseen @ self.unseen.T
         outside = np.linalg.norm(np.eye(self.entries) - inside, axis=0)
         low, high = parsed_ranges(ranges, self.entries)
-        known = np.zeros((0, self.entries)) if side_information is None else self._side(side_information)
+        known = np.zeros((0, self.entries))
+        if side_information is not None:
+            known = matrix_root(symmetric("side_information", side_information, self.entries))
         exposed = outside > NEGLIGIBLE
         return Floor(
             root=np.where(exposed, 0.0, self.root),
@@ -70,9 +72,6 @@ class Knowledge:
         seen = np.linalg.pinv(answers, rcond=ROUNDING) @ answers
         left = self.spread @ (np.eye(seen.shape[-1]) - seen)
         return np.asarray(np.linalg.norm(left, axis=-1))
-
-    def _side(self, side_information: Any) -> Array:
-        return matrix_root(symmetric("side_information", side_information, self.entries))
 
 
 _WHY = "it is not among what is protected, and is released exactly"

@@ -9,8 +9,7 @@ import numpy as np
 
 from errorfloor.checks import Array, points
 from errorfloor.dynamics.knowledge import Knowledge
-from errorfloor.dynamics.start import Start
-from errorfloor.dynamics.state_space import StateSpace
+from errorfloor.dynamics.state_space import Start, StateSpace
 from errorfloor.errors import InputError
 from errorfloor.floors import Floor
 from errorfloor.floors.words import rounded_down

@@ -52,7 +52,9 @@ def smooth(
     >>> found.initial.round(6), found.covariances[0].round(6)
     (array([0.5]), array([[0.5]]))
     """
-    system, y = plan.system, _answers(plan.system, answers)
+    system, y = plan.system, numbers("answers", answers)
+    if y.ndim < 2 or y.shape[-2:] != (system.horizon + 1, system.outputs):
+        raise InputError(f"answers must have shape (…, {system.horizon + 1}, {system.outputs}), got {y.shape}")
     n = system.dimension
     mean = broadcast("prior_mean", prior_mean, n)
     prior = positive_definite("prior_covariance", prior_covariance, n)
@@ -122,10 +124,3 @@ def _inverse(S: Array, level: float) -> Array:
     values, axes = np.linalg.eigh((S + S.T) / 2)
     live = values > level
     return np.asarray((axes[:, live] / values[live]) @ axes[:, live].T)
-
-
-def _answers(system: StateSpace, answers: Any) -> Array:
-    y = numbers("answers", answers)
-    if y.ndim < 2 or y.shape[-2:] != (system.horizon + 1, system.outputs):
-        raise InputError(f"answers must have shape (…, {system.horizon + 1}, {system.outputs}), got {y.shape}")
-    return y

@@ -1,6 +1,9 @@
-"""Linear systems, and from what is asked of their noise to a plan."""
+"""Linear systems, and from what is asked of their noise to a plan; and plans as plain JSON types.
 
-from collections.abc import Sequence
+Design once, and let every server read the same plan to the last bit.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +14,9 @@ from errorfloor.dynamics.gramian import complement, observable_subspace
 from errorfloor.dynamics.knowledge import Knowledge
 from errorfloor.dynamics.optimum import best_gaussian
 from errorfloor.dynamics.plan import Plan
-from errorfloor.dynamics.start import Start
-from errorfloor.dynamics.state_space import StateSpace
+from errorfloor.dynamics.state_space import Start, StateSpace
 from errorfloor.errors import IllPosedError, InputError
-from errorfloor.noise import Certificate, Gaussian
+from errorfloor.noise import Certificate, Gaussian, from_dict
 from errorfloor.noise.lattice import Lattice
 
 FLAT = 1e-12  # an eigenvalue of M this small beside the largest protects nothing
@@ -85,8 +87,12 @@ class LinearSystem(StateSpace):
             wish = BoundedWish(sensitivity, judged.gramian_root @ basis, loss_weight, max_loss, method)
             start, certificate, offset = bounded_start(self, basis, bound, lattice, wish)
         else:
-            if weights is not None:
-                _check_quality(self, judged)
+            seen = observable_subspace(judged.A, judged.C, judged.horizon) if weights is not None else self.observable
+            if seen.shape[1] < self.observable.shape[1]:
+                raise IllPosedError(
+                    "weights are zero on every answer that depends on some direction of the initial state: noise of "
+                    "infinite variance is optimal along it; give those answers a weight"
+                )
             best = best_gaussian(judged.gramian_root @ basis, sensitivity, loss_weight=loss_weight, max_loss=max_loss)
             noise = Gaussian(np.eye(basis.shape[1]))
             start = Start(noise, basis @ best.factor, best.inverse @ basis.T)
@@ -159,10 +165,71 @@ def _state(system: StateSpace, given: Any) -> int:
     return int(given)
 
 
-def _check_quality(system: StateSpace, judged: StateSpace) -> None:
-    """Refuse weights that leave a direction without a price though some answer shows it."""
-    if observable_subspace(judged.A, judged.C, judged.horizon).shape[1] < system.observable.shape[1]:
-        raise IllPosedError(
-            "weights are zero on every answer that depends on some direction of the initial state: noise of infinite "
-            "variance is optimal along it; give those answers a weight"
+def plan_to_dict(plan: Plan) -> dict[str, Any]:
+    """Give a plan as plain JSON types.
+
+    >>> plan = LinearSystem([[1.0]], [[1.0]], 2).protect(max_loss=3.0)
+    >>> plan_from_dict(plan_to_dict(plan)).covariance
+    array([[1.]])
+    """
+    system, certificate = plan.system, plan.certificate
+    return {
+        "type": "Plan",
+        "system": {
+            "A": system.A.tolist(),
+            "C": system.C.tolist(),
+            "horizon": system.horizon,
+            "states": list(system.states),
+        },
+        "noise": plan.noise.to_dict(),
+        "embedding": plan.start.embedding.tolist(),
+        "weights": _rows(plan.start.weights),
+        "free": _rows(plan.knowledge.free),
+        "unseen": _rows(plan.knowledge.unseen),
+        "released_exactly": _rows(plan.released_exactly),
+        "certificate": certificate.to_dict(),
+        "weight_roots": None if plan.weight_roots is None else plan.weight_roots.tolist(),
+        "offset": None if plan.offset is None else plan.offset.tolist(),
+        "step": None if plan.lattice is None else plan.lattice.step,
+    }
+
+
+def plan_from_dict(plain: Mapping[str, Any]) -> Plan:
+    """Give a plan back from what ``plan_to_dict`` gave: the same draws, to the last bit.
+
+    >>> plan_from_dict({"type": "Blob"})
+    Traceback (most recent call last):
+    errorfloor.errors.InputError: a plan is wanted, as plan_to_dict gives it
+    """
+    if not isinstance(plain, Mapping) or plain.get("type") != "Plan":
+        raise InputError("a plan is wanted, as plan_to_dict gives it")
+    try:
+        given = plain["system"]
+        system = LinearSystem(given["A"], given["C"], given["horizon"], states=given["states"])
+        start = Start(from_dict(plain["noise"]), _array(plain["embedding"]), _from_rows(plain["weights"]))
+        certificate = {name: value for name, value in plain["certificate"].items() if name != "type"}
+        return Plan(
+            system=system,
+            start=start,
+            knowledge=Knowledge(start.weights, _from_rows(plain["free"]), _from_rows(plain["unseen"])),
+            certificate=Certificate(**certificate),
+            weight_roots=None if plain["weight_roots"] is None else _array(plain["weight_roots"]),
+            offset=None if plain["offset"] is None else _array(plain["offset"]),
+            lattice=None if plain["step"] is None else Lattice(plain["step"]),
+            released_exactly=_from_rows(plain["released_exactly"]),
         )
+    except (KeyError, TypeError, IndexError) as problem:
+        raise InputError(f"this plan is damaged: {problem}") from None
+
+
+def _rows(array: Array) -> dict[str, Any]:
+    """Keep the shape too: a basis of nothing has columns to lose."""
+    return {"shape": list(array.shape), "values": array.reshape(-1).tolist()}
+
+
+def _from_rows(plain: Mapping[str, Any]) -> Array:
+    return _array(plain["values"]).reshape(plain["shape"])
+
+
+def _array(plain: Any) -> Array:
+    return np.asarray(plain, dtype=float)

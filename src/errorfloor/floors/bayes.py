@@ -95,8 +95,8 @@ def _effective(law: Noise) -> list[float]:
     return [min(max(knot, center - spread), center + spread) for knot in law.knots]
 
 
-def _panels(low: float, high: float, count: int = 4) -> tuple[Array, Array]:
-    edges = np.linspace(low, high, count + 1)
+def _panels(low: float, high: float) -> tuple[Array, Array]:
+    edges = np.linspace(low, high, 5)
     half = (edges[1:] - edges[:-1])[:, None] / 2
     y = (edges[1:] + edges[:-1])[:, None] / 2 + half * NODES
     return y.ravel(), (half * WEIGHTS).ravel()

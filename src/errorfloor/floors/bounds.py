@@ -106,12 +106,14 @@ class Floor:
         widths = self._widths("any_estimator")
         spacing = np.zeros(self.entries) if self.spacing is None else self.spacing
         cases = np.stack([*self.counted, widths, spacing], axis=1)
-        different, place = (cases[:1], np.zeros(len(cases), dtype=int)) if (cases == cases[0]).all() else _unique(cases)
+        different, place = cases[:1], np.zeros(len(cases), dtype=int)
+        if not (cases == cases[0]).all():
+            different, place = np.unique(cases, axis=0, return_inverse=True)
         squares = [
             minimax(other, width, self.evaluation, step or None, cosine)
             for cosine, other, width, step in different.tolist()
         ]
-        return np.sqrt(squares)[place]
+        return np.sqrt(squares)[place.reshape(-1)]
 
     def distinguish(self, distance: Any, *, entry: int | None = None, odds: float = 1.0) -> Any:
         """Best probability of telling two values of an entry ``distance`` apart at prior ``odds`` (0.5 is a coin).
@@ -124,7 +126,11 @@ class Floor:
             raise InputError(f"distance must be finite and not negative, got {distance!r}")
         chosen = np.arange(self.entries) if entry is None else np.array([self._index(entry)])
         cases = {(float(cosine), float(other)) for cosine, other in np.stack(self.counted, axis=1)[chosen]}
-        found = [told_apart(h, other, self.evaluation, cosine, odds=odds) for cosine, other in _worst(cases)]
+        # left out are cases that another one dominates: no less in either sum, or all that counts less booked in A₂
+        worst = [
+            one for one in cases if not any(two != one and sum(two) >= sum(one) and two[1] >= one[1] for two in cases)
+        ]
+        found = [told_apart(h, other, self.evaluation, cosine, odds=odds) for cosine, other in worst]
         return found[0] if len(found) == 1 else np.max(found, axis=0)[()]
 
     def epsilon(self, delta: float, distance: float, *, entry: int | None = None) -> float:
@@ -323,13 +329,3 @@ class Floor:
         if isinstance(entry, bool) or not isinstance(entry, (int, np.integer)) or not 0 <= entry < self.entries:
             raise InputError(f"entry must be one of 0 … {self.entries - 1}, got {entry!r}")
         return int(entry)
-
-
-def _worst(cases: set[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Leave out the cases that another one dominates: no less in either sum, or all that counts less booked in A₂."""
-    return [one for one in cases if not any(two != one and sum(two) >= sum(one) and two[1] >= one[1] for two in cases)]
-
-
-def _unique(cases: Array) -> tuple[Array, Array]:
-    different, place = np.unique(cases, axis=0, return_inverse=True)
-    return different, place.reshape(-1)

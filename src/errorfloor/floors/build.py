@@ -135,6 +135,7 @@ def combine(*floors: Floor) -> Floor:
             what = {"low": "ranges", "high": "ranges", "known": "side information"}.get(name, name)
             raise InputError(f"floors must declare the same {what} for the same entries")
     root = np.vstack([item.root for item in floors])
+    told: list[tuple[Shifted, ...]] = [item.answers for item in floors if item.answers is not None]
     linear = all(item.linear for item in floors)
     if linear and root.shape[0] > root.shape[1]:
         root = np.asarray(np.linalg.qr(root, mode="r"))  # the same GᵀG in no more rows than entries
@@ -147,13 +148,8 @@ def combine(*floors: Floor) -> Floor:
         raised_cosine=sum((item.counted[0] for item in floors), np.zeros(first.entries)),
         counted_apart=all(item.counted_apart for item in floors),
         why_infinite=next((item.why_infinite for item in floors if item.why_infinite), None),
-        answers=_all_of([item.answers for item in floors]),
+        answers=sum(told, ()) if len(told) == len(floors) else None,
     )
-
-
-def _all_of(answers: Sequence[tuple[Shifted, ...] | None]) -> tuple[Shifted, ...] | None:
-    known = [one for one in answers if one is not None]
-    return sum(known, ()) if len(known) == len(answers) else None
 
 
 def _same(one: Array | None, other: Array | None) -> bool:

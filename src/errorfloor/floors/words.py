@@ -1,4 +1,4 @@
-"""The floor in words a regulator can read; floors are rounded down, probabilities up."""
+"""The floor and the promise in words a regulator can read; floors are rounded down, probabilities up."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -11,6 +11,7 @@ from errorfloor.floors.worst_case import minimax
 
 if TYPE_CHECKING:
     from errorfloor.floors.bounds import Floor
+from dataclasses import dataclass
 
 
 def rounded_down(value: float, digits: int = 3) -> str:
@@ -101,3 +102,35 @@ def _worst_case(floor: "Floor", suffix: str) -> str:
         f"{suffix} (values lie there or are clamped; {rounded_down(ignorance)}{suffix} would mean that the answers "
         f"tell nothing). It is not the error against somebody who can already guess well."
     )
+
+
+@dataclass(frozen=True)
+class Promise:
+    """How well anybody can ever do, whatever is asked, in whatever order, and whenever it stops.
+
+    ``told_apart`` bounds the success of any test of two values as far apart as the example in words, or of two
+    histories of an owner; ``floor`` the root-mean-square error of any estimator of an entry, in the worst case over its
+    range; ``against_prior`` the same on average under the declared prior; ``epsilon`` is ε at a declared δ.
+
+    Guarantee: all hold at the allowance (A, E), a cap that every transcript keeps; see `catalogue/allowance.proof.md`,
+    part 5. At the amount spent so far the same formulas give figures that hold only for questions that were fixed
+    beforehand.
+
+    >>> Promise(0.7999, 2.0).times, Promise(0.7999, 1.99999).least
+    ('80', '1.99')
+    """
+
+    told_apart: float
+    floor: float | None = None
+    against_prior: float | None = None
+    epsilon: float | None = None
+
+    @property
+    def times(self) -> str:
+        """How often two values or histories are told apart at most, in 100, rounded up."""
+        return times_in_hundred(self.told_apart)
+
+    @property
+    def least(self) -> str:
+        """The floor, rounded down."""
+        return "" if self.floor is None else rounded_down(self.floor)

@@ -7,7 +7,7 @@
 =====================  ==================================================================================
 
 ``design`` tries the forms that ``structure`` finds in the answers: ``tree`` (totals and parts, to any depth; designed
-in ``design_tree``, measured in ``tree_exposure``), ``table`` (all margins of several keys; ``design_table``) and
+in ``design_tree``, measured in ``tree_exposure``), ``table`` (all margins of several keys) and
 ``one_block`` (any answers about a few hundred cells, and running totals; ``solver``). ``taper`` is what they share.
 ``normal`` is the noise that questions in SQL get. A new form: a module for the noise, one for its design, and a case
 in ``design``.

@@ -11,14 +11,12 @@ from scipy import sparse
 
 from errorfloor.checks import Array, broadcast, positive
 from errorfloor.errors import InputError
-from errorfloor.joint.design_table import design_table
 from errorfloor.joint.design_tree import design_tree
 from errorfloor.joint.noise import JointNoise, moves_of
-from errorfloor.joint.one_block import OneBlock
-from errorfloor.joint.rows import Rows
+from errorfloor.joint.one_block import OneBlock, Rows
 from errorfloor.joint.solver import best_covariance, best_size
 from errorfloor.joint.structure import as_tree, merged, square_root_covariance
-from errorfloor.joint.table import Margins
+from errorfloor.joint.table import Margins, design_table
 from errorfloor.joint.taper import best_start
 from errorfloor.noise import Certificate
 

@@ -5,10 +5,9 @@ import math
 import numpy as np
 
 from errorfloor.checks import Array
-from errorfloor.joint.alike import Alike
 from errorfloor.joint.taper import STEPS, best_start
 from errorfloor.joint.tree import TreeNoise, ordered_sum
-from errorfloor.joint.tree_exposure import exposures
+from errorfloor.joint.tree_exposure import Alike, exposures
 
 WIDEST, GROUP = 20, 16  # families larger than the first are cut into groups of about the second
 LOOSE = 4.0  # deviations from 0 to the bound of a sum that nobody asked for, or that its parts keep by themselves

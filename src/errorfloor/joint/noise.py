@@ -12,8 +12,7 @@ from errorfloor.checks import Array, whole
 from errorfloor.errors import InputError
 from errorfloor.floors.bounds import Floor
 from errorfloor.floors.build import parsed_ranges
-from errorfloor.joint.one_block import OneBlock
-from errorfloor.joint.rows import Rows
+from errorfloor.joint.one_block import OneBlock, Rows
 from errorfloor.joint.table import Margins, TableNoise
 from errorfloor.joint.tree import TreeNoise
 from errorfloor.noise import Certificate

@@ -14,8 +14,7 @@ from scipy.special import ndtr
 
 from errorfloor.checks import Array
 from errorfloor.floors.adversary.table import value_table
-from errorfloor.joint.one_block import OneBlock
-from errorfloor.joint.rows import Rows
+from errorfloor.joint.one_block import OneBlock, Rows
 from errorfloor.joint.table import Margins, TableNoise, spread_of, subsets
 from errorfloor.joint.tree import TreeNoise
 

@@ -1,19 +1,77 @@
-"""All answers accepted together: any covariance, up to a few thousand bounds."""
+"""All answers accepted together, from their rows of coefficients: any covariance, up to a few thousand bounds."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from errorfloor.checks import Array
-from errorfloor.joint.rows import Rows
-from errorfloor.joint.taper import ROUNDING, accepted_share, kept, taper_cost
-from errorfloor.noise.base import rejection
+from errorfloor.errors import InputError
+from errorfloor.joint.taper import ROUNDING, accepted_share, drawn, kept, taper_cost
 from errorfloor.random import Bits
 from errorfloor.values import Value
 
-AT_ONCE = 2**21  # numbers that a batch of draws may hold
+
+@dataclass(frozen=True, eq=False)
+class Rows(Value):
+    """A sparse q × n matrix: row j has the coefficients ``weights[ends[j−1]:ends[j]]`` in those ``columns``.
+
+    >>> rows = Rows.of([[1.0, 1.0], [0.0, 2.0]])
+    >>> rows.times(np.array([[1.0, 10.0]])).tolist()
+    [[11.0, 20.0]]
+    """
+
+    cells: int
+    ends: Array
+    columns: Array
+    weights: Array
+
+    def __post_init__(self) -> None:
+        for name, kind in (("ends", np.int64), ("columns", np.int64), ("weights", float)):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=kind))
+
+    @classmethod
+    def of(cls, matrix: Any) -> "Rows":
+        """Read a dense or sparse matrix."""
+        try:
+            found = sparse.csr_matrix(matrix, dtype=float, copy=True)
+        except (TypeError, ValueError):
+            raise InputError("answers must be a matrix with one row per answer and one column per cell") from None
+        found.sum_duplicates()
+        found.eliminate_zeros()
+        if not np.isfinite(found.data).all():
+            raise InputError("answers must have finite coefficients")
+        return cls(found.shape[1], found.indptr[1:], found.indices, found.data)
+
+    @property
+    def count(self) -> int:
+        """The number q of answers."""
+        return int(self.ends.size)
+
+    @cached_property
+    def matrix(self) -> sparse.csr_matrix:
+        """The same for SciPy."""
+        return sparse.csr_matrix((self.weights, self.columns, np.append(0, self.ends)), (self.count, self.cells))
+
+    @cached_property
+    def _layers(self) -> list[tuple[Array, Array, Array]]:
+        """The first coefficient of every row, the second, …: which rows have one, in which column, and how large."""
+        begins = np.append(0, self.ends[:-1])
+        lengths = self.ends - begins
+        found = []
+        for place in range(int(lengths.max(initial=0))):
+            rows = np.flatnonzero(lengths > place)
+            found.append((rows, self.columns[begins[rows] + place], self.weights[begins[rows] + place]))
+        return found
+
+    def times(self, cells: Array) -> Array:
+        """Give T·v for each row v of ``cells``: sums in the order of the columns, the same on every machine."""
+        total = np.zeros((len(cells), self.count))
+        for rows, columns, weights in self._layers:
+            total[:, rows] += cells[:, columns] * weights
+        return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,26 +108,20 @@ class OneBlock(Value):
     def information_root(self, moves: Any) -> Array:
         """Give G·moves, with GᵀG the certified bound on the information."""
         taper = np.sqrt(taper_cost(self.deviations, self.starts)) / self.bounds
-        shown = np.asarray(
-            (self.rows.matrix @ moves).todense() if hasattr(moves, "todense") else self.rows.matrix @ moves
-        )
-        dense = np.asarray(moves.todense()) if hasattr(moves, "todense") else np.asarray(moves)
-        both = np.vstack([np.linalg.solve(self.factor, dense), taper[:, None] * shown])
+        given = sparse.csc_matrix(moves)
+        shown = taper[:, None] * (self.rows.matrix @ given).toarray()
+        both = np.vstack([np.linalg.solve(self.factor, given.toarray()), shown])
         return np.asarray(both * (1 + ROUNDING))
 
     def sample(self, count: int, bits: Bits) -> Array:
         """Draw ``count`` vectors of noise on the cells."""
 
         def propose(batch: int, lanes: Bits) -> tuple[Array, Array]:
-            drawn = lanes.normals(self.cells, batch)
+            normal = lanes.normals(self.cells, batch)
             cells = np.zeros((batch, self.cells))
             for column in range(self.cells):  # a matrix product whose order no library decides
-                cells[:, column:] += drawn[column][:, None] * self.factor[column:, column]
+                cells[:, column:] += normal[column][:, None] * self.factor[column:, column]
             share = accepted_share(self.rows.times(cells) / self.bounds, self.starts)
             return cells, lanes.uniform(batch) < share
 
-        batch = max(1, AT_ONCE // max(self.cells, self.rows.count))
-        parts = [np.arange(at, min(at + batch, count)) for at in range(0, count, batch)]
-        return np.concatenate(
-            [np.zeros((0, self.cells)), *(rejection(part.size, bits.lanes(part), propose) for part in parts)]
-        )
+        return drawn(count, self.cells, max(self.cells, self.rows.count), bits, propose)

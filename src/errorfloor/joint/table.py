@@ -9,12 +9,11 @@ import numpy as np
 
 from errorfloor.checks import Array, broadcast, whole
 from errorfloor.errors import InputError
-from errorfloor.joint.taper import ROUNDING, accepted_share, kept, taper_cost
-from errorfloor.noise.base import rejection
+from errorfloor.joint.solver import ATTEMPTS
+from errorfloor.joint.taper import ROUNDING, accepted_share, best_start, cost_and_loss, drawn, kept, taper_cost
 from errorfloor.random import Bits
 from errorfloor.values import Value
 
-AT_ONCE = 2**21  # numbers that a batch of draws may hold
 MOST_KEYS = 8
 
 
@@ -133,11 +132,7 @@ class TableNoise(Value):
             share = accepted_share(np.concatenate(sums, axis=1) / bounds, starts)
             return cells.reshape(batch, -1), lanes.uniform(batch) < share
 
-        batch = max(1, AT_ONCE // int(sizes.sum()))
-        parts = [np.arange(at, min(at + batch, count)) for at in range(0, count, batch)]
-        return np.concatenate(
-            [np.zeros((0, self.cells)), *(rejection(part.size, bits.lanes(part), propose) for part in parts)]
-        )
+        return drawn(count, self.cells, int(sizes.sum()), bits, propose)
 
 
 def spread_of(margins: Margins) -> Array:
@@ -187,3 +182,39 @@ def _sums(cells: Array, kept_axes: tuple[int, ...]) -> Array:
 def _total(cells: Array, axis: int) -> Array:
     """Sum along an axis one by one, in order: no library decides how."""
     return np.take(np.add.accumulate(cells, axis=axis), [-1], axis=axis)
+
+
+def design_table(margins: Margins, bounds: Array) -> TableNoise:
+    """Give the noise with the least certified information about one cell.
+
+    >>> noise = design_table(Margins((2, 2)), np.ones(4))
+    >>> bool(noise.cell_information.max() / np.pi**2 < 2.26), noise.accepted > 0.5
+    (True, True)
+    """
+    from scipy.optimize import minimize
+
+    spread, exposure, counts = spread_of(margins), exposure_of(margins), np.asarray(margins.sizes)
+
+    def price(log_variances: Array) -> float:
+        variances = np.exp(log_variances)
+        deviations = np.sqrt(spread @ variances) / bounds
+        cost, loss = cost_and_loss(deviations)
+        attempts = float(loss @ counts) / ATTEMPTS
+        return float(exposure @ (1 / variances) + (cost / bounds**2).sum()) * max(1.0, attempts)
+
+    summed = np.prod(margins.shape) / counts
+    first = np.log(_fitting(margins, (0.25 * bounds) ** 2 / summed))
+    found = minimize(price, first, method="Nelder-Mead", options={"maxiter": 4000, "maxfev": 4000, "adaptive": True})
+    found = minimize(price, found.x, method="Nelder-Mead", options={"maxiter": 4000, "maxfev": 4000, "adaptive": True})
+    variances = np.exp2(np.floor(np.log2(np.exp(found.x)) * 32) / 32)  # a few bits, the same on every machine
+    deviations = np.sqrt(spread @ variances) / bounds
+    return TableNoise(margins, bounds, best_start(deviations), variances)
+
+
+def _fitting(margins: Margins, wanted: Array) -> Array:
+    """Give every interaction the smallest variance that a set with it asks for, and others a little of the largest."""
+    found = []
+    for part in subsets(len(margins.shape)):
+        near = [size for kept_axes, size in zip(margins.sets, wanted, strict=True) if set(part) <= set(kept_axes)]
+        found.append(min(near) if near else float(wanted.max()))
+    return np.array(found)

@@ -6,13 +6,18 @@ What a tapered normal number costs beyond its normal part is 2κ²·P(t ≤ |N| 
 """
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import ndtr
 
 from errorfloor.checks import Array
+from errorfloor.noise.base import rejection
+from errorfloor.random import Bits
 from errorfloor.random.elementary import circle
 
+AT_ONCE = 2**21  # numbers that a batch of draws may hold
 STEPS = 128  # starts are multiples of 1/128, the same on every machine
 ROUNDING = 1e-9  # of a certified figure: far more than its quadrature and its rounding
 _NODES, _WEIGHTS = (np.asarray(part) for part in np.polynomial.legendre.leggauss(48))
@@ -29,30 +34,36 @@ def accepted_share(x: Array, start: Array) -> Array:
     return np.asarray(np.multiply.accumulate(cosine * cosine, axis=-1)[..., -1])
 
 
-def kept(deviation: Array, start: Array, mean: Array | float = 0.0) -> Array:
+def kept(deviation: Array, start: Array) -> Array:
     """Give E c(N)² of a normal number N.
 
     >>> float(kept(np.array(0.3), np.array(0.0)).round(6)), float(kept(np.array(0.01), np.array(0.5)))
     (0.820667, 1.0)
     """
-    s, t, m = np.broadcast_arrays(deviation, start, mean)
+    s, t = np.broadcast_arrays(deviation, start)
     width = (1 - t)[..., None]
     x = t[..., None] + width * (1 + _NODES) / 2
-    density = _normal((x - m[..., None]) / s[..., None]) + _normal((x + m[..., None]) / s[..., None])
+    density = 2 * np.exp(-((x / s[..., None]) ** 2) / 2) / math.sqrt(2 * math.pi)
     falling = (np.cos(math.pi / 4 * (1 + _NODES)) ** 2 * density * _WEIGHTS).sum(axis=-1)
-    return np.asarray(_between(-t, t, m, s) + falling * width[..., 0] / (2 * s))
+    return np.asarray(_between(-t, t, s) + falling * width[..., 0] / (2 * s))
 
 
-def falling(deviation: Array, start: Array, mean: Array | float = 0.0) -> Array:
+def falling(deviation: Array, start: Array) -> Array:
     """Give P(t ≤ |N| ≤ 1) of a normal number N."""
-    s, t, m = np.broadcast_arrays(deviation, start, mean)
-    one = np.ones_like(s)
-    return np.asarray(_between(t, one, m, s) + _between(-one, -t, m, s))
+    one = np.ones_like(start)
+    return np.asarray(_between(start, one, deviation) + _between(-one, -start, deviation))
 
 
 def curvature(start: Array) -> Array:
     """Give 2κ²."""
     return np.asarray(math.pi**2 / (2 * (1 - start) ** 2))
+
+
+def drawn(count: int, cells: int, held: int, bits: Bits, propose: Callable[[int, Bits], tuple[Array, Array]]) -> Array:
+    """Draw vectors of so many cells by rejection, in batches; one attempt holds so many numbers."""
+    batch = max(1, AT_ONCE // held)
+    parts = [np.arange(at, min(at + batch, count)) for at in range(0, count, batch)]
+    return np.concatenate([np.zeros((0, cells)), *(rejection(part.size, bits.lanes(part), propose) for part in parts)])
 
 
 def taper_cost(deviation: Array, start: Array) -> Array:
@@ -87,12 +98,6 @@ def _table() -> tuple[Array, Array, Array, Array]:
     return grid, starts[chosen], smooth, -np.log(kept(grid, starts[chosen]))
 
 
-def _normal(z: Array) -> Array:
-    return np.asarray(np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
-
-
-def _between(low: Array, high: Array, mean: Array, deviation: Array) -> Array:
-    from scipy.special import ndtr
-
-    a, b = (low - mean) / deviation, (high - mean) / deviation
+def _between(low: Array, high: Array, deviation: Array) -> Array:
+    a, b = low / deviation, high / deviation
     return np.asarray(np.where(a > 0, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a)))

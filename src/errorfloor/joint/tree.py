@@ -8,13 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from errorfloor.checks import Array
-from errorfloor.joint.alike import Alike
-from errorfloor.joint.taper import ROUNDING, accepted_share
-from errorfloor.joint.tree_exposure import exposures
+from errorfloor.joint.taper import AT_ONCE, ROUNDING, accepted_share
+from errorfloor.joint.tree_exposure import Alike, exposures
 from errorfloor.random import Bits
 from errorfloor.values import Value
-
-AT_ONCE = 2**21  # numbers that a batch of draws may hold
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ Least informative, each on its own kind of support:
 =====================  ==================================================
 ``RaisedCosine``         an interval
 ``Product``              a box, an orthant; one noise a coordinate
-``BesselBall``           a ball, in any dimension
+``BesselBall``           a ball, in two dimensions or more
 ``Maxwell``              a half-line, at a given mean square
 ``Gaussian``             all of Rᵐ, at a given mean square
 ``Airy``                 the line, at a given mean absolute error
@@ -48,7 +48,7 @@ from errorfloor.noise.piecewise import Piecewise
 from errorfloor.noise.product import Product
 from errorfloor.noise.raised_cosine import RaisedCosine
 from errorfloor.noise.spectral import Spectral
-from errorfloor.support import Ball, Box, Ellipsoid, HalfLine, Interval, Orthant, Polygon, Polytope, Reals
+from errorfloor.support import SUPPORTS
 from errorfloor.values import build
 
 __all__ = [
@@ -75,33 +75,12 @@ __all__ = [
 ]
 
 _KINDS: Mapping[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        Airy,
-        BesselBall,
-        EllipsoidPolynomial,
-        Gaussian,
-        Laplace,
-        LinearImage,
-        Maxwell,
-        Piecewise,
-        Product,
-        RaisedCosine,
-        Spectral,
-        Translation,
-        TruncatedGaussian,
-        TruncatedLaplace,
-        Uniform,
-    )
+    name: kind
+    for name in __all__
+    if isinstance(kind := globals().get(name), type) and issubclass(kind, Noise) and kind is not Noise
 }
 # what a noise may hold beside other noises: certificates, and where numerical noises live
-_PARTS: Mapping[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        *(Certificate, ErrorCertificate),
-        *(Ball, Box, Ellipsoid, HalfLine, Interval, Orthant, Polygon, Polytope, Reals),
-    )
-}
+_PARTS: Mapping[str, type] = {"Certificate": Certificate, "ErrorCertificate": ErrorCertificate, **SUPPORTS}
 
 
 def from_dict(plain: Mapping[str, Any]) -> Noise:

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from errorfloor.checks import Array
+from errorfloor.noise.simplices import sealed
 
 MU = 2.5
 SLICE = 1 << 12  # points that are worked on at once
@@ -32,7 +33,7 @@ def squared_norm(alpha: tuple[int, ...]) -> float:
     """∫ of the square of 1 − |y|² times the basis polynomial, over the unit ball."""
     logarithm = 0.0
     for j, k in enumerate(alpha):
-        parameter = _parameter(alpha, j)
+        parameter = MU + sum(alpha[j + 1 :]) + (len(alpha) - 1 - j) / 2
         logarithm += (
             math.log(math.pi)
             + (1 - 2 * parameter) * math.log(2)
@@ -50,12 +51,8 @@ def basis_jets(y: Array, degree: int, order: int, every: int = 1) -> Iterator[tu
     Only exponents that are multiples of ``every`` in each coordinate are given. ``order`` 0 gives values, 1 gradients
     after them, 2 the second derivatives (1,1), (1,2) … after those; all along the first axis.
     """
-    m = len(y)
-    coordinates = [_coordinate(y, j, order) for j in range(m)]
-    squares = [_constant(y, order)]
-    for j in range(m):
-        squares.append(squares[-1] - _times(coordinates[j], coordinates[j], m))
-    yield from _factors(coordinates, squares, degree, m, (), squares[-1], every)
+    coordinates, squares = _frame(y, order)
+    yield from _factors(coordinates, squares, degree, len(y), (), squares[-1], every)
 
 
 def _factors(
@@ -95,10 +92,7 @@ def combination(coefficients: Array, y: Array, degree: int, order: int = 0) -> A
 
 def _combined(coefficients: Array, y: Array, degree: int, order: int) -> Array:
     m = len(y)
-    coordinates = [_coordinate(y, j, order) for j in range(m)]
-    squares = [_constant(y, order)]
-    for j in range(m):
-        squares.append(squares[-1] - _times(coordinates[j], coordinates[j], m))
+    coordinates, squares = _frame(y, order)
     along = [0, 1, m + 1][: order + 1]  # all that the first coordinate's factors have
     partial: dict[tuple[int, ...], Array] = {}
     for power, (group, table) in enumerate(_grouped(m, degree)):
@@ -135,7 +129,8 @@ def _grouped(dimension: int, degree: int) -> tuple[tuple[tuple[tuple[int, ...], 
 
 def _homogeneous(y: Array, square: Array, degree: int, parameter: float, m: int) -> list[Array]:
     """H_k^λ(y, s²) for k up to a degree, as jets."""
-    factors = [_constant_like(y)]
+    factors = [np.zeros_like(y)]
+    factors[0][0] = 1.0
     for k in range(degree):
         # (k+1) H_{k+1} = 2(k+λ) y H_k − (k+2λ−1) s² H_{k−1}
         ahead = 2 * (k + parameter) / (k + 1) * _times(y, factors[k], m)
@@ -219,13 +214,7 @@ def ball_rule(dimension: int, points: int) -> tuple[Array, Array]:
         radius = np.sqrt(1 - (nodes**2).sum(axis=0))
         nodes = np.concatenate([np.repeat(nodes, points, axis=1), np.outer(radius, t).reshape(1, -1)])
         weights = np.outer(weights, weight).reshape(-1)
-    for array in (nodes, weights):
-        array.setflags(write=False)
-    return nodes, weights
-
-
-def _parameter(alpha: tuple[int, ...], j: int) -> float:
-    return MU + sum(alpha[j + 1 :]) + (len(alpha) - 1 - j) / 2
+    return sealed(nodes), sealed(weights)
 
 
 def second_places(dimension: int) -> list[tuple[int, int]]:
@@ -237,24 +226,18 @@ def _channels(dimension: int, order: int) -> int:
     return (1, 1 + dimension, 1 + dimension + dimension * (dimension + 1) // 2)[order]
 
 
-def _constant(y: Array, order: int) -> Array:
-    jet = np.zeros((_channels(len(y), order), y.shape[1]))
-    jet[0] = 1.0
-    return jet
-
-
-def _constant_like(jet: Array) -> Array:
-    one = np.zeros_like(jet)
-    one[0] = 1.0
-    return one
-
-
-def _coordinate(y: Array, j: int, order: int) -> Array:
-    jet = np.zeros((_channels(len(y), order), y.shape[1]))
-    jet[0] = y[j]
-    if order:
-        jet[1 + j] = 1.0
-    return jet
+def _frame(y: Array, order: int) -> tuple[list[Array], list[Array]]:
+    """The coordinates y_j, and the s_j², as jets."""
+    m, coordinates = len(y), []
+    squares = [np.zeros((_channels(m, order), y.shape[1]))]
+    squares[0][0] = 1.0
+    for j in range(m):
+        jet = np.zeros_like(squares[0])
+        jet[0] = y[j]
+        jet[1 + j : 2 + j] = 1.0  # nothing where only values are wanted
+        coordinates.append(jet)
+        squares.append(squares[-1] - _times(jet, jet, m))
+    return coordinates, squares
 
 
 def _times(a: Array, b: Array, m: int) -> Array:

@@ -64,9 +64,10 @@ class Noise(Value, ABC):
         """The differential entropy −E log γ(w), in nats."""
 
     @property
-    @abstractmethod
     def knots(self) -> tuple[float, ...]:
         """In one dimension: the ends of the support and the points where the density is not smooth."""
+        self._scalar_only("knots")
+        raise AssertionError("every one-dimensional noise has knots")
 
     @property
     def unit(self) -> float:

@@ -10,7 +10,6 @@ from errorfloor.checks import Array, positive, whole
 from errorfloor.errors import InputError, NoClosedFormError
 from errorfloor.noise.base import Noise, rejection
 from errorfloor.noise.quadrature import integrate
-from errorfloor.noise.raised_cosine import RaisedCosine
 from errorfloor.random import Bits
 from errorfloor.support import Ball
 
@@ -20,6 +19,8 @@ MOST = 200  # beyond this dimension the Bessel functions underflow
 @dataclass(frozen=True, eq=False)
 class BesselBall(Noise):
     """Noise in the ball of ``radius`` R around 0, root density u ∝ r^{1−m/2} J_{m/2−1}(j r/R), j its first zero.
+
+    It has two dimensions or more: on the line it would be ``RaisedCosine(-R, R)``.
 
     Guarantee: among all densities in the ball whose root is in H¹₀, this one has the least Tr I_w; its information
     is (4j²/(mR²)) Id.
@@ -33,7 +34,7 @@ class BesselBall(Noise):
     radius: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", whole("dimension", self.dimension))
+        object.__setattr__(self, "dimension", whole("dimension", self.dimension, least=2))
         object.__setattr__(self, "radius", positive("radius", self.radius))
         if self.dimension > MOST:
             raise InputError(f"dimension must be at most {MOST}, got {self.dimension}")
@@ -82,12 +83,6 @@ class BesselBall(Noise):
             lambda x: self._radial(x) * (self._log_peak + 2 * np.log(np.abs(self._profile(x)))), (0.0, 1.0)
         )
 
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """The ends, in one dimension."""
-        self._scalar_only("knots")
-        return (-self.radius, self.radius)
-
     def _profile(self, x: Array) -> Array:
         """u(xR)/u(0), a confluent hypergeometric function of −(jx)²/4."""
         from scipy.special import hyp0f1
@@ -129,20 +124,7 @@ class BesselBall(Noise):
         slope = 4 * self._log_slope(s) / self.radius**2
         return np.where(s < 1, slope, math.nan)[..., None] * w
 
-    def _cdf(self, w: Array) -> Array:
-        return RaisedCosine(-self.radius, self.radius)._cdf(w)
-
-    def _icdf(self, q: Array) -> Array:
-        return RaisedCosine(-self.radius, self.radius)._icdf(q)
-
-    @property
-    def repeatable(self) -> bool:
-        """On a line it is a raised cosine; elsewhere a library's Bessel function decides what is drawn."""
-        return self.dimension == 1
-
     def _sample(self, count: int, bits: Bits) -> Array:
-        if self.dimension == 1:
-            return RaisedCosine(-self.radius, self.radius)._sample(count, bits)
         # log u is concave in s = (r/R)², so its tangent gives a Gaussian that lies above the density
         touch = np.array(self._mean_square_ratio)
         slope = 2 * float(self._log_slope(touch))
@@ -159,11 +141,9 @@ class BesselBall(Noise):
         return rejection(count, bits, propose)
 
     def _mean_absolute(self, direction: Array, offset: float) -> float:
-        m = self.dimension
-        if m == 1:
-            return RaisedCosine(-self.radius, self.radius)._mean_absolute(direction, offset)
         if offset != 0:
             raise NoClosedFormError("E|a·w + c| of noise in a ball has no closed form unless c = 0: use samples")
+        m = self.dimension
         mean_radius = self.radius * integrate(lambda x: x * self._radial(x), (0.0, 1.0))
         cosine = math.exp(math.lgamma(m / 2) - math.lgamma((m + 1) / 2)) / math.sqrt(math.pi)
         return float(np.linalg.norm(direction)) * mean_radius * cosine

@@ -1,10 +1,6 @@
 """What is known about a design: how good it is, or how large an error it forces."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import ArrayLike
+from dataclasses import dataclass, field
 
 from errorfloor.checks import Array, vector
 from errorfloor.values import Value
@@ -73,28 +69,10 @@ class ErrorCertificate(Certificate):
     least_information_value: float = 0.0
     cap_binds: bool = False
     stationarity: float = 0.0
-    per_entry: Array = None  # type: ignore[assignment]  # filled in below
-
-    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the field that it fills
-
-        def __init__(
-            self,
-            value: float,
-            lower_bound: float | None = None,
-            method: str = "",
-            reference: str = "",
-            loss: float | None = None,
-            loss_weight: float | None = None,
-            supremum: float = 0.0,
-            least_information_value: float = 0.0,
-            cap_binds: bool = False,
-            stationarity: float = 0.0,
-            per_entry: ArrayLike | None = None,
-        ) -> None: ...
+    per_entry: Array = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        given = np.zeros(1) if self.per_entry is None else self.per_entry
-        object.__setattr__(self, "per_entry", vector("per_entry", given))
+        object.__setattr__(self, "per_entry", vector("per_entry", self.per_entry))
 
     def explain(self) -> str:
         """Say it in sentences."""

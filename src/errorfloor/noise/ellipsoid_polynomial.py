@@ -3,15 +3,12 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, square, vector, whole
 from errorfloor.errors import InputError
 from errorfloor.noise.ball_polynomials import ball_rule, combination, squared_norm, total_degrees
-from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.information import congruence
 from errorfloor.noise.numerical import NumericalNoise, entropy_of, nonzero
 from errorfloor.noise.sampling import BallSampler
@@ -43,18 +40,6 @@ class EllipsoidPolynomial(NumericalNoise):
     degree: int
     coefficients: Array
 
-    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the field that it fills
-
-        def __init__(
-            self,
-            body: Support,
-            frame: ArrayLike,
-            degree: int,
-            coefficients: ArrayLike,
-            *,
-            certificate: Certificate | None = None,
-        ) -> None: ...
-
     def __post_init__(self) -> None:
         if not isinstance(self.body, (Ball, Ellipsoid)) or self.body.dimension not in POINTS:
             raise InputError("body must be a ball or an ellipsoid in 2, 3 or 4 dimensions")
@@ -85,14 +70,10 @@ class EllipsoidPolynomial(NumericalNoise):
     def _inverse(self) -> Array:
         return np.linalg.inv(self.frame)
 
-    @property
-    def _exponents(self) -> tuple[tuple[int, ...], ...]:
-        return total_degrees(self.dimension, self.degree)
-
     @cached_property
     def _mass(self) -> float:
         """∫u² over the unit ball."""
-        norms = [squared_norm(alpha) for alpha in self._exponents]
+        norms = [squared_norm(alpha) for alpha in total_degrees(self.dimension, self.degree)]
         return math.fsum(self.coefficients**2 * np.array(norms))
 
     @cached_property

@@ -39,12 +39,6 @@ class NumericalNoise(Noise, ABC):
         """The covariance matrix of w."""
         return self._moments[1]
 
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Only in one dimension."""
-        self._scalar_only("knots")
-        raise AssertionError("computed noises other than products start at dimension 2")
-
     def _logpdf(self, w: Array) -> Array:
         flat = w.reshape(-1, self.dimension)
         inside, u, _ = self._root(flat, slope=False)

@@ -3,14 +3,11 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from errorfloor.checks import Array, matrix, vector, whole
 from errorfloor.errors import InputError
-from errorfloor.noise.certificate import Certificate
 from errorfloor.noise.numerical import NumericalNoise, entropy_of, nonzero, support_of
 from errorfloor.noise.sampling import Sampler
 from errorfloor.noise.simplices import (
@@ -79,19 +76,16 @@ class Locator:
             inside = ((points[who] >= self.low[node]) & (points[who] <= self.high[node])).all(axis=1)
             who, node = who[inside], node[inside]
             at_leaf = self.leaf[node] >= 0
-            self._try(points, who[at_leaf], self.leaf[node[at_leaf]], found, barycentric)
+            cell, tried = self.leaf[node[at_leaf]], who[at_leaf]
+            later = np.einsum("pk,pik->pi", points[tried] - self.corners[cell, 0], self.slopes[cell, 1:])
+            coordinates = np.concatenate([1 - later.sum(axis=1, keepdims=True), later], axis=1)
+            holds = (coordinates >= -INSIDE).all(axis=1)
+            found[tried[holds]] = cell[holds]
+            barycentric[tried[holds]] = coordinates[holds]
             going = ~at_leaf & (found[who] < 0)
             who, node = who[going], node[going]
             who, node = np.concatenate([who, who]), np.concatenate([2 * node + 1, 2 * node + 2])
         return found, barycentric
-
-    def _try(self, points: Array, who: Array, cell: Array, found: Array, barycentric: Array) -> None:
-        offset = points[who] - self.corners[cell, 0]
-        later = np.einsum("pk,pik->pi", offset, self.slopes[cell, 1:])
-        coordinates = np.concatenate([1 - later.sum(axis=1, keepdims=True), later], axis=1)
-        inside = (coordinates >= -INSIDE).all(axis=1)
-        found[who[inside]] = cell[inside]
-        barycentric[who[inside]] = coordinates[inside]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,19 +112,6 @@ class Piecewise(NumericalNoise):
     cells: Array
     degree: int
     coefficients: Array
-
-    if TYPE_CHECKING:  # what the constructor takes, where it is wider than the field that it fills
-
-        def __init__(
-            self,
-            region: Support,
-            vertices: ArrayLike,
-            cells: ArrayLike,
-            degree: int,
-            coefficients: ArrayLike,
-            *,
-            certificate: Certificate | None = None,
-        ) -> None: ...
 
     def __post_init__(self) -> None:
         vertices = matrix("vertices", self.vertices)
@@ -200,21 +181,15 @@ class Piecewise(NumericalNoise):
         return np.asarray(2 * (total + total.T) / self._mass)
 
     @cached_property
-    def _first(self) -> Array:
-        """The means of barycentric coordinates, cell by cell: they sum to the probability of the cell."""
-        m = self.dimension
-        squared = product(m, self._local, self.degree, self._local, self.degree)
-        weight = self._volumes / self._mass
-        return np.asarray(weight[:, None] * _against(m, squared, 2 * self.degree, np.eye(m + 1), 1))
-
-    @cached_property
     def _moments(self) -> tuple[Array, Array]:
         """The mean, and the covariance about it."""
         m = self.dimension
         squared = product(m, self._local, self.degree, self._local, self.degree)
         weight = self._volumes / self._mass
         identity = np.eye(m + 1)
-        mean = np.einsum("ci,cik->k", self._first, self._corners)
+        # the means of barycentric coordinates, cell by cell: they sum to the probability of the cell
+        first = weight[:, None] * _against(m, squared, 2 * self.degree, identity, 1)
+        mean = np.einsum("ci,cik->k", first, self._corners)
         pairs = [(i, j) for i in range(m + 1) for j in range(m + 1)]
         linear = [
             product(m, squared, 2 * self.degree, np.broadcast_to(row, (len(squared), m + 1)), 1) for row in identity

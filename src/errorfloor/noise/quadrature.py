@@ -22,7 +22,11 @@ def integrate(function: Callable[[Array], Array], knots: Iterable[float], unit: 
     from scipy.integrate import tanhsinh
 
     ends = np.unique(np.asarray(list(knots), dtype=float)) / unit
-    scaled = _finite(lambda z: function(unit * z))
+
+    def scaled(z: Array) -> Array:
+        value = function(unit * z)
+        return np.where(np.isfinite(value), value, 0.0)  # 0·log 0 and the like, exactly at an edge or at infinity
+
     with np.errstate(all="ignore"):
         found = tanhsinh(scaled, ends[:-1], ends[1:], rtol=TOLERANCE, atol=1e-300, maxlevel=12)
     total = float(found.integral.sum())
@@ -30,13 +34,3 @@ def integrate(function: Callable[[Array], Array], knots: Iterable[float], unit: 
     if not float(found.error.sum()) <= 1e-9 * float(np.abs(found.integral).sum()) + 1e-280:
         raise ConvergenceError(f"quadrature reached {total:.6g} with an error of {float(found.error.sum()):.2g}")
     return unit * total
-
-
-def _finite(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Take 0·log 0 and the like, which arise exactly at an edge or at infinity, for zero."""
-
-    def wrapped(x: Array) -> Array:
-        value = function(x)
-        return np.where(np.isfinite(value), value, 0.0)
-
-    return wrapped

@@ -236,6 +236,4 @@ def simplex_rule(dimension: int, points: int) -> tuple[Array, Array]:
             [np.repeat(t, len(nodes))[:, None], ((1 - t)[:, None, None] * nodes).reshape(-1, k)], axis=1
         )
         nodes, weights = grown, np.outer(weight, weights).reshape(-1)
-    for array in (nodes, weights):
-        array.setflags(write=False)
-    return nodes, weights
+    return sealed(nodes), sealed(weights)

@@ -58,8 +58,9 @@ class Axis:
 
     @cached_property
     def differentiation(self) -> Array:
-        """The derivative in orthonormal Legendre polynomials on a piece of width 2: (degree + 1)²."""
-        return differentiation(self.degree)
+        """The matrix of d/dt in the orthonormal Legendre polynomials √((2k+1)/2) P_k on [−1, 1]."""
+        j, k = np.meshgrid(np.arange(self.degree + 1), np.arange(self.degree + 1), indexing="ij")
+        return np.where((k > j) & ((k - j) % 2 == 1), np.sqrt((2.0 * j + 1) * (2 * k + 1)), 0.0)
 
     @cached_property
     def slopes(self) -> Array:
@@ -105,7 +106,7 @@ class Axis:
         width = np.diff(self.breaks)[:, None]
         x = self.breaks[:-1, None] + width * (nodes + 1) / 2
         w = width / 2 * weights
-        table = legendre(nodes, self.degree) * np.sqrt(2 * np.arange(self.degree + 1) + 1)
+        table = np.polynomial.legendre.legvander(nodes, self.degree) * np.sqrt(2 * np.arange(self.degree + 1) + 1)
         values = np.einsum("qk,eks->eqs", table, self.embedding / np.sqrt(width)[..., None])
         return x.ravel(), w.ravel(), values.reshape(-1, self.size)
 
@@ -124,7 +125,7 @@ class Axis:
     def local(self, t: Array, piece: int, *, slope: bool = False) -> Array:
         """Orthonormal Legendre polynomials of a piece, or their derivatives, at t in [−1, 1]."""
         width = self.breaks[piece + 1] - self.breaks[piece]
-        table = legendre(t, self.degree) * np.sqrt((2 * np.arange(self.degree + 1) + 1) / width)
+        table = np.polynomial.legendre.legvander(t, self.degree) * np.sqrt((2 * np.arange(self.degree + 1) + 1) / width)
         return np.asarray(table @ self.differentiation * (2 / width)) if slope else table
 
     def values(self, x: Array) -> Array:
@@ -145,32 +146,6 @@ def gauss(count: int) -> tuple[Array, Array]:
     (array([0.]), array([2.]))
     """
     return np.polynomial.legendre.leggauss(count)
-
-
-def legendre(t: Array, degree: int) -> Array:
-    """P_0 … P_degree at points of [−1, 1], by the recurrence.
-
-    >>> legendre(np.array([0.5]), 2)
-    array([[ 1.   ,  0.5  , -0.125]])
-    """
-    table = np.empty((t.size, degree + 1))
-    table[:, 0] = 1.0
-    table[:, 1:2] = t[:, None]
-    for k in range(1, degree):
-        table[:, k + 1] = ((2 * k + 1) * t * table[:, k] - k * table[:, k - 1]) / (k + 1)
-    return table
-
-
-@lru_cache(maxsize=64)
-def differentiation(degree: int) -> Array:
-    """The matrix of d/dt in the orthonormal Legendre polynomials √((2k+1)/2) P_k on [−1, 1].
-
-    >>> differentiation(1)
-    array([[0.        , 1.7320...],
-           [0.        , 0.        ]])
-    """
-    j, k = np.meshgrid(np.arange(degree + 1), np.arange(degree + 1), indexing="ij")
-    return np.where((k > j) & ((k - j) % 2 == 1), np.sqrt((2.0 * j + 1) * (2 * k + 1)), 0.0)
 
 
 def along(matrix: Array, tensor: Array, axis: int) -> Array:

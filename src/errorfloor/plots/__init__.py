@@ -8,13 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from errorfloor.errors import InputError
-from errorfloor.plots.answers import allowances, certain_intervals
-from errorfloor.plots.attacks import findings
+from errorfloor.plots.answers import allowances, certain_intervals, findings, released
 from errorfloor.plots.canvas import canvas
-from errorfloor.plots.counts import count_tables
-from errorfloor.plots.densities import compare, density
-from errorfloor.plots.joint import joint_noise
-from errorfloor.plots.released import released
+from errorfloor.plots.densities import compare, count_tables, density, joint_noise
 
 __all__ = [
     "allowances",

@@ -1,17 +1,23 @@
-"""Pictures of noise: one density, or several side by side."""
+"""Pictures of noise: one density or several, noise of joint answers, and what noise tables make of small counts."""
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
 from errorfloor.noise import Noise
-from errorfloor.plots.canvas import canvas, with_unit
+from errorfloor.plots.canvas import COLOURS, canvas, with_unit
+
+if TYPE_CHECKING:
+    from errorfloor.joint import JointNoise
+from errorfloor.policies.counts import CountTable
 
 POINTS = 801
+MOST = 400
+DRAWS = 4000
 
 
 def density(noise: Noise, *, unit: str = "", label: str | None = None, axes: Any = None) -> Any:
@@ -111,3 +117,88 @@ def _box(noise: Noise) -> tuple[Array, Array]:
         np.where(np.isfinite(low), low, noise.mean - spread),
         np.where(np.isfinite(high), high, noise.mean + spread),
     )
+
+
+def joint_noise(noise: "JointNoise", answers: Any = None, *, max_error: Any = None) -> Any:
+    """Draw the middle 90 % and the extremes of 4,000 draws of each answer's noise; of the cells without ``answers``.
+
+    >>> from errorfloor.joint import design_joint
+    >>> figure = joint_noise(design_joint([[1, 1], [1, 0], [0, 1]], max_error=1.0), [[1, 1], [1, 0], [0, 1]])
+    >>> figure.axes[0].get_xlabel()
+    'answer'
+    """
+    drawn = noise.sample(DRAWS, rng=1)
+    shown = (
+        drawn
+        if answers is None
+        else (answers @ drawn.T if hasattr(answers, "tocsr") else np.asarray(answers) @ drawn.T).T
+    )
+    if shown.shape[1] > MOST:
+        raise InputError(f"at most {MOST} answers can be drawn, got {shown.shape[1]}: name some of them")
+    figure, panel = canvas(width=7.2, height=3.8)
+    x = np.arange(1, shown.shape[1] + 1)
+    panel.vlines(x, shown.min(axis=0), shown.max(axis=0), color=COLOURS[1], linewidth=1, label="all draws")
+    low, high = np.quantile(shown, [0.05, 0.95], axis=0)
+    panel.vlines(x, low, high, color=COLOURS[0], linewidth=4, label="9 of 10 draws")
+    if max_error is not None:
+        bound = np.broadcast_to(np.asarray(max_error, dtype=float), x.shape)
+        panel.plot(x, bound, "k--", x, -bound, "k--", linewidth=1)
+    panel.set_xlabel("answer" if answers is not None else "cell")
+    panel.set_ylabel("noise")
+    panel.legend(frameon=False)
+    return figure
+
+
+def count_tables(tables: Mapping[str, CountTable], *, most: int | None = None) -> Any:
+    """Draw tables side by side, and beside them how well neighbouring counts can be told apart.
+
+    >>> from errorfloor.policies.counts import design_counts
+    >>> rules = {"max_noise": 2, "variance": 1.0, "keep_zero": True}
+    >>> tables = {name: design_counts(**rules, objective=name) for name in ("average", "entropy")}
+    >>> len(count_tables(tables).axes)
+    4
+    """
+    if not isinstance(tables, Mapping) or not tables:
+        raise InputError('tables must be a mapping from names to tables, such as {"average": table}')
+    top = int(most) if most is not None else max(2 * table.max_noise + 1 for table in tables.values())
+    figure, axes = canvas(1, len(tables) + 1, width=5.6 if len(tables) == 1 else 4.6, height=4.4)
+    for n, (panel, (name, table)) in enumerate(zip(axes[:-1], tables.items(), strict=True)):
+        _squares(figure, panel, table, top, bar=n == len(tables) - 1)
+        panel.set_title(name)
+    _neighbours(axes[-1], tables, top)
+    axes[-1].set_title("one unit more or less")
+    if len(tables) > 1:
+        axes[-1].legend(frameon=False)
+    return figure
+
+
+def _squares(figure: Any, axes: Any, table: CountTable, top: int, bar: bool = True) -> None:
+    laws = table.dense(0, top)[:, : top + table.max_noise + 1]
+    image = axes.pcolormesh(
+        np.arange(top + 2) - 0.5,
+        np.arange(laws.shape[1] + 1) - 0.5,
+        np.sqrt(laws.T),
+        cmap="Blues",
+        vmin=0,
+        vmax=1,
+    )
+    if bar:
+        marks = (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)
+        scale = figure.colorbar(image, ax=axes, shrink=0.85, label="probability")
+        scale.set_ticks([mark**0.5 for mark in marks], labels=[f"{mark:g}" for mark in marks])
+    axes.plot([0, top], [0, top], color=COLOURS[1], linewidth=0.8)
+    axes.set_xlabel("true count")
+    axes.set_ylabel("published count")
+    axes.grid(visible=False)
+
+
+def _neighbours(axes: Any, tables: Mapping[str, CountTable], top: int) -> None:
+    counts = np.arange(top + 1)
+    for n, (name, table) in enumerate(tables.items()):
+        floor = table.floor()
+        right = [floor.distinguish(count=int(i)) for i in counts]
+        axes.plot(counts, right, marker="os^Dv"[n % 5], markersize=4, linewidth=1.2, label=name)
+    axes.axhline(0.5, color="#888888", linestyle="--", linewidth=1)
+    axes.set_ylim(0.45, 1.0)
+    axes.set_xlabel("true count i, against i + 1")
+    axes.set_ylabel("right at even odds, exactly")

@@ -8,9 +8,9 @@
 ``Integers``, ``Cells``    whole numbers as outputs; answers cut into cells
 =====================  ==================================================================================
 
-``wish`` is what is asked for and ``designing`` the way to a policy: ``chain`` holds the problem on a grid, ``conic``
-solves it, ``continuation`` does so on the few cells that are used, ``bound`` proves how well, and ``certificate`` says
-so. ``counts`` is a sub-room for tables of counts.
+``wish`` is what is asked for and ``design`` the way to a policy: ``chain`` holds the problem on a grid, ``conic``
+solves it, ``continuation`` does so on the few cells that are used, and ``bound`` proves how well. ``law`` is what is
+drawn from, ``policy`` what may be stated about it. ``counts`` is a sub-room for tables of counts.
 """
 
 from collections.abc import Mapping
@@ -18,10 +18,9 @@ from typing import Any
 
 from errorfloor.errors import InputError
 from errorfloor.policies.answers import Cells, Integers
-from errorfloor.policies.certificate import PolicyCertificate
 from errorfloor.policies.counts import CountTable, design_counts
 from errorfloor.policies.design import design_answer
-from errorfloor.policies.policy import Policy
+from errorfloor.policies.policy import Policy, PolicyCertificate
 from errorfloor.values import build
 
 __all__ = [

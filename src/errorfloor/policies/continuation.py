@@ -53,19 +53,17 @@ def solve(chain: Chain, tolerance: float = TOLERANCE, cells: Array | None = None
         if chosen.sum() > MOST_SHARE * count:
             return solve_all(chain, tolerance)
         found = solve_all(_restrict(chain, chosen), min(tolerance, SHARP))
-        whole = _widened(chain, chosen, found)
+        laws = np.zeros(chain.allowed.shape)
+        laws[:, chosen] = found.laws
+        proved, dual = lower_bound(chain, found.dual)
+        whole = ChainSolution(laws, dual, found.value, proved, found.iterations)
         broken = _broken(chain, found, 0.1 * tolerance)
         if whole.gap <= tolerance or not (broken & ~chosen).any():
             return whole
-        chosen = _with_neighbours(_used(chosen, found)) | _representatives(broken)
+        used = np.zeros(count, dtype=bool)
+        used[np.flatnonzero(chosen)[found.laws.max(axis=0) > USED]] = True
+        chosen = _with_neighbours(used) | _representatives(broken)
     raise ConvergenceError(f"the cells that a policy needs were not found in {MOST_ROUNDS} rounds")
-
-
-def _used(chosen: Array, found: ChainSolution) -> Array:
-    """Which of all cells the restricted solution uses."""
-    used = np.zeros(len(chosen), dtype=bool)
-    used[np.flatnonzero(chosen)[found.laws.max(axis=0) > USED]] = True
-    return used
 
 
 def _broken(chain: Chain, found: ChainSolution, tolerance: float) -> Array:
@@ -74,13 +72,6 @@ def _broken(chain: Chain, found: ChainSolution, tolerance: float) -> Array:
     lam = found.dual.normalisation
     lam = lam - tolerance * abs(found.value) / len(lam)
     return indefinite(couplings, added_cost(chain, found.dual.rows) - lam[:, None], chain.allowed)
-
-
-def _widened(chain: Chain, chosen: Array, found: ChainSolution) -> ChainSolution:
-    laws = np.zeros(chain.allowed.shape)
-    laws[:, chosen] = found.laws
-    proved, dual = lower_bound(chain, found.dual)
-    return ChainSolution(laws, dual, found.value, proved, found.iterations)
 
 
 def _restrict(chain: Chain, chosen: Array) -> Chain:

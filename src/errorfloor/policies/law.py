@@ -11,12 +11,12 @@ from errorfloor.checks import Array, matrix, numbers, vector
 from errorfloor.errors import InputError
 from errorfloor.policies import sphere
 from errorfloor.policies.answers import Cells
-from errorfloor.policies.sampling import DrawTables
-from errorfloor.random import bits_from
+from errorfloor.random import Bits, bits_from
 from errorfloor.support import Interval
 from errorfloor.values import Value
 
 CHUNK = 4096  # values whose laws are written out together
+UNIT = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +106,32 @@ class AnswerLaw(Value):
         """
         s = numbers("s", s)
         step, t = self._place(s.ravel())
-        return self._tables.draw(step, t, bits_from(rng)).reshape(s.shape)[()]
+        bits, count, (cumulated, overlaps) = bits_from(rng), s.size, self._tables
+        choice, place = _uniform(bits, count), _uniform(bits, count)
+        a, b = sphere.weights(self._angles[step], t)
+        first, second = a * a, b * b
+        both = choice >= first + second
+        both &= overlaps[step] > 0
+        row = np.where(both, len(self.nodes) + step, np.where(choice < first, step, step + 1))
+        cell = _first_above(cumulated, row, place)
+        drawn = self.cells.low[cell]
+        if not self.cells.are_points:
+            low, high = drawn, self.cells.high[cell]
+            drawn = np.clip(low + (high - low) * (_uniform(bits, count) + UNIT / 2), low, high)
+        return drawn.reshape(s.shape)[()]
 
     @cached_property
-    def _tables(self) -> DrawTables:
-        return DrawTables.build(self.cells, self.laws, self._roots, self._angles)
+    def _tables(self) -> tuple[Array, Array]:
+        """Cumulated probabilities of all nodes' laws, below them those of all steps' √(p₀p₁)/ρ; and ρ of every step.
+
+        They are summed up from the first cell to the last, in this order.
+        """
+        middle = self._roots[:-1] * self._roots[1:]
+        cumulated = np.cumsum(np.concatenate([self.laws, middle]), axis=1)
+        total = cumulated[:, -1:]
+        # from the last cell that has any probability on, the sum is exactly one: no cell without probability is drawn
+        scaled = np.where(cumulated >= total, 1.0, cumulated / np.where(total > 0, total, 1.0))
+        return np.ascontiguousarray(scaled), total[len(self.laws) :, 0].copy()
 
     def _mean(self, s: Any, of: Any) -> Any:
         s = numbers("s", s)
@@ -141,3 +162,20 @@ def _together(y: Any, s: Any) -> tuple[Array, Array]:
 
 def _chunks(count: int) -> list[slice]:
     return [slice(start, start + CHUNK) for start in range(0, count, CHUNK)]
+
+
+def _first_above(cumulated: Array, row: Array, place: Array) -> Array:
+    """The first cell whose cumulated probability exceeds ``place``, row by row, by halving: the same everywhere."""
+    last = cumulated.shape[1] - 1
+    low, high = np.zeros(len(row), dtype=np.intp), np.full(len(row), last, dtype=np.intp)
+    for _ in range(max(1, last).bit_length()):
+        middle = (low + high) // 2
+        beyond = cumulated[row, middle] > place
+        high = np.where(beyond, middle, high)
+        low = np.where(beyond, low, np.minimum(middle + 1, high))
+    return low
+
+
+def _uniform(bits: Bits, count: int) -> Array:
+    """Multiples of 2⁻⁵³ in [0, 1)."""
+    return (bits.words(count) >> np.uint64(11)).astype(np.float64) * UNIT

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from errorfloor.errors import InputError
-from errorfloor.random.bits import Bits
-from errorfloor.random.reproducible import GeneratorBits, ReproducibleBits
+from errorfloor.random.bits import Bits, GeneratorBits, ReproducibleBits
 from errorfloor.random.sticky import RowBits, SecureBits, StickyBits
 
 SAMPLER = 2  # the version of how noise is drawn from bits, a part of every label; a change of it is other noise

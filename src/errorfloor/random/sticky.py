@@ -82,7 +82,20 @@ class StickyBits(Bits):
         return words
 
 
-class RowBits(Bits):
+class _ByLane(Bits):
+    """Streams side by side, one for each draw: both words of a pair come from one of them."""
+
+    def pairs(self, count: int) -> Words:
+        """Give the next two words of every stream."""
+        return np.stack([self.words(count), self.words(count)], axis=1)
+
+    def normals(self, rows: int, count: int) -> Array:
+        """Give normal numbers, each from words of its own stream, by Box and Muller's map."""
+        pairs = [self._two_normals(count) for _ in range((rows + 1) // 2)]
+        return np.stack([part for pair in pairs for part in pair][:rows])
+
+
+class RowBits(_ByLane):
     """One sticky stream for each row of a table: row i's words follow from the derived key and the row's tag alone.
 
     Word k of a row is half of AES(tag ⊕ ⌊k/2⌋): rows may be cut into batches, reordered or spread over machines, and
@@ -121,11 +134,7 @@ class RowBits(Bits):
         if isinstance(self._drawn, int) and self._drawn == 0 and count == len(self._tags):
             self._drawn = 2
             return self._cipher.encrypt(self._tags)
-        return _pairs_by_lane(self, count)
-
-    def normals(self, rows: int, count: int) -> Array:
-        """Give normal numbers, each from words of its own row of the table."""
-        return _normals_by_lane(self, rows, count)
+        return super().pairs(count)
 
     def lanes(self, chosen: Array) -> Bits:
         """Give the streams of some rows, which go on where they are."""
@@ -146,7 +155,7 @@ class RowBits(Bits):
         return np.asarray(self._block[rows, half], dtype=np.uint64)
 
 
-class _Lanes(Bits):
+class _Lanes(_ByLane):
     """Some rows of a ``RowBits``."""
 
     def __init__(self, whole: RowBits, rows: Array) -> None:
@@ -158,21 +167,5 @@ class _Lanes(Bits):
             raise InputError(f"row bits give one word per row: asked for {count} of {len(self._rows)} rows")
         return self._whole._next(self._rows)
 
-    def pairs(self, count: int) -> Words:
-        return _pairs_by_lane(self, count)
-
-    def normals(self, rows: int, count: int) -> Array:
-        return _normals_by_lane(self, rows, count)
-
     def lanes(self, rows: Array) -> Bits:
         return _Lanes(self._whole, self._rows[rows])
-
-
-def _pairs_by_lane(bits: Bits, count: int) -> Words:
-    return np.stack([bits.words(count), bits.words(count)], axis=1)
-
-
-def _normals_by_lane(bits: Bits, rows: int, count: int) -> Array:
-    """Box and Muller's map with both words of a pair from the same lane."""
-    pairs = [bits._two_normals(count) for _ in range((rows + 1) // 2)]
-    return np.stack([part for pair in pairs for part in pair][:rows])

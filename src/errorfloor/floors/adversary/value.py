@@ -41,7 +41,8 @@ def best_success(information: Any, other: Any = 0.0, *, odds: float = 1.0) -> An
     sine = _any_noise(A + B, x)
     if not B.any():
         return np.minimum(_raised_cosine(A, x), sine)[()]
-    return np.minimum(_mixed(A.ravel(), B.ravel(), x).reshape(A.shape), sine)[()]
+    kept = _kept(A.ravel(), B.ravel(), np.array([x]))[:, 0].reshape(A.shape)
+    return np.minimum(1 - 0.5 / math.cosh(x / 2) * kept, sine)[()]
 
 
 def log_odds(odds: float) -> float:
@@ -88,10 +89,6 @@ def mistaken(information: float, other: float, one: Array, two: Array) -> Array:
         * (math.cos(0.5 * math.sqrt(information + other)) ** 2 if information + other < math.pi**2 else 0.0)
     )
     return np.asarray(both * np.maximum(game, 0.5 * hidden / (1 + np.sqrt(np.maximum(1 - hidden, 0.0)))))
-
-
-def _mixed(information: Array, other: Array, x: float) -> Array:
-    return np.asarray(1 - 0.5 / math.cosh(x / 2) * _kept(information, other, np.array([x]))[:, 0])
 
 
 def _kept(information: Array, other: Array, x: Array) -> Array:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from errorfloor.checks import whole
 from errorfloor.errors import InputError
-from errorfloor.policies.counts.drawing import as_counts, as_keys
+from errorfloor.policies.counts.weights import as_counts, as_keys
 from errorfloor.random.sticky import BlockCipher
 
 

@@ -170,11 +170,8 @@ def _value(table: CountTable, objective: str) -> float:
     if objective == "distinguish":
         return CountFloor(table).distinguish()
     if objective == "entropy":
-        return float(sum(_missing_entropy(row) for row in table.probabilities[:-1]))
+        rows = table.probabilities[:-1]
+        most = np.log(rows.shape[1])  # of the entropy of a row
+        return float(sum(most + (p * np.log(p)).sum() for p in (row[row > 0] for row in rows)))
     energies = ENERGY * (1 - np.cos(table.angles))
     return float(energies[:-1].sum() if objective == "average" else energies.max())
-
-
-def _missing_entropy(row: Array) -> float:
-    p = row[row > 0]
-    return float(np.log(len(row)) + (p * np.log(p)).sum())

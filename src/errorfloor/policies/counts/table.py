@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from errorfloor.checks import Array, whole
 from errorfloor.errors import InputError
 from errorfloor.noise import Certificate
-from errorfloor.policies.counts import drawing
 from errorfloor.policies.counts.floor import CountFloor
 from errorfloor.policies.counts.rules import CountRules
-from errorfloor.policies.counts.weights import WHOLE
+from errorfloor.policies.counts.weights import WHOLE, Thresholds, as_counts, publish, sample, thresholds
 from errorfloor.values import Value
 
 KEPT = 1e-10  # how far a table may be from its rules
@@ -84,7 +83,7 @@ class CountTable(Value):
         >>> float(table.pmf([0, 1], 0).sum()), float(table.pmf(np.arange(998, 1003), 1000).sum().round(12))
         (1.0, 1.0)
         """
-        j, i = np.broadcast_arrays(drawing.as_counts("published", published), drawing.as_counts("count", count))
+        j, i = np.broadcast_arrays(as_counts("published", published), as_counts("count", count))
         noise = j - i
         inside = np.abs(noise) <= self.max_noise
         column = np.where(inside, noise + self.max_noise, 0)
@@ -126,17 +125,17 @@ class CountTable(Value):
         """
         if count is None:
             return float(4 * self.angles.max() ** 2)
-        i = drawing.as_counts("count", count)
+        i = as_counts("count", count)
         found = 4 * self.angles[np.minimum(i, self.last)] ** 2
         return float(found) if found.ndim == 0 else found
 
     @cached_property
-    def _thresholds(self) -> drawing.Thresholds:
-        return drawing.thresholds(self.weights)
+    def _thresholds(self) -> Thresholds:
+        return thresholds(self.weights)
 
     def sample(self, counts: Any, rng: Any = None) -> NDArray[np.int64]:
         """Draw published counts, independently of one another; ``rng`` None is secure bits."""
-        return drawing.sample(self._thresholds, counts, rng)
+        return sample(self._thresholds, counts, rng)
 
     def publish(self, counts: Any, keys: Any) -> NDArray[np.int64]:
         """Look published counts up by cell keys, uniform 64-bit words: the same cell, the same noise.
@@ -146,7 +145,7 @@ class CountTable(Value):
         >>> table.publish([5, 5, 0], np.array([7, 7, 8], dtype=np.uint64)).tolist()
         [3, 3, 0]
         """
-        return drawing.publish(self._thresholds, counts, keys)
+        return publish(self._thresholds, counts, keys)
 
     def floor(self) -> CountFloor:
         """What nobody who sees published counts can beat."""
