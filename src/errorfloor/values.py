@@ -21,6 +21,11 @@ class Value:
         plain = {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.init}  # type: ignore[arg-type]
         return {"type": type(self).__name__} | {k: v for k, v in plain.items() if v is not None}
 
+    def _set(self, **fields: Any) -> None:
+        """Fill fields with their checked values, once, when the value is made."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
     def _identity(self) -> str:
         compared = [f.name for f in fields(self) if f.init and f.compare]  # type: ignore[arg-type]
         return repr([type(self).__name__, *(_plain(getattr(self, name)) for name in compared)])

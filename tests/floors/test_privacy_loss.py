@@ -155,7 +155,7 @@ def test_an_allowance_keeps_its_promise_whatever_is_asked():
     ratio += np.where(np.abs(ratio) < 1.0, np.where(right, 1, -1) * math.log((1 + told) / (1 - told)), 0.0)
     assert (spent > 0.9 * whole).mean() > 0.5
     for delta in (0.05, 0.07, 0.1):
-        stated = epsilon_of(delta, np.array([whole]), np.ones(1), lost=told, split=True).epsilon
+        stated = epsilon_of(delta - told, np.array([whole]), np.ones(1), split=True).epsilon
         assert math.isfinite(stated)
         seen = np.maximum(-np.expm1(stated - ratio), 0.0).mean()
         assert seen <= delta + 6.5 * 0.5 / math.sqrt(len(ratio))

@@ -9,7 +9,7 @@ import typer
 import errorfloor as ef
 from errorfloor.cli.app import AsJson, app, messages, parse_json, print_json
 from errorfloor.cli.supports import GRAMMAR, parse_range, parse_support
-from errorfloor.designer.designing import ProgressBar
+from errorfloor.designer.designing import progress_bar
 from errorfloor.errors import InputError
 
 
@@ -47,7 +47,7 @@ def design(
     chosen = parse_support(support)
     parsed_loss = loss if loss in (None, "squared", "absolute") else parse_json("--loss", loss)
     C = parse_json("--jacobian", jacobian)
-    with ProgressBar(messages if messages.is_terminal else None) as bar:
+    with progress_bar(messages if messages.is_terminal else None) as bar:
         noise = ef.design(
             chosen,
             jacobian=C,

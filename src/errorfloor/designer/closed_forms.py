@@ -16,7 +16,6 @@ from errorfloor.errors import InputError, NoClosedFormError
 from errorfloor.noise import (
     Airy,
     BesselBall,
-    Certificate,
     Gaussian,
     LinearImage,
     Maxwell,
@@ -205,16 +204,5 @@ def _certified(problem: Problem, solution: Solution) -> Noise:
     information = float(np.trace(problem.sensitivity @ solution.noise.information))
     if not abs(information - solution.cost) <= 1e-8 * solution.cost:
         raise InputError("support and query are too ill-conditioned for double precision: rescale or decorrelate them")
-    loss = None if problem.loss is None else solution.noise.expected_loss(problem.loss)
-    value = information
-    if problem.loss_weight is not None and loss is not None:
-        value += problem.loss_weight * loss
-    certificate = Certificate(
-        value=value,
-        lower_bound=value,
-        method=f"closed form: {solution.form}",
-        reference=solution.reference,
-        loss=loss,
-        loss_weight=solution.loss_weight if problem.loss is not None else None,
-    )
-    return replace(solution.noise, certificate=certificate)
+    value, method = problem.value_of(solution.noise), f"closed form: {solution.form}"
+    return problem.certified(solution.noise, value, method, solution.reference, solution.loss_weight)

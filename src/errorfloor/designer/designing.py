@@ -2,7 +2,8 @@
 
 import sys
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from errorfloor.blas import one_thread
@@ -18,49 +19,45 @@ from errorfloor.support import Support
 PATIENCE = 2.0  # seconds before anything is shown
 
 
-class ProgressBar:
-    """A progress callback that draws itself on standard error, once it has waited long enough.
+@contextmanager
+def progress_bar(console: Any = None, patience: float = PATIENCE) -> Iterator[Progress]:
+    """Give a progress callback that draws itself on standard error, once it has waited long enough.
 
     Nothing is shown where standard error is no terminal, or rich is not installed; ``console`` overrides both.
 
-    >>> with ProgressBar() as bar:
-    ...     bar("eigen-solver", 0.5)
+    >>> with progress_bar() as told:
+    ...     told("eigen-solver", 0.5)
     """
+    began, tasks = time.monotonic(), dict[str, Any]()
+    bar: Any = None
 
-    def __init__(self, console: Any = None, patience: float = PATIENCE) -> None:
-        self._console, self._patience = console, patience
-        self._began = time.monotonic()
-        self._bar: Any = None
-        self._tasks: dict[str, Any] = {}
+    def told(what: str, share: float) -> None:
+        nonlocal bar
+        if bar is None and time.monotonic() - began >= patience:
+            bar = _drawn_on(console)
+        if bar is not None:
+            tasks[what] = tasks[what] if what in tasks else bar.add_task(what, total=1.0)
+            bar.update(tasks[what], completed=min(max(share, 0.0), 1.0))
 
-    def __enter__(self) -> "ProgressBar":
-        return self
+    try:
+        yield told
+    finally:
+        if bar is not None:
+            bar.stop()
 
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
 
-    def __call__(self, what: str, share: float) -> None:
-        """Note that a share of something is done."""
-        if self._bar is None and (time.monotonic() - self._began < self._patience or not self._opened()):
-            return
-        if what not in self._tasks:
-            self._tasks[what] = self._bar.add_task(what, total=1.0)
-        self._bar.update(self._tasks[what], completed=min(max(share, 0.0), 1.0))
-
-    def _opened(self) -> bool:
-        if self._console is None and not sys.stderr.isatty():
-            return False
-        try:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-        except ModuleNotFoundError:
-            return False
-        console = self._console or Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        self._bar = Progress(*columns, console=console, transient=True)
-        self._bar.start()
-        return True
+def _drawn_on(console: Any) -> Any:
+    if console is None and not sys.stderr.isatty():
+        return None
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    except ModuleNotFoundError:
+        return None
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=console or Console(stderr=True), transient=True)
+    bar.start()
+    return bar
 
 
 def design(
@@ -152,7 +149,7 @@ def _recalled(problem: Problem | ErrorProblem, progress: Progress | None) -> Noi
     known = recall(problem.to_dict(), problem.value_of)
     if known is not None:
         return known
-    with one_thread(), nullcontext(progress) if progress is not None else ProgressBar() as told:
+    with one_thread(), nullcontext(progress) if progress is not None else progress_bar() as told:
         noise = _computed(problem, told)
     remember(problem.to_dict(), noise)
     return noise

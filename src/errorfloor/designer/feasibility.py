@@ -26,7 +26,12 @@ def check_well_posed(problem: Problem) -> None:
         raise IllPosedError("noise of infinite variance is optimal: set max_loss or loss_weight")
     if loss is None:
         return
-    _check_known(problem)
+    form = support.product_form if loss.weight is None and support.dimension > 1 else (np.eye(1), ())
+    if form is None or not np.array_equal(form[0], np.diag(np.diag(form[0]))):
+        raise InputError(
+            f"an absolute loss is designed for on products of intervals, half-lines and lines, not on "
+            f"{type(support).__name__}: use 'squared' or a matrix, or a box inside it"
+        )
     if problem.max_loss is not None:
         least = smallest_loss(support, loss)
         if problem.max_loss <= least * (1 + 1e-9):
@@ -34,20 +39,6 @@ def check_well_posed(problem: Problem) -> None:
                 f"max_loss {problem.max_loss:g} cannot be met: every noise on this support loses more than {least:.6g}",
                 smallest=least,
             )
-
-
-def _check_known(problem: Problem) -> None:
-    """Refuse a loss that is no quadratic form on a support for which its mean is not known."""
-    support, loss = problem.support, problem.loss
-    assert loss is not None, "asked only of a loss"
-    if loss.weight is not None or support.dimension == 1:
-        return
-    form = support.product_form
-    if form is None or not np.array_equal(form[0], np.diag(np.diag(form[0]))):
-        raise InputError(
-            f"an absolute loss is designed for on products of intervals, half-lines and lines, not on "
-            f"{type(support).__name__}: use 'squared' or a matrix, or a box inside it"
-        )
 
 
 def check_stretch(problem: Problem) -> None:

@@ -17,7 +17,7 @@ from errorfloor.designer.elements import ground_state as elements
 from errorfloor.designer.feasibility import smallest_loss
 from errorfloor.designer.problem import GroundState, Problem, Progress
 from errorfloor.errors import ConvergenceError, InputError
-from errorfloor.noise import Certificate, Loss, Noise
+from errorfloor.noise import Loss, Noise
 from errorfloor.support import Ball, Ellipsoid, Support
 
 SOUGHT = 1e-12  # relative difference between loss and bound at which the search stops
@@ -239,22 +239,12 @@ def _guess(problem: Problem) -> float:
 
 
 def _certified(problem: Problem, state: GroundState, weight: float) -> Noise:
-    J = float(np.trace(problem.sensitivity @ state.noise.information))
-    loss = None if problem.loss is None else state.noise.expected_loss(problem.loss)
-    value, lower = state.value, state.lower_bound
-    if problem.max_loss is not None:
+    lower, words = state.lower_bound, [state.method, state.proof]
+    if problem.max_loss is not None and lower is not None:
         # every noise that meets the bound has J ≥ Λ(ϱ) − ϱ·bound
-        value = J
-        lower = None if lower is None else min(J, max(0.0, lower - weight * problem.max_loss))
-    words = [state.method, state.proof]
+        lower = min(problem.value_of(state.noise), lower - weight * problem.max_loss)
+        if lower <= 0:
+            lower, words[1] = None, "no lower bound: that of the weighted objective is not above what the loss weighs"
     if problem.max_loss is not None and weight == 0:
         words.append("the bound on the loss does not bind")
-    certificate = Certificate(
-        value=value,
-        lower_bound=lower,
-        method="; ".join(words),
-        reference=state.reference,
-        loss=loss,
-        loss_weight=weight if problem.loss is not None else None,
-    )
-    return replace(state.noise, certificate=certificate)
+    return problem.certified(state.noise, lower, "; ".join(words), state.reference, weight)

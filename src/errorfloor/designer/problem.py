@@ -1,14 +1,14 @@
 """The design problem, validated once, and what every numerical solver gives back for it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from errorfloor.checks import Array, as_jacobian, positive, rank_of, scaled_rank, symmetric
 from errorfloor.errors import IllPosedError, InputError
-from errorfloor.noise import Loss, Noise
+from errorfloor.noise import Certificate, Loss, Noise
 from errorfloor.support import Support
 
 NOT_ASKED = "no lower bound was asked for"
@@ -69,6 +69,15 @@ class Problem:
         """The objective of a noise: Tr(K I_w), plus ϱ E ℓ(w) where a weight is given."""
         J = float(np.trace(self.sensitivity @ noise.information))
         return J if self.loss_weight is None else J + self.loss_weight * noise.expected_loss(self.loss)
+
+    def certified(
+        self, noise: Noise, lower_bound: float | None, method: str, reference: str, loss_weight: float
+    ) -> Noise:
+        """Give a noise with what is known of it; ``loss_weight`` is the ϱ for which it is best."""
+        known = Certificate(self.value_of(noise), lower_bound, method, reference)
+        if self.loss is not None:
+            known = replace(known, loss=noise.expected_loss(self.loss), loss_weight=loss_weight)
+        return replace(noise, certificate=known)
 
 
 def query_sensitivity(jacobian: Any, sensitivity: Any, dimension: int) -> Array:

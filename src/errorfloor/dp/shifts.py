@@ -109,7 +109,7 @@ def _scalar_part(noise: Noise, shift: float) -> Part:
     if isinstance(noise, RaisedCosine):
         return Part(RaisedCosine(0.0, 1.0), abs(shift) / noise.width)
     if isinstance(noise, Uniform):
-        return Part(Uniform(low=0.0, high=1.0), abs(shift) / noise.support.width)
+        return Part(Uniform(low=0.0, high=1.0), abs(shift) / noise.width)
     if isinstance(noise, Laplace):
         return Part(Laplace(1.0), abs(shift) / noise.scale)
     if isinstance(noise, Airy):
@@ -118,7 +118,7 @@ def _scalar_part(noise: Noise, shift: float) -> Part:
         return Part(Maxwell(1.0), shift / noise.scale)
     if isinstance(noise, (TruncatedLaplace, TruncatedGaussian)):
         scale = noise.scale if isinstance(noise, TruncatedLaplace) else noise.deviation
-        center, width = (noise.center - noise.low) / scale, noise.support.width / scale
+        center, width = (noise.center - noise.low) / scale, noise.width / scale
         # a shift to the left is one to the right of the mirror image
         center = center if shift > 0 else width - center
         return Part(type(noise)(1.0, low=0.0, high=width, center=center), abs(shift) / scale)

@@ -34,7 +34,9 @@ def inscribed(rows: Array, sensitivity: Array, *, method: str) -> Noise:
     polytope = Whitened.of(rows @ L)
     found: list[Noise] = [_box(polytope, axes, L) for axes in (polytope.axes, np.eye(len(L)))]
     if method == "best" and len(L) > 1:
-        found.append(_ellipsoid(polytope, L))
+        values, around = np.linalg.eigh(polytope.shape)
+        image = LinearImage(BesselBall(len(L), 1.0 - TOUCHING), L @ (around * np.sqrt(values)))
+        found.append(Translation(image, L @ polytope.center) if polytope.center.any() else image)
     costs = [float(np.trace(sensitivity @ noise.information)) for noise in found]
     best = int(np.argmin(costs))
     kind = "ellipsoid" if best == 2 else "box"
@@ -165,12 +167,6 @@ def _best_shape(rows: Array) -> Array:
         if used.max() * weights.sum() <= (1 + 1e-9) * float(used @ weights):
             break
     return np.asarray((best + best.T) / 2)
-
-
-def _ellipsoid(polytope: Whitened, L: Array) -> Noise:
-    values, axes = np.linalg.eigh(polytope.shape)
-    image = LinearImage(BesselBall(len(L), 1.0 - TOUCHING), L @ (axes * np.sqrt(values)))
-    return Translation(image, L @ polytope.center) if polytope.center.any() else image
 
 
 def _box(polytope: Whitened, axes: Array, L: Array) -> Noise:

@@ -144,32 +144,28 @@ class Plan:
         >>> plan.explain(unit={"position": "m", "speed": "m/s"}).partition("at least ")[2].partition(";")[0]
         'position 1.19 m, speed 0.805 m/s'
         """
-        return _explained(self, _units(self, unit), carried_alone)
-
-
-def _explained(plan: Plan, units: list[str], carried_alone: bool) -> str:
-    """Put the sentences together."""
-    floors = [
-        _stated(plan, units, i, float(value)) for i, value in enumerate(plan.floor.per_entry) if 0 < value < np.inf
-    ]
-    sentences = [
-        f"One draw protects all {plan.system.horizon + 1} answers: however many of them are seen, an unbiased "
-        f"estimator of the initial state, even one that knows its other entries, has a root-mean-square error of at "
-        f"least {', '.join(floors)}; biased ones are not bound by these numbers."
-        if floors
-        else "No entry of the initial state has a floor of its own."
-    ]
-    if plan.released_exactly.shape[1]:
-        sentences.append(f"Released exactly, for it is not protected: {_directions(plan, plan.released_exactly)}.")
-    if plan.never_at_risk.shape[1]:
-        sentences.append(f"Never at risk, for no answer depends on it: {_directions(plan, plan.never_at_risk)}.")
-    sentences.append(
-        "This holds for trajectories that obey the system. Inputs that drive it do no harm unless they depend on the "
-        "initial state, as roads do: somebody with a map can match the path's shape."
-    )
-    if floors and carried_alone:
-        sentences.append(_one_known_answer(plan, units))
-    return " ".join(sentences)
+        units = _units(self, unit)
+        floors = [
+            _stated(self, units, i, float(value)) for i, value in enumerate(self.floor.per_entry) if 0 < value < np.inf
+        ]
+        sentences = [
+            f"One draw protects all {self.system.horizon + 1} answers: however many of them are seen, an unbiased "
+            f"estimator of the initial state, even one that knows its other entries, has a root-mean-square error of "
+            f"at least {', '.join(floors)}; biased ones are not bound by these numbers."
+            if floors
+            else "No entry of the initial state has a floor of its own."
+        ]
+        if self.released_exactly.shape[1]:
+            sentences.append(f"Released exactly, for it is not protected: {_directions(self, self.released_exactly)}.")
+        if self.never_at_risk.shape[1]:
+            sentences.append(f"Never at risk, for no answer depends on it: {_directions(self, self.never_at_risk)}.")
+        sentences.append(
+            "This holds for trajectories that obey the system. Inputs that drive it do no harm unless they depend on "
+            "the initial state, as roads do: somebody with a map can match the path's shape."
+        )
+        if floors and carried_alone:
+            sentences.append(_one_known_answer(self, units))
+        return " ".join(sentences)
 
 
 def _one_known_answer(plan: Plan, units: list[str]) -> str:

@@ -89,7 +89,7 @@ def _filter(
         means.append(a)
         filtered.append(P)
         if k < system.horizon:
-            F = _twice(system.step_matrix(k))
+            F = np.kron(np.eye(2), system.step_matrix(k))
             a = a @ F.T
             P = F @ P @ F.T
             P[:n, :n] += inputs
@@ -105,18 +105,13 @@ def _backward(system: StateSpace, means: list[Array], filtered: list[Array], pre
     a, P = means[last], filtered[last]
     for k in range(last, -1, -1):
         if k < last:
-            F = _twice(system.step_matrix(k))
+            F = np.kron(np.eye(2), system.step_matrix(k))
             gain = filtered[k] @ F.T @ _inverse(predicted[k + 1], REDUNDANT * float(np.abs(predicted[k + 1]).max()))
             a = means[k] + (a - means[k] @ F.T) @ gain.T
             P = filtered[k] + gain @ (P - predicted[k + 1]) @ gain.T
         states[..., k, :] = a[..., :n]
         covariances[k] = P[:n, :n]
     return Smoothed(states, covariances)
-
-
-def _twice(A: Array) -> Array:
-    zero = np.zeros_like(A)
-    return np.block([[A, zero], [zero, A]])
 
 
 def _inverse(S: Array, level: float) -> Array:

@@ -77,11 +77,6 @@ class LatticeNormal:
         return middles, counts * self.relative(middles), float(counts @ highest) * (1 + 1e-12)
 
     @property
-    def total(self) -> float:
-        """The sum of ``relative`` over all values, rounded up."""
-        return self._weights[2]
-
-    @property
     def spread(self) -> float:
         """The standard deviation: the error of the best guess without any answer."""
         middles, weights, _ = self._weights
@@ -101,7 +96,7 @@ class LatticeNormal:
             mistakes = value.mistaken((2 * angle(distance, raised_cosine, evaluation)) ** 2, others, one, two)
         else:
             mistakes = mistaken(one, two, float(angle(distance, information, evaluation)))
-        return float((ends - begins + 1.0) @ mistakes) / self.total
+        return float((ends - begins + 1.0) @ mistakes) / self._weights[2]
 
 
 def mistaken(one: Array, two: Array, bound: float) -> Array:

@@ -88,13 +88,12 @@ def loss_of(answers: Sequence[Shifted], slopes: Array, distance: float, delta: f
 
 
 def epsilon_of(
-    delta: float, charges: Array, counts: Array, *, gaussian: float = 0.0, lost: float = 0.0, split: bool = False
+    delta: float, charges: Array, counts: Array, *, gaussian: float = 0.0, split: bool = False
 ) -> StatedLoss:
     """Give an ε for raised-cosine answers of some charges I·d², each so many times.
 
-    ``gaussian`` is the sum of the charges of Gaussian answers, ``lost`` a part of δ that is lost already. With
-    ``split`` a charge may be that of several answers together, raised cosine or Gaussian, of which only the sum is
-    known.
+    ``gaussian`` is the sum of the charges of Gaussian answers. With ``split`` a charge may be that of several answers
+    together, raised cosine or Gaussian, of which only the sum is known.
 
     >>> loss = epsilon_of(1e-3, np.array([0.01]), np.array([1]))
     >>> round(loss.epsilon, 2)  # the smallest is 0.346
@@ -102,25 +101,24 @@ def epsilon_of(
     >>> epsilon_of(1e-3, np.array([1.0]), np.array([1])).epsilon  # more than that is certain
     inf
     """
-    left = delta - lost
     some = charges > 0
     charges, counts = charges[some], counts[some]
-    if left <= 0 or (charges >= LARGEST).any() or not math.isfinite(gaussian):
+    if delta <= 0 or (charges >= LARGEST).any() or not math.isfinite(gaussian):
         return StatedLoss(math.inf)
     if not len(charges) and not gaussian:
         return StatedLoss(0.0)
     rounded, many = _rounded(charges, counts, COARSE)
     rough = _convex_pairs if split else pairs
     found = sorted(
-        _epsilon(left, order, level, gaussian, many, *rough(rounded, order, level))
+        _epsilon(delta, order, level, gaussian, many, *rough(rounded, order, level))
         for order in map(float, ORDERS)
-        for level in _levels(order, left)
+        for level in _levels(order, delta)
     )
     fine, many = _rounded(charges, counts, STEP)
     exact = split_pairs if split else pairs
     likely = [one for one in found if math.isfinite(one.epsilon)][:TRIED]
     return min(
-        (_epsilon(left, one.order, one.level, gaussian, many, *exact(fine, one.order, one.level)) for one in likely),
+        (_epsilon(delta, one.order, one.level, gaussian, many, *exact(fine, one.order, one.level)) for one in likely),
         default=StatedLoss(math.inf),
     )
 

@@ -52,14 +52,11 @@ def told_apart(
     """
     if not raised_cosine and odds == 1:
         return success(angle(distance, information, evaluation))
-    found = _by_game(distance, information, evaluation, raised_cosine, odds)
-    return float(found) if np.ndim(found) == 0 else found
-
-
-def _by_game(distance: Any, information: float, evaluation: float, raised_cosine: float, odds: float) -> Any:
     if math.isinf(information) or math.isinf(raised_cosine):
-        return best_success(np.where(np.asarray(distance) == 0, 0.0, math.inf), odds=odds)
-    zero = np.zeros(np.shape(distance))
-    cosines = (2 * angle(distance, raised_cosine, evaluation)) ** 2 if raised_cosine else zero
-    others = (2 * angle(distance, information, evaluation)) ** 2 if information or not raised_cosine else zero
-    return best_success(cosines, others, odds=odds)
+        found = best_success(np.where(np.asarray(distance) == 0, 0.0, math.inf), odds=odds)
+    else:
+        zero = np.zeros(np.shape(distance))
+        cosines = (2 * angle(distance, raised_cosine, evaluation)) ** 2 if raised_cosine else zero
+        others = (2 * angle(distance, information, evaluation)) ** 2 if information or not raised_cosine else zero
+        found = best_success(cosines, others, odds=odds)
+    return float(found) if np.ndim(found) == 0 else found

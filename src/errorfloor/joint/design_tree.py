@@ -6,7 +6,7 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.joint.taper import STEPS, best_start
-from errorfloor.joint.tree import TreeNoise, ordered_sum
+from errorfloor.joint.tree import TreeNoise, depths_of, ordered_sum
 from errorfloor.joint.tree_exposure import Alike, exposures
 
 WIDEST, GROUP = 20, 16  # families larger than the first are cut into groups of about the second
@@ -116,21 +116,8 @@ def grouped(parents: Array, bounds: Array, leaves: Array) -> tuple[Array, Array,
                 parts.append(len(above))
                 above.append(parent)
                 limit.append(math.inf)
-    order = np.argsort(_depths(above), kind="stable")
+    order = np.argsort(depths_of(np.asarray(above)), kind="stable")
     place = np.empty(len(above), dtype=np.int64)
     place[order] = np.arange(len(above))
     moved = np.asarray(above)[order]
     return np.where(moved >= 0, place[np.maximum(moved, 0)], -1), np.asarray(limit)[order], place[leaves]
-
-
-def _depths(parents: list[int]) -> Array:
-    found = np.full(len(parents), -1)
-    for node in range(len(parents)):
-        path, at = [], node
-        while at >= 0 and found[at] < 0:
-            path.append(at)
-            at = parents[at]
-        depth = -1 if at < 0 else int(found[at])
-        for step, one in enumerate(reversed(path)):
-            found[one] = depth + 1 + step
-    return found

@@ -44,7 +44,7 @@ class JointNoise(Value):
     certificate: Certificate | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "place", np.asarray(self.place, dtype=np.int64))
+        self._set(place=np.asarray(self.place, dtype=np.int64))
 
     @property
     def cells(self) -> int:
@@ -72,18 +72,14 @@ class JointNoise(Value):
         known = np.flatnonzero(self.place >= 0)
         return sparse.csr_matrix((np.ones(known.size), (self.place[known], known)), (self.form.cells, self.cells))
 
-    @cached_property
-    def _first(self) -> Array:
-        places, first = np.unique(self.place, return_index=True)
-        return np.asarray(first[places >= 0])
-
     def sample(self, size: int | tuple[int, ...] = 1, rng: Any = None) -> Array:
         """Draw from the density: shape ``size`` + (n,). With ``rng`` None the bits are secure."""
         shape = tuple(size) if isinstance(size, (tuple, list)) else (size,)
         shape = tuple(whole("size", one, least=0) for one in shape)
         drawn = self.form.sample(int(np.prod(shape)), bits_from(rng))
         cells = np.zeros((len(drawn), self.cells))
-        cells[:, self._first] = drawn
+        places, first = np.unique(self.place, return_index=True)
+        cells[:, first[places >= 0]] = drawn
         return cells.reshape(*shape, self.cells)
 
     @property

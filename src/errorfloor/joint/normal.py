@@ -15,6 +15,7 @@ from scipy.special import ndtr
 from errorfloor.checks import Array
 from errorfloor.floors.adversary.table import value_table
 from errorfloor.joint.one_block import OneBlock, Rows
+from errorfloor.joint.structure import roots_of_running
 from errorfloor.joint.table import Margins, TableNoise, spread_of, subsets
 from errorfloor.joint.tree import TreeNoise
 
@@ -56,7 +57,8 @@ def totals(cells: int, groupings: tuple[bytes, ...], together: float = 0.0) -> N
     ``together`` is the largest deviation by which somebody moves several cells at once, 0 if nobody does. Every cell is
     in one sum of each grouping, so that all weigh alike: Σ⁻¹ = (1/k) Σ_g B_gᵀB_g, k of them with the cells.
     """
-    summed = [_sums(np.frombuffer(one, dtype=np.int64), cells) for one in groupings]
+    places, each = [np.frombuffer(one, dtype=np.int64) for one in groupings], np.arange(cells)
+    summed = [sparse.csr_matrix((np.ones(cells), (one, each)), (int(one.max()) + 1, cells)) for one in places]
     rows = [sparse.identity(cells, format="csr"), *summed]
     precision = sum((one.T @ one).toarray() for one in rows) / len(rows)
     shown = sparse.vstack(rows).tocsr()
@@ -97,14 +99,12 @@ def nested(cells: int, groupings: tuple[bytes, ...], together: float = 0.0) -> N
         share = up[own] / np.bincount(over, up[own], len(parents))[over]
         square[own] = share**2 * square[over] + up[own] * (1 - share)
     deviations = np.sqrt(square)
-    widest = math.ceil(float(deviations.max()) * FINE) / FINE
     largest = [
         int(starts[level] + np.argmax(square[starts[level] : starts[level + 1]])) for level in range(len(places))
     ]
     moves = np.zeros((len(parents), 1))
     moves[largest, 0] = 1 / deviations[largest]  # a cell moves one sum a level, at most as far as the widest one
-    cut = least_cut(deviations / widest, sparse.csc_matrix(moves), together)
-    scale = START / (cut * widest)
+    cut, scale = _cut_and_scale(deviations, sparse.csc_matrix(moves), together)
     ones = np.ones(len(parents))
     form = TreeNoise(parents, ones, START * ones, up * scale**2, places[-1] + starts[-2])
     return NormalSums(form, ROUNDING / scale**2, cut, deviations * scale)
@@ -131,13 +131,11 @@ def table(shape: tuple[int, ...], sets: tuple[tuple[int, ...], ...], together: f
     ]
     variances = len(margins.sets) / np.array(precise)
     deviations = np.sqrt(spread_of(margins) @ variances)
-    widest = math.ceil(float(deviations.max()) * FINE) / FINE
     both = np.repeat(deviations, 2)  # of each set the sum that a cell is in, and all others
     times = np.array([count for size in margins.sizes for count in (1.0, size - 1.0)])
     first = np.arange(0, len(both), 2)
     moves = sparse.csc_matrix((1 / deviations, (first, np.zeros_like(first))), (len(both), 1))
-    cut = least_cut(both / widest, moves, together, times)
-    scale = START / (cut * widest)
+    cut, scale = _cut_and_scale(both, moves, together, times)
     ones = np.ones(len(margins.sets))
     form = TableNoise(margins, ones, START * ones, variances * scale**2)
     return NormalSums(form, ROUNDING / scale**2, cut, deviations * scale)
@@ -154,8 +152,7 @@ def running(lengths: tuple[int, ...], together: float = 0.0) -> NormalSums:
     32
     """
     longest, cells = max(lengths), sum(lengths)
-    lag = np.arange(1.0, longest)
-    root, inverse = (np.cumprod(np.append(1.0, (lag - part) / lag)) for part in (0.5, 1.5))
+    root, inverse = roots_of_running(longest)
     ends = np.cumsum(lengths)
     place = np.arange(cells)
     first = np.repeat(ends - lengths, lengths)
@@ -179,8 +176,7 @@ def together_in_row(length: int) -> float:
     >>> round(together_in_row(1), 6), round(together_in_row(60) / 60**2, 2)  # all of them: not 60² times as much
     (1.0, 0.27)
     """
-    lag = np.arange(1.0, length)
-    root = np.cumprod(np.append(1.0, (lag - 0.5) / lag))
+    root = roots_of_running(length)[0]
     return float((np.cumsum(root) ** 2).sum() / (root**2).sum()) * ROUNDING
 
 
@@ -193,10 +189,6 @@ def _neighbours(rows: sparse.csr_matrix, root: Array, first: Array) -> sparse.cs
     changed = rows @ sparse.csr_matrix((np.ones(len(root)), (np.arange(len(root)), block)))
     changed.data[:] = 1.0
     return (changed @ sparse.diags(1 / least)).tocsc()
-
-
-def _sums(place: Array, cells: int) -> sparse.csr_matrix:
-    return sparse.csr_matrix((np.ones(cells), (place, np.arange(cells))), (int(place.max()) + 1, cells))
 
 
 def _factor(precision: Array) -> Array:
@@ -218,11 +210,18 @@ def _noise(
     rows: sparse.csr_matrix, factor: Array, precise: Array, moves: sparse.csc_matrix, together: float
 ) -> NormalSums:
     deviations = np.sqrt(np.asarray(((rows @ factor) ** 2).sum(axis=1)).ravel())
-    widest = math.ceil(float(deviations.max()) * FINE) / FINE
-    cut = least_cut(deviations / widest, (sparse.diags(1 / deviations) @ moves).tocsc(), together)
-    scale = START / (cut * widest)
+    cut, scale = _cut_and_scale(deviations, (sparse.diags(1 / deviations) @ moves).tocsc(), together)
     form = OneBlock(Rows.of(rows), np.ones(rows.shape[0]), np.full(rows.shape[0], START), factor * scale)
     return NormalSums(form, float(precise.max()) / scale**2 * ROUNDING, cut, deviations * scale)
+
+
+def _cut_and_scale(
+    deviations: Array, moves: sparse.csc_matrix, together: float, times: Array | float = 1.0
+) -> tuple[float, float]:
+    """Give the least cut, and the factor with which the widest sum is cut off at its bound."""
+    widest = math.ceil(float(deviations.max()) * FINE) / FINE
+    cut = least_cut(deviations / widest, moves, together, times)
+    return cut, START / (cut * widest)
 
 
 def least_cut(deviations: Array, moves: sparse.csc_matrix, together: float = 0.0, times: Array | float = 1.0) -> float:

@@ -30,7 +30,7 @@ class Rows(Value):
 
     def __post_init__(self) -> None:
         for name, kind in (("ends", np.int64), ("columns", np.int64), ("weights", float)):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=kind))
+            self._set(**{name: np.asarray(getattr(self, name), dtype=kind)})
 
     @classmethod
     def of(cls, matrix: Any) -> "Rows":
@@ -88,7 +88,7 @@ class OneBlock(Value):
 
     def __post_init__(self) -> None:
         for name in ("bounds", "starts", "factor"):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
+            self._set(**{name: np.asarray(getattr(self, name), dtype=float)})
 
     @property
     def cells(self) -> int:

@@ -82,6 +82,16 @@ def as_tree(answers: sparse.csr_matrix, bounds: Array) -> Tree | None:
     return np.asarray(parents), np.asarray(limits), leaves
 
 
+def roots_of_running(n: int) -> tuple[Array, Array]:
+    """Give the first n coefficients of (1 − x)^−½, whose square has the running totals, and of its inverse (1 − x)^½.
+
+    >>> [part.tolist() for part in roots_of_running(3)]
+    [[1.0, 0.5, 0.375], [1.0, -0.5, -0.125]]
+    """
+    lag = np.arange(1.0, n)
+    return np.cumprod(np.append(1.0, (lag - 0.5) / lag)), np.cumprod(np.append(1.0, (lag - 1.5) / lag))
+
+
 def square_root_covariance(answers: sparse.csr_matrix) -> Array | None:
     """Give C⁻¹C⁻ᵀ, C·C being the running totals, where every answer is a sum of neighbouring cells; else None."""
     n = answers.shape[1]
@@ -91,8 +101,7 @@ def square_root_covariance(answers: sparse.csr_matrix) -> Array | None:
     sorted_columns: Any = answers.sorted_indices().indices
     if ((sorted_columns[ends - 1] - sorted_columns[begins] + 1) != ends - begins).any():
         return None
-    coefficients = np.cumprod(np.append(1.0, (2 * np.arange(1.0, n) - 3) / (2 * np.arange(1.0, n))))  # of (1 − x)^½
     inverse = np.zeros((n, n))
-    for lag, coefficient in enumerate(coefficients.tolist()):
+    for lag, coefficient in enumerate(roots_of_running(n)[1].tolist()):
         inverse[np.arange(lag, n), np.arange(n - lag)] = coefficient
     return np.asarray(inverse @ inverse.T)

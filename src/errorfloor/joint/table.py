@@ -37,8 +37,7 @@ class Margins(Value):
         given = [tuple(sorted(set(kept_axes))) for kept_axes in self.sets] or list(reversed(subsets(len(shape))))
         if not all(0 <= axis < len(shape) for kept_axes in given for axis in kept_axes):
             raise InputError(f"sets name axes from 0 to {len(shape) - 1}, got {self.sets!r}")
-        object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "sets", tuple(dict.fromkeys(given)))
+        self._set(shape=shape, sets=tuple(dict.fromkeys(given)))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -80,9 +79,9 @@ class TableNoise(Value):
     variances: Array
 
     def __post_init__(self) -> None:
-        for name, size in (("bounds", len(self.margins.sets)), ("starts", len(self.margins.sets))):
-            object.__setattr__(self, name, broadcast(name, getattr(self, name), size))
-        object.__setattr__(self, "variances", broadcast("variances", self.variances, 2 ** len(self.margins.shape)))
+        sets, parts = len(self.margins.sets), 2 ** len(self.margins.shape)
+        for name, size in (("bounds", sets), ("starts", sets), ("variances", parts)):
+            self._set(**{name: broadcast(name, getattr(self, name), size)})
 
     @property
     def cells(self) -> int:

@@ -39,7 +39,7 @@ class TreeNoise(Value):
             ("starts", float),
             ("variances", float),
         ):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=kind))
+            self._set(**{name: np.asarray(getattr(self, name), dtype=kind)})
 
     @property
     def cells(self) -> int:
@@ -139,9 +139,7 @@ def families_of(parents: Array) -> list[tuple[Array, Array]]:
     >>> [(above.tolist(), parts.tolist()) for above, parts in families_of(np.array([-1, 0, 0, 1, 1]))]
     [([-1], [[0]]), ([0], [[1, 2]]), ([1], [[3, 4]])]
     """
-    depth = np.zeros(len(parents), dtype=np.int64)
-    for node in range(len(parents)):
-        depth[node] = 0 if parents[node] < 0 else depth[parents[node]] + 1
+    depth = depths_of(parents)
     size = np.bincount(parents[parents >= 0], minlength=len(parents))
     found = []
     for level in range(int(depth.max(initial=-1)) + 1):
@@ -154,6 +152,15 @@ def families_of(parents: Array) -> list[tuple[Array, Array]]:
         for siblings in np.unique(number):
             parts = here[number == siblings].reshape(-1, siblings)
             found.append((parents[parts[:, 0]], parts))
+    return found
+
+
+def depths_of(parents: Array) -> Array:
+    """Give the number of nodes above each."""
+    found, above = np.zeros(len(parents), dtype=np.int64), parents
+    while (above >= 0).any():
+        found += above >= 0
+        above = np.where(above >= 0, parents[above], -1)
     return found
 
 

@@ -131,7 +131,7 @@ class LinearImage(AffineImage):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "matrix", invertible("matrix", self.matrix, self.base.dimension))
+        self._set(matrix=invertible("matrix", self.matrix, self.base.dimension))
 
     @property
     def _map(self) -> tuple[Array, Array]:
@@ -165,7 +165,7 @@ class Translation(AffineImage):
         shift = vector("shift", self.shift)
         if shift.size != self.base.dimension:
             raise InputError(f"shift must have {self.base.dimension} entries, got {shift.size}")
-        object.__setattr__(self, "shift", shift)
+        self._set(shift=shift)
 
     @property
     def _map(self) -> tuple[Array, Array]:

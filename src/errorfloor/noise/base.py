@@ -15,7 +15,7 @@ from errorfloor.noise.information import matrix_root
 from errorfloor.noise.loss import Loss
 from errorfloor.noise.quadrature import integrate
 from errorfloor.random import Bits, bits_from
-from errorfloor.support import Reals, Support
+from errorfloor.support import Interval, Reals, Support
 from errorfloor.values import Value
 
 
@@ -207,7 +207,7 @@ class ScaledNoise(ScalarNoise, ABC):
     scale: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
+        self._set(scale=positive("scale", self.scale))
 
     @property
     def support(self) -> Support:
@@ -223,6 +223,33 @@ class ScaledNoise(ScalarNoise, ABC):
     def knots(self) -> tuple[float, ...]:
         """Zero, where the density is not smooth, between the infinities."""
         return (-math.inf, 0.0, math.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseOnInterval(ScalarNoise, ABC):
+    """Noise on the interval [low, high]."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        interval = Interval(self.low, self.high)
+        self._set(low=interval.low, high=interval.high)
+
+    @property
+    def support(self) -> Interval:
+        """The interval [low, high]."""
+        return Interval(self.low, self.high)
+
+    @property
+    def width(self) -> float:
+        """Δ."""
+        return self.high - self.low
+
+    @property
+    def knots(self) -> tuple[float, ...]:
+        """The ends."""
+        return (self.low, self.high)
 
 
 def where_inside(noise: Noise, w: Array, inside: Array, outside: float) -> Array:

@@ -34,8 +34,7 @@ class BesselBall(Noise):
     radius: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", whole("dimension", self.dimension, least=2))
-        object.__setattr__(self, "radius", positive("radius", self.radius))
+        self._set(dimension=whole("dimension", self.dimension, least=2), radius=positive("radius", self.radius))
         if self.dimension > MOST:
             raise InputError(f"dimension must be at most {MOST}, got {self.dimension}")
 

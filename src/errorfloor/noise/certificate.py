@@ -72,7 +72,7 @@ class ErrorCertificate(Certificate):
     per_entry: Array = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "per_entry", vector("per_entry", self.per_entry))
+        self._set(per_entry=vector("per_entry", self.per_entry))
 
     def explain(self) -> str:
         """Say it in sentences."""

@@ -43,8 +43,7 @@ class Gaussian(Noise):
             raise InputError(f"mean must have {covariance.shape[0]} entries, got {mean.size}")
         for variance in np.diag(covariance):
             positive("a standard deviation", math.sqrt(variance))
-        object.__setattr__(self, "covariance", covariance)
-        object.__setattr__(self, "mean", mean)
+        self._set(covariance=covariance, mean=mean)
 
     @property
     def dimension(self) -> int:

@@ -13,28 +13,17 @@ from typing import Any
 import numpy as np
 
 from errorfloor.checks import Array, positive, real
-from errorfloor.noise.base import ScalarNoise, where_inside
+from errorfloor.noise.base import NoiseOnInterval, where_inside
 from errorfloor.noise.quadrature import integrate
 from errorfloor.random import Bits
-from errorfloor.support import Interval
 
 
 @dataclass(frozen=True, eq=False)
-class JumpingNoise(ScalarNoise, ABC):
+class JumpingNoise(NoiseOnInterval, ABC):
     """Noise on an interval, proportional to a function that does not vanish at its ends."""
 
     low: float = field(kw_only=True)
     high: float = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        interval = Interval(self.low, self.high)
-        object.__setattr__(self, "low", interval.low)
-        object.__setattr__(self, "high", interval.high)
-
-    @property
-    def support(self) -> Interval:
-        """The interval [low, high]."""
-        return Interval(self.low, self.high)
 
     @property
     def information(self) -> Array:
@@ -78,11 +67,6 @@ class Uniform(JumpingNoise):
     """
 
     @property
-    def knots(self) -> tuple[float, ...]:
-        """The ends."""
-        return (self.low, self.high)
-
-    @property
     def mean(self) -> Array:
         """The mid-point."""
         return np.array([self.support.center])
@@ -90,24 +74,24 @@ class Uniform(JumpingNoise):
     @property
     def covariance(self) -> Array:
         """Δ²/12."""
-        return np.array([[self.support.width**2 / 12]])
+        return np.array([[self.width**2 / 12]])
 
     @property
     def entropy(self) -> float:
         """Ln Δ."""
-        return math.log(self.support.width)
+        return math.log(self.width)
 
     def _log_density(self, w: Array) -> Array:
-        return where_inside(self, w, np.full_like(w, -math.log(self.support.width)), -math.inf)
+        return where_inside(self, w, np.full_like(w, -math.log(self.width)), -math.inf)
 
     def _slope(self, w: Array) -> Array:
         return where_inside(self, w, np.zeros_like(w), math.nan)
 
     def _cdf(self, w: Array) -> Array:
-        return np.clip((w - self.low) / self.support.width, 0, 1)
+        return np.clip((w - self.low) / self.width, 0, 1)
 
     def _icdf(self, q: Array) -> Array:
-        return self.low + q * self.support.width
+        return self.low + q * self.width
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +107,7 @@ class TruncatedLaplace(JumpingNoise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "scale", positive("scale", self.scale))
-        object.__setattr__(self, "center", real("center", self.center))
+        self._set(scale=positive("scale", self.scale), center=real("center", self.center))
 
     @property
     def knots(self) -> tuple[float, ...]:
@@ -175,8 +158,7 @@ class TruncatedGaussian(JumpingNoise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "deviation", positive("deviation", self.deviation))
-        object.__setattr__(self, "center", real("center", self.center))
+        self._set(deviation=positive("deviation", self.deviation), center=real("center", self.center))
 
     @property
     def knots(self) -> tuple[float, ...]:

@@ -38,7 +38,7 @@ class Lattice(Value):
         if not step.is_finite() or step <= 0:
             raise InputError(f"step must be positive, got {self.step!r}")
         positive("step", float(step))
-        object.__setattr__(self, "step", f"{step.normalize():f}")
+        self._set(step=f"{step.normalize():f}")
 
     @classmethod
     def for_width(cls, width: float) -> "Lattice":

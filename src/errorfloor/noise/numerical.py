@@ -10,6 +10,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.errors import InputError, NoClosedFormError
 from errorfloor.noise.base import Noise
+from errorfloor.noise.simplices import sealed
 from errorfloor.support import Support
 
 
@@ -57,19 +58,12 @@ class NumericalNoise(Noise, ABC):
     def _mean_absolute(self, direction: Array, offset: float) -> float:
         raise NoClosedFormError("E|a·w + c| of computed noise has no formula when a mixes coordinates: use samples")
 
-    def _set(self, **fields: Any) -> None:
-        """Fill fields with their checked values."""
-        for name, value in fields.items():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-            object.__setattr__(self, name, value)
-
 
 def nonzero(coefficients: Array) -> Array:
-    """Refuse coefficients that are not finite, or all zero."""
+    """Refuse coefficients that are not finite, or all zero; make the others read-only."""
     if not np.isfinite(coefficients).all() or not coefficients.any():
         raise InputError("coefficients must be finite, and not all zero: that is no density")
-    return coefficients
+    return sealed(coefficients)
 
 
 def support_of(region: Any) -> Support:

@@ -20,6 +20,7 @@ from errorfloor.noise.simplices import (
     mean_of_basis,
     outer_facets,
     product,
+    sealed,
     simplex_rule,
     volumes,
 )
@@ -136,7 +137,7 @@ class Piecewise(NumericalNoise):
         if coefficients[control_points_on(whole_cells, degree, *outer_facets(whole_cells))].any():
             raise InputError("u must vanish on the outer boundary: a density that jumps there has infinite information")
         nonzero(coefficients[numbers])
-        self._set(vertices=vertices, cells=whole_cells, degree=degree, coefficients=coefficients)
+        self._set(vertices=vertices, cells=sealed(whole_cells), degree=degree, coefficients=coefficients)
 
     @property
     def support(self) -> Support:

@@ -31,7 +31,7 @@ class Product(Noise):
         factors = tuple(self.factors)
         if not factors or any(not isinstance(f, Noise) or f.dimension != 1 for f in factors):
             raise InputError("factors must be one or more one-dimensional noises")
-        object.__setattr__(self, "factors", factors)
+        self._set(factors=factors)
 
     @property
     def dimension(self) -> int:

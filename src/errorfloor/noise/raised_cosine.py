@@ -7,10 +7,9 @@ import numpy as np
 
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
-from errorfloor.noise.base import ScalarNoise, where_inside
+from errorfloor.noise.base import NoiseOnInterval, where_inside
 from errorfloor.random import Bits
 from errorfloor.random.bits import Words
-from errorfloor.support import Interval
 
 CHUNK = 16_384  # draws that stay in a processor's cache between passes
 # sin²(πt/2)/t² as a polynomial in t², by interpolation at the eleven Chebyshev points of [0, 1]
@@ -34,7 +33,7 @@ RESOLUTION = 2.0**-32  # a support this narrow beside its ends still holds a mil
 
 
 @dataclass(frozen=True, eq=False)
-class RaisedCosine(ScalarNoise):
+class RaisedCosine(NoiseOnInterval):
     """Noise on [low, high] with density γ(w) = (2/Δ) cos²(π(w − c)/Δ), Δ the width and c the mid-point.
 
     Guarantee: among all densities on the interval whose root is in H¹₀, this one has the least Fisher information,
@@ -47,28 +46,13 @@ class RaisedCosine(ScalarNoise):
     (2.0, 0.0, 0.5)
     """
 
-    low: float
-    high: float
-
     def __post_init__(self) -> None:
-        interval = Interval(self.low, self.high)
-        if interval.width < RESOLUTION * max(abs(interval.low), abs(interval.high)):
+        super().__post_init__()
+        if self.width < RESOLUTION * max(abs(self.low), abs(self.high)):
             raise InputError(
-                f"noise between {interval.low!r} and {interval.high!r} would be lost in the rounding of doubles that "
-                f"large: add the offset to the answer instead"
+                f"noise between {self.low!r} and {self.high!r} would be lost in the rounding of doubles that large: "
+                f"add the offset to the answer instead"
             )
-        object.__setattr__(self, "low", interval.low)
-        object.__setattr__(self, "high", interval.high)
-
-    @property
-    def support(self) -> Interval:
-        """The interval [low, high]."""
-        return Interval(self.low, self.high)
-
-    @property
-    def width(self) -> float:
-        """Δ."""
-        return self.high - self.low
 
     @property
     def information(self) -> Array:
@@ -89,11 +73,6 @@ class RaisedCosine(ScalarNoise):
     def entropy(self) -> float:
         """ln(2Δ) − 1."""
         return math.log(2 * self.width) - 1
-
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """The ends."""
-        return (self.low, self.high)
 
     def total_variation(self, shift: float) -> float:
         """Total variation between the noise and its shift by h: h/Δ + sin(πh/Δ)/π for h ≤ Δ, else 1.

@@ -64,8 +64,7 @@ class Cells(Value):
             raise InputError("cells must be given by ends in increasing order that do not overlap")
         if (low == high).any() and not (low == high).all():
             raise InputError("cells must all be points, or all have a width")
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        self._set(low=low, high=high)
 
     @classmethod
     def of_interval(cls, low: float, high: float, count: int) -> "Cells":

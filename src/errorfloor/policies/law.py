@@ -44,8 +44,7 @@ class AnswerLaw(Value):
             raise InputError("each row of laws must be probabilities that add up to 1")
         total = np.array([math.fsum(row) for row in laws.tolist()])[:, None]
         off = np.abs(total - 1) > laws.shape[1] * 2.0**-52  # beyond rounding: what was scaled once is kept to the bit
-        object.__setattr__(self, "nodes", nodes)
-        object.__setattr__(self, "laws", np.where(off, laws / total, laws))  # what is stated is then what is drawn
+        self._set(nodes=nodes, laws=np.where(off, laws / total, laws))  # what is stated is then what is drawn
 
     @property
     def values(self) -> Interval:
@@ -80,9 +79,11 @@ class AnswerLaw(Value):
         """The density of the answer y at s; the probability of y where the answers are points."""
         y, s = _together(y, s)
         cell, inside = self._cell(y)
-        flat = self._at(s.ravel(), cell.ravel()).reshape(y.shape)
+        step, t = self._place(s)
+        a, b = sphere.weights(self._angles[step], t)
+        law = np.asarray((a * self._roots[step, cell] + b * self._roots[step + 1, cell]) ** 2)
         size = 1.0 if self.cells.are_points else self.cells.width[cell]
-        return np.where(inside, flat / size, 0.0)[()]
+        return np.where(inside, law / size, 0.0)[()]
 
     def cdf(self, y: Any, s: Any) -> Any:
         """The probability of an answer ≤ y at s."""
@@ -144,11 +145,6 @@ class AnswerLaw(Value):
         """The cell of each y, and whether there is one."""
         cell = np.clip(np.searchsorted(self.cells.low, y, side="right") - 1, 0, self.cells.low.size - 1)
         return cell, (y >= self.cells.low[cell]) & (y <= self.cells.high[cell])
-
-    def _at(self, s: Array, cell: Array) -> Array:
-        step, t = self._place(s)
-        a, b = sphere.weights(self._angles[step], t)
-        return np.asarray((a * self._roots[step, cell] + b * self._roots[step + 1, cell]) ** 2)
 
 
 def _together(y: Any, s: Any) -> tuple[Array, Array]:

@@ -121,7 +121,7 @@ class Policy(AnswerLaw):
         )
         if share.shape != self.nodes.shape or (share < 0).any() or not share.any():
             raise InputError("weights must be one number for each node, not negative and not all zero")
-        object.__setattr__(self, "weights", share)
+        self._set(weights=share)
         self._check_certificate()
 
     def _check_certificate(self) -> None:

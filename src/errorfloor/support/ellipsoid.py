@@ -64,9 +64,9 @@ class Ball(_Round):
         def __init__(self, dimension: int, radius: float, center: ArrayLike | None = None) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", whole("dimension", self.dimension, SupportError))
-        object.__setattr__(self, "radius", positive("radius", self.radius, SupportError))
-        object.__setattr__(self, "center", _center(self.center, self.dimension))
+        dimension = whole("dimension", self.dimension, SupportError)
+        radius = positive("radius", self.radius, SupportError)
+        self._set(dimension=dimension, radius=radius, center=_center(self.center, dimension))
 
     @property
     def shape(self) -> Array:
@@ -111,8 +111,7 @@ class Ellipsoid(_Round):
 
     def __post_init__(self) -> None:
         shape = positive_definite("shape", self.shape, None, SupportError)
-        object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "center", _center(self.center, shape.shape[0]))
+        self._set(shape=shape, center=_center(self.center, shape.shape[0]))
 
     @property
     def dimension(self) -> int:

@@ -71,7 +71,7 @@ class Interval(_OnLine):
                 raise SupportError(
                     f"Interval is bounded, got {name} {value}: use HalfLine(low), HalfLine(high=…) or Reals(1)"
                 )
-            object.__setattr__(self, name, real(name, value, SupportError))
+            self._set(**{name: real(name, value, SupportError)})
         if not self.low < self.high:
             raise SupportError(f"Interval needs low < high, got low {self.low} and high {self.high}")
         if not LEAST <= self.width <= 1 / LEAST:
@@ -118,7 +118,7 @@ class HalfLine(_OnLine):
         if self.low is None and self.high is None:
             raise SupportError("HalfLine needs its end: HalfLine(low) or HalfLine(high=…); for the line use Reals(1)")
         name = "low" if self.high is None else "high"
-        object.__setattr__(self, name, real(name, getattr(self, name), SupportError))
+        self._set(**{name: real(name, getattr(self, name), SupportError)})
 
     @property
     def end(self) -> float:
@@ -148,7 +148,7 @@ class Reals(AlongAxes):
     dimension: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", whole("dimension", self.dimension, SupportError))
+        self._set(dimension=whole("dimension", self.dimension, SupportError))
 
     @property
     def bounding_box(self) -> tuple[Array, Array]:

@@ -42,7 +42,7 @@ class Polytope(Support):
         if by_facets == (self.vertices is not None) or (self.A is None) != (self.b is None):
             raise SupportError("Polytope takes either vertices=…, or both A=… and b=… for A w ≤ b")
         if self.vertices is not None:
-            object.__setattr__(self, "vertices", matrix("vertices", self.vertices, SupportError))
+            self._set(vertices=matrix("vertices", self.vertices, SupportError))
         else:
             A, b = matrix("A", self.A, SupportError), vector("b", self.b, SupportError)
             if A.shape[0] != b.size:
@@ -51,8 +51,7 @@ class Polytope(Support):
                 raise SupportError(
                     f"row {int(np.argmin(np.linalg.norm(A, axis=1)))} of A is zero: it is not a half-space"
                 )
-            object.__setattr__(self, "A", A)
-            object.__setattr__(self, "b", b)
+            self._set(A=A, b=b)
         _ = self.facets  # an empty or flat set is refused here, not when it is first used
 
     @property
@@ -160,7 +159,7 @@ class Polygon(Support):
         if area < 0:
             corners = corners[::-1].copy()
         corners.setflags(write=False)
-        object.__setattr__(self, "vertices", corners)
+        self._set(vertices=corners)
 
     @property
     def is_convex(self) -> bool:

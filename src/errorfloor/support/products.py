@@ -43,8 +43,7 @@ class Box(AlongAxes):
                 f"Box needs low < high in every coordinate, "
                 f"got low {float(low[i])} and high {float(high[i])} in coordinate {i}"
             )
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        self._set(low=low, high=high)
 
     @property
     def dimension(self) -> int:
@@ -73,7 +72,7 @@ class Orthant(AlongAxes):
     dimension: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", whole("dimension", self.dimension, SupportError))
+        self._set(dimension=whole("dimension", self.dimension, SupportError))
 
     @property
     def bounding_box(self) -> tuple[Array, Array]:

@@ -9,11 +9,11 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix, diags
+from scipy.sparse import diags
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from errorfloor.checks import Array
-from errorfloor.designer.meshes.mesh import Mesh
+from errorfloor.designer.meshes.mesh import Mesh, assembled
 from errorfloor.noise.simplices import gradients
 
 MARGINS = (1e-5, 1e-3, 1e-2)  # relative distances above a number at which eigenvalues below it are counted
@@ -99,11 +99,5 @@ def _matrices(mesh: Mesh, potential: Array, active: Array) -> tuple[Any, Any]:
     count = int(numbers.max()) + 1
     numbers = numbers[active]
     free = np.setdiff1d(numbers, mesh.vanishing)
-    rows = np.repeat(numbers, m + 1, axis=1).reshape(-1)
-    columns = np.tile(numbers, (1, m + 1)).reshape(-1)
-
-    def gathered(local: Array) -> Any:
-        whole = csr_matrix((local[active].reshape(-1), (rows, columns)), shape=(count, count))
-        return whole[free][:, free].tocsc()
-
-    return gathered(form), gathered(mass)
+    whole = (assembled(local[active], numbers, count) for local in (form, mass))
+    return tuple(one[free][:, free].tocsc() for one in whole)

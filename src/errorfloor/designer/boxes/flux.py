@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.sparse.linalg import LinearOperator, cg
 
 from errorfloor.checks import Array
@@ -55,12 +56,7 @@ class FluxAxis:
     @cached_property
     def differentiation(self) -> Array:
         """The derivative on each piece."""
-        wide = self.wide
-        k = wide.degree + 1
-        out = np.zeros((wide.pieces * k, wide.pieces * k))
-        for e, width in enumerate(np.diff(wide.breaks)):
-            out[e * k : (e + 1) * k, e * k : (e + 1) * k] = wide.differentiation * (2 / width)
-        return out
+        return np.asarray(block_diag(*(self.wide.differentiation * (2 / width) for width in np.diff(self.wide.breaks))))
 
     @cached_property
     def derivative(self) -> Array:
@@ -79,27 +75,17 @@ class FluxAxis:
         wide = self.wide
         k = wide.degree + 1
         lower = np.linalg.pinv(wide.differentiation)  # exact on degrees below the highest
-        out = np.zeros((wide.pieces * k, wide.pieces * k))
-        for e, width in enumerate(np.diff(wide.breaks)):
-            here = slice(e * k, (e + 1) * k)
-            out[here, here] = lower * (width / 2)
-        left = self._end_values(-1.0)
-        right = self._end_values(1.0)
+        out = np.asarray(block_diag(*(lower * (width / 2) for width in np.diff(wide.breaks))))
+        left, right = self._end_values(-1.0), self._end_values(1.0)
         for e in range(wide.pieces):
-            here = slice(e * k, (e + 1) * k)
             before = np.zeros(wide.pieces * k) if e == 0 else right[e - 1] @ out
             jump = before - left[e] @ out
-            out[here.start] += jump * math.sqrt(wide.breaks[e + 1] - wide.breaks[e])  # a constant on this piece
+            out[e * k] += jump * math.sqrt(wide.breaks[e + 1] - wide.breaks[e])  # a constant on this piece
         return out
 
     def _end_values(self, t: float) -> Array:
         """The value at an end of each piece of a function given by its Legendre coefficients: (pieces, all)."""
-        wide = self.wide
-        k = wide.degree + 1
-        out = np.zeros((wide.pieces, wide.pieces * k))
-        for e in range(wide.pieces):
-            out[e, e * k : (e + 1) * k] = wide.local(np.array([t]), e)[0]
-        return out
+        return np.asarray(block_diag(*(self.wide.local(np.array([t]), e) for e in range(self.wide.pieces))))
 
     @cached_property
     def constant(self) -> Array:
@@ -250,10 +236,7 @@ def _rule(line: FluxAxis) -> tuple[Array, Array, Array]:
     wide = line.wide
     nodes, weights = gauss(wide.degree + 3)
     width = np.diff(wide.breaks)
-    k = wide.degree + 1
-    table = np.zeros((wide.pieces * len(nodes), wide.pieces * k))
-    for e in range(wide.pieces):
-        table[e * len(nodes) : (e + 1) * len(nodes), e * k : (e + 1) * k] = wide.local(nodes, e)
+    table = block_diag(*(wide.local(nodes, e) for e in range(wide.pieces)))
     x = (wide.breaks[:-1, None] + width[:, None] * (nodes + 1) / 2).ravel()
     return x, (width[:, None] / 2 * weights).ravel(), table
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.linalg import eigh
+from scipy.sparse.linalg import eigsh
 from scipy.spatial import ConvexHull
 
 from errorfloor.checks import Array
@@ -235,10 +235,8 @@ def _ground_vector(form: Array) -> Array:
     count = len(form)
     if count <= DENSE:
         return np.asarray(eigh(form, subset_by_index=[0, 0])[1][:, 0])
-    factor = cho_factor(form)
-    inverse = LinearOperator(form.shape, matvec=lambda x: cho_solve(factor, x), dtype=float)
     start = np.eye(1, count)[0]  # the lowest polynomial is most of it
-    return np.asarray(eigsh(form, 1, sigma=0.0, OPinv=inverse, v0=start, tol=1e-14)[1][:, 0])
+    return np.asarray(eigsh(form, 1, sigma=0.0, v0=start, tol=1e-14)[1][:, 0])
 
 
 def _sphere() -> tuple[Array, float]:

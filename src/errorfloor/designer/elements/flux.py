@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from errorfloor.checks import Array
 from errorfloor.designer.bounds.crouzeix_raviart import symmetric_factors
-from errorfloor.designer.meshes.mesh import Mesh
+from errorfloor.designer.meshes.mesh import Mesh, assembled
 from errorfloor.noise.simplices import (
     derivative_places,
     exponents,
@@ -151,11 +150,9 @@ def _balanced(mesh: Mesh, energy: Array, pull: Array, flow: Array, target: Array
     matrix = np.einsum("ti,cis->cts", tests, response)
     load = np.einsum("ti,ci->ct", tests, free)
     live = places >= 0
-    pairs = live[:, :, None] & live[:, None, :]
-    n = places.shape[1]
-    i, j = np.repeat(places, n, axis=1).reshape(count, n, n), np.tile(places, (1, n)).reshape(count, n, n)
-    whole = csr_matrix((matrix[pairs], (i[pairs], j[pairs])), shape=(total * per_face,) * 2).tocsc()
-    vector = np.bincount(places[live], load[live], minlength=total * per_face)
+    size = total * per_face
+    whole = assembled(matrix, np.where(live, places, size), size + 1)[:size, :size].tocsc()
+    vector = np.bincount(places[live], load[live], minlength=size)
     solver = symmetric_factors(whole)
     pressure = solver.solve(vector)
     pressure = pressure + solver.solve(vector - whole @ pressure)

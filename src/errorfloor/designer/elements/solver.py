@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from errorfloor.checks import Array
@@ -15,7 +14,7 @@ from errorfloor.designer.bounds.crouzeix_raviart import symmetric_factors
 from errorfloor.designer.bounds.enclosure import reach_of
 from errorfloor.designer.bounds.residual import Bound, proved_bound, second_eigenvalue
 from errorfloor.designer.elements.flux import misfit
-from errorfloor.designer.meshes.mesh import Mesh
+from errorfloor.designer.meshes.mesh import Mesh, assembled
 from errorfloor.designer.meshes.region import Isotropic, Region, image
 from errorfloor.designer.problem import Progress
 from errorfloor.errors import ConvergenceError
@@ -93,11 +92,7 @@ class Space:
         return int(self.mesh.vertices.shape[1])
 
     def _gather(self, local: Array) -> Any:
-        size = self.numbers.shape[1]
-        rows = np.repeat(self.numbers, size, axis=1).reshape(-1)
-        columns = np.tile(self.numbers, (1, size)).reshape(-1)
-        whole = csr_matrix((local.reshape(-1), (rows, columns)), shape=(self.count, self.count))
-        return whole[self.free][:, self.free].tocsc()
+        return assembled(local, self.numbers, self.count)[self.free][:, self.free].tocsc()
 
 
 def least_pair(form: Any, mass: Any, start: Array | None = None) -> tuple[float, Array]:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from scipy.spatial import ConvexHull
 
 from errorfloor.checks import Array
@@ -25,7 +27,7 @@ def bisected(vertices: Array, cells: Array, marked: Array) -> tuple[Array, Array
     """
     count = len(vertices)
     points = [vertices]
-    halved = np.zeros((0, 2), dtype=np.intp)  # edges with a middle; number count + k belongs to edge k
+    halved = np.zeros(0, dtype=np.int64)  # keys of edges with a middle; number count + k belongs to edge k
     waiting = marked
     done = []
     while True:
@@ -40,11 +42,11 @@ def bisected(vertices: Array, cells: Array, marked: Array) -> tuple[Array, Array
             continue
         everything = np.concatenate(points)
         edge = _longest_edge(everything, cells)
-        fresh = np.unique(edge, axis=0)
-        fresh = fresh[~_among(fresh, halved)]
-        points.append((everything[fresh[:, 0]] + everything[fresh[:, 1]]) / 2)
+        fresh = np.setdiff1d(_keys(edge), halved)
+        points.append((everything[fresh >> 32] + everything[fresh & (2**32 - 1)]) / 2)
         halved = np.concatenate([halved, fresh])
-        middle = count + _position(edge, halved)
+        order = np.argsort(halved)
+        middle = count + order[np.searchsorted(halved[order], _keys(edge))]
         children = []
         for end in (0, 1):
             child = cells.copy()
@@ -70,18 +72,15 @@ def _keys(edges: Array) -> Array:
     return np.asarray(edges[..., 0].astype(np.int64) << 32 | edges[..., 1].astype(np.int64))
 
 
-def _among(edges: Array, known: Array) -> Array:
-    return np.isin(_keys(edges), _keys(known))
-
-
 def _hangs(cells: Array, halved: Array) -> Array:
-    return np.asarray(_among(_edges(cells), halved).any(axis=1))
+    return np.asarray(np.isin(_keys(_edges(cells)), halved).any(axis=1))
 
 
-def _position(edges: Array, known: Array) -> Array:
-    keys = _keys(known)
-    order = np.argsort(keys)
-    return np.asarray(order[np.searchsorted(keys[order], _keys(edges))])
+def assembled(local: Array, numbers: Array, count: int) -> Any:
+    """Add up small matrices, one a cell, in a sparse one of this size; ``numbers`` are the unknowns of each cell."""
+    size = numbers.shape[1]
+    rows, columns = np.repeat(numbers, size, axis=1).reshape(-1), np.tile(numbers, (1, size)).reshape(-1)
+    return csr_matrix((local.reshape(-1), (rows, columns)), shape=(count, count))
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,11 @@ def best_success(information: Any, other: Any = 0.0, *, odds: float = 1.0) -> An
     if not ((A >= 0) & (B >= 0)).all():
         raise InputError(f"charges must not be negative, got {information!r} and {other!r}")
     x = log_odds(odds)
-    sine = _any_noise(A + B, x)
+    doubt = np.where(math.pi**2 > A + B, np.cos(np.minimum(0.5 * np.sqrt(A + B), math.pi / 2)), 0.0)
+    sine = 0.5 * (1 + np.sqrt(1 - (doubt / math.cosh(x / 2)) ** 2))  # 1/cosh = 2√(π(1−π))
     if not B.any():
-        return np.minimum(_raised_cosine(A, x), sine)[()]
+        r = np.interp(A, value_table().levels, _at_levels(x), right=0.0)
+        return np.minimum(1 - 0.5 / math.cosh(x / 2) * r.clip(min=0), sine)[()]
     kept = _kept(A.ravel(), B.ravel(), np.array([x]))[:, 0].reshape(A.shape)
     return np.minimum(1 - 0.5 / math.cosh(x / 2) * kept, sine)[()]
 
@@ -50,16 +52,6 @@ def log_odds(odds: float) -> float:
     if not 1 / MOST_ODDS <= odds <= MOST_ODDS:
         raise InputError(f"odds must lie between 1 : {MOST_ODDS:g} and {MOST_ODDS:g} : 1, got {odds!r}")
     return math.log(odds)
-
-
-def _any_noise(charge: Array, x: float) -> Array:
-    cosine = np.cos(np.minimum(0.5 * np.sqrt(charge), math.pi / 2)) / math.cosh(x / 2)  # cos a · 2√(π(1−π))
-    return np.asarray(0.5 * (1 + np.sqrt(1 - np.where(charge < math.pi**2, cosine, 0.0) ** 2)))
-
-
-def _raised_cosine(charge: Array, x: float) -> Array:
-    r = np.interp(charge, value_table().levels, _at_levels(x), right=0.0)
-    return np.asarray(1 - 0.5 / math.cosh(x / 2) * r.clip(min=0))
 
 
 @lru_cache(maxsize=64)

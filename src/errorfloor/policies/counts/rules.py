@@ -81,10 +81,7 @@ class CountRules(Value):
         for name in ("unbiased", "keep_zero"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        least = whole("least_positive", self.least_positive)
-        object.__setattr__(self, "max_noise", D)
-        object.__setattr__(self, "variance", V)
-        object.__setattr__(self, "least_positive", least)
+        self._set(max_noise=D, variance=V, least_positive=whole("least_positive", self.least_positive))
         self._check_rows()
 
     @property
@@ -94,9 +91,7 @@ class CountRules(Value):
 
     def row(self, count: int) -> CountRow:
         """Give what is allowed at a true count."""
-        published = self._allowed(count)
-        mean = self._mean_is_bound(count)
-        noise = np.asarray(published) - count
+        published, noise, mean = self._allowed(count)
         if mean and (noise[0] == 0 or noise[-1] == 0):
             return CountRow(count, (count,), mean, limited=False)
         least = self.least_variance(count)
@@ -108,15 +103,15 @@ class CountRules(Value):
 
     def least_variance(self, count: int) -> float:
         """The least mean square of the noise at a true count: |a|·b between the nearest noises a ≤ 0 ≤ b."""
-        noise = np.asarray(self._allowed(count)) - count
-        if not self._mean_is_bound(count):
+        _, noise, mean = self._allowed(count)
+        if not mean:
             return float((noise**2).min())
         return float(-noise[noise <= 0][-1] * noise[noise >= 0][0])
 
     def greatest_variance(self, count: int) -> float:
         """The greatest: |a|·b between the farthest ones, so i·D for unbiased noise at a count i ≤ D."""
-        noise = np.asarray(self._allowed(count)) - count
-        if not self._mean_is_bound(count):
+        _, noise, mean = self._allowed(count)
+        if not mean:
             return float((noise**2).max())
         return float(-noise[0] * noise[-1])
 
@@ -141,20 +136,18 @@ class CountRules(Value):
             found.append(f"the rules leave no choice at the true count{_s(settled)} {_listed(settled)}")
         return tuple(found)
 
-    def _allowed(self, count: int) -> tuple[int, ...]:
-        if count == 0 and self.keep_zero:
-            return (0,)
+    def _allowed(self, count: int) -> tuple[tuple[int, ...], Array, bool]:
+        """What may be published, how much noise that is, and whether its mean is bound."""
         low, high = max(0, count - self.max_noise), count + self.max_noise
-        return tuple(j for j in range(low, high + 1) if j == 0 or j >= self.least_positive)
-
-    def _mean_is_bound(self, count: int) -> bool:
-        return self.unbiased and (count > 0 or self.keep_zero)
+        if count == 0 and self.keep_zero:
+            high = 0
+        published = tuple(j for j in range(low, high + 1) if j == 0 or j >= self.least_positive)
+        return published, np.asarray(published) - count, self.unbiased and (count > 0 or self.keep_zero)
 
     def _check_rows(self) -> None:
         stuck, tight = [], {}
         for count in range(self.first_whole):
-            noise = np.asarray(self._allowed(count)) - count
-            bound = self._mean_is_bound(count)
+            _, noise, bound = self._allowed(count)
             if not noise.size or (bound and (noise[0] > 0 or noise[-1] < 0)):
                 stuck.append(count)
             elif self.least_variance(count) > self.variance * (1 + TIED):

@@ -13,7 +13,8 @@ from errorfloor.errors import InputError
 from errorfloor.noise import Certificate
 from errorfloor.policies.counts.floor import CountFloor
 from errorfloor.policies.counts.rules import CountRules
-from errorfloor.policies.counts.weights import WHOLE, Thresholds, as_counts, publish, sample, thresholds
+from errorfloor.policies.counts.weights import WHOLE, Thresholds, as_counts, as_keys, thresholds
+from errorfloor.random import bits_from
 from errorfloor.values import Value
 
 KEPT = 1e-10  # how far a table may be from its rules
@@ -49,7 +50,7 @@ class CountTable(Value):
 
     def __post_init__(self) -> None:
         rows = tuple(tuple(int(weight) for weight in row) for row in self.weights)
-        object.__setattr__(self, "weights", rows)
+        self._set(weights=rows)
         if not rows or any(len(row) != len(rows[0]) for row in rows) or len(rows[0]) % 2 == 0:
             raise InputError("a table needs rows of one odd length, for the noises −D … D")
         for i, row in enumerate(rows):
@@ -135,7 +136,8 @@ class CountTable(Value):
 
     def sample(self, counts: Any, rng: Any = None) -> NDArray[np.int64]:
         """Draw published counts, independently of one another; ``rng`` None is secure bits."""
-        return sample(self._thresholds, counts, rng)
+        i = as_counts("counts", counts)
+        return self._thresholds.chosen(i, bits_from(rng).words(i.size).reshape(i.shape))
 
     def publish(self, counts: Any, keys: Any) -> NDArray[np.int64]:
         """Look published counts up by cell keys, uniform 64-bit words: the same cell, the same noise.
@@ -145,7 +147,16 @@ class CountTable(Value):
         >>> table.publish([5, 5, 0], np.array([7, 7, 8], dtype=np.uint64)).tolist()
         [3, 3, 0]
         """
-        return publish(self._thresholds, counts, keys)
+        i, words = as_counts("counts", counts), as_keys("keys", keys)
+        if words.shape != i.shape:
+            raise InputError(f"keys must be one for each count: got {words.shape} keys for {i.shape} counts")
+        empty = words[i == 0]
+        if self._thresholds.used[0] > 1 and len(np.unique(empty)) < len(empty):
+            raise InputError(
+                "empty cells share a key, and this table moves zeros: all of them would get the same noise; "
+                "give each empty cell a key of its own (cell_words(…, labels=…))"
+            )
+        return self._thresholds.chosen(i, words)
 
     def floor(self) -> CountFloor:
         """What nobody who sees published counts can beat."""

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
 from errorfloor.policies.counts.rules import CountRow, CountRules
-from errorfloor.random import bits_from
 
 WHOLE = 2**64
 DUST = 1e-9  # probabilities that the solver leaves where none belongs
@@ -115,6 +114,15 @@ class Thresholds:
     noise: NDArray[np.int64]
     used: NDArray[np.int64]  # how many of a row are not padding
 
+    def chosen(self, counts: Array, words: Array) -> NDArray[np.int64]:
+        """Give the published counts that uniform words choose."""
+        row = np.minimum(counts, len(self.used) - 1)
+        place = np.zeros(counts.shape, dtype=np.int64)
+        for column in range(1, self.first.shape[1]):
+            place += words >= self.first[row, column]
+        place = np.minimum(place, self.used[row] - 1)  # the greatest word reaches the padding too
+        return np.asarray(counts + self.noise[row, place])
+
 
 def thresholds(weights: tuple[tuple[int, ...], ...]) -> Thresholds:
     """Cut the words 0 … 2⁶⁴ − 1 of each row into runs as long as its weights.
@@ -136,37 +144,6 @@ def thresholds(weights: tuple[tuple[int, ...], ...]) -> Thresholds:
                 used[i] += 1
                 below += weight
     return Thresholds(first, noise, used)
-
-
-def publish(cut: Thresholds, counts: Any, keys: Any) -> NDArray[np.int64]:
-    """Give the published counts that uniform words choose."""
-    i = as_counts("counts", counts)
-    words = as_keys("keys", keys)
-    if words.shape != i.shape:
-        raise InputError(f"keys must be one for each count: got {words.shape} keys for {i.shape} counts")
-    if cut.used[0] > 1:
-        empty = words[i == 0]
-        if len(np.unique(empty)) < len(empty):
-            raise InputError(
-                "empty cells share a key, and this table moves zeros: all of them would get the same noise; "
-                "give each empty cell a key of its own (cell_words(…, labels=…))"
-            )
-    return _chosen(cut, i, words)
-
-
-def sample(cut: Thresholds, counts: Any, rng: Any) -> NDArray[np.int64]:
-    """Draw with fresh words."""
-    i = as_counts("counts", counts)
-    return _chosen(cut, i, bits_from(rng).words(i.size).reshape(i.shape))
-
-
-def _chosen(cut: Thresholds, i: Array, words: Array) -> NDArray[np.int64]:
-    row = np.minimum(i, len(cut.used) - 1)
-    place = np.zeros(i.shape, dtype=np.int64)
-    for column in range(1, cut.first.shape[1]):
-        place += words >= cut.first[row, column]
-    place = np.minimum(place, cut.used[row] - 1)  # the greatest word reaches the padding too
-    return np.asarray(i + cut.noise[row, place])
 
 
 def as_counts(name: str, value: Any) -> NDArray[np.int64]:
