@@ -14,8 +14,7 @@ from benchmarks.report import Report
 from benchmarks.stopwatch import side_by_side
 from errorfloor.policies import design_answer
 from errorfloor.policies.chain import Chain, LawBounds
-from errorfloor.policies.conic import solve_all
-from errorfloor.policies.continuation import solve
+from errorfloor.policies.conic import solve, solve_all
 from errorfloor.support import HalfLine, Interval
 
 GRIDS = ((50, 100), (50, 200), (100, 200))

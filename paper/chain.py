@@ -19,7 +19,7 @@ import numpy as np
 from errorfloor.checks import Array
 from errorfloor.policies.chain import Chain as Problem
 from errorfloor.policies.chain import ChainSolution
-from errorfloor.policies.continuation import solve
+from errorfloor.policies.conic import solve
 
 STEP = 1 / 20
 

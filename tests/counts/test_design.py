@@ -6,8 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from errorfloor.policies.bound import lower_bound
-from errorfloor.policies.chain import Dual
+from errorfloor.policies.chain import Dual, lower_bound
 from errorfloor.policies.counts import CountRules, design_counts
 from errorfloor.policies.counts.design import chain_of
 from errorfloor.policies.counts.tail import affinity, tail_row, widest_row

@@ -7,10 +7,8 @@ import pytest
 
 from errorfloor.errors import ConvergenceError, InputError
 from errorfloor.policies import conic
-from errorfloor.policies.bound import indefinite, lower_bound
-from errorfloor.policies.chain import Chain, Dual, LawBounds
-from errorfloor.policies.conic import solve_all
-from errorfloor.policies.continuation import solve
+from errorfloor.policies.chain import Chain, Dual, LawBounds, indefinite, lower_bound
+from errorfloor.policies.conic import solve, solve_all
 from policies.referee import by_descent, referee
 
 

@@ -48,7 +48,7 @@ MECHANISMS = sorted(
         SOURCE / "floors" / "worst_case.py",
         SOURCE / "joint" / "noise.py",
         SOURCE / "ledger" / "total.py",
-        SOURCE / "policies" / "bound.py",
+        SOURCE / "policies" / "chain.py",
         SOURCE / "policies" / "counts" / "design.py",
         SOURCE / "policies" / "policy.py",
         SOURCE / "pricing" / "covariance.py",

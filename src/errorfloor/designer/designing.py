@@ -9,9 +9,8 @@ from typing import Any
 from errorfloor.blas import one_thread
 from errorfloor.designer.cache import recall, remember
 from errorfloor.designer.closed_forms import closed_form
-from errorfloor.designer.error_problem import ErrorProblem, error_problem
 from errorfloor.designer.feasibility import check_stretch, check_well_posed
-from errorfloor.designer.problem import Problem, Progress
+from errorfloor.designer.problem import ErrorProblem, Problem, Progress, error_problem
 from errorfloor.errors import InputError
 from errorfloor.noise import Noise
 from errorfloor.support import Support

@@ -14,9 +14,8 @@ from scipy.optimize import minimize, nnls
 from scipy.optimize import root as find_root
 
 from errorfloor.checks import Array
-from errorfloor.designer.error_problem import ErrorProblem, longest_direction
 from errorfloor.designer.numerical import solve
-from errorfloor.designer.problem import GroundState, Progress
+from errorfloor.designer.problem import ErrorProblem, GroundState, Progress, longest_direction
 from errorfloor.errors import ConvergenceError, IllPosedError
 from errorfloor.noise import ErrorCertificate, Noise
 

@@ -8,9 +8,9 @@
 ``Integers``, ``Cells``    whole numbers as outputs; answers cut into cells
 =====================  ==================================================================================
 
-``wish`` is what is asked for and ``design`` the way to a policy: ``chain`` holds the problem on a grid, ``conic``
-solves it, ``continuation`` does so on the few cells that are used, and ``bound`` proves how well. ``law`` is what is
-drawn from, ``policy`` what may be stated about it. ``counts`` is a sub-room for tables of counts.
+``wish`` is what is asked for and ``design`` the way to a policy: ``chain`` holds the problem on a grid and proves how
+well it is solved, ``conic`` solves it on the few cells that are used. ``law`` is what is drawn from, ``policy`` what
+may be stated about it. ``counts`` is a sub-room for tables of counts.
 """
 
 from collections.abc import Mapping

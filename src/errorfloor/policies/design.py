@@ -9,9 +9,8 @@ from errorfloor.checks import Array, positive, whole
 from errorfloor.errors import ConvergenceError, IllPosedError, InputError
 from errorfloor.policies import sphere
 from errorfloor.policies.answers import Cells
-from errorfloor.policies.bound import lower_bound
-from errorfloor.policies.chain import Chain, ChainSolution, Dual, LawBounds
-from errorfloor.policies.continuation import solve
+from errorfloor.policies.chain import Chain, ChainSolution, Dual, LawBounds, lower_bound
+from errorfloor.policies.conic import solve
 from errorfloor.policies.policy import Policy, PolicyCertificate
 from errorfloor.policies.wish import PolicyWish
 from errorfloor.support import Interval

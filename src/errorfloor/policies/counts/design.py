@@ -8,8 +8,7 @@ import numpy as np
 from errorfloor.checks import Array, whole
 from errorfloor.errors import ConvergenceError, InputError
 from errorfloor.noise import Certificate
-from errorfloor.policies.bound import lower_bound
-from errorfloor.policies.chain import Chain, LawBounds
+from errorfloor.policies.chain import Chain, LawBounds, lower_bound
 from errorfloor.policies.conic import solve_all
 from errorfloor.policies.counts.floor import CountFloor
 from errorfloor.policies.counts.rules import CountRules
