@@ -26,6 +26,10 @@ class Value:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
+    def _arrays(self, kind: Any, *names: str) -> None:
+        """Make arrays of fields."""
+        self._set(**{name: np.asarray(getattr(self, name), dtype=kind) for name in names})
+
     def _identity(self) -> str:
         compared = [f.name for f in fields(self) if f.init and f.compare]  # type: ignore[arg-type]
         return repr([type(self).__name__, *(_plain(getattr(self, name)) for name in compared)])

@@ -18,7 +18,7 @@ from typing import Any
 from errorfloor.errors import ErrorFloorError
 from errorfloor.noise import Noise, from_dict
 
-VERSION = 3  # of the solvers: raise it when they give other noises for the same problem
+VERSION = 4  # of the solvers: raise it when they give other noises for the same problem
 SWITCH = "ERRORFLOOR_CACHE"
 
 

@@ -39,9 +39,6 @@ class Solution:
     loss_weight: float = 0.0
 
 
-Form = Callable[[Problem], Solution | None]
-
-
 def bounded_separable(problem: Problem) -> Solution | None:
     """Intervals, boxes and parallelepipeds whose own coordinates make K diagonal: raised cosines."""
     form = problem.support.product_form
@@ -121,10 +118,6 @@ def unbounded_separable(problem: Problem) -> Solution | None:
     return Solution(noise, how, "separation of variables", _cost(K, factors), weight)
 
 
-WITHOUT_QUALITY: tuple[Form, ...] = (bounded_separable, ellipsoidal)
-WITH_QUALITY: tuple[Form, ...] = (normal, unbounded_separable)
-
-
 def geometric_mean(R: Array, K: Array) -> Array:
     """Give R⁻¹ # K, the positive definite S with S R S = K.
 
@@ -182,7 +175,7 @@ def closed_form(problem: Problem) -> Noise | None:
     """Give the certified noise from the catalogue, or None."""
     solution = _without_weight(problem)
     if solution is None and problem.loss is not None:  # P3, or P4 when its bound binds
-        solution = next((found for form in WITH_QUALITY if (found := form(problem)) is not None), None)
+        solution = normal(problem) or unbounded_separable(problem)
     return None if solution is None else _certified(problem, solution)
 
 
@@ -190,7 +183,7 @@ def _without_weight(problem: Problem) -> Solution | None:
     """Solve P2, or P4 when its bound does not bind."""
     if problem.loss_weight is not None or not problem.support.is_bounded:
         return None
-    solution = next((found for form in WITHOUT_QUALITY if (found := form(problem)) is not None), None)
+    solution = bounded_separable(problem) or ellipsoidal(problem)
     if solution is None or problem.max_loss is None:
         return solution
     try:

@@ -91,38 +91,35 @@ def largest_loss(parts: tuple[Part, ...]) -> float:
 
 
 def _parts(noise: Noise, shift: Array) -> list[Part]:
-    if isinstance(noise, Translation):
-        return _parts(noise.base, shift)
-    if isinstance(noise, LinearImage):
-        return _parts(noise.base, np.linalg.solve(noise.matrix, shift))
-    if isinstance(noise, Product):
-        return [part for i, factor in enumerate(noise.factors) for part in _parts(factor, shift[i : i + 1])]
-    if isinstance(noise, Gaussian):
-        root = np.linalg.cholesky(noise.covariance)
-        return [Part(Gaussian(1.0), float(np.linalg.norm(np.linalg.solve(root, shift))))]
-    if isinstance(noise, BesselBall):
-        raise NoClosedFormError("the curve of noise in a ball has no formula: state it for noise on a box")
-    return [_scalar_part(noise, float(shift[0]))]
-
-
-def _scalar_part(noise: Noise, shift: float) -> Part:
-    if isinstance(noise, RaisedCosine):
-        return Part(RaisedCosine(0.0, 1.0), abs(shift) / noise.width)
-    if isinstance(noise, Uniform):
-        return Part(Uniform(low=0.0, high=1.0), abs(shift) / noise.width)
-    if isinstance(noise, Laplace):
-        return Part(Laplace(1.0), abs(shift) / noise.scale)
-    if isinstance(noise, Airy):
-        return Part(Airy(1.0), abs(shift) / noise.scale)
-    if isinstance(noise, Maxwell):
-        return Part(Maxwell(1.0), shift / noise.scale)
-    if isinstance(noise, (TruncatedLaplace, TruncatedGaussian)):
-        scale = noise.scale if isinstance(noise, TruncatedLaplace) else noise.deviation
-        center, width = (noise.center - noise.low) / scale, noise.width / scale
-        # a shift to the left is one to the right of the mirror image
-        center = center if shift > 0 else width - center
-        return Part(type(noise)(1.0, low=0.0, high=width, center=center), abs(shift) / scale)
-    raise NoClosedFormError(
-        f"the worst shift is known for log-concave noise only, and {type(noise).__name__} is not known to be "
-        f"log-concave: use a noise of errorfloor.noise"
-    )
+    first = float(shift[0])
+    match noise:
+        case Translation():
+            return _parts(noise.base, shift)
+        case LinearImage():
+            return _parts(noise.base, np.linalg.solve(noise.matrix, shift))
+        case Product():
+            return [part for i, factor in enumerate(noise.factors) for part in _parts(factor, shift[i : i + 1])]
+        case Gaussian():
+            root = np.linalg.cholesky(noise.covariance)
+            return [Part(Gaussian(1.0), float(np.linalg.norm(np.linalg.solve(root, shift))))]
+        case RaisedCosine():
+            return [Part(RaisedCosine(0.0, 1.0), abs(first) / noise.width)]
+        case Uniform():
+            return [Part(Uniform(low=0.0, high=1.0), abs(first) / noise.width)]
+        case Laplace() | Airy():
+            return [Part(type(noise)(1.0), abs(first) / noise.scale)]
+        case Maxwell():
+            return [Part(Maxwell(1.0), first / noise.scale)]
+        case TruncatedLaplace() | TruncatedGaussian():
+            scale = noise.scale if isinstance(noise, TruncatedLaplace) else noise.deviation
+            center, width = (noise.center - noise.low) / scale, noise.width / scale
+            # a shift to the left is one to the right of the mirror image
+            center = center if first > 0 else width - center
+            return [Part(type(noise)(1.0, low=0.0, high=width, center=center), abs(first) / scale)]
+        case BesselBall():
+            raise NoClosedFormError("the curve of noise in a ball has no formula: state it for noise on a box")
+        case _:
+            raise NoClosedFormError(
+                f"the worst shift is known for log-concave noise only, and {type(noise).__name__} is not known to be "
+                f"log-concave: use a noise of errorfloor.noise"
+            )

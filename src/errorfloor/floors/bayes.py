@@ -57,7 +57,9 @@ def bayes_error(noise: Noise, *, slope: float, prior: Noise) -> BayesError:
     turns = sorted({a + slope * x for a in noise_knots for x in prior_knots})
     square = 0.0
     for low, high in pairwise(turns):
-        y, y_weight = _panels(low, high)
+        edges = np.linspace(low, high, 5)
+        half = (edges[1:] - edges[:-1])[:, None] / 2
+        y, y_weight = ((edges[1:] + edges[:-1])[:, None] / 2 + half * NODES).ravel(), (half * WEIGHTS).ravel()
         square += float((y_weight * _posterior_spread(y, noise, prior, slope, noise_knots, prior_knots)).sum())
     return BayesError(without, math.sqrt(max(0.0, square)))
 
@@ -88,15 +90,5 @@ def _posterior_spread(
 
 def _effective(law: Noise) -> list[float]:
     """The knots, with infinite ends replaced by points beyond which nothing is left in double precision."""
-    center, spread = (
-        float(law.mean[0]),
-        30 * math.sqrt(float(law.covariance[0, 0])),
-    )  # Laplace's tail is 4e-19 there
+    center, spread = float(law.mean[0]), 30 * math.sqrt(float(law.covariance[0, 0]))  # Laplace's tail is 4e-19 there
     return [min(max(knot, center - spread), center + spread) for knot in law.knots]
-
-
-def _panels(low: float, high: float) -> tuple[Array, Array]:
-    edges = np.linspace(low, high, 5)
-    half = (edges[1:] - edges[:-1])[:, None] / 2
-    y = (edges[1:] + edges[:-1])[:, None] / 2 + half * NODES
-    return y.ravel(), (half * WEIGHTS).ravel()

@@ -44,7 +44,7 @@ class JointNoise(Value):
     certificate: Certificate | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        self._set(place=np.asarray(self.place, dtype=np.int64))
+        self._arrays(np.int64, "place")
 
     @property
     def cells(self) -> int:

@@ -29,8 +29,8 @@ class Rows(Value):
     weights: Array
 
     def __post_init__(self) -> None:
-        for name, kind in (("ends", np.int64), ("columns", np.int64), ("weights", float)):
-            self._set(**{name: np.asarray(getattr(self, name), dtype=kind)})
+        self._arrays(np.int64, "ends", "columns")
+        self._arrays(float, "weights")
 
     @classmethod
     def of(cls, matrix: Any) -> "Rows":
@@ -87,8 +87,7 @@ class OneBlock(Value):
     factor: Array
 
     def __post_init__(self) -> None:
-        for name in ("bounds", "starts", "factor"):
-            self._set(**{name: np.asarray(getattr(self, name), dtype=float)})
+        self._arrays(float, "bounds", "starts", "factor")
 
     @property
     def cells(self) -> int:

@@ -32,14 +32,8 @@ class TreeNoise(Value):
     leaves: Array
 
     def __post_init__(self) -> None:
-        for name, kind in (
-            ("parents", np.int64),
-            ("leaves", np.int64),
-            ("bounds", float),
-            ("starts", float),
-            ("variances", float),
-        ):
-            self._set(**{name: np.asarray(getattr(self, name), dtype=kind)})
+        self._arrays(np.int64, "parents", "leaves")
+        self._arrays(float, "bounds", "starts", "variances")
 
     @property
     def cells(self) -> int:

@@ -18,8 +18,8 @@ Numerical, from a design without a closed form: ``Piecewise`` (polygons and poly
 
 For comparison only: ``Laplace``, ``Uniform``, ``TruncatedLaplace``, ``TruncatedGaussian``.
 
-A new family needs a subclass of ``base.Noise`` (or ``ScalarNoise``) with its proof beside it, a line in this table and
-in ``_KINDS`` below, and a case in ``tests/noise/conftest.py``. Models: ``raised_cosine`` on an interval, ``maxwell``
+A new family needs a subclass of ``base.Noise`` (or ``ScalarNoise``) with its proof beside it, a line in this table, its
+name in ``__all__``, and a case in ``tests/noise/conftest.py``. Models: ``raised_cosine`` on an interval, ``maxwell``
 with a scale, ``jumps`` for densities that jump at their edge. The rest is for those who use it: ``design`` learns of a
 family in ``designer.closed_forms``, questions choose theirs in ``preparing.noises``, how accounts charge each is
 decided in ``floors.adversary.noises``, and ``dp.shifts`` brings it to the form in which (ε, δ) are computed.
