@@ -63,16 +63,15 @@ class Scaled:
             domain = replace(domain, potential=replace(potential, curves=tuple(moved for moved, _ in lowered)))
         return cls(N, sides, unit, energy, domain, offset)
 
-    def noise(self, axes: tuple[Axis, ...], c: Array) -> Noise:
+    def noise(self, axes: tuple[Axis, ...], breaks: tuple[Array, ...], c: Array) -> Noise:
         """The noise with these coefficients, in the answers' own coordinates."""
-        breaks = tuple(self._breaks(axis, i) for i, axis in enumerate(axes))
         ends = [(float(side.bounding_box[0][0]), float(side.bounding_box[1][0])) for side in self.sides]
         cut = any(b[0] > low or b[-1] < high for b, (low, high) in zip(breaks, ends, strict=True))
         region = product_of(self.sides) if cut else None
         noise: Noise = Spectral(breaks, tuple(axis.degree for axis in axes), c, region)
         return noise if np.array_equal(self.N, np.eye(len(axes))) else LinearImage(noise, np.linalg.inv(self.N))
 
-    def _breaks(self, axis: Axis, i: int) -> Array:
+    def breaks(self, axis: Axis, i: int) -> Array:
         """Breaks in the answers' units; ends that are the support's own are given back to the last bit."""
         breaks = axis.breaks * self.unit[i]
         low, high = (float(end[0]) for end in self.sides[i].bounding_box)
@@ -127,13 +126,14 @@ def ground_state(
         axes, c = _refined(problem.domain, problem.windows(), tolerance, progress)
     else:
         c = Tensor(axes, problem.domain.A, problem.domain.potential).ground_state(kept.c)[1]
-    noise = problem.noise(axes, c)
+    breaks = tuple(problem.breaks(axis, i) for i, axis in enumerate(axes))
+    noise = problem.noise(axes, breaks, c)
     value = float(np.trace(sensitivity @ noise.information))
     if loss is not None:
         value += loss_weight * noise.expected_loss(loss)
     kind = "piecewise polynomials" if any(axis.pieces > 1 for axis in axes) else "polynomials"
     method = f"{kind} of degree {max(axis.degree for axis in axes)} on each axis"
-    memory = _Kept(axes, c, problem.unit)
+    memory = _Kept(axes, c, problem.unit, breaks)
     if not certify:
         return GroundState(noise, value, None, method, NOT_ASKED, REFERENCE, memory)
     if progress is not None:
@@ -161,21 +161,14 @@ class _Kept:
     axes: tuple[Axis, ...]
     c: Array
     unit: Array
+    breaks: tuple[Array, ...]  # in the answers' units
 
     def axes_in(self, problem: Scaled) -> tuple[Axis, ...]:
         """The axes in another problem's units; ends that are the support's own stay so to the last bit."""
         if np.array_equal(problem.unit, self.unit):
             return self.axes
-        scaled = zip(self.axes, self.unit / problem.unit, problem.domain.low, problem.domain.high, strict=True)
-        return tuple(Axis(_snapped(axis.breaks * factor, low, high), axis.degree) for axis, factor, low, high in scaled)
-
-
-def _snapped(breaks: Array, low: float, high: float) -> Array:
-    near = 1e-12 * (float(np.ptp(breaks)) + np.abs(breaks[[0, -1]]))
-    ends = breaks.copy()
-    ends[0] = low if abs(breaks[0] - low) <= near[0] else breaks[0]
-    ends[-1] = high if abs(breaks[-1] - high) <= near[1] else breaks[-1]
-    return ends
+        scaled = zip(self.axes, self.breaks, problem.unit, strict=True)
+        return tuple(Axis(breaks / unit, axis.degree) for axis, breaks, unit in scaled)
 
 
 def _refined(
