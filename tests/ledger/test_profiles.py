@@ -13,8 +13,8 @@ import pytest
 from errorfloor.accounts import KINDS, PLACES, Profile
 from errorfloor.errors import AllowanceError, InputError, LedgerError
 from errorfloor.ledger import Account, Charge, Quotas
+from errorfloor.ledger.book import Book
 from errorfloor.ledger.entry import Record
-from errorfloor.ledger.sql_book import SqlBook
 from errorfloor.ledger.total import BOOKED, Total, round_up
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -190,7 +190,7 @@ def test_a_place_that_was_changed_is_found(ledger_place):
         def work(book):
             book._connection.run("UPDATE @accounts SET amount = ?", "10*1/2 54*1/4")
 
-        assert isinstance(ledger._write(lambda book: book), SqlBook)
+        assert isinstance(ledger._write(lambda book: book), Book)
         ledger._write(work)
         with pytest.raises(LedgerError, match=r"spent of meters\.kwh is not the sum of its 1 records"):
             ledger.verify()

@@ -18,7 +18,7 @@ import time
 from errorfloor.accounts import PLACES, Profile
 from errorfloor.errors import AllowanceError
 from errorfloor.ledger import Account, Charge, Entry, FileAnchor, SqlLedger
-from errorfloor.ledger.sql_book import SqlBook
+from errorfloor.ledger.book import Book
 
 KWH = Account("meters", "kwh", "")
 TERMS = {"meters": {"account_by": []}}
@@ -136,8 +136,8 @@ def kill_at(point):
             os.kill(os.getpid(), signal.SIGKILL)
 
     if point == "before-commit":
-        append = SqlBook.append
-        SqlBook.append = lambda self, *given: (append(self, *given), second())[0]
+        append = Book.append
+        Book.append = lambda self, *given: (append(self, *given), second())[0]
     elif point == "after-commit":
         advance = FileAnchor._write
         FileAnchor._write = lambda self, head: (second() if head.sequence else None, advance(self, head))[1]

@@ -347,10 +347,10 @@ def test_plans_consider_the_register_once_and_for_all_of_its_tables(house):
 KILLED = """
 import os, signal, sys
 from errorfloor.catalogue import load
-from errorfloor.ledger.sql_book import SqlBook
+from errorfloor.ledger.book import Book
 from errorfloor.service.registering import register_all
 
-write = SqlBook.append
+write = Book.append
 
 def append(book, records, totals, terms):
     if sys.argv[2] == "before" and totals:
@@ -359,7 +359,7 @@ def append(book, records, totals, terms):
     if sys.argv[2] == "within" and totals:
         os.kill(os.getpid(), signal.SIGKILL)
 
-SqlBook.append = append
+Book.append = append
 register_all(load(sys.argv[1]))
 """
 

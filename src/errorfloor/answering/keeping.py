@@ -23,8 +23,8 @@ from errorfloor.engines import Engine
 from errorfloor.errors import LedgerError
 from errorfloor.identity import Key, Label
 from errorfloor.ledger import Kept, Ledger, Record
-from errorfloor.ledger.book import FOLLOWED, KeptOutput, damaged
 from errorfloor.ledger.entry import canonical
+from errorfloor.ledger.shelf import FOLLOWED, KeptOutput, damaged
 from errorfloor.preparing.cell_noise import CellNoise
 from errorfloor.preparing.joint_noise import added_of
 from errorfloor.preparing.noises import Added, PublicNumbers, QuestionWish

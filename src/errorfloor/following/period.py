@@ -27,7 +27,7 @@ from errorfloor.following.horizon_price import check_priced
 from errorfloor.following.question import FollowedQuestion
 from errorfloor.identity import Label
 from errorfloor.ledger import Record
-from errorfloor.ledger.book import RELEASED
+from errorfloor.ledger.shelf import RELEASED
 from errorfloor.preparing.cell_noise import CellNoise
 from errorfloor.preparing.choosing import plan, prepared_for
 from errorfloor.preparing.preparation import PlannedQuestion, Prepared, PreparedOutput, ReadQuestion

@@ -17,7 +17,7 @@ from errorfloor.following.horizon import Horizon
 from errorfloor.following.price import FollowPrice
 from errorfloor.following.question import FollowedQuestion, FollowWish, wish_of
 from errorfloor.following.table import FollowedShape
-from errorfloor.ledger.book import FOLLOWED
+from errorfloor.ledger.shelf import FOLLOWED
 
 if TYPE_CHECKING:
     from errorfloor.service.database import Database

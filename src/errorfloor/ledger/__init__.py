@@ -3,10 +3,10 @@
 =============================  =============================================================================
 ``base``, ``decision``, ``terms``   charge once: which entries are free, which allowances cover them, which terms hold
 ``entry``, ``total``               what is charged under a label, the chained records, and their exact sums
-``book``, ``sql_book``, ``tables``   what is read and written in one transaction, with what was released beside it
+``book``, ``shelf``, ``tables``      what is read and written in one transaction, with what was released beside it
 ``sql_ledger``, ``memory``         a ledger in a database, and one for tests
 ``connections``, ``sqlite``, ``postgresql``  the databases and their shared transactions; ``failures`` words errors
-``anchor``                       the head, kept outside; ``opening``, ``accepting`` and ``audit`` compare the two
+``anchor``                       the head, kept outside; ``accepting`` and ``audit`` compare the two
 ``quotas``, ``joining``            shares for analysts and periods; registers of owners
 ``keeping``                      what was released: kept, found again, forgotten
 ``upgrade``                      from older versions
@@ -21,16 +21,15 @@ from errorfloor.extras import require
 require("sql", "pydantic")
 
 from errorfloor.accounts import Account, Charge
-from errorfloor.ledger.anchor import Anchor, CommandAnchor, FileAnchor
+from errorfloor.ledger.anchor import Anchor, CommandAnchor, FileAnchor, open_anchor
 from errorfloor.ledger.audit import Replay
 from errorfloor.ledger.base import Ledger
-from errorfloor.ledger.book import Kept
 from errorfloor.ledger.decision import Settlement
 from errorfloor.ledger.entry import Entry, Head, Record
 from errorfloor.ledger.memory import MemoryLedger
-from errorfloor.ledger.opening import open_anchor, open_ledger
 from errorfloor.ledger.quotas import Quotas
-from errorfloor.ledger.sql_ledger import SqlLedger
+from errorfloor.ledger.shelf import Kept
+from errorfloor.ledger.sql_ledger import SqlLedger, open_ledger
 
 __all__ = [
     "Account",

@@ -1,7 +1,7 @@
 """Anchors: the head of a ledger, kept outside the ledger, so that an older or another one is recognised.
 
-An anchor never moves backwards. It is a file (``file_anchor.py``), or a command of the custodian's that keeps the head
-where the server itself cannot change it.
+An anchor never moves backwards. It is a file, or a command of the custodian's that keeps the head where the server
+itself cannot change it.
 """
 
 import fcntl
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
+from errorfloor.catalogue.model import Place
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.entry import Head
 
@@ -271,6 +272,17 @@ class FileAnchor(Anchor):
             os.fsync(folder)  # makes the new name durable
         finally:
             os.close(folder)
+
+
+def open_anchor(place: Place, folder: Path) -> Anchor:
+    """Give the anchor of a place.
+
+    >>> open_anchor(Place(anchor="!notary meters"), Path(".")).name
+    '!notary meters'
+    """
+    if place.anchor.startswith("!"):
+        return CommandAnchor(place.anchor[1:], Path(folder))
+    return FileAnchor(Path(folder) / place.anchor)
 
 
 def _content(path: Path) -> bytes:

@@ -61,8 +61,8 @@ class Replay:
 def audit(book: Book) -> Replay:
     """Replay a whole book; raises LedgerError if a record, a total or the terms are not what follows.
 
-    >>> from errorfloor.ledger.memory import MemoryBook
-    >>> audit(MemoryBook()).head.sequence
+    >>> from errorfloor.ledger.memory import MemoryLedger
+    >>> MemoryLedger().verify().head.sequence
     0
     """
     replay = Replay()

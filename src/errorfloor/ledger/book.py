@@ -1,200 +1,198 @@
-"""The book of a ledger: what is read and written inside one transaction, with the shelf beside it.
+"""The book of a ledger, in tables: every read and write of a charge goes by a key, whatever the history."""
 
-A book says that an answer was charged; its shelf keeps the answer, as bytes that only the service can read and nobody
-can change unseen. Nothing on the shelf is needed to know what was spent, and whatever is missing from it is drawn
-again, alike and free.
-"""
-
-import base64
-import hashlib
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, final
 
 from errorfloor.accounts import Account
-from errorfloor.errors import LedgerError
-from errorfloor.ledger.entry import Head, Record, Tail
+from errorfloor.errors import InputError, LedgerError
+from errorfloor.ledger.connections import LedgerConnection, marks
+from errorfloor.ledger.entry import (
+    EMPTY,
+    FORMAT,
+    Head,
+    Record,
+    Tail,
+    account_from_json,
+    account_key,
+    account_name,
+    account_to_json,
+    canonical,
+    charges_to_json,
+)
+from errorfloor.ledger.shelf import Shelf
 from errorfloor.ledger.total import Total
 
-FOLLOWED, RELEASED = (hashlib.sha256(f"errorfloor followed {what}".encode()).hexdigest() for what in ("", "period"))
-LASTING = (FOLLOWED, RELEASED)  # what standing questions are, and what they released: it never makes room
+CHUNK = 500  # keys in one statement
+ENTRY = "sequence, time, labels, charges, note, terms, previous, hash"
+KNOWN = "SELECT label FROM @labels WHERE label"
+FOUND = f"""SELECT label, {ENTRY} FROM @entries JOIN (SELECT label, sequence AS paid_by FROM @labels) AS paid
+    ON sequence = paid_by WHERE label"""
+ACCOUNTS = "SELECT key, coordinate, account, amount FROM @accounts"
+TERMS = "SELECT name, terms FROM @terms"
 
 
-class KeptOutput(NamedTuple):
-    """How an output is found: by what was ``asked`` for; by what it is ``over``, in any groups; by its ``label``."""
-
-    asked: str
-    over: str
-    label: str | None = None
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A released answer: ``text`` is what is said of it as JSON, ``content`` its cells, ``seal`` binds the two.
-
-    ``size`` is how many bytes both have, ``number`` its place on the shelf, from 1. Where only what is said is wanted,
-    ``content`` is left out.
-
-    >>> Kept('{"outputs": [{"asked": "ab", "over": "cd", "label": null}], "snapshots": []}', "seal", 0).outputs
-    (KeptOutput(asked='ab', over='cd', label=None),)
-    """
-
-    text: str
-    seal: str
-    size: int
-    content: bytes | None = None
-    number: int = 0
-
-    @classmethod
-    def of(cls, text: str, seal: str, content: bytes) -> "Kept":
-        """Give one that is not on a shelf yet."""
-        return cls(text, seal, len(text.encode()) + len(content), content)
-
-    def to_json(self) -> dict[str, Any]:
-        """Give it as plain data, one line of an export."""
-        return {"text": self.text, "seal": self.seal, "content": base64.b64encode(self.content or b"").decode()}
-
-    @classmethod
-    def from_json(cls, plain: Any) -> "Kept":
-        """Read what ``to_json`` gave; raises LedgerError if it is not that."""
-        match plain:
-            case {"text": str(text), "seal": str(seal), "content": str(content)}:
-                try:
-                    whole = base64.b64decode(content, validate=True)
-                    found = cls.of(text, seal, whole)
-                    _ = found.facts
-                    return found
-                except (ValueError, LedgerError):
-                    pass
-        raise LedgerError("this is not a kept answer: give the lines that errorfloor ledger export --kept wrote")
-
-    @cached_property
-    def facts(self) -> Mapping[str, Any]:
-        """What is said of it."""
-        try:
-            found: Mapping[str, Any] = json.loads(self.text)
-            _ = [(one["asked"], one["over"], one["label"]) for one in found["outputs"]]
-            _ = [(table, version, identity) for table, version, identity in found["snapshots"]]
-        except (ValueError, KeyError, TypeError):
-            raise damaged(self.number) from None
-        return found
-
-    @property
-    def time(self) -> str:
-        """When it was released."""
-        return str(self.facts["time"])
-
-    @property
-    def outputs(self) -> tuple[KeptOutput, ...]:
-        """How its outputs are found."""
-        return tuple(KeptOutput(one["asked"], one["over"], one["label"]) for one in self.facts["outputs"])
-
-    @property
-    def lasts(self) -> bool:
-        """Whether it stays when others have to make room: it could not be drawn again from what is registered."""
-        return any(one.over in LASTING for one in self.outputs)
-
-    @property
-    def outlives(self) -> bool:
-        """Whether it stays when somebody is erased from a snapshot that it was computed from: it names nobody."""
-        return self.facts.get("outlives") is True
-
-    @property
-    def labels(self) -> set[str]:
-        """The labels that its outputs were charged under."""
-        return {one["label"] for one in self.facts["outputs"] if one["label"] is not None}
-
-
-def damaged(number: int) -> LedgerError:
-    """Say that a kept answer is not what was written."""
-    return LedgerError(
-        f"kept answer {number} was changed by something else: restore the ledger from its newest backup; or run "
-        f"errorfloor ledger forget --answer {number}, after which it is drawn again as it was, free of charge",
-        number=number,
-    )
-
-
-class Shelf(ABC):
-    """What is kept, as one transaction sees it."""
-
-    @abstractmethod
-    def put(self, kept: Kept) -> int:
-        """Add an answer at the end, and give its number; outputs that are there already stay with the older answer."""
-
-    @abstractmethod
-    def by_asked(self, asked: Collection[str]) -> dict[str, Kept]:
-        """The answers with those outputs."""
-
-    @abstractmethod
-    def by_label(self, labels: Collection[str]) -> dict[str, Kept]:
-        """The answers with outputs that were charged under labels, without their content."""
-
-    @abstractmethod
-    def over(self, over: str, limit: int, before: int | None = None) -> list[Kept]:
-        """The last answers, ``before`` a number, with an output over the same, newest first, without their content."""
-
-    @abstractmethod
-    def page(self, after: int = 0, limit: int | None = None, *, whole: bool = False) -> Iterator[Kept]:
-        """The answers after a number, in order; with their content if they are wanted ``whole``."""
-
-    @abstractmethod
-    def beyond(self, room: int) -> list[int]:
-        """The oldest of what does not last, by number, without which the rest of it takes at most so many bytes."""
-
-    @abstractmethod
-    def take_away(self, numbers: Collection[int]) -> None:
-        """Remove answers for good."""
-
-
-class Book(ABC):
+@final
+class Book:
     """Everything that is written down, as one transaction sees it. Terms are canonical JSON texts by name."""
 
+    def __init__(self, connection: LedgerConnection) -> None:
+        self._connection = connection
+        self._tail: Tail | None = None
+        self._there: dict[str, set[str]] = {}  # of which coordinates an account has rows, if it was looked for
+
     @property
-    @abstractmethod
     def shelf(self) -> Shelf:
         """What was released for what is charged."""
+        return Shelf(self._connection)
 
-    @abstractmethod
     def tail(self) -> Tail:
         """Where the ledger stands, and the time of its last record."""
+        if self._tail is None:
+            last = self._connection.run("SELECT sequence, hash, time FROM @entries ORDER BY sequence DESC LIMIT 1")
+            self._tail = Tail(Head(last[0]["sequence"], last[0]["hash"]), last[0]["time"]) if last else Tail()
+        return self._tail
 
-    @abstractmethod
-    def start(self) -> Head:
-        """Where the ledger stood before its first record: nowhere, or at the end of an older one."""
-
-    @abstractmethod
     def hash_at(self, sequence: int) -> str | None:
         """The hash of one record; None if there is no such record."""
+        found = self._connection.run("SELECT hash FROM @entries WHERE sequence = ?", sequence)
+        if found:
+            return str(found[0]["hash"])
+        return self.start().hash if sequence == self.start().sequence else None
 
-    @abstractmethod
+    def start(self) -> Head:
+        """Where the ledger stood before its first record: nowhere, or at the end of an older one."""
+        first = self._connection.run("SELECT sequence, previous FROM @entries ORDER BY sequence LIMIT 1")
+        return Head(first[0]["sequence"] - 1, first[0]["previous"]) if first else EMPTY
+
     def known(self, labels: Collection[str]) -> set[str]:
         """Those labels that are charged already."""
+        return {row["label"] for row in self._rows(KNOWN, labels)}
 
-    @abstractmethod
     def labels(self) -> Iterator[tuple[str, int]]:
         """Every label that is charged, with the number of the record that pays for it."""
+        last = ""
+        while True:
+            page = f"SELECT label, sequence FROM @labels WHERE label > ? ORDER BY label LIMIT {CHUNK}"
+            rows = self._connection.run(page, last)
+            yield from ((row["label"], row["sequence"]) for row in rows)
+            if len(rows) < CHUNK:
+                return
+            last = rows[-1]["label"]
 
-    @abstractmethod
     def found(self, labels: Collection[str]) -> dict[str, Record]:
         """The records with those labels; a label that was never charged is left out."""
+        return {row["label"]: _record(row) for row in self._rows(FOUND, labels)}
 
-    @abstractmethod
     def totals(
         self, accounts: Collection[Account] | None = None, *, of: str | None = None, holder: str | None = None
     ) -> dict[Account, Total]:
         """The totals of accounts, or of all those of a table and a holder; one that was never charged is left out."""
+        if accounts is None:
+            asked = {"table_name": of, "holder": holder}
+            given = {name: value for name, value in asked.items() if value is not None}
+            where = " AND ".join(f"{name} = ?" for name in given) or "1 = 1"
+            rows = self._connection.run(f"{ACCOUNTS} WHERE {where}", *given.values())
+        else:
+            keys = [account_key(account) for account in accounts]
+            rows = list(self._rows(f"{ACCOUNTS} WHERE key", keys))
+            self._there |= {key: set() for key in keys}
+            for row in rows:
+                self._there[row["key"]].add(row["coordinate"])
+        amounts: dict[str, dict[str, str]] = {}
+        for row in rows:
+            amounts.setdefault(row["account"], {})[row["coordinate"]] = row["amount"]
+        return {_account(account): _total(account, found) for account, found in amounts.items()}
 
-    @abstractmethod
     def terms(self, names: Collection[str] | None = None) -> dict[str, str]:
         """The terms of those names, or all; those that were never fixed are left out."""
+        rows = self._connection.run(TERMS) if names is None else self._rows(f"{TERMS} WHERE name", names)
+        return {row["name"]: row["terms"] for row in rows}
 
-    @abstractmethod
     def records(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
         """The records after one number, in order, at most ``limit`` of them."""
+        while limit is None or limit > 0:  # by the page: a cursor left open on the server would outlive an error
+            count = CHUNK if limit is None else min(limit, CHUNK)
+            page = f"SELECT {ENTRY} FROM @entries WHERE sequence > ? ORDER BY sequence LIMIT ?"
+            rows = self._connection.run(page, after, count)
+            yield from map(_record, rows)
+            if len(rows) < count:
+                return
+            after, limit = rows[-1]["sequence"], None if limit is None else limit - count
 
-    @abstractmethod
     def append(self, records: Sequence[Record], totals: Mapping[Account, Total], terms: Mapping[str, str]) -> None:
         """Write records, the new totals of the accounts that they charge, and the terms that they fix."""
+        if records:
+            self._connection.insert("entries", map(_row, records))
+            paid = ({"label": label, "sequence": record.sequence} for record in records for label in record.labels)
+            self._connection.insert("labels", paid)
+            self._tail = Tail(records[-1].head, records[-1].time)
+        self._connection.run_all("DELETE FROM @terms WHERE name = ?", [(name,) for name in terms])
+        self._connection.insert("terms", ({"name": name, "terms": text} for name, text in terms.items()))
+        keys = {account_key(account): account for account in totals}
+        self.totals([account for key, account in keys.items() if key not in self._there])
+        new, old = [], []
+        for key, account in keys.items():
+            for coordinate, amount in totals[account].to_json().items():
+                if coordinate in self._there[key]:
+                    old.append((amount, key, coordinate))
+                else:
+                    new.append({**_place(key, account), "coordinate": coordinate, "amount": amount})
+                    self._there[key].add(coordinate)
+        self._connection.insert("accounts", new)
+        self._connection.run_all("UPDATE @accounts SET amount = ? WHERE key = ? AND coordinate = ?", old)
+
+    def _rows(self, lookup: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
+        """Give the rows with those keys, a chunk of keys at a time."""
+        keys = list(wanted)
+        for start in range(0, len(keys), CHUNK):
+            chunk = keys[start : start + CHUNK]
+            yield from self._connection.run(f"{lookup} IN ({marks(len(chunk))})", *chunk)
+
+
+def _row(record: Record) -> dict[str, Any]:
+    return {
+        "sequence": record.sequence,
+        "time": record.time,
+        "labels": json.dumps(record.labels),
+        "charges": json.dumps(charges_to_json(record.charges)),
+        "note": canonical("note", record.note),
+        "terms": canonical("terms", record.terms),
+        "previous": record.previous,
+        "hash": record.hash,
+    }
+
+
+def _record(row: dict[str, Any]) -> Record:
+    plain = row | {"format": FORMAT}
+    try:
+        plain |= {name: json.loads(plain[name]) for name in ("labels", "charges", "note", "terms")}
+    except ValueError:
+        raise LedgerError(f"record {row['sequence']} is damaged: restore the ledger from its newest export") from None
+    return Record.from_json(plain)
+
+
+def _place(key: str, account: Account) -> dict[str, str]:
+    return {
+        "key": key,
+        "table_name": account.table,
+        "holder": account.holder,
+        "account": canonical("account", account_to_json(account)),
+    }
+
+
+def _account(text: str) -> Account:
+    try:
+        return account_from_json(json.loads(text))
+    except (ValueError, TypeError, InputError):
+        raise LedgerError("the name of an account is damaged: restore the ledger from its newest export") from None
+
+
+def _total(account: str, amounts: Mapping[str, str]) -> Total:
+    try:
+        return Total.from_json(amounts)
+    except (ValueError, ZeroDivisionError):
+        raise LedgerError(
+            f"what is kept as spent of {account_name(_account(account))} is not a number: restore the ledger from its "
+            f"newest export"
+        ) from None

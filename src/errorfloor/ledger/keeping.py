@@ -5,8 +5,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
-from errorfloor.ledger.book import Book, Kept
+from errorfloor.ledger.book import Book
 from errorfloor.ledger.entry import Head
+from errorfloor.ledger.shelf import Kept
 from errorfloor.ledger.terms import GONE, term_name
 
 Result = TypeVar("Result")

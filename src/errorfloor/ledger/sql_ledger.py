@@ -8,17 +8,18 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar, final
 
+from errorfloor.catalogue.model import Place
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import postgresql, sqlite, tables
 from errorfloor.ledger.accepting import accepted
-from errorfloor.ledger.anchor import Anchor
+from errorfloor.ledger.anchor import Anchor, open_anchor
 from errorfloor.ledger.audit import Replay, audit
 from errorfloor.ledger.base import Ledger
-from errorfloor.ledger.book import Book, Kept
+from errorfloor.ledger.book import Book
 from errorfloor.ledger.connections import Connections, LedgerConnection, Mode, Together
 from errorfloor.ledger.entry import EMPTY, Head, Record, follow
 from errorfloor.ledger.failures import DatabaseError
-from errorfloor.ledger.sql_book import SqlBook
+from errorfloor.ledger.shelf import Kept
 
 Result = TypeVar("Result")
 ATTEMPTS = 100
@@ -105,7 +106,7 @@ class SqlLedger(Ledger):
         self._database.prepare(create=False)  # one of another version is not touched
 
         def work(connection: LedgerConnection) -> Head:
-            book = SqlBook(connection)
+            book = Book(connection)
             _fill(book, records)
             head = self._continued(book, kept)
             return accepted(book) if accept or kept == EMPTY else head
@@ -120,12 +121,12 @@ class SqlLedger(Ledger):
         return follow(kept, book.records(kept.sequence))
 
     def _read(self, work: Callable[[Book], Result]) -> Result:
-        return self._database.run(lambda connection: work(SqlBook(connection)), "read")
+        return self._database.run(lambda connection: work(Book(connection)), "read")
 
     def _write(self, work: Callable[[Book], Result]) -> Result:
         if self._read_only:
             raise LedgerError(f"the ledger {self._database.name} was opened for reading only; nothing was charged")
-        return self._together.run(lambda connection: work(SqlBook(connection)))
+        return self._together.run(lambda connection: work(Book(connection)))
 
     def forget(self, chosen: Callable[[Kept], bool]) -> int:
         """Take answers off the shelf for good, also out of the log beside the file."""
@@ -137,6 +138,41 @@ class SqlLedger(Ledger):
         """Wait for what is being anchored, and close the connections to the database."""
         super().close()
         self._database.close()
+
+
+def open_ledger(
+    place: Place,
+    folder: Path,
+    *,
+    create: bool = False,
+    accept: bool = False,
+    restore: Iterable[Record] | None = None,
+    read_only: bool = False,
+) -> SqlLedger:
+    """Open the ledger of a place; paths are relative to ``folder``, where the catalogue lies.
+
+    ``place.ledger`` is a file or postgresql://…, ``place.anchor`` a file, or ``!`` and a command of the custodian's.
+    For ``create``, ``accept``, ``restore``, ``read_only`` and what is raised see ``SqlLedger``.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name, open_ledger(Place(), Path(name), create=True) as ledger:
+    ...     ledger.head().sequence, sorted(path.name for path in Path(name).glob("*.anchor"))
+    (0, ['ledger.anchor'])
+    """
+    where = place_of(place, folder)
+    anchor = open_anchor(place, folder)
+    ledger = SqlLedger(where, anchor, create=create, accept=accept, restore=restore, read_only=read_only)
+    ledger.room = place.kept_bytes
+    return ledger
+
+
+def place_of(place: Place, folder: Path) -> str | Path:
+    """Give where the ledger of a place is: a URL, or a path.
+
+    >>> place_of(Place(), Path("there")).as_posix()
+    'there/ledger.sqlite'
+    """
+    return place.ledger if "://" in place.ledger else Path(folder) / place.ledger
 
 
 def _fill(book: Book, records: Iterable[Record]) -> None:

@@ -17,7 +17,7 @@ from errorfloor.ledger.failures import sqlite_failure
 WORDS = (("@", "ledger_"), ("WHOLE", "INTEGER"), ("BYTES", "BLOB"))
 
 
-def kind(path: Path, patience: float) -> DatabaseKind:
+def kind(path: str | Path, patience: float) -> DatabaseKind:
     """Say how the file is spoken to: transactions begin and end where ours do, and not where the driver guesses."""
 
     def connect() -> sqlite3.Connection:

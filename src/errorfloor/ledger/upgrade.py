@@ -17,9 +17,9 @@ from errorfloor.errors import InputError, LedgerError
 from errorfloor.identity import encode
 from errorfloor.ledger import tables
 from errorfloor.ledger.anchor import Anchor
+from errorfloor.ledger.book import Book
 from errorfloor.ledger.connections import LedgerConnection
 from errorfloor.ledger.entry import EMPTY, JSON, Head, Record, canonical
-from errorfloor.ledger.sql_book import SqlBook
 from errorfloor.ledger.sql_ledger import LedgerStore
 from errorfloor.ledger.terms import Path as TermPath
 from errorfloor.ledger.terms import term_name, texts
@@ -80,7 +80,7 @@ def upgrade(place: str | Path, anchor: Anchor, opening: Opening, *, now: str, ac
             for name in ("entries", "accounts", "terms", "schema"):
                 connection.run(f"DROP TABLE @{name}")
             tables.create(connection)
-            SqlBook(connection).append([record], old.totals, kept)
+            Book(connection).append([record], old.totals, kept)
             return old, record.head
 
         old, head = database.run(work, "write")

@@ -20,7 +20,7 @@ from errorfloor.floors.adversary import counted_as
 from errorfloor.floors.tapered import OUTPUTS
 from errorfloor.identity import Label, Part
 from errorfloor.identity.labels import Encoded
-from errorfloor.ledger.book import KeptOutput
+from errorfloor.ledger.shelf import KeptOutput
 from errorfloor.preparing.cell_noise import CellNoise
 from errorfloor.preparing.derived import scales
 from errorfloor.preparing.noises import PublicNumbers, QuestionWish

@@ -16,9 +16,9 @@ from errorfloor.catalogue import Catalogue, PrivateColumn, allowance
 from errorfloor.charging.settling import Terms, meaning
 from errorfloor.engines import Engine, has_vault, open_engine
 from errorfloor.errors import LedgerError
-from errorfloor.ledger import open_ledger
+from errorfloor.ledger import open_anchor, open_ledger
 from errorfloor.ledger.entry import JSON
-from errorfloor.ledger.opening import open_anchor, place_of
+from errorfloor.ledger.sql_ledger import place_of
 from errorfloor.ledger.upgrade import OldLedger, add_shelf, upgrade
 from errorfloor.service.continuing import keep_upgraded
 from errorfloor.service.registering import enter, ledger_exists
