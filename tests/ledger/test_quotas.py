@@ -150,9 +150,11 @@ def test_preview_says_how_quotas_stand_and_writes_nothing(ledger, clock):
 
 def test_without_spending_only_what_is_charged_is_given(ledger):
     ledger.charge([entry(1)], ROOM, TERMS)
-    assert ledger.settle([entry(1)], ROOM, TERMS, spend=False).fresh == [False]
-    with pytest.raises(AllowanceError, match="never released, and a reader cannot spend"):
-        ledger.settle([entry(1), entry(2)], ROOM, TERMS, spend=False)
+    with ledger.settling([entry(1)], ROOM, TERMS, spend=False) as settled:
+        assert settled.fresh == [False]
+    refused = pytest.raises(AllowanceError, match="never released, and a reader cannot spend")
+    with refused, ledger.settling([entry(1), entry(2)], ROOM, TERMS, spend=False):
+        pass
     assert ledger.head().sequence == 1
 
 

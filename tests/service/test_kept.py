@@ -16,7 +16,7 @@ from errorfloor.answering import keeping
 from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import FileAnchor, SqlLedger, tables
-from errorfloor.ledger.keeping import LAST
+from errorfloor.ledger.shelf import LAST
 from errorfloor.ledger.upgrade import add_shelf
 from town import open_town, write_town
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from errorfloor.answering.reconciling import _bounded, _Cells, _nearest, _sums
 from errorfloor.engines.allotment import Allotment, allotted
 from errorfloor.errors import EngineError, InputError
-from errorfloor.ledger.keeping import LAST
+from errorfloor.ledger.shelf import LAST
 from errorfloor.pricing.keys import GroupKeys, KeyColumn
 from patients import open_patients, stored
 from town import open_town, write_town

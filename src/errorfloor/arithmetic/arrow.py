@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from errorfloor.arithmetic.double_words import DoubleWord, fast_two_sum
 from errorfloor.checks import Array
-from errorfloor.engines.dialects.postgresql import RAISED
+from errorfloor.engines.dialects import RAISED
 
 DIGITS = 38
 DOUBLES = 2**53  # whole numbers up to this one are doubles

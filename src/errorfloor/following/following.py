@@ -177,7 +177,7 @@ class Following:
         """
         self._check_mine()
         note = {**self._note, "event": CANCELLED}
-        self.database.ledger.settle([Entry(self.blocks[0].id(CANCELLED), {}, note)], {}, {})
+        self.database.ledger.charge([Entry(self.blocks[0].id(CANCELLED), {}, note)], {}, {})
 
     def to_dict(self) -> dict[str, Any]:
         """Give what may be seen of it, as plain JSON types."""

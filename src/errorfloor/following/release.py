@@ -82,7 +82,7 @@ def _pinned(
             ledger.check_belong(Deposit(taken.table_name, *which) for which in taken.identities)
             entries.append(Entry(one.block.part(one.name), {}, one.note(about)))
     if entries:
-        ledger.settle(entries, {}, {})
+        ledger.charge(entries, {}, {})
     records = ledger.found({one.block.part(one.name) for one in plans})
     for one in plans:
         record = records[one.block.part(one.name)]

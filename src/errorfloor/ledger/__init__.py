@@ -3,12 +3,12 @@
 =============================  =============================================================================
 ``base``, ``decision``, ``terms``   charge once: which entries are free, which allowances cover them, which terms hold
 ``entry``, ``total``               what is charged under a label, the chained records, and their exact sums
-``book``, ``shelf``, ``tables``      what is read and written in one transaction, with what was released beside it
+``book``, ``tables``             what is read and written in one transaction
+``shelf``                        what was released: kept, found again, forgotten
 ``sql_ledger``, ``memory``         a ledger in a database, and one for tests
 ``connections``, ``sqlite``, ``postgresql``  the databases and their shared transactions; ``failures`` words errors
 ``anchor``                       the head, kept outside; ``accepting`` and ``audit`` compare the two
 ``quotas``, ``joining``            shares for analysts and periods; registers of owners
-``keeping``                      what was released: kept, found again, forgotten
 ``upgrade``                      from older versions
 =============================  =============================================================================
 

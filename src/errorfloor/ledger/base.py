@@ -19,8 +19,8 @@ from errorfloor.ledger.book import Book
 from errorfloor.ledger.decision import Decision, Settlement, check_clock, decide, look
 from errorfloor.ledger.entry import EMPTY, JSON, Entry, Head, Record
 from errorfloor.ledger.joining import brought
-from errorfloor.ledger.keeping import Keeping
 from errorfloor.ledger.quotas import NO_QUOTAS, Quotas
+from errorfloor.ledger.shelf import Keeping
 from errorfloor.ledger.terms import Deposit, Path, Pinned, changed, check_belong, pinned_in, term_name, texts
 from errorfloor.ledger.total import Total
 
@@ -74,23 +74,8 @@ class Ledger(Keeping, Accepting, Closing):
         Raises AllowanceError if an account or a quota does not cover it, CatalogueError if terms changed or an account
         has no allowance, LedgerError if the ledger is not the one that was anchored or cannot be written.
         """
-        return self.settle(entries, allowances, terms, quotas).fresh
-
-    def settle(
-        self,
-        entries: Sequence[Entry],
-        allowances: Mapping[Account, Charge],
-        terms: Mapping[Path, object],
-        quotas: Quotas = NO_QUOTAS,
-        *,
-        spend: bool = True,
-    ) -> Settlement:
-        """Do what ``charge`` does, and say how all the accounts and quotas stand after it.
-
-        With ``spend`` off nothing is written, and AllowanceError is raised unless everything is free.
-        """
-        with self.settling(entries, allowances, terms, quotas, spend=spend) as settled:
-            return settled
+        with self.settling(entries, allowances, terms, quotas) as settled:
+            return settled.fresh
 
     @contextmanager
     def settling(
@@ -102,10 +87,11 @@ class Ledger(Keeping, Accepting, Closing):
         *,
         spend: bool = True,
     ) -> Iterator[Settlement]:
-        """Do what ``settle`` does around a block: what is charged is durable in it, and anchored when it is left.
+        """Do what ``charge`` does around a block, and say how all the accounts and quotas stand after it.
 
-        Private columns may be read in the block, while the anchor reaches its disk; what was read may leave only after
-        it. Leaving raises LedgerError if the head could not be anchored.
+        What is charged is durable in the block, and anchored when it is left. Private columns may be read in it, while
+        the anchor reaches its disk; what was read may leave only after it. Leaving raises LedgerError if the head could
+        not be anchored. With ``spend`` off nothing is written, and AllowanceError is raised unless everything is free.
         """
         kept = self._kept()  # before the transaction, whose view of the ledger can then only be newer
 

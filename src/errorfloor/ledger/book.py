@@ -20,7 +20,6 @@ from errorfloor.ledger.entry import (
     canonical,
     charges_to_json,
 )
-from errorfloor.ledger.shelf import Shelf
 from errorfloor.ledger.total import Total
 
 CHUNK = 500  # keys in one statement
@@ -37,32 +36,27 @@ class Book:
     """Everything that is written down, as one transaction sees it. Terms are canonical JSON texts by name."""
 
     def __init__(self, connection: LedgerConnection) -> None:
-        self._connection = connection
+        self.connection = connection
         self._tail: Tail | None = None
         self._there: dict[str, set[str]] = {}  # of which coordinates an account has rows, if it was looked for
-
-    @property
-    def shelf(self) -> Shelf:
-        """What was released for what is charged."""
-        return Shelf(self._connection)
 
     def tail(self) -> Tail:
         """Where the ledger stands, and the time of its last record."""
         if self._tail is None:
-            last = self._connection.run("SELECT sequence, hash, time FROM @entries ORDER BY sequence DESC LIMIT 1")
+            last = self.connection.run("SELECT sequence, hash, time FROM @entries ORDER BY sequence DESC LIMIT 1")
             self._tail = Tail(Head(last[0]["sequence"], last[0]["hash"]), last[0]["time"]) if last else Tail()
         return self._tail
 
     def hash_at(self, sequence: int) -> str | None:
         """The hash of one record; None if there is no such record."""
-        found = self._connection.run("SELECT hash FROM @entries WHERE sequence = ?", sequence)
+        found = self.connection.run("SELECT hash FROM @entries WHERE sequence = ?", sequence)
         if found:
             return str(found[0]["hash"])
         return self.start().hash if sequence == self.start().sequence else None
 
     def start(self) -> Head:
         """Where the ledger stood before its first record: nowhere, or at the end of an older one."""
-        first = self._connection.run("SELECT sequence, previous FROM @entries ORDER BY sequence LIMIT 1")
+        first = self.connection.run("SELECT sequence, previous FROM @entries ORDER BY sequence LIMIT 1")
         return Head(first[0]["sequence"] - 1, first[0]["previous"]) if first else EMPTY
 
     def known(self, labels: Collection[str]) -> set[str]:
@@ -74,7 +68,7 @@ class Book:
         last = ""
         while True:
             page = f"SELECT label, sequence FROM @labels WHERE label > ? ORDER BY label LIMIT {CHUNK}"
-            rows = self._connection.run(page, last)
+            rows = self.connection.run(page, last)
             yield from ((row["label"], row["sequence"]) for row in rows)
             if len(rows) < CHUNK:
                 return
@@ -92,7 +86,7 @@ class Book:
             asked = {"table_name": of, "holder": holder}
             given = {name: value for name, value in asked.items() if value is not None}
             where = " AND ".join(f"{name} = ?" for name in given) or "1 = 1"
-            rows = self._connection.run(f"{ACCOUNTS} WHERE {where}", *given.values())
+            rows = self.connection.run(f"{ACCOUNTS} WHERE {where}", *given.values())
         else:
             keys = [account_key(account) for account in accounts]
             rows = list(self._rows(f"{ACCOUNTS} WHERE key", keys))
@@ -106,7 +100,7 @@ class Book:
 
     def terms(self, names: Collection[str] | None = None) -> dict[str, str]:
         """The terms of those names, or all; those that were never fixed are left out."""
-        rows = self._connection.run(TERMS) if names is None else self._rows(f"{TERMS} WHERE name", names)
+        rows = self.connection.run(TERMS) if names is None else self._rows(f"{TERMS} WHERE name", names)
         return {row["name"]: row["terms"] for row in rows}
 
     def records(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
@@ -114,7 +108,7 @@ class Book:
         while limit is None or limit > 0:  # by the page: a cursor left open on the server would outlive an error
             count = CHUNK if limit is None else min(limit, CHUNK)
             page = f"SELECT {ENTRY} FROM @entries WHERE sequence > ? ORDER BY sequence LIMIT ?"
-            rows = self._connection.run(page, after, count)
+            rows = self.connection.run(page, after, count)
             yield from map(_record, rows)
             if len(rows) < count:
                 return
@@ -123,12 +117,12 @@ class Book:
     def append(self, records: Sequence[Record], totals: Mapping[Account, Total], terms: Mapping[str, str]) -> None:
         """Write records, the new totals of the accounts that they charge, and the terms that they fix."""
         if records:
-            self._connection.insert("entries", map(_row, records))
+            self.connection.insert("entries", map(_row, records))
             paid = ({"label": label, "sequence": record.sequence} for record in records for label in record.labels)
-            self._connection.insert("labels", paid)
+            self.connection.insert("labels", paid)
             self._tail = Tail(records[-1].head, records[-1].time)
-        self._connection.run_all("DELETE FROM @terms WHERE name = ?", [(name,) for name in terms])
-        self._connection.insert("terms", ({"name": name, "terms": text} for name, text in terms.items()))
+        self.connection.run_all("DELETE FROM @terms WHERE name = ?", [(name,) for name in terms])
+        self.connection.insert("terms", ({"name": name, "terms": text} for name, text in terms.items()))
         keys = {account_key(account): account for account in totals}
         self.totals([account for key, account in keys.items() if key not in self._there])
         new, old = [], []
@@ -139,15 +133,15 @@ class Book:
                 else:
                     new.append({**_place(key, account), "coordinate": coordinate, "amount": amount})
                     self._there[key].add(coordinate)
-        self._connection.insert("accounts", new)
-        self._connection.run_all("UPDATE @accounts SET amount = ? WHERE key = ? AND coordinate = ?", old)
+        self.connection.insert("accounts", new)
+        self.connection.run_all("UPDATE @accounts SET amount = ? WHERE key = ? AND coordinate = ?", old)
 
     def _rows(self, lookup: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
         """Give the rows with those keys, a chunk of keys at a time."""
         keys = list(wanted)
         for start in range(0, len(keys), CHUNK):
             chunk = keys[start : start + CHUNK]
-            yield from self._connection.run(f"{lookup} IN ({marks(len(chunk))})", *chunk)
+            yield from self.connection.run(f"{lookup} IN ({marks(len(chunk))})", *chunk)
 
 
 def _row(record: Record) -> dict[str, Any]:

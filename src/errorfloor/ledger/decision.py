@@ -185,6 +185,8 @@ def _check_terms(
 ) -> dict[str, str]:
     """Compare terms with those that hold; give the texts of those that are new or stricter."""
     tables = _tables(entries, terms)
+    if not tables:
+        return {}
     given = {name: text for name, text in texts(terms).items() if table_of(name) in tables}
     missing = sorted(table for table in tables if term_name(table) not in given)
     if missing:

@@ -214,7 +214,7 @@ class Record:
     def after(cls, head: Head, entry: Entry, *, time: str, terms: Mapping[str, JSON]) -> "Record":
         """Chain an entry to a head."""
         charges = {account: Total.of(charge) for account, charge in entry.charges.items()}
-        return cls._chained(head, time, entry.labels, charges, entry.note, terms)
+        return cls.opening(head, charges, time=time, note=entry.note, terms=terms, labels=entry.labels)
 
     @classmethod
     def opening(
@@ -228,18 +228,6 @@ class Record:
         labels: tuple[str, ...] = (),
     ) -> "Record":
         """Begin a ledger with balances, after the head of the ledger that they come from; or, with a label, go on."""
-        return cls._chained(head, time, labels, charges, note, terms)
-
-    @classmethod
-    def _chained(
-        cls,
-        head: Head,
-        time: str,
-        labels: tuple[str, ...],
-        charges: Mapping[Account, Total],
-        note: Mapping[str, JSON],
-        terms: Mapping[str, JSON],
-    ) -> "Record":
         bare = cls(head.sequence + 1, time, labels, charges, note, terms, head.hash, "")
         return replace(bare, hash=bare.digest())
 

@@ -13,7 +13,7 @@ from errorfloor.charging.settling import Terms, column_terms, table_terms
 from errorfloor.engines import Engine, has_vault, open_engine
 from errorfloor.errors import CatalogueError, LedgerError
 from errorfloor.ledger import Head, Ledger, open_anchor, open_ledger
-from errorfloor.ledger.keeping import from_snapshot
+from errorfloor.ledger.shelf import from_snapshot
 from errorfloor.ledger.terms import ERASED, GONE, RECORDS, SOURCE, Deposit, Pinned
 from errorfloor.service.continuing import check_versions, compare, keep
 from errorfloor.service.correcting import register_parts

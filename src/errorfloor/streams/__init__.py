@@ -7,7 +7,7 @@
 ``Streams``         all that a catalogue declares
 ==================  =======================================================================================
 
-``naming`` says what makes two trips the same; ``fleet`` has the trips, ``declared`` what a catalogue declares.
+``fleet`` has the trips, and says what makes two the same; ``declared`` plans what a catalogue declares.
 """
 
 from errorfloor.extras import require
@@ -15,9 +15,8 @@ from errorfloor.extras import require
 require("sql", "duckdb", "pyarrow", "pydantic", "sqlglot")
 
 from errorfloor.accounts import StepAnswer
-from errorfloor.streams.declared import Streams
 from errorfloor.streams.fleet import Fleet, Trip
-from errorfloor.streams.journal import Journal
+from errorfloor.streams.journal import Journal, Streams
 from errorfloor.streams.stream import Stream
 
 __all__ = ["Fleet", "Journal", "StepAnswer", "Stream", "Streams", "Trip"]

@@ -1,80 +1,29 @@
-"""The streams that a catalogue declares: planned once, refused where a single trip would break a floor."""
+"""A stream as a catalogue declares it: planned once, refused where a single trip would break a floor."""
 
 import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
-from errorfloor.accounts import StepAnswer
-from errorfloor.catalogue import Catalogue, PrivateColumn, Trajectories, entry_promise
+from errorfloor.catalogue import PrivateColumn, Trajectories, entry_promise
 from errorfloor.catalogue.systems import LONGEST, mistakes_in_states
 from errorfloor.dynamics import LinearSystem, Plan, Robust, plan_from_dict
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.floors.words import rounded_up
 from errorfloor.identity import Key
 from errorfloor.ledger import Ledger
-from errorfloor.streams.journal import Journal
 from errorfloor.streams.stream import Stream
 
 MOST_BYTES = 1 << 26  # of a plan's file
 
 
-@final
-class Streams:
-    """The declared streams of a database, by name: what they promise, their answers, and a journal of each.
-
-    ``identity`` names what is measured where rows are generated and an audit is to be repeated; else it is drawn.
-
-    Raises CatalogueError if a stream cannot be planned, or one trip of it would take more than an entity's allowance.
-
-    >>> from errorfloor.service.example import example_database
-    >>> with example_database() as database:
-    ...     streams = database.declared_streams
-    ...     first = streams.answer("cars", entity="car 7", trip="monday", step=0, measurement=[120.0])
-    ...     streams.answers("cars", entity="car 7", trip="monday")[0].answer == first.answer
-    True
-    """
-
-    def __init__(
-        self, catalogue: Catalogue, *, ledger: Ledger, keys: Sequence[Key], identity: str | None = None
-    ) -> None:
-        self._declared = catalogue.streams
-        self._journals = {
-            name: Journal(_stream(name, declared, catalogue.folder, ledger, keys, identity))
-            for name, declared in catalogue.streams.items()
-        }
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Their names, in the order of the catalogue."""
-        return tuple(self._journals)
-
-    def journal(self, name: str) -> Journal:
-        """Give the journal of one stream."""
-        if name not in self._journals:
-            known = ", ".join(self._journals) or "none"
-            raise InputError(f"there is no stream {str(name)[:64]!r}; declared are {known}")
-        return self._journals[name]
-
-    def answer(self, stream: str, *, entity: str, trip: str, step: int, measurement: Sequence[float]) -> StepAnswer:
-        """Release the measurement of one step of a trip; see ``Journal.answer``."""
-        return self.journal(stream).answer(entity, trip, step, measurement)
-
-    def answers(self, stream: str, *, entity: str, trip: str, after: int = -1, limit: int = 1000) -> list[StepAnswer]:
-        """Give what was released of a trip; see ``Journal.answers``."""
-        return self.journal(stream).answers(entity, trip, after=after, limit=limit)
-
-    def facts(self) -> list[dict[str, Any]]:
-        """Give what is declared and promised of each stream as plain JSON types; nothing private is in it."""
-        return [_facts(name, journal.stream) for name, journal in self._journals.items()]
-
-
-def _stream(
+def declared_stream(
     name: str, declared: Trajectories, folder: Path, ledger: Ledger, keys: Sequence[Key], identity: str | None
 ) -> Stream:
+    """Plan a stream; raises CatalogueError if that cannot be, or a trip would take more than an entity's allowance."""
     try:
         plan = _plan(declared, folder)
         noise = plan if declared.deviation is None else Robust(plan, np.asarray(declared.deviation))
@@ -142,7 +91,8 @@ def _decimal(step: float | None) -> str | None:
     return None if step is None else str(step)
 
 
-def _facts(name: str, stream: Stream) -> dict[str, Any]:
+def facts_of(name: str, stream: Stream) -> dict[str, Any]:
+    """Give what is declared and promised of a stream as plain JSON types; nothing private is in it."""
     system, charges, shares = stream.plan.system, stream.charge, stream.share
     return {
         "name": name,

@@ -11,13 +11,15 @@ from typing import Any, final
 import numpy as np
 
 from errorfloor.accounts import StepAnswer
+from errorfloor.catalogue import Catalogue
 from errorfloor.charging import NO_LIMITS, Grant, look
 from errorfloor.checks import whole
 from errorfloor.errors import InputError, RefusedError
-from errorfloor.identity import Label
-from errorfloor.ledger import Entry, Record
+from errorfloor.identity import Key, Label
+from errorfloor.ledger import Entry, Ledger, Record
 from errorfloor.ledger.entry import JSON
 from errorfloor.noise.lattice import MOST
+from errorfloor.streams.declared import declared_stream, facts_of
 from errorfloor.streams.fleet import Trip
 from errorfloor.streams.stream import Stream
 
@@ -152,6 +154,55 @@ class Journal:
             )
         self.stream.ranges.check(step, np.array([given]))
         return given
+
+
+@final
+class Streams:
+    """The declared streams of a database, by name: what they promise, their answers, and a journal of each.
+
+    ``identity`` names what is measured where rows are generated and an audit is to be repeated; else it is drawn.
+
+    Raises CatalogueError if a stream cannot be planned, or one trip of it would take more than an entity's allowance.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as database:
+    ...     streams = database.declared_streams
+    ...     first = streams.answer("cars", entity="car 7", trip="monday", step=0, measurement=[120.0])
+    ...     streams.answers("cars", entity="car 7", trip="monday")[0].answer == first.answer
+    True
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, *, ledger: Ledger, keys: Sequence[Key], identity: str | None = None
+    ) -> None:
+        self._journals = {
+            name: Journal(declared_stream(name, declared, catalogue.folder, ledger, keys, identity))
+            for name, declared in catalogue.streams.items()
+        }
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names, in the order of the catalogue."""
+        return tuple(self._journals)
+
+    def journal(self, name: str) -> Journal:
+        """Give the journal of one stream."""
+        if name not in self._journals:
+            known = ", ".join(self._journals) or "none"
+            raise InputError(f"there is no stream {str(name)[:64]!r}; declared are {known}")
+        return self._journals[name]
+
+    def answer(self, stream: str, *, entity: str, trip: str, step: int, measurement: Sequence[float]) -> StepAnswer:
+        """Release the measurement of one step of a trip; see ``Journal.answer``."""
+        return self.journal(stream).answer(entity, trip, step, measurement)
+
+    def answers(self, stream: str, *, entity: str, trip: str, after: int = -1, limit: int = 1000) -> list[StepAnswer]:
+        """Give what was released of a trip; see ``Journal.answers``."""
+        return self.journal(stream).answers(entity, trip, after=after, limit=limit)
+
+    def facts(self) -> list[dict[str, Any]]:
+        """Give what is declared and promised of each stream as plain JSON types; nothing private is in it."""
+        return [facts_of(name, journal.stream) for name, journal in self._journals.items()]
 
 
 def _is_number(value: Any) -> bool:

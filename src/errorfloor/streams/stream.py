@@ -20,8 +20,7 @@ from errorfloor.identity import Key, KeyRing
 from errorfloor.ledger import Entry, Ledger
 from errorfloor.noise.lattice import Lattice
 from errorfloor.pricing.joint import SLACK
-from errorfloor.streams.fleet import Drawing, Fleet, Ranges, Trip
-from errorfloor.streams.naming import Name, check_name, law_digest, trip_label
+from errorfloor.streams.fleet import Drawing, Fleet, Name, Ranges, Trip, check_name, law_digest, trip_label
 
 AGAIN = "trips that were begun can be gone on with"
 REFUSE = "refuse"  # what happens beyond the horizon: it is part of the label of every trip
