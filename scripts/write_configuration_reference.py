@@ -19,8 +19,7 @@ from errorfloor.catalogue.model import Catalogue, Growth, Limit, Owner, Period, 
 from errorfloor.catalogue.reading import Reading
 from errorfloor.catalogue.records import RecordColumn
 from errorfloor.catalogue.sign_in import SignIn
-from errorfloor.catalogue.systems import Rows
-from errorfloor.catalogue.trajectories import Trajectories
+from errorfloor.catalogue.trajectories import Rows, Trajectories
 from errorfloor.designer.cache import SWITCH
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "configuration.md"

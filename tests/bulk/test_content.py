@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 
 import errorfloor as ef
-from errorfloor.bulk import ReleasedColumn, holding
-from errorfloor.bulk.content import Content
-from errorfloor.bulk.holding import MODULUS, Holding, total
+from errorfloor.bulk import ReleasedColumn
+from errorfloor.bulk import content as adding
+from errorfloor.bulk.content import MODULUS, Content, Holding, total
 from errorfloor.errors import InputError
 
 RULES = {"range": (0.0, 50.0), "out_of_range": "clamp", "nulls": "keep"}
@@ -73,7 +73,7 @@ def test_values_that_break_a_rule_are_refused(rows, ring):
 
 
 def test_of_many_rows_the_same_part_is_kept_in_whatever_order_they_come(monkeypatch):
-    monkeypatch.setattr(holding, "MOST", 1000)
+    monkeypatch.setattr(adding, "MOST", 1000)
     tags = ef.random.ReproducibleBits(8).words(20_000).reshape(-1, 2)
     mixed = np.random.default_rng(4).permutation(tags)
 

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import errorfloor as ef
-from errorfloor.bulk import ReleasedColumn, holding, release
+from errorfloor.bulk import ReleasedColumn, release
+from errorfloor.bulk import content as adding
 from errorfloor.errors import InputError
 from errorfloor.identity import Key, KeyRing, Label
 from releases import wished
@@ -141,7 +142,7 @@ def test_a_rotated_key_forgets_no_rows(meters, tmp_path):
 
 def test_shared_rows_of_large_tables_are_found_by_the_part_that_is_kept(meters, ring, tmp_path, monkeypatch):
     """Of 6,000 rows about 375 are kept: 3,000 shared ones all escape with probability (1 − 1/16)³⁰⁰⁰ < 1e-80."""
-    monkeypatch.setattr(holding, "MOST", 500)
+    monkeypatch.setattr(adding, "MOST", 500)
     publish(tmp_path, meters, ring, "first.parquet")
     assert json.loads(lines(ring)[0])["words"] <= 500
     with pytest.raises(InputError, match="were released as batch q1"):

@@ -418,7 +418,7 @@ def test_an_empty_table_can_be_released(meters, ring, tmp_path):
 
 
 def test_two_releases_to_one_target_do_not_meet(meters, ring, tmp_path):
-    from errorfloor.bulk.workplace import workplace
+    from errorfloor.bulk.tables import workplace
 
     with (
         workplace(tmp_path / "out.parquet"),

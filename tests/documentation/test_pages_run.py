@@ -109,7 +109,7 @@ def test_the_page_about_postgresql_runs_on_a_real_one(postgresql_place, postgres
 
 
 def test_the_page_about_spark_runs_on_a_real_one(spark_place):
-    from errorfloor.engines.spark_session import new_session
+    from errorfloor.engines.spark import new_session
 
     new_session()  # the one that the page finds running
     tables(spark_place.folder, households=60, days=10)

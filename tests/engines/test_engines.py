@@ -481,7 +481,7 @@ def test_unreachable_server_is_told_without_its_password(tmp_path):
 )
 def test_missing_package_prints_its_install_command(place, package, extra, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, package, None)
-    for module in (f"errorfloor.engines.{place.engine}", "errorfloor.engines.spark_session"):
+    for module in (f"errorfloor.engines.{place.engine}", "errorfloor.engines.spark"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     with pytest.raises(MissingExtraError, match=re.escape(f"pip install 'errorfloor[{extra}]'")):
         open_engine(place, tmp_path)

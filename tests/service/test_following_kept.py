@@ -15,7 +15,7 @@ from errorfloor.cli.app import run
 from errorfloor.engines import open_engine
 from errorfloor.errors import CatalogueError, ErrorFloorError, InputError, RefusedError
 from errorfloor.following import period as followed_period
-from errorfloor.following import release as followed_release
+from errorfloor.following import period as followed_release
 from errorfloor.following.period import PlannedPeriod
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger

@@ -9,9 +9,9 @@ from errorfloor.catalogue import load
 from errorfloor.engines import open_engine
 from errorfloor.errors import CatalogueError
 from errorfloor.service.registering import register_all
+from errorfloor.vault.registration import marks_of
 from errorfloor.vault.report import source_report
 from errorfloor.vault.snapshot import notes
-from errorfloor.vault.source_files import marks_of
 from patients import CATALOGUE, MOST, open_patients, stored, visits, write_patients
 
 
@@ -117,7 +117,7 @@ def test_a_link_to_a_source_or_a_copy_of_it_is_no_other_source(tmp_path, copied,
 
 
 def test_large_sources_are_told_apart_by_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr("errorfloor.vault.source_files.WHOLE", 2**16)
+    monkeypatch.setattr("errorfloor.vault.registration.WHOLE", 2**16)
     one, two, three = (tmp_path / name for name in "abc")
     one.write_bytes(bytes(2**20))
     two.write_bytes(bytes(2**20))

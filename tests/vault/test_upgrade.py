@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 from errorfloor import vault
 from errorfloor.catalogue.model import Catalogue
 from errorfloor.engines import open_engine
+from errorfloor.service.upgrading import raw_notes, upgrade_notes
 from errorfloor.vault.snapshot import FORMAT
-from errorfloor.vault.upgrade import raw_notes, upgrade_notes
 
 
 def test_notes_of_an_older_vault_are_upgraded_on_every_engine(engine_place):

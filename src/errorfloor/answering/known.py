@@ -9,7 +9,7 @@ from errorfloor.answering.keeping import Keeper, KeptColumn
 from errorfloor.answering.releasing import laid_out
 from errorfloor.answering.unions import from_parts
 from errorfloor.catalogue import Catalogue
-from errorfloor.charging.lost_parts import check_none_is_lost
+from errorfloor.charging.refusal import check_none_is_lost
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
 from errorfloor.preparing.choosing import plan, prepare, prepared_for, read_question

@@ -2,12 +2,12 @@
 
 =============================  =============================================================================
 ``declared``, ``by_part``          a registered table, charged: from ``snapshots``, at the price in ``charging``
-``files``                        a plain file, not charged: ``register`` and ``recorded`` say what was released
-``request``, ``report``            what is asked for, and what is said about it
+``files``                        a plain file, not charged: ``register`` says what was released
+``request``                      what is asked for, and what is said about it
 ``columns``, ``answered``          a column with noise, and one with a policy; ``ruled`` is what both share
-``pipeline``, ``flow``             rows on their way; ``perturbation`` adds the noise, ``ascent`` checks their order
-``tables``, ``workplace``          what is read and written, and where unfinished files are
-``rowkey``, ``content``, ``holding``  how a row is known again, whatever the order and the format
+``perturbation``                 rows on their way, and their noise; ``ascent`` checks their order
+``tables``                       what is read and written, and where unfinished files are
+``rowkey``, ``content``            how a row is known again, whatever the order and the format
 =============================  =============================================================================
 
 A new file format goes to ``tables``; a new rule for values to ``ruled``.
@@ -19,9 +19,8 @@ require("bulk", "duckdb", "pyarrow")
 
 from errorfloor.bulk.answered import AnsweredColumn
 from errorfloor.bulk.columns import ReleasedColumn
+from errorfloor.bulk.files import release
 from errorfloor.bulk.perturbation import Perturbation
-from errorfloor.bulk.pipeline import release
-from errorfloor.bulk.report import ChargedRelease, Release
-from errorfloor.bulk.request import Column
+from errorfloor.bulk.request import ChargedRelease, Column, Release
 
 __all__ = ["AnsweredColumn", "ChargedRelease", "Column", "Perturbation", "Release", "ReleasedColumn", "release"]

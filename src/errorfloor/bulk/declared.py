@@ -11,15 +11,12 @@ from errorfloor.bulk.by_part import ReleasedPart, entry_of, parts_of
 from errorfloor.bulk.charging import evaluation_error
 from errorfloor.bulk.columns import ReleasedColumn
 from errorfloor.bulk.files import Copying, check_target
-from errorfloor.bulk.report import ChargedRelease
-from errorfloor.bulk.request import Column, Request, Wanted, as_column, plan_columns
+from errorfloor.bulk.request import ChargedRelease, Column, Request, Wanted, as_column, plan_columns
 from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.bulk.snapshots import SnapshotTable
-from errorfloor.bulk.tables import TableFile
-from errorfloor.bulk.workplace import workplace
+from errorfloor.bulk.tables import TableFile, workplace
 from errorfloor.catalogue import Catalogue, Table, stored_distance
-from errorfloor.charging.lost_parts import check_none_is_lost, lost_parts
-from errorfloor.charging.refusal import refusal
+from errorfloor.charging.refusal import check_none_is_lost, lost_parts, refusal
 from errorfloor.charging.settling import NO_LIMITS, Charging, Grant, Stand, look, terms_of
 from errorfloor.charging.standing import allowances_of
 from errorfloor.engines import Engine

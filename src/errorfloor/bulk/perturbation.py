@@ -1,7 +1,15 @@
-"""What is done to each batch of rows: tags from their keys, noise from their tags."""
+"""What is done to each batch of rows on its way to the target: tags from their keys, noise from their tags.
 
-from collections.abc import Sequence
+Rows are read ahead, perturbed on several cores, watched and counted.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from queue import Empty, Queue
+from threading import Event
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -9,6 +17,9 @@ from errorfloor.bulk.rowkey import RowKey, kind_of
 from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.checks import Array
 from errorfloor.identity import Key, Label, Part
+
+WORKERS = 2
+AHEAD = 10  # batches in flight
 
 
 @dataclass(frozen=True)
@@ -58,3 +69,68 @@ def noise_label(schema: pa.Schema, column: RuledColumn, key: Sequence[str], batc
 
 def _whose(schema: pa.Schema, key: Sequence[str], batch: Part) -> tuple[Part, ...]:
     return batch, tuple(key), tuple(kind_of(schema.field(name).type, name) for name in key)
+
+
+class Watch(Protocol):
+    """Somebody who looks at every batch, to tell in the end that no two rows share a key."""
+
+    def look(self, batch: pa.RecordBatch, tags: Array) -> Any:
+        """Look at a batch, on any core and in any order; what is found is taken later."""
+
+    def take(self, found: Any) -> None:
+        """Take what was found, in the order of the batches."""
+
+    def settle(self) -> None:
+        """Refuse a table in which two rows share a key."""
+
+
+class Counter:
+    """Counts rows on their way to the target."""
+
+    def __init__(self, progress: Callable[[int], None] | None) -> None:
+        self.rows = 0
+        self._progress = progress
+
+    def through(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Pass the batches on."""
+        for batch in batches:
+            yield batch
+            self.rows += batch.num_rows
+            if self._progress is not None:
+                self._progress(self.rows)
+
+
+def perturbed(
+    batches: Iterator[pa.RecordBatch], work: Perturbation, watch: Watch
+) -> Generator[pa.RecordBatch, None, None]:
+    """Read ahead, perturb on several cores, and give the batches in their order."""
+    line: Queue[Future[tuple[pa.RecordBatch, Any]] | None] = Queue(AHEAD)
+    stopped = Event()
+
+    def perturb(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Any]:
+        released, tags = work.apply(batch)
+        return released, watch.look(batch, tags)
+
+    with ThreadPoolExecutor(WORKERS + 1) as pool:
+
+        def feed() -> None:
+            try:
+                for batch in batches:
+                    if stopped.is_set():
+                        return
+                    line.put(pool.submit(perturb, batch))
+            finally:
+                line.put(None)
+
+        feeder = pool.submit(feed)
+        try:
+            while (future := line.get()) is not None:
+                released, found = future.result()
+                watch.take(found)
+                yield released
+            feeder.result()
+        finally:
+            stopped.set()
+            while not feeder.done():  # it may be waiting for room in the line
+                with suppress(Empty):
+                    line.get(timeout=0.01)

@@ -1,10 +1,13 @@
-"""Tables to read and to write, a batch at a time: CSV, Parquet, Arrow files and DuckDB tables.
+"""Tables to read and to write, a batch at a time: CSV, Parquet, Arrow files and DuckDB tables; and where they are made.
 
 The libraries' own error texts may quote a value, so only the kind of a problem is passed on, and the error that carries
 it is raised outside the handler, where it keeps no reference to the original.
 """
 
+import fcntl
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -290,3 +293,48 @@ def _write_groups(writer: Any, batches: Iterator[pa.RecordBatch], schema: pa.Sch
             group = []
     if group:
         writer.write_table(pa.Table.from_batches(group, schema), row_group_size=8 * ROWS)
+
+
+@contextmanager
+def workplace(target: Path) -> Iterator[Path]:
+    """Give an empty folder that only its owner can enter, and keep other releases from the same target meanwhile.
+
+    It is removed at the end; what a killed process left behind is removed at the beginning.
+
+    >>> with tempfile.TemporaryDirectory() as folder, workplace(Path(folder) / "out.csv") as place:
+    ...     place.name.startswith(".out.csv.errorfloor-")
+    True
+    """
+    prefix = f".{target.name}.errorfloor-"
+    lock = target.with_name(f"{prefix}lock")
+    descriptor = _locked(lock, target)
+    try:
+        for left in target.parent.iterdir():
+            if left.name.startswith(prefix) and left != lock:
+                left.unlink() if left.is_symlink() or left.is_file() else shutil.rmtree(left, ignore_errors=True)
+        place = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+        try:
+            yield place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _locked(lock: Path, target: Path) -> int:
+    """Hold the lock file, or say who does."""
+    busy = f"another release to {target} is running: wait for it, or choose another name"
+    problem, descriptor = busy, None
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(descriptor), lock.stat()):  # not one that its owner has just removed
+            return descriptor
+    except (BlockingIOError, FileNotFoundError):
+        problem = busy
+    except OSError as error:
+        problem = f"cannot write beside {target}: {error.strerror}"
+    if descriptor is not None:
+        os.close(descriptor)
+    raise InputError(problem)

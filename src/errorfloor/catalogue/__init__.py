@@ -21,7 +21,7 @@
 =======================  ===========================================================================================
 
 A new word of the catalogue: a field of the section's class (in ``model``, ``columns``, ``owner``, ``growth``,
-``reading``, ``records``, ``sign_in``, or ``trajectories`` with ``systems``), its sentence in
+``reading``, ``records``, ``sign_in`` or ``trajectories``), its sentence in
 ``scripts/write_configuration_reference.py``, and, if it gives a floor its meaning, its place among the terms that the
 ledger pins. ``mistakes`` says in words what is wrong; ``proposals`` is what ``init`` guesses from names.
 """
@@ -31,12 +31,11 @@ from errorfloor.extras import require
 require("sql", "pydantic")
 
 from errorfloor.catalogue.allowance import allowance, allowed, owner_allowance
-from errorfloor.catalogue.believed import believed
 from errorfloor.catalogue.columns import Prior, PrivateColumn, PublicColumn
 from errorfloor.catalogue.draft import Schema, draft
 from errorfloor.catalogue.load import load
 from errorfloor.catalogue.model import Catalogue, Owner, Place, Quota, Table
-from errorfloor.catalogue.promise import entry_promise, promise, stored_distance
+from errorfloor.catalogue.promise import believed, entry_promise, promise, stored_distance
 from errorfloor.catalogue.reading import Reading
 from errorfloor.catalogue.records import RecordColumn
 from errorfloor.catalogue.trajectories import Trajectories

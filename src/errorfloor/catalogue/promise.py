@@ -7,14 +7,33 @@ from functools import lru_cache
 
 from errorfloor.accounts import Charge
 from errorfloor.catalogue.allowance import Protected, allowance, allowed, exact_allowance
-from errorfloor.catalogue.believed import believed
 from errorfloor.catalogue.columns import PrivateColumn
 from errorfloor.catalogue.model import Period
-from errorfloor.floors.prior import ziv_zakai_under
+from errorfloor.floors.prior import LatticeNormal, ziv_zakai_under
 from errorfloor.floors.two_point import told_apart
 from errorfloor.floors.words import Promise
 
 TIES = Fraction(1, 256)  # of a step: more than doubles can be off by before they are rounded to steps
+
+
+def believed(column: PrivateColumn) -> LatticeNormal | None:
+    """Give what everybody may be assumed to believe about an entry in advance; None if nothing is declared.
+
+    >>> prior = {"mean": 10, "deviation": 0.25}
+    >>> law = believed(PrivateColumn(range=(0, 50), resolution=1, floor=2.0, prior=prior))
+    >>> law.count, round(law.spread, 3)
+    (51, 0.026)
+    """
+    if column.prior is None:
+        return None
+    first, last = column.steps
+    return LatticeNormal(
+        mean=column.prior.mean,
+        deviation=column.prior.deviation,
+        low=float(column.low),
+        spacing=float(column.resolution),
+        count=last - first + 1,
+    )
 
 
 def promise(table: Protected, column: str) -> Promise:

@@ -1,20 +1,119 @@
-"""What is declared of a stream: its system, which states are private, and how exact its answers are."""
+"""What is declared of a stream: its system, which states are private, how exact its answers are; what can be wrong."""
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from errorfloor.catalogue.columns import NAME, Declaration, PrivateColumn, misnamed
-from errorfloor.catalogue.numbers import Double
-from errorfloor.catalogue.systems import (
-    Horizon,
-    Matrix,
-    Positives,
-    mistakes_in_quality,
-    mistakes_in_shapes,
-    mistakes_in_states,
-)
+from errorfloor.catalogue.near import near
+from errorfloor.catalogue.numbers import Double, double
+
+MOST_STATES = 100
+LONGEST = 100_000  # steps: a server that goes on with a trip after a restart has to go through all of them first
+Rows = tuple[tuple[float, ...], ...]
+
+
+def rows(value: Any) -> Rows:
+    """Read a matrix: a list of rows, all of one length.
+
+    >>> rows([[1, 0.5], [0, 1]])
+    ((1.0, 0.5), (0.0, 1.0))
+    """
+    text = "must be a matrix, a list of rows of equal length such as [[1.0, 1.0], [0.0, 1.0]]"
+    if not isinstance(value, list | tuple) or not all(isinstance(row, list | tuple) and row for row in value):
+        raise ValueError(text)
+    if not value or len({len(row) for row in value}) > 1:
+        raise ValueError(text)
+    if max(len(value), len(value[0])) > MOST_STATES:
+        raise ValueError(f"must have at most {MOST_STATES} rows and columns")
+    return tuple(tuple(double(entry) for entry in row) for row in value)
+
+
+def horizon(value: Any) -> int:
+    """Read the number of the last step.
+
+    >>> horizon(60)
+    60
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LONGEST:
+        raise ValueError(f"must be a whole number from 1 to {LONGEST}")
+    return value
+
+
+def positives(value: Any) -> float | tuple[float, ...]:
+    """Read a positive number, or a list of them.
+
+    >>> positives(2), positives([1, 2.5])
+    (2.0, (1.0, 2.5))
+    """
+    given = value if isinstance(value, list | tuple) else [value]
+    numbers = tuple(double(one) for one in given)
+    if not numbers or any(number <= 0 for number in numbers):
+        raise ValueError("must be positive, or a list of positive numbers")
+    return numbers if isinstance(value, list | tuple) else numbers[0]
+
+
+Matrix = Annotated[Rows, BeforeValidator(rows)]
+
+
+Horizon = Annotated[int, BeforeValidator(horizon)]
+
+
+Positives = Annotated[float | tuple[float, ...], BeforeValidator(positives)]
+
+
+def mistakes_in_shapes(A: Rows, C: Rows, states: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Give what is wrong between the matrices and the names of the states.
+
+    >>> list(mistakes_in_shapes(((1.0, 1.0), (0.0, 1.0)), ((1.0,),), ("position", "speed")))
+    [('C', 'must have 2 columns, one for each state, but has 1')]
+    """
+    if len(A) != len(A[0]):
+        yield "A", f"must be square, but is {len(A)}×{len(A[0])}"
+        return
+    if len(C[0]) != len(A):
+        yield "C", f"must have {len(A)} columns, one for each state, but has {len(C[0])}"
+    if len(states) != len(A):
+        yield "states", f"must name the {len(A)} states of A in their order, but names {len(states)}"
+
+
+def mistakes_in_states(
+    states: Sequence[str], private: Sequence[str], public: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Give what is wrong with the names of states: each is private or public, and none is both.
+
+    >>> list(mistakes_in_states(("position", "speed"), ("position",), ()))
+    [('public', "must name 'speed' if it may be released exactly; or declare it private")]
+    """
+    for name in dict.fromkeys(states):
+        if states.count(name) > 1:
+            yield "states", f"names {name!r} twice"
+    for word, names in (("private", private), ("public", public)):
+        for name in names:
+            if name not in states:
+                yield word, f"names {name!r}, which is not among the states{near(name, states)}"
+    for name in states:
+        if name in private and name in public:
+            yield "public", f"names {name!r}, which is declared private"
+        elif name not in private and name not in public:
+            yield "public", f"must name {name!r} if it may be released exactly; or declare it private"
+
+
+def mistakes_in_quality(
+    max_loss: float | None, loss_weight: float | None, bound: object, deviation: object
+) -> Iterator[tuple[str, str]]:
+    """Give what is wrong with what is asked of the noise.
+
+    >>> [word for word, _ in mistakes_in_quality(None, None, None, None)]
+    ['max_loss']
+    """
+    if max_loss is not None and loss_weight is not None:
+        yield "loss_weight", "is given together with max_loss: the weight decides the loss, so leave one of them out"
+    if max_loss is None and loss_weight is None and bound is None:
+        yield "max_loss", "is missing: give it, the mean of Σ|noise|² over a trip; or loss_weight; or bound"
+    if bound is not None and deviation is not None:
+        yield "deviation", "is noise without a bound: leave it out, or bound"
 
 
 class Trajectories(Declaration):

@@ -2,8 +2,7 @@
 
 ``settling`` is that path: charge, durably; then draw and look; one fixed failure for whatever goes wrong then.
 ``standing`` says how accounts and quotas stand, in numbers and words; ``refusal`` says which floor or quota a charge
-would break, ``answering.advice`` what to ask instead; ``lost_parts`` refuses what would read a part that
-the vault has lost.
+would break, or that the vault has lost parts of what would be read; ``answering.advice`` what to ask instead.
 """
 
 from errorfloor.charging.settling import NO_LIMITS, Charging, Grant, look

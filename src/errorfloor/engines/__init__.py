@@ -4,15 +4,15 @@ Each engine is a thin adapter behind one face: it reads a declared source, keeps
 and answers queries as Arrow. ``dialects`` holds the few spellings in which their SQL differs.
 
 A new engine (a database that holds the data; where ledgers are kept is in ``ledger``): a subclass of
-``tables.TransactionalEngine`` or ``base.Engine``, a subclass of ``dialects.Dialect``, a case in ``open``, its name
+``base.TransactionalEngine`` or ``base.Engine``, a subclass of ``dialects.Dialect``, a case in ``open``, its name
 in ``catalogue.model.Place`` with the rule for where its snapshots are, and its driver among
 the package's extras. The tests of every engine then run on it once ``tests/conftest.py`` has it. Also add its time per
 row in ``preparing.cost``, and what ``init`` says about it in ``catalogue.draft`` and ``cli.init``. Tables that grow and
 releases are for DuckDB alone.
 
-``duckdb`` and ``duckdb_folder``, ``postgresql``, and ``spark`` with ``spark_session`` are the engines; ``allotment`` is
-what one question may take of them. ``sources`` and ``tables`` are what they read and keep. Text files and sheets are
-read by DuckDB for every engine: ``detection``, ``text_lines``, ``text_fields``, ``text_tables``, ``sheets``.
+``duckdb`` and ``duckdb_folder``, ``postgresql`` and ``spark`` are the engines; ``allotment`` is what one question may
+take of them. ``sources`` is what they read. Text files and sheets are read by DuckDB for every engine: ``detection``,
+``text_lines``, ``text_tables``, ``sheets``.
 """
 
 from errorfloor.extras import require

@@ -15,8 +15,16 @@ from errorfloor.catalogue.columns import PublicType
 from errorfloor.catalogue.reading import Reading
 from errorfloor.engines.sheets import sheets_in
 from errorfloor.engines.sources import Files
-from errorfloor.engines.text_fields import by_format, number_pattern, sql_of
-from errorfloor.engines.text_lines import BrokenRowError, names_in, open_bytes, open_text, rows
+from errorfloor.engines.text_lines import (
+    BrokenRowError,
+    by_format,
+    names_in,
+    number_pattern,
+    open_bytes,
+    open_text,
+    rows,
+    sql_of,
+)
 from errorfloor.engines.text_tables import COPIES, TextFile, as_utf8, misread, opening, reader
 from errorfloor.errors import CatalogueError, EngineError, InputError
 

@@ -14,10 +14,9 @@ import duckdb
 from errorfloor.catalogue.columns import PublicType
 from errorfloor.catalogue.reading import Reading
 from errorfloor.engines.allotment import allotment, attempt
-from errorfloor.engines.base import PLAIN
+from errorfloor.engines.base import PLAIN, TransactionalEngine
 from errorfloor.engines.dialects import DuckDBDialect
 from errorfloor.engines.sources import NAMED, Source, find_files, finer_than_microseconds, identified, kind_of
-from errorfloor.engines.tables import TransactionalEngine
 from errorfloor.engines.text_tables import SETTINGS, opening
 from errorfloor.errors import CatalogueError, EngineError
 

@@ -12,10 +12,9 @@ from adbc_driver_postgresql import dbapi
 from errorfloor.catalogue.columns import PublicType
 from errorfloor.catalogue.reading import Reading
 from errorfloor.engines.allotment import allotment, attempt
-from errorfloor.engines.base import PLAIN
+from errorfloor.engines.base import PLAIN, TransactionalEngine
 from errorfloor.engines.dialects import PostgreSQLDialect
 from errorfloor.engines.sources import NAMED, Kind, Source, arrow_files, find_files, identified, kind_of
-from errorfloor.engines.tables import TransactionalEngine
 from errorfloor.engines.text_tables import as_parquet
 from errorfloor.errors import CatalogueError, EngineError
 

@@ -21,8 +21,19 @@ from errorfloor.catalogue.reading import Reading
 from errorfloor.engines.allotment import attempt
 from errorfloor.engines.sheets import write_sheet
 from errorfloor.engines.sources import Files, Kind
-from errorfloor.engines.text_fields import dialect, field_sql, is_missing, sql_of
-from errorfloor.engines.text_lines import MEND, fault, is_utf8, line_of, names_in, open_text, rows
+from errorfloor.engines.text_lines import (
+    MEND,
+    dialect,
+    fault,
+    field_sql,
+    is_missing,
+    is_utf8,
+    line_of,
+    names_in,
+    open_text,
+    rows,
+    sql_of,
+)
 from errorfloor.errors import CatalogueError, EngineError
 
 SETTINGS: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}

@@ -7,7 +7,7 @@
 ``shelf``                        what was released: kept, found again, forgotten
 ``sql_ledger``, ``memory``         a ledger in a database, and one for tests
 ``connections``, ``sqlite``, ``postgresql``  the databases and their shared transactions; ``failures`` words errors
-``anchor``                       the head, kept outside; ``accepting`` and ``audit`` compare the two
+``anchor``                       the head, kept outside; ``audit`` compares the two
 ``quotas``, ``joining``            shares for analysts and periods; registers of owners
 ``upgrade``                      from older versions
 =============================  =============================================================================

@@ -12,9 +12,8 @@ from typing import Any, ClassVar, TypeVar
 from errorfloor.accounts import REGISTER, Account, Charge
 from errorfloor.closing import Closing
 from errorfloor.errors import LedgerError
-from errorfloor.ledger.accepting import Accepting
 from errorfloor.ledger.anchor import Anchor
-from errorfloor.ledger.audit import Replay, audit
+from errorfloor.ledger.audit import Replay, accepted, audit, name_of
 from errorfloor.ledger.book import Book
 from errorfloor.ledger.decision import Decision, Settlement, check_clock, decide, look
 from errorfloor.ledger.entry import EMPTY, JSON, Entry, Head, Record
@@ -26,10 +25,11 @@ from errorfloor.ledger.total import Total
 
 Result = TypeVar("Result")
 PAGE = 1000
+AT_ONCE = 16  # acceptances that are looked up together
 NO_VERSIONS: Mapping[str, str] = {}
 
 
-class Ledger(Keeping, Accepting, Closing):
+class Ledger(Keeping, Closing):
     """What has been spent, account by account.
 
     Guarantee: once ``charge`` returns, its entries are durable and anchored; the totals of all processes together never
@@ -166,6 +166,20 @@ class Ledger(Keeping, Accepting, Closing):
         time = _now()
         self._enter({"clock": time}, {}, time=time, is_trusted=True)
         return time
+
+    def accept(self) -> Head:
+        """Write down that the ledger is taken for the one in use; anchoring it comes after that."""
+        return self._write(accepted)
+
+    def acceptances(self) -> int:
+        """Say how often the ledger was taken for the one in use because its custodian vouched for it; never fewer."""
+        count, there = 0, True
+        while there:
+            names = [name_of(count + place) for place in range(AT_ONCE)]
+            known = self.known(names)
+            more = next((place for place, name in enumerate(names) if name not in known), AT_ONCE)
+            count, there = count + more, more == AT_ONCE
+        return count
 
     def enter(
         self,

@@ -11,9 +11,8 @@ from typing import TypeVar, final
 from errorfloor.catalogue.model import Place
 from errorfloor.errors import LedgerError
 from errorfloor.ledger import postgresql, sqlite, tables
-from errorfloor.ledger.accepting import accepted
 from errorfloor.ledger.anchor import Anchor, open_anchor
-from errorfloor.ledger.audit import Replay, audit
+from errorfloor.ledger.audit import Replay, accepted, audit
 from errorfloor.ledger.base import Ledger
 from errorfloor.ledger.book import Book
 from errorfloor.ledger.connections import Connections, LedgerConnection, Mode, Together

@@ -17,7 +17,7 @@ from errorfloor.answering.keeping import Keeper
 from errorfloor.answering.known import Known
 from errorfloor.answering.simulation import Simulation
 from errorfloor.catalogue import Catalogue
-from errorfloor.charging.lost_parts import lost_parts
+from errorfloor.charging.refusal import lost_parts
 from errorfloor.charging.settling import NO_LIMITS, Grant
 from errorfloor.charging.standing import QuotaStanding, Standing
 from errorfloor.closing import Closing
@@ -35,8 +35,7 @@ from errorfloor.service.faces import FollowFace, StreamFace
 from errorfloor.service.listing import history, known, left, quotas
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
-    from errorfloor.bulk.report import ChargedRelease
-    from errorfloor.bulk.request import Wanted
+    from errorfloor.bulk.request import ChargedRelease, Wanted
     from errorfloor.planning.floor_plan import FloorPlan
     from errorfloor.streams import Streams
 

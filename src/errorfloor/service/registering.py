@@ -19,8 +19,7 @@ from errorfloor.service.continuing import check_versions, compare, keep
 from errorfloor.service.correcting import register_parts
 from errorfloor.service.joining import check_none_left, join, join_charged, unrelated
 from errorfloor.vault import Erasure, Registration, copy, erase, register
-from errorfloor.vault.continuity import renamed
-from errorfloor.vault.likeness import check_no_copy
+from errorfloor.vault.continuity import check_no_copy, renamed
 from errorfloor.vault.parts import corrected_word, part_of
 from errorfloor.vault.registration import overlap, shared_source
 from errorfloor.vault.snapshot import notes

@@ -4,6 +4,7 @@ import datetime
 import json
 import math
 import os
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,8 +23,8 @@ from errorfloor.ledger.sql_ledger import place_of
 from errorfloor.ledger.upgrade import OldLedger, add_shelf, upgrade
 from errorfloor.service.continuing import keep_upgraded
 from errorfloor.service.registering import enter, ledger_exists
-from errorfloor.vault.snapshot import settled
-from errorfloor.vault.upgrade import older, raw_notes, upgrade_notes
+from errorfloor.vault.registration import Entering
+from errorfloor.vault.snapshot import FORMAT, settled
 
 ENTITIES = [["entity", "name"]]  # how an older ledger marks the accounts of a stream
 
@@ -274,3 +275,27 @@ def _sync(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def raw_notes(engine: Engine) -> dict[str, dict[str, Any]]:
+    """Give the notes of all snapshots, of whatever version they are."""
+    return {name: json.loads(text) for name, text in engine.recall_all().items() if name.startswith("s_")}
+
+
+def older(notes: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Give the notes that an older version wrote."""
+    return {name: note for name, note in notes.items() if note["format"] < FORMAT}
+
+
+def upgrade_notes(engine: Engine, notes: Mapping[str, Mapping[str, Any]], entering: Entering) -> int:
+    """Bring notes to this version, identities kept; give how many were not. One that was never drawn is drawn now.
+
+    ``entering`` is told each note before it is kept: to enter the snapshot in the ledger, which older ones did not.
+    """
+    found = older(notes)
+    for name, note in found.items():
+        identity = note.get("identity") or secrets.token_hex(16)
+        newer = {**note, "format": FORMAT, "identity": identity, "parts": []}
+        entering(newer)
+        engine.note_anew(name, json.dumps(newer))
+    return len(found)

@@ -39,7 +39,7 @@ from errorfloor.sql.question import Derived, Question, QuestionOutput, walk
 from errorfloor.sql.record_ranges import HERE, Domains, called, row_range
 from errorfloor.sql.truth import ALWAYS, both, opposite
 from errorfloor.vault import Snapshot
-from errorfloor.vault.domains import domain_sql
+from errorfloor.vault.records import domain_sql
 
 Wanted = tuple[Monomial, Condition]
 AGGREGATES = (Count, Sum, Covariance, WeightedMean)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from errorfloor.catalogue import PrivateColumn, Trajectories, entry_promise
-from errorfloor.catalogue.systems import LONGEST, mistakes_in_states
+from errorfloor.catalogue.trajectories import LONGEST, mistakes_in_states
 from errorfloor.dynamics import LinearSystem, Plan, Robust, plan_from_dict
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.floors.words import rounded_up

@@ -1,12 +1,12 @@
 """Registered, immutable snapshots on an engine: private columns clamped and stored in fixed point.
 
 =====================  =====================================================================================
-make                   ``registration`` (``growing`` and ``parts`` for tables that grow, ``records`` and ``domains``
-                       for protected records); ``conversion`` and ``fixed_point`` are what is done to each value
-check                  ``row_keys``, ``continuity`` and ``likeness`` of owners; ``source_files``; ``report`` for the
-                       custodian
-read                   ``snapshot``, ``tallies``
-copy, erase, upgrade   ``copying``; ``erasure`` of a ``person``; ``upgrade``
+make                   ``registration`` (``growing`` and ``parts`` for tables that grow, ``records`` for
+                       protected records); ``conversion`` and ``fixed_point`` are what is done to each value,
+                       ``tallies`` counts rows by public values
+check                  ``row_keys``, ``continuity`` of accounts; ``report`` for the custodian
+read                   ``snapshot``
+copy, erase            ``copying``; ``erasure`` of a ``person``
 =====================  =====================================================================================
 
 A question only reads snapshots: what makes, copies and erases them is loaded by whoever does.

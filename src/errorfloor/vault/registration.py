@@ -1,9 +1,16 @@
-"""Registration: a declared source becomes an immutable snapshot, checked against its declaration, or nothing at all."""
+"""Registration: a declared source becomes an immutable snapshot, checked against its declaration, or nothing at all.
 
+Of which files a source is made is told by where they are on the disk, and by what is in them: a hard link and a copy
+have other paths. Of a table that protects records neither may be registered under another name: what is public there
+would tell who is in it.
+"""
+
+import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from errorfloor.catalogue.model import MOST_STEPS, Catalogue, Table
@@ -15,7 +22,6 @@ from errorfloor.vault.parts import check_one_way
 from errorfloor.vault.records import record_facts
 from errorfloor.vault.row_keys import are_unique
 from errorfloor.vault.snapshot import FORMAT, Snapshot, check_settled, declared, name_of, notes, settled, snapshot
-from errorfloor.vault.source_files import marks_of, places_of
 from errorfloor.vault.tallies import make_tallies
 
 if TYPE_CHECKING:
@@ -23,6 +29,8 @@ if TYPE_CHECKING:
 
 Entering = Callable[[Mapping[str, Any]], None]  # told the note of a snapshot that is about to be kept
 Checking = Callable[[str], None]  # told where the rows are that a snapshot is about to be made of
+WHOLE = 2**26  # bytes of a file that are all read; of a larger one, parts that lie evenly
+PARTS, SIZE = 256, 2**16
 
 
 @dataclass(frozen=True)
@@ -267,3 +275,40 @@ def _check_same(table_name: str, table: Table, select: str, relation: str, engin
             table=table_name,
             version=table.version,
         )
+
+
+def marks_of(source: str) -> list[str]:
+    """Give marks of the files of a source, a line for each: two sources that share one share a file, or its content.
+
+    >>> marks_of("table public.meters")
+    []
+    """
+    return [mark for line in source.split("\n") if Path(line).is_file() for mark in (place_of(line), _content(line))]
+
+
+def places_of(source: str) -> list[str]:
+    """Give where the files of a source are on the disk, whatever their names."""
+    return [place_of(line) for line in source.split("\n") if Path(line).is_file()]
+
+
+def place_of(path: str) -> str:
+    """Give the device and the number of a file."""
+    found = Path(path).stat()
+    return f"file {found.st_dev}:{found.st_ino}"
+
+
+def _content(path: str) -> str:
+    size, hashed = Path(path).stat().st_size, hashlib.sha256()
+    with Path(path).open("rb") as file:
+        for start, count in _read(size):
+            file.seek(start)
+            hashed.update(file.read(count))
+    return f"content {size}:{hashed.hexdigest()}"
+
+
+def _read(size: int) -> Iterator[tuple[int, int]]:
+    if size <= WHOLE:
+        yield 0, size
+        return
+    for part in range(PARTS):
+        yield part * (size - SIZE) // (PARTS - 1), SIZE

@@ -21,7 +21,6 @@ from errorfloor.vault.parts import (
     part_of,
 )
 from errorfloor.vault.records import record_settled
-from errorfloor.vault.tallies import Tally, tallies_of
 
 FORMAT = 3
 
@@ -79,6 +78,14 @@ def check_settled(table_name: str, table: Table, before: dict[str, Any]) -> None
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A table that counts the rows of each combination of values of some public columns."""
+
+    relation: str
+    columns: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -183,8 +190,14 @@ def snapshot(catalogue: Catalogue, table_name: str, engine: Engine) -> Snapshot:
         facts["columns"],
         {column: (low, high) for column, (low, high) in facts["extent"].items()},
         facts["identity"],
-        tallies_of(name, facts, engine),
+        _tallies_of(name, facts, engine),
     )
+
+
+def _tallies_of(name: str, note: Mapping[str, Any], engine: Engine) -> tuple[Tally, ...]:
+    """Give the tallies that a note tells of; older notes tell of none."""
+    kept = ((engine.tally_of(name, place), columns) for place, columns in enumerate(note.get("tallies", ())))
+    return tuple(Tally(relation, frozenset(columns)) for relation, columns in kept if relation is not None)
 
 
 def _growing(table_name: str, table: Table, engine: Engine) -> Snapshot:

@@ -1,4 +1,4 @@
-"""Tallies: how many rows of a snapshot have which public values, counted once, while the snapshot is made.
+"""Making tallies: how many rows of a snapshot have which public values, counted once, while the snapshot is made.
 
 A price needs such counts before the private columns may be looked at. Where a tally has all columns that they follow
 from, they are added up from it, and the rows are read once only. A tally is a table beside the snapshot's, made and
@@ -6,8 +6,6 @@ removed with it; it has the values as the snapshot has them, and the column ``RO
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from errorfloor.catalogue.model import Table
 from errorfloor.engines import Engine
@@ -17,14 +15,6 @@ ROWS = "n"
 MOST = 125_000  # combinations of values in a tally, as far as can be told before
 LARGE = 100_000  # rows: a table of fewer is read so fast that a tally has to be much smaller
 EACH, EACH_OF_FEW = 8, 100  # rows for each combination: with fewer, reading the rows takes little longer than a tally
-
-
-@dataclass(frozen=True)
-class Tally:
-    """A table that counts the rows of each combination of values of some public columns."""
-
-    relation: str
-    columns: frozenset[str]
 
 
 def make_tallies(name: str, table: Table, relation: str, rows: int, engine: Engine) -> list[list[str]]:
@@ -62,9 +52,3 @@ def together(values: Mapping[str, int], most: int) -> list[list[str]]:
         elif count <= most:
             sets.append(([column], count))
     return [columns for columns, _ in sets]
-
-
-def tallies_of(name: str, note: Mapping[str, Any], engine: Engine) -> tuple[Tally, ...]:
-    """Give the tallies that a note tells of; older notes tell of none."""
-    kept = ((engine.tally_of(name, place), columns) for place, columns in enumerate(note.get("tallies", ())))
-    return tuple(Tally(relation, frozenset(columns)) for relation, columns in kept if relation is not None)
