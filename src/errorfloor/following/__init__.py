@@ -4,5 +4,5 @@
 noise, ``period`` one of them as it is released and kept, ``table`` the figures with their totals, ``following`` what a
 caller holds.
 
-``standing`` begins and lists them, ``horizon_price`` says what they cost.
+``standing`` begins and lists them, ``price`` and ``horizon_price`` say what they cost.
 """

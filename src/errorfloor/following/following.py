@@ -22,8 +22,8 @@ from errorfloor.checks import positive
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.following.block import Block, Offer, check_charged, offered
 from errorfloor.following.horizon import Horizon
-from errorfloor.following.horizon_price import FollowPrice, certain
 from errorfloor.following.period import ReleasedPeriod, gone, kept_periods, release_periods
+from errorfloor.following.price import FollowPrice, certain
 from errorfloor.following.question import FollowedQuestion, FollowWish
 from errorfloor.following.table import Figures, FollowedShape
 from errorfloor.ledger import Entry

@@ -14,7 +14,7 @@ from errorfloor.errors import InputError, KeyFileError
 from errorfloor.following.block import Block, Offer, blocks_after, key_of, name_of, noise_of, offered
 from errorfloor.following.following import Following
 from errorfloor.following.horizon import Horizon
-from errorfloor.following.horizon_price import FollowPrice
+from errorfloor.following.price import FollowPrice
 from errorfloor.following.question import FollowedQuestion, FollowWish, wish_of
 from errorfloor.following.table import FollowedShape
 from errorfloor.ledger.shelf import FOLLOWED

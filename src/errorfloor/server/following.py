@@ -17,7 +17,7 @@ from errorfloor.answering.stating import quota_facts, standing_facts
 from errorfloor.charging.standing import Standing
 from errorfloor.errors import RefusedError
 from errorfloor.following.following import Following
-from errorfloor.following.horizon_price import FollowPrice
+from errorfloor.following.price import FollowPrice
 
 SQL = "SELECT region, sum(kwh) AS used FROM meters GROUP BY region"
 PeriodName = Annotated[str, Field(min_length=1, max_length=20, description="A period, such as 2030-12.")]

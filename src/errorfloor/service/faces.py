@@ -12,7 +12,7 @@ from errorfloor.ledger import Ledger
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.following.following import Following
-    from errorfloor.following.horizon_price import FollowPrice
+    from errorfloor.following.price import FollowPrice
     from errorfloor.following.question import FollowWish
     from errorfloor.service.database import Database
     from errorfloor.streams import Journal, StepAnswer, Streams
