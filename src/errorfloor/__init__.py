@@ -4,7 +4,8 @@ The map of the package, from the ground up (each room imports only from the room
 
 ============  ====================================================================================
 ``errors``      one exception tree; ``extras``: what is optional; ``closing``: what must be closed
-``accounts``    the units of a price; ``display``: a released table, shown; ``sql_text``: SQL as tools send it
+``accounts``    the units of a price; ``wishes``: the keywords of a question; ``display``: a released table, shown
+``sql_text``    SQL as tools send it
 ``support``     where noise must stay: ``Interval``, ``Box``, ``Ball``, …
 ``random``      secure bits, and reproducible ones for tests
 ``noise``       densities that evaluate, sample, and know their own information

@@ -4,7 +4,7 @@ import math
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import quote
 
 from errorfloor.accounts import StepAnswer
@@ -17,6 +17,7 @@ from errorfloor.closing import Closing
 from errorfloor.display import Accounts, tables_in_html
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.support import HalfLine, Interval
+from errorfloor.wishes import FollowWords, QuestionWords, taking
 
 
 class RemoteDatabase(Closing):
@@ -32,24 +33,20 @@ class RemoteDatabase(Closing):
         self._connection = connection
         self.is_dry = is_dry
 
-    def price(
-        self, sql: str, *, max_error: Any = None, spend: Any = None, support: Any = None, max_loss: Any = None
-    ) -> RemotePrice:
+    @taking(QuestionWords)
+    def price(self, sql: str, **wish: Unpack[QuestionWords]) -> RemotePrice:
         """Say what an answer would state and cost; nothing is charged and no private column is read."""
-        body = self._body(sql, max_error, spend, support, max_loss)
-        return RemotePrice(self._connection.post("/v1/price", body))
+        return RemotePrice(self._connection.post("/v1/price", self._body(sql, **wish)))
 
+    @taking(QuestionWords)
     def ask(
         self,
         sql: str,
         *,
-        max_error: Any = None,
-        spend: Any = None,
-        support: Any = None,
-        max_loss: Any = None,
         charge: bool | float = True,
         charge_per_day: float | None = None,
         over_limit: bool = False,
+        **wish: Unpack[QuestionWords],
     ) -> RemoteAnswer:
         """Answer a question; the parameters and errors are those of ``Database.ask``.
 
@@ -57,7 +54,7 @@ class RemoteDatabase(Closing):
         questions of the token with such a limit may take in one day. ``over_limit`` is for an owner: the question may
         take more of the allowance than a catalogue lets one take through a network door.
         """
-        asked = self._body(sql, max_error, spend, support, max_loss)
+        asked = self._body(sql, **wish)
         body = asked | {"charge": charge} | ({"over_limit": True} if over_limit else {})
         if charge_per_day is not None:
             body["charge_per_day"] = charge_per_day
@@ -68,12 +65,10 @@ class RemoteDatabase(Closing):
         """Say which columns the answer to a question has; nothing is asked."""
         return list(self._connection.post("/v1/columns", {"sql": sql})["columns"])
 
-    def simulate(
-        self, sql: str, *, max_error: Any = None, spend: Any = None, support: Any = None, max_loss: Any = None
-    ) -> RemoteSimulation:
+    @taking(QuestionWords)
+    def simulate(self, sql: str, **wish: Unpack[QuestionWords]) -> RemoteSimulation:
         """Say how many more answers of this price could be given, and how exact the next one could be."""
-        body = self._body(sql, max_error, spend, support, max_loss)
-        return RemoteSimulation(self._connection.post("/v1/simulate", body))
+        return RemoteSimulation(self._connection.post("/v1/simulate", self._body(sql, **wish)))
 
     def plan(self, questions: Sequence[Mapping[str, Any]], candidates: Mapping[str, Any] | None = None) -> RemotePlan:
         """Say what questions would take together, what fits, and which floors would allow it; nothing is charged."""
@@ -132,40 +127,20 @@ class RemoteDatabase(Closing):
         """Remove a question that you saved."""
         self._connection.post("/v1/questions/remove", {"name": str(name)})
 
-    def follow(
-        self,
-        sql: str,
-        *,
-        since: str,
-        until: str,
-        max_error: float,
-        part: str | None = None,
-        column: str | None = None,
-        owner_rows: int | None = None,
-        least_rows: int | None = None,
-    ) -> RemoteFollowing:
+    @taking(FollowWords)
+    def follow(self, sql: str, **wish: Unpack[FollowWords]) -> RemoteFollowing:
         """Pay once for a sum or an average in every month from ``since`` to ``until``, and for its running totals.
 
         The parameters and errors are those of ``Database.follow``.
         """
-        body = _standing(sql, since, until, max_error, part, column, owner_rows, least_rows)
+        body = _standing(sql, **wish)
         self._check_dry()
         return RemoteFollowing.sent(self._connection, "/v1/following", body)
 
-    def follow_price(
-        self,
-        sql: str,
-        *,
-        since: str,
-        until: str,
-        max_error: float,
-        part: str | None = None,
-        column: str | None = None,
-        owner_rows: int | None = None,
-        least_rows: int | None = None,
-    ) -> RemoteFollowPrice:
+    @taking(FollowWords)
+    def follow_price(self, sql: str, **wish: Unpack[FollowWords]) -> RemoteFollowPrice:
         """Say what ``follow`` would charge, and what would be certain; nothing is charged."""
-        body = _standing(sql, since, until, max_error, part, column, owner_rows, least_rows)
+        body = _standing(sql, **wish)
         self._check_dry()
         return RemoteFollowPrice(self._connection.post("/v1/following/price", body))
 
@@ -222,7 +197,9 @@ class RemoteDatabase(Closing):
         if self.is_dry:
             raise InputError("a dry run has no months to come: open the catalogue without dry")
 
-    def _body(self, sql: Any, max_error: Any, spend: Any, support: Any, max_loss: Any) -> dict[str, Any]:
+    def _body(
+        self, sql: Any, max_error: Any = None, spend: Any = None, support: Any = None, max_loss: Any = None
+    ) -> dict[str, Any]:
         given = {"max_error": _plain(max_error), "spend": _plain(spend), "max_loss": _plain(max_loss)}
         if support is not None:
             if not isinstance(support, (Interval, HalfLine)):
@@ -293,11 +270,21 @@ def _plain(value: Any) -> Any:
     return number
 
 
-def _standing(sql: Any, since: Any, until: Any, max_error: Any, *further: Any) -> dict[str, Any]:
+def _standing(
+    sql: Any,
+    *,
+    since: Any,
+    until: Any,
+    max_error: Any,
+    part: str | None = None,
+    column: str | None = None,
+    owner_rows: int | None = None,
+    least_rows: int | None = None,
+) -> dict[str, Any]:
     """Give the words of a standing question as JSON."""
-    names = ("part", "column", "owner_rows", "least_rows")
-    given = {name: one for name, one in zip(names, further, strict=True) if one is not None}
-    return {"sql": _text(sql), "since": str(since), "until": str(until), "max_error": _plain(max_error), **given}
+    given = {"part": part, "column": column, "owner_rows": owner_rows, "least_rows": least_rows}
+    said = {"sql": _text(sql), "since": str(since), "until": str(until), "max_error": _plain(max_error)}
+    return said | {name: one for name, one in given.items() if one is not None}
 
 
 def _measured(measurement: Sequence[float]) -> list[float]:

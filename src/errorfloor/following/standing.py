@@ -18,6 +18,7 @@ from errorfloor.following.price import FollowPrice
 from errorfloor.following.question import FollowedQuestion, FollowWish, wish_of
 from errorfloor.following.table import FollowedShape
 from errorfloor.ledger.shelf import FOLLOWED
+from errorfloor.wishes import FollowWords
 
 if TYPE_CHECKING:
     from errorfloor.service.database import Database
@@ -26,8 +27,9 @@ MOST = 1000  # standing questions that are listed, the newest
 EVERY = 2**62
 
 
-def follow(database: "Database", wish: FollowWish, *, analyst: str | None) -> Following:
+def follow(database: "Database", sql: str, words: FollowWords, *, analyst: str | None) -> Following:
     """Charge a standing question for its whole horizon, once; asked again it is free."""
+    wish = FollowWish(sql, **words)
     offer, kept = _offered(database, wish, analyst)
     block, standings, fresh = offer.settle()
     facts = _keep(offer, block, wish, analyst) if kept is None else kept.facts
@@ -36,9 +38,9 @@ def follow(database: "Database", wish: FollowWish, *, analyst: str | None) -> Fo
     )
 
 
-def follow_price(database: "Database", wish: FollowWish, *, analyst: str | None) -> FollowPrice:
+def follow_price(database: "Database", sql: str, words: FollowWords, *, analyst: str | None) -> FollowPrice:
     """Say what a standing question would cost; nothing is charged."""
-    return FollowPrice.of(_offered(database, wish, analyst)[0])
+    return FollowPrice.of(_offered(database, FollowWish(sql, **words), analyst)[0])
 
 
 def following(database: "Database", *, analyst: str | None) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from errorfloor.answering.answer import Answer, Price
 from errorfloor.answering.asking import Asking, attendant
@@ -33,6 +33,7 @@ from errorfloor.service.description import table_facts
 from errorfloor.service.dummy import KEY, dummy_engine
 from errorfloor.service.faces import FollowFace, StreamFace
 from errorfloor.service.listing import history, known, left, quotas
+from errorfloor.wishes import QuestionWords, taking
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.bulk.request import ChargedRelease, Wanted
@@ -80,30 +81,14 @@ class Database(FollowFace, StreamFace, Closing):
         self._grant = NO_LIMITS
         self._lock = threading.Lock()
 
-    def price(
-        self,
-        sql: str,
-        *,
-        max_error: Any = None,
-        spend: Any = None,
-        support: Any = None,
-        max_loss: Any = None,
-        analyst: str | None = None,
-    ) -> Price:
+    @taking(QuestionWords)
+    def price(self, sql: str, *, analyst: str | None = None, **wish: Unpack[QuestionWords]) -> Price:
         """Say what an answer would state and cost; nothing is charged and no private column is read."""
-        wish = QuestionWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
-        return self._asking(sql, wish, analyst).price()
+        return self._asking(sql, QuestionWish(**wish), analyst).price()
 
+    @taking(QuestionWords)
     def ask(
-        self,
-        sql: str,
-        *,
-        max_error: Any = None,
-        spend: Any = None,
-        support: Any = None,
-        max_loss: Any = None,
-        analyst: str | None = None,
-        charge: bool = True,
+        self, sql: str, *, analyst: str | None = None, charge: bool = True, **wish: Unpack[QuestionWords]
     ) -> Answer:
         """Answer a question.
 
@@ -132,34 +117,25 @@ class Database(FollowFace, StreamFace, Closing):
             The answer would break a declared floor or exceed a quota, or would have to be charged with ``charge``
             off; nothing was charged.
         """
-        wish = QuestionWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
+        given = QuestionWish(**wish)
         read = self._known.read(sql, self.catalogue, self._engine)
-        wish = wish.by_column(read.question.families)
+        by_column = given.by_column(read.question.families)
 
         def keep(piece: ReadQuestion, answered: Prepared, time: str | None) -> None:
-            self._known.hold(replace(answered, packed=None), piece, wish)  # whose bytes nothing would count
+            self._known.hold(replace(answered, packed=None), piece, by_column)  # whose bytes nothing would count
             if time is not None and not self.is_dry:
-                self._keeper.keep(answered, piece, wish, analyst=analyst, time=time)
+                self._keeper.keep(answered, piece, by_column, analyst=analyst, time=time)
 
-        answer = self._asking(sql, wish, analyst).answer(self._engine, keep, spend=charge)
-        return replace(answer, kept_by=(self._keeper, read, wish, analyst))
+        answer = self._asking(sql, given, analyst).answer(self._engine, keep, spend=charge)
+        return replace(answer, kept_by=(self._keeper, read, by_column, analyst))
 
-    def simulate(
-        self,
-        sql: str,
-        *,
-        max_error: Any = None,
-        spend: Any = None,
-        support: Any = None,
-        max_loss: Any = None,
-        analyst: str | None = None,
-    ) -> Simulation:
+    @taking(QuestionWords)
+    def simulate(self, sql: str, *, analyst: str | None = None, **wish: Unpack[QuestionWords]) -> Simulation:
         """Say how many more answers of this price could be given, and how exact the next one could be.
 
         Nothing is charged; public facts and the ledger are all that is read.
         """
-        wish = QuestionWish(max_error=max_error, spend=spend, support=support, max_loss=max_loss)
-        return self._asking(sql, wish, analyst).simulation()
+        return self._asking(sql, QuestionWish(**wish), analyst).simulation()
 
     def plan(
         self, questions: Any, candidates: Mapping[str, Any] | None = None, *, analyst: str | None = None

@@ -2,18 +2,17 @@
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from errorfloor.catalogue import Catalogue
 from errorfloor.charging.settling import Grant
-from errorfloor.errors import InputError
 from errorfloor.identity import Key
 from errorfloor.ledger import Ledger
+from errorfloor.wishes import FollowWords, taking
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.following.following import Following
     from errorfloor.following.price import FollowPrice
-    from errorfloor.following.question import FollowWish
     from errorfloor.service.database import Database
     from errorfloor.streams import Journal, StepAnswer, Streams
 
@@ -21,19 +20,8 @@ if TYPE_CHECKING:  # what questions do not need is loaded when it is used
 class FollowFace:
     """What a database is asked once, and answers for every period to come."""
 
-    def follow(
-        self,
-        sql: str,
-        *,
-        since: str,
-        until: str,
-        max_error: float,
-        part: str | None = None,
-        column: str | None = None,
-        owner_rows: int | None = None,
-        least_rows: int | None = None,
-        analyst: str | None = None,
-    ) -> "Following":
+    @taking(FollowWords)
+    def follow(self, sql: str, *, analyst: str | None = None, **wish: Unpack[FollowWords]) -> "Following":
         """Pay once for a sum or an average in every month from ``since`` to ``until``, and for its running totals.
 
         Parameters
@@ -64,27 +52,14 @@ class FollowFace:
         """
         from errorfloor.following.standing import follow
 
-        wish = _wish(sql, since, until, max_error, part, column, owner_rows, least_rows)
-        return follow(cast("Database", self), wish, analyst=analyst)
+        return follow(cast("Database", self), sql, wish, analyst=analyst)
 
-    def follow_price(
-        self,
-        sql: str,
-        *,
-        since: str,
-        until: str,
-        max_error: float,
-        part: str | None = None,
-        column: str | None = None,
-        owner_rows: int | None = None,
-        least_rows: int | None = None,
-        analyst: str | None = None,
-    ) -> "FollowPrice":
+    @taking(FollowWords)
+    def follow_price(self, sql: str, *, analyst: str | None = None, **wish: Unpack[FollowWords]) -> "FollowPrice":
         """Say what ``follow`` would charge, and what would be certain; nothing is charged."""
         from errorfloor.following.standing import follow_price
 
-        wish = _wish(sql, since, until, max_error, part, column, owner_rows, least_rows)
-        return follow_price(cast("Database", self), wish, analyst=analyst)
+        return follow_price(cast("Database", self), sql, wish, analyst=analyst)
 
     def following(self, analyst: str | None = None) -> list[dict[str, Any]]:
         """Give the standing questions, oldest first, as plain JSON types: what was released, and what it cost.
@@ -148,13 +123,4 @@ class StreamFace:
 
     def _journal(self, stream: str) -> "Journal":
         streams = self.declared_streams
-        seen = [name for name in streams.names if self._grant.covers(name)]
-        if stream not in seen:
-            raise InputError(f"there is no stream {str(stream)[:64]!r}; declared are {', '.join(seen) or 'none'}")
-        return streams.journal(stream)
-
-
-def _wish(*words: Any) -> "FollowWish":
-    from errorfloor.following.question import FollowWish
-
-    return FollowWish(*words)
+        return streams.journal(stream, [name for name in streams.names if self._grant.covers(name)])

@@ -185,11 +185,11 @@ class Streams:
         """Their names, in the order of the catalogue."""
         return tuple(self._journals)
 
-    def journal(self, name: str) -> Journal:
-        """Give the journal of one stream."""
-        if name not in self._journals:
-            known = ", ".join(self._journals) or "none"
-            raise InputError(f"there is no stream {str(name)[:64]!r}; declared are {known}")
+    def journal(self, name: str, seen: Sequence[str] | None = None) -> Journal:
+        """Give the journal of one stream; those that are not among the ``seen`` do not exist for who asks."""
+        known = self.names if seen is None else seen
+        if name not in known:
+            raise InputError(f"there is no stream {str(name)[:64]!r}; declared are {', '.join(known) or 'none'}")
         return self._journals[name]
 
     def answer(self, stream: str, *, entity: str, trip: str, step: int, measurement: Sequence[float]) -> StepAnswer:
