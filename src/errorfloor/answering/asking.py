@@ -12,7 +12,7 @@ from errorfloor.answering.by_part import laid_out_together
 from errorfloor.answering.releasing import look_and_release
 from errorfloor.answering.simulation import Simulation, rooms
 from errorfloor.charging import Charging, look
-from errorfloor.charging.settling import Grant, together
+from errorfloor.charging.settling import Grant, charged_under, together
 from errorfloor.checks import Array
 from errorfloor.engines import Engine
 from errorfloor.engines.allotment import UNLIMITED, Allotment, allotted
@@ -244,13 +244,10 @@ class Asking:
 
 def _drawing(prepared: Prepared, ledger: Ledger, keys: Sequence[Key]) -> tuple[Key, ...]:
     """Give the key that draws each output: the one that it was charged under, or else the one in use."""
-    if len(keys) == 1 or prepared.is_kept:
+    if prepared.is_kept:
         return (keys[0],) * len(prepared.outputs)
-    known = ledger.known(key.release_id(one.label) for one in prepared.outputs if one.label is not None for key in keys)
-    return tuple(
-        next((key for key in keys if one.label is not None and key.release_id(one.label) in known), keys[0])
-        for one in prepared.outputs
-    )
+    under = iter(charged_under(ledger, [one.label for one in prepared.outputs if one.label is not None], keys, keys[0]))
+    return tuple(keys[0] if one.label is None else next(under) for one in prepared.outputs)
 
 
 def _paid(one: PreparedOutput, key: Key) -> str:

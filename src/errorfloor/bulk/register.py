@@ -21,7 +21,7 @@ from errorfloor.bulk.request import Request
 from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.checks import Array
 from errorfloor.errors import ErrorFloorError, InputError
-from errorfloor.identity import Key, KeyRing, Label
+from errorfloor.identity import Key, KeyRing, Label, private_file
 
 Entry = dict[str, Any]
 
@@ -43,15 +43,8 @@ class RecordedRows:
     def keep(self, name: str, words: Array) -> None:
         """Write words down durably; nothing of an interrupted attempt stands under the name."""
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        partial = self.folder / f"{name}.partial"
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(np.sort(words).astype("<u8").tobytes())
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self.folder / name)
-        for place in (self.folder, self.folder.parent):
-            self._settle(place)
+        private_file.put(self.folder / name, np.sort(words).astype("<u8").tobytes())
+        private_file.settle(self.folder.parent)
 
     def intact(self, name: str, count: int) -> bool:
         """Whether so many words stand under a name."""
@@ -75,14 +68,6 @@ class RecordedRows:
             return False
         found = kept[np.minimum(np.searchsorted(kept, words), kept.size - 1)]
         return bool((found == words).any())
-
-    @staticmethod
-    def _settle(folder: Path) -> None:
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def file_digest(path: Path, table: str | None, ring: KeyRing) -> str:

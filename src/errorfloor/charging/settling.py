@@ -16,6 +16,7 @@ from errorfloor.catalogue.registers import promised
 from errorfloor.charging.refusal import charged_before, check_share, unspent
 from errorfloor.charging.standing import QuotaStanding, Standing, quota_standings, standings
 from errorfloor.errors import AllowanceError, AnswerFailedError
+from errorfloor.identity import Key, Label
 from errorfloor.ledger import Entry, Ledger, Quotas, Settlement
 from errorfloor.ledger.decision import asked_of
 from errorfloor.ledger.entry import JSON
@@ -64,7 +65,11 @@ def table_terms(name: str, table: Table) -> Terms:
             "account_by": [_key(column, table.public[column]) for column in table.account_by],
             "owner": None if table.owner is None else _key(table.owner.column, table.public[table.owner.column]),
             **({"noises": table.noises} if table.exact else {}),
-            **({"apart": _distances(table.owner)} if table.owner is not None and table.owner.apart else {}),
+            **(
+                {"apart": {name: str(one) for name, one in sorted(table.owner.apart.items())}}
+                if table.owner is not None and table.owner.apart
+                else {}
+            ),
             **({"per": _period(table.per, table)} if table.per is not None else {}),
             **({"joined": _joined(table.joined, table)} if table.joined is not None else {}),
             **_life(table.owner),
@@ -117,10 +122,6 @@ def meaning(column: PrivateColumn) -> dict[str, JSON]:
         "nulls": column.nulls,
         "impute": None if column.impute is None else str(column.impute),
     }
-
-
-def _distances(owner: Owner) -> dict[str, JSON]:
-    return {column: str(distance) for column, distance in sorted(owner.apart.items())}
 
 
 def _period(per: Period, table: Table) -> list[JSON]:
@@ -317,6 +318,14 @@ def together(each: Sequence[Mapping[Account, Charge]]) -> dict[Account, Charge]:
             else:
                 total[account] = before + charge
     return total
+
+
+def charged_under(ledger: Ledger, labels: Sequence[Label], keys: Sequence[Key], in_use: Key) -> list[Key]:
+    """Give for each label the first key that it was charged under; else the one in use, which would draw its noise."""
+    if len(keys) == 1:
+        return [in_use] * len(labels)
+    known = ledger.known(key.release_id(label) for label in labels for key in keys)
+    return [next((key for key in keys if key.release_id(label) in known), in_use) for label in labels]
 
 
 def look(work: Callable[[], Result | None], *, said: tuple[type[Exception], ...] = ()) -> Result:

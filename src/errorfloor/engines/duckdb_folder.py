@@ -15,6 +15,7 @@ from typing import Any, final
 from errorfloor.engines.base import NAME
 from errorfloor.engines.duckdb import DuckDBEngine, connect_to_files, others_can_read, why_closed
 from errorfloor.errors import CatalogueError, EngineError
+from errorfloor.identity import private_file
 
 LOCK = ".writing"
 MAKING = ".making-"  # a file that is not whole yet; nobody reads it
@@ -150,7 +151,7 @@ class DuckDBFolder(DuckDBEngine):
             self._detach(name)
             self._given.pop(name, None)
             self.file_of(name).unlink()
-            self._keep_folder()
+            private_file.settle(self._path)
 
     def let_go(self) -> None:
         """Close every file that was removed or replaced: what it holds is gone once nobody has it open.
@@ -200,7 +201,7 @@ class DuckDBFolder(DuckDBEngine):
                 if not made:
                     self._clear(making)
             making.rename(self.file_of(name))  # whole, or not there
-            self._keep_folder()
+            private_file.settle(self._path)
 
     def _attach_all(self, sql: str) -> None:
         """Attach the files that a statement names; one that was replaced since stays until it is recalled.
@@ -337,13 +338,6 @@ class DuckDBFolder(DuckDBEngine):
     def _clear(self, file: Path) -> None:
         for one in (file, file.with_name(f"{file.name}.wal")):
             one.unlink(missing_ok=True)
-
-    def _keep_folder(self) -> None:
-        descriptor = os.open(self._path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _digest(note: str) -> bytes:

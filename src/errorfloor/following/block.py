@@ -19,7 +19,7 @@ from errorfloor.answering.asking import attendant
 from errorfloor.arithmetic.double_words import DoubleWord
 from errorfloor.charging import Charging
 from errorfloor.charging.refusal import refusal
-from errorfloor.charging.settling import Stand, terms_of
+from errorfloor.charging.settling import Stand, charged_under, terms_of
 from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of
 from errorfloor.checks import Array, positive
 from errorfloor.engines.allotment import allotment
@@ -180,8 +180,7 @@ def offered(
     first, last = horizon.names[0], horizon.names[-1]
     label = label_of(followed, horizon, added) if after is None else label_after(after, horizon, added)
     keys = database._keeper.keys
-    known = database.ledger.known(one.release_id(label) for one in keys)
-    key = next((one for one in keys if one.release_id(label) in known), keys[0])
+    (key,) = charged_under(database.ledger, [label], keys, keys[0])
     note: dict[str, Any] = {"table": name, "version": read.question.version, "output": output.name, "key": key.id}
     note |= {"follow": f"{first} … {last}"} | ({} if analyst is None else {"analyst": analyst})
     note |= {"since": first, "until": last, "bound": bound, "reach": reach}

@@ -19,6 +19,7 @@ from typing import final
 
 from errorfloor.catalogue.model import Place
 from errorfloor.errors import LedgerError
+from errorfloor.identity import private_file
 from errorfloor.ledger.entry import Head
 
 PATIENCE = 60.0  # seconds for a custodian's command
@@ -229,9 +230,9 @@ class FileAnchor(Anchor):
         block = _block(head)
         try:
             if self.alone:
-                self._replace(head.to_text().encode())
+                private_file.put(self.path, head.to_text().encode())
             elif seen is None or len(seen.content) != 2 * PLACE:
-                self._replace(block + b" " * (PLACE - 1) + b"\n")
+                private_file.put(self.path, block + b" " * (PLACE - 1) + b"\n")
             else:
                 older = 1 - seen.newer
                 self._overwrite(older * PLACE, block)
@@ -257,21 +258,6 @@ class FileAnchor(Anchor):
                 raise
         finally:
             os.close(descriptor)
-
-    def _replace(self, content: bytes) -> None:
-        """Make the file, or put one with two places where there is one with a single head."""
-        temporary = self.path.with_name(f".{self.path.name}.new")  # one for all: processes take turns
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self.path)
-        folder = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # makes the new name durable
-        finally:
-            os.close(folder)
 
 
 def open_anchor(place: Place, folder: Path) -> Anchor:

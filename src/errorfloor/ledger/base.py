@@ -15,6 +15,7 @@ from errorfloor.errors import LedgerError
 from errorfloor.ledger.anchor import Anchor
 from errorfloor.ledger.audit import Replay, accepted, audit, name_of
 from errorfloor.ledger.book import Book
+from errorfloor.ledger.connections import paged
 from errorfloor.ledger.decision import Decision, Settlement, check_clock, decide, look
 from errorfloor.ledger.entry import EMPTY, JSON, Entry, Head, Record
 from errorfloor.ledger.joining import brought
@@ -286,14 +287,11 @@ class Ledger(Keeping, Closing):
 
     def entries(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
         """Give the records after one number, in order, at most ``limit`` of them."""
-        while limit is None or limit > 0:
-            count = PAGE if limit is None else min(limit, PAGE)
-            start = after
-            page = self._read(lambda book: list(book.records(start, count)))  # noqa: B023 (called at once)
-            yield from page
-            if len(page) < count:
-                return
-            after, limit = page[-1].sequence, None if limit is None else limit - count
+
+        def read(start: int, count: int) -> list[Record]:
+            return self._read(lambda book: list(book.records(start, count)))
+
+        return paged(read, after, limit, PAGE, lambda record: record.sequence)
 
     def verify(self, checkpoint: Head | None = None) -> Replay:
         """Replay every record: the chain, the totals, the terms, the anchor, and a checkpoint made earlier.

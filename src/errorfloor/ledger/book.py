@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, final
 
 from errorfloor.accounts import Account
 from errorfloor.errors import InputError, LedgerError
-from errorfloor.ledger.connections import LedgerConnection, marks
+from errorfloor.ledger.connections import LedgerConnection, marks, paged
 from errorfloor.ledger.entry import (
     EMPTY,
     FORMAT,
@@ -65,14 +66,9 @@ class Book:
 
     def labels(self) -> Iterator[tuple[str, int]]:
         """Every label that is charged, with the number of the record that pays for it."""
-        last = ""
-        while True:
-            page = f"SELECT label, sequence FROM @labels WHERE label > ? ORDER BY label LIMIT {CHUNK}"
-            rows = self.connection.run(page, last)
-            yield from ((row["label"], row["sequence"]) for row in rows)
-            if len(rows) < CHUNK:
-                return
-            last = rows[-1]["label"]
+        page = "SELECT label, sequence FROM @labels WHERE label > ? ORDER BY label LIMIT ?"
+        rows = paged(partial(self.connection.run, page), "", None, CHUNK, lambda row: row["label"])
+        return ((row["label"], row["sequence"]) for row in rows)
 
     def found(self, labels: Collection[str]) -> dict[str, Record]:
         """The records with those labels; a label that was never charged is left out."""
@@ -105,14 +101,9 @@ class Book:
 
     def records(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
         """The records after one number, in order, at most ``limit`` of them."""
-        while limit is None or limit > 0:  # by the page: a cursor left open on the server would outlive an error
-            count = CHUNK if limit is None else min(limit, CHUNK)
-            page = f"SELECT {ENTRY} FROM @entries WHERE sequence > ? ORDER BY sequence LIMIT ?"
-            rows = self.connection.run(page, after, count)
-            yield from map(_record, rows)
-            if len(rows) < count:
-                return
-            after, limit = rows[-1]["sequence"], None if limit is None else limit - count
+        page = f"SELECT {ENTRY} FROM @entries WHERE sequence > ? ORDER BY sequence LIMIT ?"
+        rows = paged(partial(self.connection.run, page), after, limit, CHUNK, lambda row: row["sequence"])
+        return map(_record, rows)
 
     def append(self, records: Sequence[Record], totals: Mapping[Account, Total], terms: Mapping[str, str]) -> None:
         """Write records, the new totals of the accounts that they charge, and the terms that they fix."""

@@ -17,6 +17,7 @@ Mode = Literal["read", "write", "prepare"]
 MOST = 15  # connections at a time
 MOST_WORKS = 64  # of one transaction; the others wait for the next
 Result = TypeVar("Result")
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -279,6 +280,23 @@ def in_words(statement: str, words: tuple[tuple[str, str], ...]) -> str:
     for ours, theirs in words:
         statement = statement.replace(ours, theirs)
     return statement
+
+
+def paged(
+    read: Callable[[Any, int], Sequence[Row]], after: Any, limit: int | None, most: int, place: Callable[[Row], Any]
+) -> Iterator[Row]:
+    """Give what comes after a place, at most ``limit`` of it, in pages: none is left open while others write.
+
+    >>> list(paged(lambda after, count: range(after + 1, 10)[:count], 3, None, 2, lambda row: row))
+    [4, 5, 6, 7, 8, 9]
+    """
+    while limit is None or limit > 0:
+        count = most if limit is None else min(limit, most)
+        page = read(after, count)
+        yield from page
+        if len(page) < count:
+            return
+        after, limit = place(page[-1]), None if limit is None else limit - count
 
 
 @cache

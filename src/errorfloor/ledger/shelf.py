@@ -11,13 +11,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar, final
 
 from errorfloor.errors import LedgerError
 from errorfloor.ledger.book import Book
-from errorfloor.ledger.connections import marks
+from errorfloor.ledger.connections import marks, paged
 from errorfloor.ledger.entry import Head
 from errorfloor.ledger.terms import GONE, term_name
 
@@ -178,14 +178,8 @@ class Shelf:
     def page(self, after: int = 0, limit: int | None = None, *, whole: bool = False) -> Iterator[Kept]:
         """The answers after a number, in order; with their content if they are wanted ``whole``."""
         columns, most = (f"{FACTS}, content", 1) if whole else (FACTS, PAGE)
-        while limit is None or limit > 0:
-            count = most if limit is None else min(limit, most)
-            page = f"SELECT {columns} FROM @kept WHERE number > ? ORDER BY number LIMIT ?"
-            rows = self._run(page, after, count)
-            yield from map(_kept, rows)
-            if len(rows) < count:
-                return
-            after, limit = rows[-1]["number"], None if limit is None else limit - count
+        page = f"SELECT {columns} FROM @kept WHERE number > ? ORDER BY number LIMIT ?"
+        return map(_kept, paged(partial(self._run, page), after, limit, most, lambda row: row["number"]))
 
     def beyond(self, room: int) -> list[int]:
         """The oldest of what does not last, by number, without which the rest of it takes at most so many bytes."""
@@ -292,15 +286,11 @@ class Keeping(ABC):
 
     def kept_page(self, after: int = 0, limit: int | None = None, *, whole: bool = False) -> Iterator[Kept]:
         """Give the answers on the shelf after a number, in order, at most ``limit``; ``whole`` with their content."""
-        most = 1 if whole else PAGE
-        while limit is None or limit > 0:
-            count = most if limit is None else min(limit, most)
-            start = after
-            page = self._read(lambda book: list(Shelf(book).page(start, count, whole=whole)))  # noqa: B023 (called at once)
-            yield from page
-            if len(page) < count:
-                return
-            after, limit = page[-1].number, None if limit is None else limit - count
+
+        def read(start: int, count: int) -> list[Kept]:
+            return self._read(lambda book: list(Shelf(book).page(start, count, whole=whole)))
+
+        return paged(read, after, limit, 1 if whole else PAGE, lambda one: one.number)
 
     def forget(self, chosen: Callable[[Kept], bool]) -> int:
         """Take answers off the shelf for good; what was charged stays charged. Give how many they were."""

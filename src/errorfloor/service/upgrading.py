@@ -3,7 +3,6 @@
 import datetime
 import json
 import math
-import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from errorfloor.catalogue import Catalogue, PrivateColumn, allowance
 from errorfloor.charging.settling import Terms, meaning
 from errorfloor.engines import Engine, has_vault, open_engine
 from errorfloor.errors import LedgerError
+from errorfloor.identity import private_file
 from errorfloor.ledger import open_anchor, open_ledger
 from errorfloor.ledger.entry import JSON
 from errorfloor.ledger.sql_ledger import place_of
@@ -258,23 +258,8 @@ def _export(path: Path, old: OldLedger) -> Path:
         if path.read_bytes() == content:
             return path
         raise LedgerError(f"{path} exists already and is something else: move it away, then upgrade")
-    temporary = path.with_name(f".{path.name}.new")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    _sync(path.parent)
+    private_file.put(path, content)
     return path
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def raw_notes(engine: Engine) -> dict[str, dict[str, Any]]:

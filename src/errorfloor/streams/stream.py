@@ -12,7 +12,7 @@ from errorfloor.accounts import Account, Charge, cell_text
 from errorfloor.catalogue import PrivateColumn
 from errorfloor.catalogue.allowance import allowance
 from errorfloor.charging.refusal import refusal
-from errorfloor.charging.settling import NO_LIMITS, Charging, Grant, Terms, column_terms
+from errorfloor.charging.settling import NO_LIMITS, Charging, Grant, Terms, charged_under, column_terms
 from errorfloor.dynamics import Plan, Robust
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.floors.words import rounded_up
@@ -200,20 +200,15 @@ class Stream:
     def _charge(self, pairs: Sequence[tuple[Name, Name]], grant: Grant, identity: str) -> list[Key]:
         """Charge the trips that were not charged before; give for each the key that its noise follows from."""
         labels = [trip_label(self.name, self._drawn_by(identity), *pair) for pair in pairs]
-        ids = {key.id: [key.release_id(label) for label in labels] for key in self._keys}
-        older = self._keys[:-1]
-        known = self.ledger.known([one for key in older for one in ids[key.id]]) if older else set()
-        keys = [
-            next((key for key in older if ids[key.id][place] in known), self._keys[-1]) for place in range(len(pairs))
-        ]
+        keys = charged_under(self.ledger, labels, self._keys, self._keys[-1])
         price = self.charge
         entries: list[Entry] = []
         allowances: dict[Account, Charge] = {}
-        for place, ((entity, trip), key) in enumerate(zip(pairs, keys, strict=True)):
+        for (entity, trip), label, key in zip(pairs, labels, keys, strict=True):
             accounts = {state: Account(self.name, state, cell_text((entity,))) for state in self.states}
             charges = {accounts[state]: price[state] for state in self.states}
             note = {"stream": self.name, "entity": entity, "trip": trip, "key": key.id}
-            entries.append(Entry(ids[key.id][place], charges, note))
+            entries.append(Entry(key.release_id(label), charges, note))
             allowances |= {accounts[state]: Charge(*allowance(column)) for state, column in self.states.items()}
         charging = Charging(
             self.ledger,
