@@ -7,7 +7,7 @@ from that part alone; and the charge of several parts bounds what one entry, or 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -20,10 +20,12 @@ from errorfloor.bulk.snapshots import SnapshotTable
 from errorfloor.catalogue import Catalogue
 from errorfloor.charging.settling import together
 from errorfloor.engines import Engine
-from errorfloor.identity import Key
-from errorfloor.ledger import Entry, Ledger
+from errorfloor.ledger import Entry
 from errorfloor.pricing import Account, Charge
 from errorfloor.vault import Snapshot
+
+if TYPE_CHECKING:
+    from errorfloor.service.database import Database
 
 
 @dataclass(frozen=True)
@@ -55,21 +57,21 @@ def entry_of(
     parts: Sequence[ReleasedPart],
     schema: pa.Schema,
     note: dict[str, Any],
-    key: Key,
-    catalogue: Catalogue,
-    ledger: Ledger,
-    engine: Engine,
+    database: "Database",
 ) -> Entry:
     """Give what the release of a column costs: a label for each part, and the charges of those that are not free yet.
 
     Public columns of parts that are free are not read.
     """
     labels = {
-        key.release_id(noise_label(schema, column, part.request.key, part.request.naming)): part for part in parts
+        database._key.release_id(noise_label(schema, column, part.request.key, part.request.naming)): part
+        for part in parts
     }
-    free = ledger.known(labels) if len(parts) > 1 else frozenset[str]()
+    free = database.ledger.known(labels) if len(parts) > 1 else frozenset[str]()
     costs = {
-        label: cost_of(column, part.snapshot, catalogue, engine) for label, part in labels.items() if label not in free
+        label: cost_of(column, part.snapshot, database.catalogue, database._engine)
+        for label, part in labels.items()
+        if label not in free
     }
 
     def entry(chosen: Sequence[str]) -> Entry:

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -15,49 +16,37 @@ from errorfloor.bulk.request import ChargedRelease, Column, Request, Wanted, as_
 from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.bulk.snapshots import SnapshotTable
 from errorfloor.bulk.tables import TableFile, workplace
-from errorfloor.catalogue import Catalogue, Table, stored_distance
+from errorfloor.catalogue import Table, stored_distance
 from errorfloor.charging.refusal import check_none_is_lost, lost_parts, refusal
-from errorfloor.charging.settling import NO_LIMITS, Charging, Grant, Stand, look, terms_of
+from errorfloor.charging.settling import Charging, Stand, look, terms_of
 from errorfloor.charging.standing import allowances_of
-from errorfloor.engines import Engine
 from errorfloor.engines.sources import file_paths
 from errorfloor.errors import CatalogueError, ErrorFloorError, InputError
 from errorfloor.floors.words import rounded_down, rounded_up
-from errorfloor.identity import Key
-from errorfloor.ledger import Ledger
 from errorfloor.support import Interval
 from errorfloor.vault import Snapshot, snapshot
 from errorfloor.vault.snapshot import name_of
 
-
-@dataclass(frozen=True)
-class WantedRelease:
-    """What the caller chooses; all else is declared."""
-
-    columns: Mapping[str, Wanted]
-    batch: str
-    overwrite: bool = False
-    progress: Callable[[int], None] | None = None
+if TYPE_CHECKING:
+    from errorfloor.service.database import Database
 
 
-@dataclass(frozen=True)
-class House:
-    """Where a declared table lives: its catalogue, vault, ledger and key, and what is granted to who releases it."""
-
-    catalogue: Catalogue
-    engine: Engine
-    ledger: Ledger
-    key: Key
-    grant: Grant = NO_LIMITS
-
-
-def release_table(table: str, target: str | Path, wanted: WantedRelease, house: House) -> ChargedRelease:
+def release_table(
+    database: "Database",
+    table: str,
+    target: str | Path,
+    *,
+    columns: Mapping[str, Wanted],
+    batch: str,
+    overwrite: bool,
+    progress: Callable[[int], None] | None,
+) -> ChargedRelease:
     """Charge the release of a table to its accounts, durably, and only then read its private columns.
 
     Guarantee: what was charged before under the same table, version, batch, noise and key is free, and gives the same
     numbers; nothing is charged and nothing written if an allowance does not suffice.
     """
-    catalogue = house.catalogue
+    catalogue = database.catalogue
     if table not in catalogue.tables:
         raise CatalogueError(f"there is no table {table!r}; declared are {', '.join(catalogue.tables) or 'none'}")
     if catalogue.tables[table].hides_records:
@@ -76,28 +65,22 @@ def release_table(table: str, target: str | Path, wanted: WantedRelease, house: 
         for path in file_paths(one.source, catalogue.folder) or [catalogue.folder / one.source[0].partition("::")[0]]
     ]
     vault = (catalogue.folder / catalogue.place.snapshots).resolve()
-    check_target(outlet, [vault, *sources], overwrite=wanted.overwrite)
-    taken = snapshot(catalogue, table, house.engine)
-    check_none_is_lost(table, lost_parts(house.ledger, taken))
-    request = _request(taken, wanted)
-    if taken.parts:
-        return _released(request, parts_of(request, taken, vault), outlet, wanted, house)
-    file = vault / f"{name_of(table, taken.version)}.duckdb" if vault.is_dir() else vault
-    return _released(request, (ReleasedPart("", request, SnapshotTable(file, taken)),), outlet, wanted, house)
-
-
-def _request(taken: Snapshot, wanted: WantedRelease) -> Request:
-    table = taken.table
-    columns = {name: _declared(name, as_column(one), taken) for name, one in wanted.columns.items()}
-    return Request(
-        columns=tuple(_ruled(column, table) for column in plan_columns(columns, table.row_key, wanted.batch)),
-        key=table.row_key,
-        batch=wanted.batch,
-        public=tuple(table.public),
-        overwrite=wanted.overwrite,
-        progress=wanted.progress,
+    check_target(outlet, [vault, *sources], overwrite=overwrite)
+    taken = snapshot(catalogue, table, database._engine)
+    check_none_is_lost(table, lost_parts(database.ledger, taken))
+    ruled = {name: _declared(name, as_column(one), taken) for name, one in columns.items()}
+    request = Request(
+        columns=tuple(_ruled(column, taken.table) for column in plan_columns(ruled, taken.table.row_key, batch)),
+        key=taken.table.row_key,
+        batch=batch,
+        public=tuple(taken.table.public),
+        overwrite=overwrite,
+        progress=progress,
         declared=taken.whose,
     )
+    file = vault / f"{name_of(table, taken.version)}.duckdb" if vault.is_dir() else vault
+    parts = parts_of(request, taken, vault) or (ReleasedPart("", request, SnapshotTable(file, taken)),)
+    return _released(request, parts, outlet, columns, database)
 
 
 def _declared(name: str, column: Column, taken: Snapshot) -> Column:
@@ -131,28 +114,32 @@ def _ruled(column: RuledColumn, table: Table) -> RuledColumn:
 
 
 def _released(
-    request: Request, parts: tuple[ReleasedPart, ...], outlet: TableFile, wanted: WantedRelease, house: House
+    request: Request,
+    parts: tuple[ReleasedPart, ...],
+    outlet: TableFile,
+    wanted: Mapping[str, Wanted],
+    database: "Database",
 ) -> ChargedRelease:
-    schema = parts[0].source.schema(house.engine)
+    schema = parts[0].source.schema(database._engine)
     chosen, left_out = request.choose(schema)
     taken = parts[0].snapshot
     report = ChargedRelease(
         target=outlet.path,
         rows=0,
         batch=request.batch,
-        key_id=house.key.id,
+        key_id=database._key.id,
         columns=request.columns,
         unchanged=tuple(name for name in chosen if name in taken.table.public),
         left_out=left_out,
         table=taken.table_name,
         version=taken.version,
     )
-    charging = _charging(request, parts, schema, wanted, house)
+    charging = _charging(request, parts, schema, wanted, database)
     with workplace(outlet.path) as scratch:
         charging.check_question()
         settled = charging.settle()
         sources = [(part.request, part.source) for part in parts]
-        copying = Copying(sources, outlet, scratch, tuple(chosen), house.key, report)
+        copying = Copying(sources, outlet, scratch, tuple(chosen), database._key, report)
         rows = look(copying.run, said=(ErrorFloorError,))
     fresh = _by_column(settled.fresh, request)
     drawn = [part.name for place, part in enumerate(parts) if part.name and any(one[place] for one in fresh)]
@@ -172,18 +159,16 @@ def _by_column(fresh: Sequence[bool], request: Request) -> list[Sequence[bool]]:
 
 
 def _charging(
-    request: Request, parts: Sequence[ReleasedPart], schema: pa.Schema, wanted: WantedRelease, house: House
+    request: Request,
+    parts: Sequence[ReleasedPart],
+    schema: pa.Schema,
+    wanted: Mapping[str, Wanted],
+    database: "Database",
 ) -> Charging:
     """Price a release; public columns only are read."""
     taken = parts[0].snapshot
-    note = {"batch": request.batch, "table": taken.table_name, "version": taken.version, "key": house.key.id}
-    entries = [
-        entry_of(
-            column, parts, schema, note | {"release": column.name}, house.key, house.catalogue, house.ledger,
-            house.engine,
-        )
-        for column in request.columns
-    ]  # fmt: skip
+    note = {"batch": request.batch, "table": taken.table_name, "version": taken.version, "key": database._key.id}
+    entries = [entry_of(column, parts, schema, note | {"release": column.name}, database) for column in request.columns]
     accounts = [account for entry in entries for account in entry.charges]
 
     def words(stand: Stand, fresh: Sequence[bool]) -> str:
@@ -191,18 +176,18 @@ def _charging(
         return advice(wanted, [column for column, one in new if any(one)], stand)
 
     return Charging(
-        house.ledger,
+        database.ledger,
         taken.table,
         entries,
         allowances_of(taken.table, accounts),
         terms_of(taken.table_name, taken.table, accounts, [part.snapshot for part in parts]),
         words,
-        house.grant.quotas({}, None),
-        house.grant,
+        database._grant.quotas({}, None),
+        database._grant,
     )
 
 
-def advice(wanted: WantedRelease, columns: Sequence[RuledColumn], stand: Stand) -> str:
+def advice(wanted: Mapping[str, Wanted], columns: Sequence[RuledColumn], stand: Stand) -> str:
     """Say which floor a release would break and what would keep all of them, from public facts alone."""
 
     def instead(factor: float) -> str:
@@ -217,7 +202,7 @@ def advice(wanted: WantedRelease, columns: Sequence[RuledColumn], stand: Stand) 
     return refusal("release", *stand, again="you can repeat earlier releases", instead=instead)
 
 
-def _wider_noise(wanted: WantedRelease, columns: Sequence[ReleasedColumn], factor: float) -> str:
+def _wider_noise(wanted: Mapping[str, Wanted], columns: Sequence[ReleasedColumn], factor: float) -> str:
     scale = float(rounded_up(1 / math.sqrt(factor)))
     while not all(_fits(column, wanted, scale, factor * (1 - 1e-9)) for column in columns):
         scale = float(rounded_up(scale * 1.001))
@@ -227,9 +212,9 @@ def _wider_noise(wanted: WantedRelease, columns: Sequence[ReleasedColumn], facto
     return f"noise at least {scale:.15g} times as wide{here}"  # 1130 and not 1.13e+03
 
 
-def _fits(column: ReleasedColumn, wanted: WantedRelease, scale: float, factor: float) -> bool:
+def _fits(column: ReleasedColumn, wanted: Mapping[str, Wanted], scale: float, factor: float) -> bool:
     """Tell whether a column with wider noise takes at most that share of what it would take now."""
-    given = as_column(wanted.columns[column.name])
+    given = as_column(wanted[column.name])
     if not isinstance(given.noise, Interval):
         return scale**2 * factor >= 1
     wider = ReleasedColumn.plan(

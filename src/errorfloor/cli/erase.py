@@ -11,7 +11,7 @@ from errorfloor.cli.questions import CatalogueFile
 from errorfloor.engines import open_engine
 from errorfloor.errors import InputError
 from errorfloor.ledger import open_ledger
-from errorfloor.service.description import answers_from
+from errorfloor.service.listing import answers_from
 from errorfloor.service.registering import erase_with
 from errorfloor.vault import plan_erasure
 

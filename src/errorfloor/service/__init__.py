@@ -1,7 +1,7 @@
 """Tables, questions, releases and streams behind one door, the ``Database``: opened, registered, upgraded.
 
-``database`` is what a caller holds, with ``faces`` for standing questions and streams, ``listing`` for accounts and
-history, ``description`` for what is declared, and ``dummy`` for dry runs. ``opening`` opens one. ``registering``
+``database`` is what a caller holds, with ``faces`` for standing questions and streams, ``listing`` for what is
+declared, accounts and history, and ``dummy`` for dry runs. ``opening`` opens one. ``registering``
 registers tables, with ``correcting`` for those that grow, ``continuing`` for divided accounts and ``joining`` for
 registers of owners. ``upgrading`` leads from an older version. ``demo_table`` and ``example`` generate data.
 """

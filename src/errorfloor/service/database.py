@@ -19,9 +19,8 @@ from errorfloor.answering.simulation import Simulation
 from errorfloor.catalogue import Catalogue
 from errorfloor.charging.refusal import lost_parts
 from errorfloor.charging.settling import NO_LIMITS, Grant
-from errorfloor.charging.standing import QuotaStanding, Standing
 from errorfloor.closing import Closing
-from errorfloor.display import Accounts, tables_in_html, tables_in_text
+from errorfloor.display import tables_in_html, tables_in_text
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.identity import Key, KeyRing
@@ -29,10 +28,9 @@ from errorfloor.ledger import Ledger, MemoryLedger
 from errorfloor.ledger.terms import Deposit
 from errorfloor.preparing.noises import QuestionWish
 from errorfloor.preparing.preparation import Prepared, ReadQuestion
-from errorfloor.service.description import table_facts
 from errorfloor.service.dummy import KEY, dummy_engine
 from errorfloor.service.faces import FollowFace, StreamFace
-from errorfloor.service.listing import history, known, left, quotas
+from errorfloor.service.listing import ListingFace, table_facts
 from errorfloor.wishes import QuestionWords, taking
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
@@ -41,7 +39,7 @@ if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.streams import Streams
 
 
-class Database(FollowFace, StreamFace, Closing):
+class Database(ListingFace, FollowFace, StreamFace, Closing):
     """Private tables that answer questions; made by ``errorfloor.open``.
 
     ``price`` charges nothing. ``ask`` charges first and answers then; asking the same again gives the same answer and
@@ -192,38 +190,15 @@ class Database(FollowFace, StreamFace, Closing):
         AllowanceError
             The release would break a declared floor; nothing was charged, read or written.
         """
-        from errorfloor.bulk.declared import House, WantedRelease, release_table
+        from errorfloor.bulk.declared import release_table
 
         if self.is_dry:
             raise InputError("a dry run has no rows to release: open the catalogue without dry")
-        wanted = WantedRelease(columns, batch, overwrite, progress)
-        house = House(self.catalogue, self._engine, self.ledger, self._key, self._grant)
-        return release_table(table, target, wanted, house)
+        return release_table(self, table, target, columns=columns, batch=batch, overwrite=overwrite, progress=progress)
 
     def tables(self) -> list[dict[str, Any]]:
         """Give what is declared of each table and how many rows it has (None: not registered), as plain JSON types."""
         return [table_facts(name, table, self._rows(name)) for name, table in self.catalogue.tables.items()]
-
-    def history(
-        self, after: int = 0, limit: int = 100, analyst: str | None = None, by: str | None = None
-    ) -> list[dict[str, Any]]:
-        """Give what was charged, in order: at most ``limit`` records after the one with number ``after``.
-
-        An analyst sees the questions that were theirs, or shared; the custodian, None, sees all. ``by`` leaves those
-        of one analyst.
-        """
-        return history(self._keeper, self._grant, after, limit, analyst, by)
-
-    def known(self, after: int = 0, limit: int = 100, analyst: str | None = None) -> list[dict[str, Any]]:
-        """Give what was released and is kept, in order, with its bounds: asked again, it is free.
-
-        An analyst sees the questions that were theirs, or shared; the custodian, None, sees all.
-        """
-        return known(self._keeper, self._grant, after, limit, analyst)
-
-    def quotas(self, analyst: str | None = None) -> list[QuotaStanding]:
-        """Say how the quotas stand that apply to an analyst now; those that nothing was charged to are unused."""
-        return quotas(self.ledger, self._grant.quotas(self.catalogue.quota.shares, analyst), self.left)
 
     def dry(self) -> Self:
         """Give the same tables with dummy rows, made from the catalogue alone; what they answer is free.
@@ -264,10 +239,6 @@ class Database(FollowFace, StreamFace, Closing):
         registered = [name for name in self.catalogue.tables if self._rows(name) is not None]
         found = [self._known.snapshot(self.catalogue, name, self._engine) for name in registered]
         self.ledger.check_belong(Deposit(one.table_name, *which) for one in found for which in one.identities)
-
-    def left(self) -> Accounts[Standing]:
-        """Say how each undivided account, and each divided one that was charged, stands."""
-        return left(self.catalogue, self.ledger)
 
     def close(self) -> None:
         """Let go of the engine and the ledger."""

@@ -1,4 +1,4 @@
-"""Lists of how accounts stand, what was charged and what is kept, as one may see them.
+"""Lists of what is declared, how accounts stand, what was charged and what is kept, as one may see them.
 
 Accounts are listed under the terms that they were charged under; a table that is declared otherwise now has none.
 
@@ -6,9 +6,10 @@ A question's text is shown to who asked it, to an owner, and to everybody who ma
 when the question was asked. The same goes for the names in it, and for the wish.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
+from fractions import Fraction
 from typing import Any
 
 from errorfloor.accounts import NOTHING, Account, Charge
@@ -18,50 +19,198 @@ from errorfloor.charging.settling import Grant, column_terms, table_terms
 from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of, concerned
 from errorfloor.display import Accounts
 from errorfloor.errors import CatalogueError, InputError
-from errorfloor.ledger import Ledger, Quotas
+from errorfloor.ledger import Ledger, Record
 from errorfloor.ledger.quotas import part
-from errorfloor.service.description import about, page
 
 MOST = 1000  # lines of one page
 
 
-def history(
-    keeper: Keeper, grant: Grant, after: int, limit: int, analyst: str | None, by: str | None = None
-) -> list[dict[str, Any]]:
-    """Give records of charges that a grant covers, each with the question that was kept for it; ``by`` one analyst."""
-    check_page(after, limit)
-    found: list[dict[str, Any]] = []
-    while True:
-        read = page(keeper.ledger.entries(after, limit))
-        found += [
-            one
-            for one in read
-            if grant.covers(about(one)) and "event" not in one and (by is None or one["analyst"] == by)
-        ]
-        if len(read) < limit or len(found) >= limit:
-            break
-        after = read[-1]["sequence"]
-    found = found[:limit]
-    kept = keeper.of_labels({one["label"] for one in found if one["label"]})
-    for one in found:
-        answer = kept.get(one["label"])
-        seen = answer is not None and _is_covered(answer, grant) and is_seen(answer.facts, analyst)
-        one["question"] = answer.facts["sql"] if answer is not None and seen else None
-        if not seen and (answer is not None or analyst not in (None, one["analyst"])):
-            one["output"] = None  # the names in a question are as much of it as its text
+def table_facts(name: str, table: Table, rows: int | None) -> dict[str, Any]:
+    """Give what is declared of a table, and its number of rows (None if it is not registered), as plain JSON types.
+
+    Of a table that protects records the number of rows is the declared bound on it.
+    """
+    return {
+        "name": name,
+        "version": table.version,
+        "rows": rows,
+        "row_key": list(table.row_key),
+        "private": [
+            {
+                "name": column,
+                "unit": one.unit,
+                "range": [float(one.low), float(one.high)],
+                "resolution": float(one.resolution),
+                "floor": one.floor,
+                "distance": one.example,
+                "nulls": one.nulls,
+                "impute": None if one.impute is None else float(one.impute),
+                "prior": None if one.prior is None else {"mean": one.prior.mean, "deviation": one.prior.deviation},
+            }
+            for column, one in table.private.items()
+        ],
+        "public": [
+            {
+                "name": column,
+                "type": one.type,
+                "unit": one.unit,
+                "resolution": None if one.resolution is None else float(one.resolution),
+            }
+            for column, one in table.public.items()
+        ],
+        **({"protects": "records", "columns": record_columns(table)} if table.hides_records else {}),
+        "owner": None
+        if table.owner is None
+        else {
+            "column": table.owner.column,
+            "floor": table.owner.floor,
+            "apart": {column: float(distance) for column, distance in table.owner.apart.items()},
+            "per": None if table.per is None else table.per.model_dump(),
+            "joined": None if table.joined is None else table.joined.model_dump(),
+            "register": table.owner.register,
+            "life": table.owner.life,
+            **({"rows": table.owner.rows} if table.hides_records else {}),
+        },
+        "account_by": list(table.account_by),
+    }
+
+
+def record_columns(table: Table) -> list[dict[str, Any]]:
+    """Give the declared domain of each column of a table that protects records, as plain JSON types."""
+    return [
+        {
+            "name": name,
+            "type": one.public.type,
+            "unit": one.unit,
+            "values": list(one.texts) if one.range is None else None,
+            "range": None if one.range is None else [_plain(end) for end in one.range],
+            "resolution": None if one.public.step is None else float(one.public.step),
+            "rest": None if one.rest is None else _plain(one.rest),
+        }
+        for name, one in table.columns.items()
+    ]
+
+
+def _plain(value: object) -> str | float:
+    return float(value) if isinstance(value, Fraction) else str(value)
+
+
+def page(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Give records as plain JSON types: number, time, label, what was asked for, what was charged to whom."""
+    return [
+        {
+            "sequence": record.sequence,
+            "time": record.time,
+            "label": record.labels[0] if record.labels else "",
+            **dict.fromkeys(("table", "version", "output", "analyst", "key")),
+            **record.note,
+            "charges": [
+                {**asdict(account), **record.charges[account].rounded_up().amounts()}
+                for account in sorted(record.charges)
+            ],
+            "hash": record.hash,
+        }
+        for record in records
+    ]
+
+
+def about(record: Mapping[str, Any]) -> str:
+    """Give the table or stream that a record of a page is about.
+
+    >>> about({"table": None, "stream": "cars"})
+    'cars'
+    """
+    return str(record.get("table") or record.get("stream") or "")
+
+
+def answers_from(ledger: Ledger, table: str, versions: Iterable[str]) -> dict[str, int]:
+    """Count the records of answers and releases that were made from versions of a table.
+
+    >>> from errorfloor.service.example import example_database
+    >>> with example_database() as db:
+    ...     _ = db.ask("SELECT avg(kwh) FROM meters", max_error=0.5)
+    ...     sum(answers_from(db.ledger, "meters", [db.catalogue.tables["meters"].version]).values())
+    1
+    """
+    found = dict.fromkeys(versions, 0)
+    for record in page(ledger.entries()):
+        if about(record) == table and "event" not in record:
+            parts = [f"{version}, part {part}" for part, version in (record.get("parts") or {}).items()]
+            for named in parts or [str(record.get("version"))]:
+                if named in found:
+                    found[named] += 1
     return found
 
 
-def known(keeper: Keeper, grant: Grant, after: int, limit: int, analyst: str | None) -> list[dict[str, Any]]:
-    """Give answers that are kept and that a grant covers."""
-    check_page(after, limit)
-    found = []
-    for answer in keeper.opened(after):
-        if _is_covered(answer, grant) and not answer.kept.lasts:  # what is followed has a list of its own
-            found.append(_line(answer, analyst))
-            if len(found) == limit:
+class ListingFace:
+    """What a database says of its accounts, of what was charged, and of what is kept."""
+
+    catalogue: Catalogue
+    ledger: Ledger
+    _keeper: Keeper
+    _grant: Grant
+
+    def history(
+        self, after: int = 0, limit: int = 100, analyst: str | None = None, by: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Give what was charged, in order: at most ``limit`` records after the one with number ``after``.
+
+        An analyst sees the questions that were theirs, or shared; the custodian, None, sees all. ``by`` leaves those
+        of one analyst.
+        """
+        check_page(after, limit)
+        found: list[dict[str, Any]] = []
+        while True:
+            read = page(self.ledger.entries(after, limit))
+            found += [
+                one
+                for one in read
+                if self._grant.covers(about(one)) and "event" not in one and (by is None or one["analyst"] == by)
+            ]
+            if len(read) < limit or len(found) >= limit:
                 break
-    return found
+            after = read[-1]["sequence"]
+        found = found[:limit]
+        kept = self._keeper.of_labels({one["label"] for one in found if one["label"]})
+        for one in found:
+            answer = kept.get(one["label"])
+            seen = answer is not None and _is_covered(answer, self._grant) and is_seen(answer.facts, analyst)
+            one["question"] = answer.facts["sql"] if answer is not None and seen else None
+            if not seen and (answer is not None or analyst not in (None, one["analyst"])):
+                one["output"] = None  # the names in a question are as much of it as its text
+        return found
+
+    def known(self, after: int = 0, limit: int = 100, analyst: str | None = None) -> list[dict[str, Any]]:
+        """Give what was released and is kept, in order, with its bounds: asked again, it is free.
+
+        An analyst sees the questions that were theirs, or shared; the custodian, None, sees all.
+        """
+        check_page(after, limit)
+        found = []
+        for answer in self._keeper.opened(after):
+            if _is_covered(answer, self._grant) and not answer.kept.lasts:  # what is followed has a list of its own
+                found.append(_line(answer, analyst))
+                if len(found) == limit:
+                    break
+        return found
+
+    def quotas(self, analyst: str | None = None) -> list[QuotaStanding]:
+        """Say how the quotas stand that apply to an analyst now; those that nothing was charged to are unused."""
+        declared = self._grant.quotas(self.catalogue.quota.shares, analyst)
+        holders = declared.holders(self.ledger.time())
+        found = []
+        of_whole = self.left() if holders else []
+        for holder, share in holders.items():
+            spent = self.ledger.accounts(holder=holder)
+            for whole in of_whole:
+                account = replace(whole.account, holder=holder)
+                limit = part(whole.allowance, share)
+                found.append(QuotaStanding(account, NOTHING, spent.get(account, NOTHING), limit, share))
+        return found
+
+    def left(self) -> Accounts[Standing]:
+        """Say how each undivided account, and each divided one that was charged, stands."""
+        return left(self.catalogue, self.ledger)
 
 
 def every_known(keeper: Keeper) -> Iterator[dict[str, Any]]:
@@ -157,17 +306,3 @@ def _is_covered(answer: KeptAnswer, grant: Grant) -> bool:
 def _is_declared(account: Account, table: Table, whose: str) -> bool:
     """Say whether a table still has what an account was opened for."""
     return account.column in table.private if account.column else account.table == whose and table.owner is not None
-
-
-def quotas(ledger: Ledger, declared: Quotas, accounts: Callable[[], list[Standing]]) -> list[QuotaStanding]:
-    """Say how quotas stand now, of the given accounts; those that nothing was charged to are unused."""
-    holders = declared.holders(ledger.time())
-    found = []
-    of_whole = accounts() if holders else []
-    for holder, share in holders.items():
-        spent = ledger.accounts(holder=holder)
-        for whole in of_whole:
-            account = replace(whole.account, holder=holder)
-            limit = part(whole.allowance, share)
-            found.append(QuotaStanding(account, NOTHING, spent.get(account, NOTHING), limit, share))
-    return found
