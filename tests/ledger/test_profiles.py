@@ -188,7 +188,7 @@ def test_a_place_that_was_changed_is_found(ledger_place):
         ledger.charge([entry("1", bump(0, 10, 0.75, foot=0.25))], ROOM, TERMS)
 
         def work(book):
-            book._connection.run("UPDATE @accounts SET amount = ?", "10*1/2 54*1/4")
+            book.connection.run("UPDATE @accounts SET amount = ?", "10*1/2 54*1/4")
 
         assert isinstance(ledger._write(lambda book: book), Book)
         ledger._write(work)

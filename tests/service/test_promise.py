@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from errorfloor.answering.stating import stated
+from errorfloor.answering.answer import stated
 from errorfloor.catalogue import Catalogue, PrivateColumn, allowance, entry_promise
 from errorfloor.catalogue.allowance import OTHERS, exact_allowance, exact_owner_allowance
 from errorfloor.errors import AllowanceError

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import errorfloor as ef
-from errorfloor.answering.stating import standing_facts
+from errorfloor.answering.answer import standing_facts
 from errorfloor.catalogue import Table, allowed, load
 from errorfloor.cli.app import app
 from errorfloor.client.standing import RemoteStanding

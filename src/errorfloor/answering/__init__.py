@@ -3,7 +3,7 @@
 =========================  =================================================================================
 ``asking``                   the order of these steps, for one question; ``by_part`` for tables that grow
 ``releasing``, ``cells``       from a charge to released numbers, and what is stated of each cell
-``answer``                   what a caller holds; ``stating`` gives it as JSON, ``words`` in sentences
+``answer``                   what a caller holds, and as JSON; ``words`` says it in sentences
 ``keeping``, ``packing``       keep what was released, and find it again without a charge; ``known`` for a session
 ``unions``, ``reconciling``    what follows by arithmetic from what is kept
 ``advice``, ``simulation``     what to ask instead, and what can still be asked

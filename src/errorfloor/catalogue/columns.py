@@ -1,4 +1,4 @@
-"""Columns and states: what is declared of a number, validated once."""
+"""Columns and states: what is declared of a number, validated once; and how numbers are written."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,8 +7,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from errorfloor.catalogue.numbers import Double, Exact
-
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 PublicType = Literal["text", "whole", "number", "date", "moment", "flag"]
 MOST_STEPS = 2**40  # from zero, at most: products of two columns and sums of many rows then stay within 126 bits
@@ -16,6 +14,54 @@ NEAR_IGNORANCE = 0.99  # of the error of somebody who sees no answer: a floor ab
 FARTHEST_PRIOR = 4.75  # deviations from the range: beyond, less than a millionth of the law would lie in it
 NARROWEST_PRIOR = Fraction(1, 1000)  # of the resolution
 LEAST_FLOOR = Fraction(1, 100)  # of the resolution: below it the floor says nothing, and rounding would decide it
+SMALLEST, LARGEST = Fraction(1, 10**30), Fraction(10**30)
+WRITTEN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,2})?|[+-]?\d+/0*[1-9]\d*", re.IGNORECASE)
+
+
+def exact(value: Any) -> Fraction:
+    """Read a number as it is written: 0.1 is one tenth.
+
+    >>> exact(0.1), exact("1e-3")
+    (Fraction(1, 10), Fraction(1, 1000))
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, str, Fraction)):
+        raise ValueError("must be a number")
+    if isinstance(value, (float, str)):
+        text = str(value).strip()
+        if len(text) > 80 or not WRITTEN.fullmatch(text):  # so that "1e999999999" is never expanded
+            raise ValueError("must be a finite number")
+        value = text
+    number = Fraction(value)
+    if number and not SMALLEST <= abs(number) <= LARGEST:
+        raise ValueError("must be 0 or between 1e-30 and 1e30 in size: use another unit")
+    return number
+
+
+def double(value: Any) -> float:
+    """Read a number for which double precision will do; a text is none, since nothing needs to be written so.
+
+    >>> double(2.5)
+    2.5
+    """
+    if isinstance(value, str):
+        raise ValueError("must be a number without quotes")
+    return float(exact(value))
+
+
+def written(text: str) -> str | None:
+    """Give the number that a text in quotes was perhaps meant to be, as a file writes it; a comma can mean two things.
+
+    >>> written("500"), written("1 000.50"), written("1,000"), written("much")
+    ('500', '1000.5', None, None)
+    """
+    plain = "".join(text.split())
+    return f"{float(plain):.12g}" if len(plain) <= 40 and "/" not in plain and WRITTEN.fullmatch(plain) else None
+
+
+Exact = Annotated[Fraction, BeforeValidator(exact)]
+
+
+Double = Annotated[float, BeforeValidator(double)]
 
 
 class MistakesError(ValueError):

@@ -4,10 +4,9 @@ import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
-from errorfloor.catalogue.columns import Declaration, MistakesError, PublicType
+from errorfloor.catalogue.columns import Declaration, MistakesError, PublicType, written
 from errorfloor.catalogue.model import Catalogue, Table, mistakes_in_names, mistakes_in_table_names
 from errorfloor.catalogue.near import near, nearest
-from errorfloor.catalogue.numbers import written
 
 Found = tuple[str, str]
 PLACEHOLDER = "choose"

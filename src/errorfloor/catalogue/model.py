@@ -11,13 +11,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from errorfloor.catalogue.columns import MOST_STEPS as MOST_STEPS
-from errorfloor.catalogue.columns import NAME, Declaration, MistakesError, misnamed
+from errorfloor.catalogue.columns import NAME, Declaration, Double, MistakesError, misnamed
 from errorfloor.catalogue.columns import PrivateColumn as PrivateColumn
 from errorfloor.catalogue.columns import PublicColumn as PublicColumn
 from errorfloor.catalogue.growth import Growth as Growth
 from errorfloor.catalogue.growth import mistakes_in_growth
 from errorfloor.catalogue.near import near
-from errorfloor.catalogue.numbers import Double
 from errorfloor.catalogue.owner import Owner as Owner
 from errorfloor.catalogue.owner import Period as Period
 from errorfloor.catalogue.owner import mistakes_in_periods

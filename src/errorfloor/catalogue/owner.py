@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from errorfloor.accounts import PERIODS, REGISTER
-from errorfloor.catalogue.columns import Declaration, PublicColumn
-from errorfloor.catalogue.numbers import Double, Exact
+from errorfloor.catalogue.columns import Declaration, Double, Exact, PublicColumn
 from errorfloor.floors.tapered import DeclaredLoss
 
 SPANS = ", ".join(PERIODS)

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from errorfloor.catalogue.columns import MOST_STEPS, Declaration, PublicColumn, Unit
-from errorfloor.catalogue.numbers import Exact, exact
+from errorfloor.catalogue.columns import MOST_STEPS, Declaration, Exact, PublicColumn, Unit, exact
 
 MOST_VALUES = 10_000
 LEAST_DELTA = 20  # times what draws may be off: a little more than leaves room for some ε

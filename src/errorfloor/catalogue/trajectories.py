@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from errorfloor.catalogue.columns import NAME, Declaration, PrivateColumn, misnamed
+from errorfloor.catalogue.columns import NAME, Declaration, Double, PrivateColumn, double, misnamed
 from errorfloor.catalogue.near import near
-from errorfloor.catalogue.numbers import Double, double
 
 MOST_STATES = 100
 LONGEST = 100_000  # steps: a server that goes on with a trip after a restart has to go through all of them first

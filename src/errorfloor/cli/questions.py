@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from errorfloor.answering.answer import stated
 from errorfloor.answering.asking import Attendant, attended_by
 from errorfloor.answering.releasing import for_spreadsheets
-from errorfloor.answering.stating import stated
 from errorfloor.cli.app import AsJson, app, messages, print_json, show, with_options
 from errorfloor.cli.supports import parse_side
 from errorfloor.errors import InputError

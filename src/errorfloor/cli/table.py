@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from errorfloor.answering.answer import stated
 from errorfloor.answering.releasing import without_formula
-from errorfloor.answering.stating import stated
 from errorfloor.cli.app import app, print_json, with_options
 from errorfloor.cli.questions import OverLimit, QuestionOptions, say_of, within_limit
 from errorfloor.display import cell_text, in_columns, key_text, plain_number

@@ -4,7 +4,7 @@ Each engine is a thin adapter behind one face: it reads a declared source, keeps
 and answers queries as Arrow. ``dialects`` holds the few spellings in which their SQL differs.
 
 A new engine (a database that holds the data; where ledgers are kept is in ``ledger``): a subclass of
-``base.TransactionalEngine`` or ``base.Engine``, a subclass of ``dialects.Dialect``, a case in ``open``, its name
+``base.TransactionalEngine`` or ``base.Engine``, a subclass of ``dialects.Dialect``, a case in ``open_engine``, its name
 in ``catalogue.model.Place`` with the rule for where its snapshots are, and its driver among
 the package's extras. The tests of every engine then run on it once ``tests/conftest.py`` has it. Also add its time per
 row in ``preparing.cost``, and what ``init`` says about it in ``catalogue.draft`` and ``cli.init``. Tables that grow and
@@ -19,8 +19,7 @@ from errorfloor.extras import require
 
 require("sql", "pydantic", "duckdb")
 
-from errorfloor.engines.base import Engine
-from errorfloor.engines.open import has_vault, open_engine
+from errorfloor.engines.base import Engine, has_vault, open_engine
 from errorfloor.engines.sources import Source
 
 __all__ = ["Engine", "Source", "has_vault", "open_engine"]

@@ -25,8 +25,7 @@ from errorfloor.checks import Array, positive
 from errorfloor.engines.allotment import allotment
 from errorfloor.errors import InputError, KeyFileError, RefusedError
 from errorfloor.floors.words import rounded_up
-from errorfloor.following.horizon import Horizon
-from errorfloor.following.horizon_price import ERROR, horizon_charges, summed_column
+from errorfloor.following.horizon import ERROR, Horizon, horizon_charges, summed_column
 from errorfloor.following.question import FollowedQuestion
 from errorfloor.identity import Key, Label, Part
 from errorfloor.ledger import Entry, Record

@@ -26,7 +26,7 @@ from errorfloor.charging.settling import terms_of
 from errorfloor.checks import Array
 from errorfloor.errors import CatalogueError, RefusedError
 from errorfloor.following.block import Block, accounts_of, same_groups
-from errorfloor.following.horizon_price import check_priced
+from errorfloor.following.horizon import check_priced
 from errorfloor.following.question import FollowedQuestion
 from errorfloor.identity import Label
 from errorfloor.ledger import Entry, Record

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from errorfloor.errors import InputError, RefusedError
-from errorfloor.following.horizon_price import check_question, date_of, rows_of_owner, summed_column
+from errorfloor.following.horizon import check_question, date_of, rows_of_owner, summed_column
 from errorfloor.identity import Label, Part
 from errorfloor.preparing.preparation import VERSIONS, ReadQuestion
 from errorfloor.sql.plan import Count, Quotient, TableColumn

@@ -11,7 +11,7 @@ from errorfloor.access.failures import DoorError
 from errorfloor.access.models import AccountState, Open, QuotaState
 from errorfloor.access.replies import as_json
 from errorfloor.access.tokens import Role, Token
-from errorfloor.answering.stating import quota_facts, standing_facts
+from errorfloor.answering.answer import quota_facts, standing_facts
 
 OWNERS_ONLY = ("label", "hash", "analyst", "charges")
 After = Annotated[int, Query(ge=0, le=2**62, description="The number of the last one seen.")]

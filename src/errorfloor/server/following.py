@@ -13,7 +13,7 @@ from errorfloor.access.models import AccountState, Bound, Open, OverLimit, Quota
 from errorfloor.access.replies import JSON, as_json, as_table, body_of, preferred
 from errorfloor.access.tokens import Role, Token
 from errorfloor.access.visit import Visit
-from errorfloor.answering.stating import quota_facts, standing_facts
+from errorfloor.answering.answer import quota_facts, standing_facts
 from errorfloor.charging.standing import Standing
 from errorfloor.errors import RefusedError
 from errorfloor.following.following import Following

@@ -21,7 +21,7 @@ from errorfloor.access.models import (
 )
 from errorfloor.access.replies import JSON, TABLES, as_json, as_table, in_parts, preferred
 from errorfloor.access.tokens import Role, Token
-from errorfloor.answering.stating import stated
+from errorfloor.answering.answer import stated
 from errorfloor.postgres.answers import described_columns
 from errorfloor.server.statements import AT_ONCE, facts_json, json_parts, table_parts
 from errorfloor.service import Answer

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from errorfloor.access.replies import body_of
+from errorfloor.answering.answer import stated
 from errorfloor.answering.cells import CellFacts
-from errorfloor.answering.stating import stated
 from errorfloor.arithmetic import arrow
 from errorfloor.preparing.rounding import centred
 from errorfloor.service import Answer, Price
