@@ -165,7 +165,7 @@ class Ledger(Keeping, Closing):
     def accept_clock(self) -> str:
         """Write down what time it is, however long after the last record: charges go on from there."""
         time = _now()
-        self._enter({"clock": time}, {}, time=time, is_trusted=True)
+        self.enter({"clock": time}, {}, trusted=time)
         return time
 
     def accept(self) -> Head:
@@ -187,25 +187,17 @@ class Ledger(Keeping, Closing):
         note: Mapping[str, JSON],
         terms: Mapping[Path, object],
         check: Callable[[Pinned], None] = lambda pinned: None,
+        *,
+        trusted: str | None = None,
     ) -> None:
         """Write down terms that hold from now on, without a charge; nothing is written if all of them held before.
 
         Owners who join a register bring along what was spent of their accounts. ``check`` is given all terms that hold
-        in the same transaction, and may raise.
+        in the same transaction, and may raise. ``trusted`` is a time that somebody vouches for.
 
         Raises CatalogueError if other terms are held, LedgerError if the clock is far ahead of the last record.
         """
-        self._enter(note, terms, check, time=_now(), is_trusted=False)
-
-    def _enter(
-        self,
-        note: Mapping[str, JSON],
-        terms: Mapping[Path, object],
-        check: Callable[[Pinned], None] = lambda pinned: None,
-        *,
-        time: str,
-        is_trusted: bool,
-    ) -> None:
+        time = _now() if trusted is None else trusted
         kept, given = self._kept(), texts(terms)
 
         def work(book: Book) -> Head:
@@ -215,7 +207,7 @@ class Ledger(Keeping, Closing):
             if terms and not new:
                 return head
             check(pinned_in(book))
-            if not is_trusted:
+            if trusted is None:
                 check_clock(time, latest)
             label = hashlib.sha256(f"errorfloor ledger entry {head.hash}".encode()).hexdigest()
             fixed = {name: json.loads(text) for name, text in new.items()}

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from errorfloor.accounts import NOTHING, REGISTER, Account, Charge
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, LedgerError
@@ -213,22 +214,10 @@ def _fresh(book: Book, entries: Sequence[Entry]) -> tuple[list[Entry], list[bool
     return fresh, written
 
 
-@dataclass(frozen=True)
-class _Shortfall:
-    table: str
-    column: str
-    cell: str
-    holder: str
-    kind: str
-    requested: float
-    remaining: float
-    difference: float
-    allowance: float
-
-
 def _shortfalls(
     account: Account, spent: Total, asked: Total, allowances: Mapping[Account, Charge]
-) -> Iterable[_Shortfall]:
+) -> Iterable[dict[str, Any]]:
+    """Say which of an account's limits a charge would exceed, and by how much."""
     if account not in allowances:
         raise CatalogueError(
             f"{account_name(account)} has no allowance, so it cannot be charged: declare its floor in the catalogue",
@@ -243,23 +232,23 @@ def _shortfalls(
         if (asked.face(kind) > 0 or together) and total > limit:
             more = after.taken_by(asked, kind)
             left = max(Fraction(0), limit - (total - more))
-            amounts = (round_up(more), round_down(left), round_up(more - left), float(limit))
-            yield _Shortfall(account.table, account.column, account.cell, account.holder, kind, *amounts)
+            amounts = {"requested": round_up(more), "remaining": round_down(left), "difference": round_up(more - left)}
+            yield {**asdict(account), "kind": kind, **amounts, "allowance": float(limit)}
 
 
-def _refusal(short: list[_Shortfall]) -> AllowanceError:
+def _refusal(short: list[dict[str, Any]]) -> AllowanceError:
     """Say what is asked, what is left and what is missing, account by account, and what to do."""
-    worst = sorted(short, key=lambda line: line.remaining / line.requested if line.requested else 0.0)[:SHOWN]
+    worst = sorted(short, key=lambda one: one["remaining"] / one["requested"] if one["requested"] else 0.0)[:SHOWN]
     lines = [
-        f"{account_name(Account(line.table, line.column, line.cell, line.holder))}: {line.kind.replace('_', ' ')} "
-        f"requested {line.requested:.4g}, "
-        f"remaining {line.remaining:.4g} of {line.allowance:.4g}, difference {line.difference:.4g}"
-        for line in worst
+        f"{account_name(Account(*(one[part] for part in ('table', 'column', 'cell', 'holder'))))}: "
+        f"{one['kind'].replace('_', ' ')} requested {one['requested']:.4g}, remaining {one['remaining']:.4g} of "
+        f"{one['allowance']:.4g}, difference {one['difference']:.4g}"
+        for one in worst
     ]
     more = f" (and {len(short) - SHOWN} more)" if len(short) > SHOWN else ""
-    broken = "break a declared floor" if any(not line.holder for line in short) else "exceed a declared quota"
+    broken = "break a declared floor" if any(not one["holder"] for one in short) else "exceed a declared quota"
     return AllowanceError(
         f"the answer would {broken}; nothing was charged. {'; '.join(lines)}{more}. "
         f"Ask for a larger max_error or for fewer outputs; what was answered before can be asked again free of charge",
-        accounts=[asdict(line) for line in short],
+        accounts=short,
     )

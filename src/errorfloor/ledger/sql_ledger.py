@@ -221,15 +221,18 @@ class LedgerStore:
             time.sleep(random.uniform(0, 0.002 * min(attempt + 1, 50)))  # in another order than the others
         raise failure
 
+    def version(self) -> int:
+        """Give the version of the tables that are there; 0 if there are none."""
+        if self.path is not None and not self.path.exists():
+            return 0
+        return self.run(lambda connection: tables.version(connection, self.name), "read")
+
     def prepare(self, *, create: bool) -> bool:
         """Make the tables if ``create`` is on and there are none; say whether there are any.
 
         Raises LedgerError if they are of another version: an older ledger is never changed by opening it.
         """
-        if self.path is not None and not self.path.exists():
-            found = 0
-        else:
-            found = self.run(lambda connection: tables.version(connection, self.name), "read")
+        found = self.version()
         if found > tables.VERSION:
             raise LedgerError(
                 f"the ledger {self.name} has version {found} and this program knows {tables.VERSION}: install a newer "
@@ -266,7 +269,7 @@ class LedgerStore:
 
     def _remove(self, path: Path) -> None:
         """Take away a file that was made for nothing, unless another process made a ledger of it meanwhile."""
-        if self.run(lambda connection: tables.version(connection, self.name), "read") == 0:
+        if self.version() == 0:
             self.connections.close()
             for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
                 path.with_name(name).unlink(missing_ok=True)

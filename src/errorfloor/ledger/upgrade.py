@@ -8,6 +8,7 @@ new record takes the next number and follows the last hash, so that the anchor, 
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,11 +58,8 @@ def upgrade(place: str | Path, anchor: Anchor, opening: Opening, *, now: str, ac
 
     Raises LedgerError if the old ledger is damaged, older than its anchor, or of a newer version than this one.
     """
-    database = LedgerStore(place, patience=PATIENCE)
-    try:
-        if database.path is not None and not database.path.exists():
-            return None
-        found = database.run(lambda connection: tables.version(connection, database.name), "read")
+    with closing(LedgerStore(place, patience=PATIENCE)) as database:
+        found = database.version()
         if found in (0, tables.VERSION):
             return None
         if found > tables.VERSION:
@@ -86,8 +84,6 @@ def upgrade(place: str | Path, anchor: Anchor, opening: Opening, *, now: str, ac
         old, head = database.run(work, "write")
         anchor.advance(head)
         return old
-    finally:
-        database.close()
 
 
 def add_shelf(place: str | Path) -> bool:
@@ -96,16 +92,11 @@ def add_shelf(place: str | Path) -> bool:
     Guarantee: its records stay as they are. What was answered before is drawn again when it is asked again, free and
     alike, and kept from then on.
     """
-    database = LedgerStore(place, patience=PATIENCE)
-    try:
-        if database.path is not None and not database.path.exists():
-            return False
-        found = database.run(lambda connection: tables.version(connection, database.name), "read")
+    with closing(LedgerStore(place, patience=PATIENCE)) as database:
+        found = database.version()
         if found == SHELFLESS:
             database.run(tables.add_shelf, "write")
         return found == SHELFLESS
-    finally:
-        database.close()
 
 
 def _check(old: OldLedger, anchor: Anchor, accept: bool) -> None:

@@ -55,14 +55,10 @@ class Journal:
     def answer(self, entity: Any, trip: Any, step: Any, measurement: Any, grant: Grant = NO_LIMITS) -> StepAnswer:
         """Release the measurement of a step: C x[k], m numbers. Steps may come in any order, each of them once.
 
-        Raises
-        ------
-        AllowanceError
-            The entity's allowance, or what is granted, does not cover another trip; nothing was charged.
-        RefusedError
-            The step is beyond the horizon; or (``reason`` "corrected" or "measurement") it was answered from another
-            measurement, or this is none or lies outside the declared ranges. Both depend on the measurement: they are
-            for whoever gave it alone.
+        Raises AllowanceError if the entity's allowance, or what is granted, does not cover another trip: nothing was
+        charged then. Raises RefusedError if the step is beyond the horizon, or (``reason`` "corrected" or "measurement") it was
+        answered from another measurement, or this is none or lies outside the declared ranges. Both of these depend on
+        the measurement: they are for whoever gave it alone.
         """
         names, number = (self._name("entity", entity), self._name("trip", trip)), self._step(step)
         given = self._measured(number, measurement)
