@@ -56,9 +56,9 @@ class Journal:
         """Release the measurement of a step: C x[k], m numbers. Steps may come in any order, each of them once.
 
         Raises AllowanceError if the entity's allowance, or what is granted, does not cover another trip: nothing was
-        charged then. Raises RefusedError if the step is beyond the horizon, or (``reason`` "corrected" or "measurement") it was
-        answered from another measurement, or this is none or lies outside the declared ranges. Both of these depend on
-        the measurement: they are for whoever gave it alone.
+        charged then. Raises RefusedError if the step is beyond the horizon; or (``reason`` "corrected" or
+        "measurement") if it was answered from another measurement, or this is none or lies outside the declared ranges.
+        Both of these depend on the measurement: they are for whoever gave it alone.
         """
         names, number = (self._name("entity", entity), self._name("trip", trip)), self._step(step)
         given = self._measured(number, measurement)
