@@ -1,68 +1,16 @@
-"""Keys: made with care, kept to their owner, never shown."""
+"""Key files: made with care, kept to their owner, never shown."""
 
-import datetime
 import fcntl
-import hashlib
-import hmac
 import json
 import os
-import secrets
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
 
 from errorfloor.errors import InputError, KeyFileError
 from errorfloor.identity import private_file
-from errorfloor.identity.labels import Label
+from errorfloor.identity.labels import Key
 
 FORMAT = 1
 BESIDE = ("ledger.sqlite", "ledger.anchor", "{}.releases")  # what usually lies beside a key file that was used
-
-
-@dataclass(frozen=True)
-class Key:
-    """A secret of 32 bytes with a public id; it shows its id and never its secret.
-
-    >>> key = Key.fresh()
-    >>> repr(key) == f"Key({key.id})"
-    True
-    """
-
-    id: str
-    created: str
-    secret: bytes = field(repr=False)
-
-    @classmethod
-    def fresh(cls) -> "Key":
-        """Draw a key from the operating system."""
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        return cls(id=secrets.token_hex(8), created=now, secret=secrets.token_bytes(32))
-
-    def derive(self, label: Label) -> bytes:
-        """Give 32 bytes that follow from the key and the label, and tell nothing about either to others.
-
-        The key's id is part of what is authenticated, so two keys never agree on a label.
-
-        >>> key = Key.fresh()
-        >>> key.derive(Label("a", (1,))) == key.derive(Label("a", (1,))), len(key.derive(Label("a", (2,))))
-        (True, 32)
-        """
-        keyed = Label("keyed", (self.id, label.encoded))
-        return hmac.new(self.secret, keyed.encoded, hashlib.sha256).digest()
-
-    def release_id(self, label: Label) -> str:
-        """Give the name under which the ledger knows what is drawn for a label; it changes with the key, as draws do.
-
-        >>> Key.fresh().release_id(Label("a", (1,))) == Key.fresh().release_id(Label("a", (1,)))
-        False
-        """
-        return hashlib.sha256(Label("release", (self.id, label.encoded)).encoded).hexdigest()
-
-    def __repr__(self) -> str:
-        return f"Key({self.id})"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a key must not be pickled: load it from its file where it is needed")
 
 
 class KeyRing:

@@ -1,4 +1,4 @@
-"""Labels: what makes two questions the same; and tags, which tell the rows below a label apart.
+"""Keys and labels: what makes two draws the same; and tags, which tell the rows below a label apart.
 
 A label is an encoding that nothing else has: each part carries its type and its length, and the whole its version and
 purpose. Equal labels mean equal parts of equal types in equal order; 1 and "1" and 1.0 are three different parts.
@@ -13,11 +13,13 @@ import datetime
 import hashlib
 import hmac
 import math
+import secrets
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
 
@@ -64,6 +66,52 @@ class Label:
     def encoded(self) -> bytes:
         """The label as bytes, the same on every machine."""
         return MAGIC + struct.pack(">H", VERSION) + encode(self.purpose) + encode(self.parts)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A secret of 32 bytes with a public id; it shows its id and never its secret.
+
+    >>> key = Key.fresh()
+    >>> repr(key) == f"Key({key.id})"
+    True
+    """
+
+    id: str
+    created: str
+    secret: bytes = field(repr=False)
+
+    @classmethod
+    def fresh(cls) -> "Key":
+        """Draw a key from the operating system."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        return cls(id=secrets.token_hex(8), created=now, secret=secrets.token_bytes(32))
+
+    def derive(self, label: Label) -> bytes:
+        """Give 32 bytes that follow from the key and the label, and tell nothing about either to others.
+
+        The key's id is part of what is authenticated, so two keys never agree on a label.
+
+        >>> key = Key.fresh()
+        >>> key.derive(Label("a", (1,))) == key.derive(Label("a", (1,))), len(key.derive(Label("a", (2,))))
+        (True, 32)
+        """
+        keyed = Label("keyed", (self.id, label.encoded))
+        return hmac.new(self.secret, keyed.encoded, hashlib.sha256).digest()
+
+    def release_id(self, label: Label) -> str:
+        """Give the name under which the ledger knows what is drawn for a label; it changes with the key, as draws do.
+
+        >>> Key.fresh().release_id(Label("a", (1,))) == Key.fresh().release_id(Label("a", (1,)))
+        False
+        """
+        return hashlib.sha256(Label("release", (self.id, label.encoded)).encoded).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Key({self.id})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key must not be pickled: load it from its file where it is needed")
 
 
 def encode(part: Part) -> bytes:
