@@ -93,24 +93,17 @@ def charges(
 
 
 def evaluation_error(column: RuledColumn) -> float:
-    """Bound how far a released number, as computed, is off the one that its exact value would have had."""
+    """Bound how far a released number, as computed, is off the one that its exact value would have had.
+
+    Of a policy it is how far the value is off, and what the draws' own roundings tell, as a shift of the value; of
+    noise how far value plus noise is off its exact sum. What is beyond the lattice is refused.
+    """
     if isinstance(column, AnsweredColumn):
-        return _error_of_answer(column)
-    assert isinstance(column, ReleasedColumn)
-    return _error_of_sum(column)
-
-
-def _error_of_answer(column: AnsweredColumn) -> float:
-    """Bound how far the value is off as computed, and what the draws' own roundings tell, as a shift of the value."""
-    value = float(np.abs(column.policy.nodes).max())
-    apart = column.policy.laws.shape[1] * 2.0**-53 + 2.0**-50  # total variation of draws and law
-    angle = math.pi * math.sqrt(apart / 2)
-    return ROUNDING * value + 2 * angle / math.sqrt(column.information)
-
-
-def _error_of_sum(column: ReleasedColumn) -> float:
-    """Bound how far value plus noise, as computed, is off its exact sum; what is beyond the lattice is refused."""
-    assert column.range is not None
+        value = float(np.abs(column.policy.nodes).max())
+        apart = column.policy.laws.shape[1] * 2.0**-53 + 2.0**-50  # total variation of draws and law
+        angle = math.pi * math.sqrt(apart / 2)
+        return ROUNDING * value + 2 * angle / math.sqrt(column.information)
+    assert isinstance(column, ReleasedColumn) and column.range is not None
     value, lattice = max(map(abs, column.range)), column.lattice
     noise = max(map(abs, (column.noise.knots[0], column.noise.knots[-1])))
     if not value + (noise if math.isfinite(noise) else 0.0) < FARTHEST * lattice.size:

@@ -9,10 +9,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from errorfloor.errors import ErrorFloorError, InputError
 
+Result = TypeVar("Result")
 ROWS = 122_880  # rows in a batch: what DuckDB stores and sorts together, so that most batches pass as they are
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow", ".feather": "arrow", ".duckdb": "duckdb"}
 PROBLEMS = (pa.ArrowException, duckdb.Error, OSError)
@@ -65,31 +66,21 @@ class TableFile:
     def schema(self) -> pa.Schema:
         """Give the names and types of the columns."""
         self._must_exist()
-        problem, found = "", None
-        try:
+
+        def work() -> pa.Schema:
             if self.format == "parquet":
-                found = pq.read_schema(self.path)
-            else:
-                with ExitStack() as stack:
-                    found = self._relation(self._connect(stack, None), stack).limit(0).to_arrow_table().schema
-        except PROBLEMS as error:
-            problem = type(error).__name__
-        if found is None:
-            raise self._unreadable(problem)
-        return found
+                return pq.read_schema(self.path)
+            with ExitStack() as stack:
+                return self._relation(self._connect(stack, None), stack).limit(0).to_arrow_table().schema
+
+        return _told(work, self._unreadable)
 
     @contextmanager
     def read(self, scratch: Path, columns: Sequence[str], order: Sequence[str] = ()) -> Iterator[Any]:
         """Open some columns as a stream of batches, sorted by ``order`` or, without it, as they are stored."""
         self._must_exist()
-        problem, reader = "", None
         with ExitStack() as stack:
-            try:
-                reader = self._open(stack, scratch, columns, order)
-            except PROBLEMS as error:
-                problem = type(error).__name__
-            if reader is None:
-                raise self._unreadable(problem)
+            reader = _told(lambda: self._open(stack, scratch, columns, order), self._unreadable)
             stack.callback(reader.close)  # or whoever still holds it would keep DuckDB from opening the file again
             yield reader
 
@@ -145,15 +136,12 @@ class TableFile:
         """Whether writing would replace something."""
         if self.format != "duckdb" or not self.path.exists():
             return self.path.exists()
-        problem, found = "", False
-        try:
+
+        def work() -> bool:
             with _connected(self.path, read_only=True) as connection:
-                found = str(self.table).lower() in _tables(connection)
-        except PROBLEMS as error:
-            problem = type(error).__name__
-        if problem:
-            raise InputError(f"{self.path} cannot be opened as a DuckDB file ({problem})")
-        return found
+                return str(self.table).lower() in _tables(connection)
+
+        return _told(work, lambda kind: InputError(f"{self.path} cannot be opened as a DuckDB file ({kind})"))
 
     def write(
         self,
@@ -269,11 +257,15 @@ def regrouped(reader: Any, unreadable: Callable[[str], ErrorFloorError]) -> Iter
 
 
 def _next(reader: Any, unreadable: Callable[[str], ErrorFloorError]) -> pa.RecordBatch | None:
-    problem = ""
+    with suppress(StopIteration):
+        return _told(reader.read_next_batch, unreadable)
+    return None
+
+
+def _told(work: Callable[[], Result], unreadable: Callable[[str], ErrorFloorError]) -> Result:
+    """Do some work with a library; if that fails, nothing is told of it but its kind."""
     try:
-        return reader.read_next_batch()
-    except StopIteration:
-        return None
+        return work()
     except PROBLEMS as error:
         problem = type(error).__name__
     raise unreadable(problem)

@@ -63,16 +63,12 @@ class KeyRing:
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)  # two rotations at once must not lose a key
-            return self._rotate(path, [] if discard else _read(path))
+            keys = [*([] if discard else _read(path)), Key.fresh()]
+            private_file.replace(path, _content(keys))
         finally:
             os.close(folder)
-
-    def _rotate(self, path: Path, older: list[Key]) -> Key:
-        fresh = Key.fresh()
-        keys = [*older, fresh]
-        private_file.replace(path, _content(keys))
         self.keys = keys
-        return fresh
+        return keys[-1]
 
 
 def used_with(path: Path) -> Path | None:

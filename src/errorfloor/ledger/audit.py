@@ -50,19 +50,16 @@ class Replay:
             if not labels and not first:
                 raise _wrong(f"record {record.sequence} has no label")
             self.labels |= dict.fromkeys(labels, record.sequence)
-            self._fix(record)
+            for name, value in record.terms.items():
+                if name in self.terms and not stricter(json.loads(self.terms[name]), cast(Mapping[str, JSON], value)):
+                    raise _wrong(f"record {record.sequence} fixes the terms of {words(name)} a second time")
+                self.terms[name] = canonical("terms", value)
             for account, charge in record.charges.items():
                 if term_name(account.table) not in self.terms:
                     raise _wrong(f"record {record.sequence} has no terms")
                 if charge:
                     self.totals[account] = self.totals.get(account, Total()).plus(charge)
             yield record
-
-    def _fix(self, record: Record) -> None:
-        for name, value in record.terms.items():
-            if name in self.terms and not stricter(json.loads(self.terms[name]), cast(Mapping[str, JSON], value)):
-                raise _wrong(f"record {record.sequence} fixes the terms of {words(name)} a second time")
-            self.terms[name] = canonical("terms", value)
 
 
 def audit(book: Book) -> Replay:
