@@ -5,8 +5,8 @@ Those that have transactions keep a table and its note in one of them.
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, final
@@ -178,18 +178,22 @@ class TransactionalEngine(Engine):
 
     def _make(self, name: str, select_sql: str, note: Callable[[str], str]) -> None:
         relation = self.relation(name)
-        self.execute("BEGIN")
-        kept = False
-        try:
+        with self._transaction():
             self.execute(f"CREATE TABLE {relation} AS {select_sql}")
             text = self.dialect.literal(note(relation))
             self.execute(f"INSERT INTO {self.notes} VALUES ({self.dialect.literal(name)}, {text})")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Make all that is done in the block durable, or nothing of it."""
+        self.execute("BEGIN")
+        try:
+            yield
             self.execute("COMMIT")
-            kept = True
-        finally:
-            if not kept:
-                with suppress(EngineError):  # the failure that led here is the one to tell
-                    self.execute("ROLLBACK")
+        except BaseException:
+            with suppress(EngineError):  # the failure that led here is the one to tell
+                self.execute("ROLLBACK")
+            raise
 
 
 def has_vault(place: Place, folder: Path) -> bool:

@@ -186,17 +186,13 @@ class DuckDBFolder(DuckDBEngine):
             self.execute(f"ATTACH {self._location(making)} AS {database}")
             made = False
             try:
-                super().execute("BEGIN")
-                super().execute(f"CREATE TABLE {relation} AS {select_sql}")
-                text = self.dialect.literal(note(relation))
-                super().execute(f"CREATE TABLE {self._notes(name)} AS SELECT {text} AS note")
-                super().execute("COMMIT")
+                with self._transaction():
+                    super().execute(f"CREATE TABLE {relation} AS {select_sql}")
+                    text = self.dialect.literal(note(relation))
+                    super().execute(f"CREATE TABLE {self._notes(name)} AS SELECT {text} AS note")
                 super().execute(f"CHECKPOINT {database}")
                 made = True
             finally:
-                if not made:
-                    with suppress(EngineError):  # the failure that led here is the one to tell
-                        self.execute("ROLLBACK")
                 self.execute(f"DETACH {database}")
                 if not made:
                     self._clear(making)

@@ -94,14 +94,9 @@ class PostgreSQLEngine(TransactionalEngine):
 
     def destroy(self, name: str) -> None:
         """Drop a table and its note; logs and backups of the database keep their rows for as long as they are kept."""
-        self.execute("BEGIN")
-        try:
+        with self._transaction():
             self.execute(f"DROP TABLE {self.relation(name)}")
             self.execute(f"DELETE FROM {self.notes} WHERE name = {self.dialect.literal(name)}")
-            self.execute("COMMIT")
-        except EngineError:
-            self.execute("ROLLBACK")
-            raise
 
     def close(self) -> None:
         """Close the connections."""
