@@ -69,7 +69,7 @@ def test_sums_are_exact_at_every_place_and_go_on_after_a_restart(ledger_place, s
     with ledger_place.open() as ledger:
         total = ledger.verify().totals[KWH]
         assert {kind: total.face(kind) for kind in KINDS} == {kind: most(flat, places, kind) for kind in KINDS}
-        assert total.evaluation == flat["evaluation"]
+        assert total.face("evaluation") == flat["evaluation"]
         found = {where: list(row) for where, row in total.places.items()}
         assert found == {(BOOKED[kind], version): row for (kind, version), row in places.items()}
         shown = ledger.spent([KWH])[KWH]

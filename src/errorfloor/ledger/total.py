@@ -27,7 +27,7 @@ class Total:
     as a double it is never less.
 
     >>> total = Total().plus(Charge(0.1, 0.0)).plus(Charge(0.2, 0.0))
-    >>> total.information == Fraction(0.1) + Fraction(0.2), total.rounded_up().information
+    >>> total.face("information") == Fraction(0.1) + Fraction(0.2), total.rounded_up().information
     (True, 0.30000000000000004)
     >>> Total.of(Charge(0.5, 0.0)).to_json()
     {'A2': '1/2'}
@@ -66,16 +66,6 @@ class Total:
 
     def __bool__(self) -> bool:
         return bool(self.amounts or self.places)
-
-    @property
-    def information(self) -> Fraction:
-        """The information that is booked in A2."""
-        return self.face("information")
-
-    @property
-    def evaluation(self) -> Fraction:
-        """The evaluation error."""
-        return self.face("evaluation")
 
     def face(self, name: str) -> Fraction:
         """Give one part of the charge that this total is shown as: what is booked where most is, in every version."""
