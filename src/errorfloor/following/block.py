@@ -20,7 +20,7 @@ from errorfloor.arithmetic.double_words import DoubleWord
 from errorfloor.charging import Charging
 from errorfloor.charging.refusal import refusal
 from errorfloor.charging.settling import Stand, charged_under, terms_of
-from errorfloor.charging.standing import QuotaStanding, Standing, allowances_of
+from errorfloor.charging.standing import Standing, allowances_of
 from errorfloor.checks import Array, positive
 from errorfloor.engines.allotment import allotment
 from errorfloor.errors import InputError, KeyFileError, RefusedError
@@ -145,10 +145,9 @@ class Offer:
         block = Block.charged(self.horizon, self.added, self.bound, self.label.encoded, self.key, self.reach, record)
         return block, stand.accounts, settled.fresh[0]
 
-    def stand(self) -> tuple[tuple[Standing, ...], tuple[QuotaStanding, ...]]:
+    def stand(self) -> Stand:
         """Say how accounts and quotas would stand; nothing is charged."""
-        stand = self.charging.stand(self.charging.preview(), charged=False)
-        return stand.accounts, stand.quotas
+        return self.charging.stand(self.charging.preview(), charged=False)
 
 
 def offered(
