@@ -39,3 +39,16 @@ def near(word: str, choices: Iterable[str]) -> str:
     """
     found = nearest(word, choices)
     return f": did you mean {found}?" if found else ""
+
+
+def meant(wrong: str, names: Iterable[str]) -> str:
+    """Name what is most like ``wrong``, or everything there is.
+
+    >>> meant("kWh", ["kwh", "meter"]), meant("tariff", ["a", "b"]), meant("x", [])
+    ("'kwh': did you mean that?", 'a, b', 'none')
+    """
+    known = list(names)
+    close = close_to(wrong, known)
+    if close:
+        return " or ".join(map(repr, close)) + ": did you mean that?"
+    return ", ".join(known[:20]) + (" …" if len(known) > 20 else "") if known else "none"

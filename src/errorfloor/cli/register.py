@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from errorfloor.catalogue import Catalogue, load
+from errorfloor.catalogue.near import meant as nearest
 from errorfloor.cli.app import AsJson, app, command, counted, messages, print_json
 from errorfloor.cli.misread import show_value
 from errorfloor.cli.questions import CatalogueFile
@@ -20,7 +21,6 @@ from errorfloor.errors import CatalogueError, ErrorFloorError, InputError
 from errorfloor.service import Database, open_database
 from errorfloor.service.registering import ledger_exists, registering
 from errorfloor.vault.growing import PartsFound
-from errorfloor.vault.near import nearest
 from errorfloor.vault.report import source_report, write_for_owner
 
 SHARE = 0.02  # of the allowance, that the question takes at most

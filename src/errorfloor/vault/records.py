@@ -10,11 +10,11 @@ from typing import Any
 
 from errorfloor.catalogue.columns import PublicType
 from errorfloor.catalogue.model import RecordColumn, Table
+from errorfloor.catalogue.near import meant
 from errorfloor.engines import Engine, Source
 from errorfloor.engines.dialects import Dialect
 from errorfloor.errors import CatalogueError
 from errorfloor.vault.fixed_point import StoredGrid
-from errorfloor.vault.near import nearest
 
 PRESENCE = ""  # the name of the column of ones: no question can spell it
 ONES = "x0"
@@ -135,7 +135,7 @@ def called_in(table_name: str, table: Table, name: str, source: Source) -> str:
     called = table.read.called(name)
     if called not in source.kinds:
         raise CatalogueError(
-            f"the source of {table_name} has no column {called!r}; it has {nearest(called, source.kinds)}",
+            f"the source of {table_name} has no column {called!r}; it has {meant(called, source.kinds)}",
             table=table_name,
             column=name,
         )

@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from errorfloor.catalogue.model import Catalogue, Table
+from errorfloor.catalogue.near import meant
 from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError
 from errorfloor.identity import Part
-from errorfloor.vault.near import nearest
 from errorfloor.vault.parts import (
     SnapshotPart,
     check_one_way,
@@ -273,7 +273,7 @@ def _facts(note: str) -> Mapping[str, Any]:
 def declared(catalogue: Catalogue, table_name: str) -> Table:
     """Give a table's declaration, or say which tables there are."""
     if table_name not in catalogue.tables:
-        hint = nearest(table_name, catalogue.tables)
+        hint = meant(table_name, catalogue.tables)
         raise CatalogueError(f"there is no table {table_name!r} in the catalogue; it declares {hint}", table=table_name)
     return catalogue.tables[table_name]
 
