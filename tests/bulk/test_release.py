@@ -383,7 +383,7 @@ def test_files_that_are_missing_taken_or_not_what_they_say(meters, ring, tmp_pat
 
 
 def test_unsigned_and_other_key_kinds_have_tags(ring):
-    from errorfloor.bulk.rowkey import RowKey
+    from errorfloor.bulk.perturbation import RowKey
 
     moment = pa.array([0, 1], pa.timestamp("us", "UTC"))
     arrays = {

@@ -5,9 +5,9 @@
 ``files``                        a plain file, not charged: ``register`` says what was released
 ``request``                      what is asked for, and what is said about it
 ``columns``, ``answered``          a column with noise, and one with a policy; ``ruled`` is what both share
-``perturbation``                 rows on their way, and their noise; ``ascent`` checks their order
+``perturbation``                 rows on their way, their tags and their noise; ``ascent`` checks their order
 ``tables``                       what is read and written, and where unfinished files are
-``rowkey``, ``content``            how a row is known again, whatever the order and the format
+``content``                      how rows are known again, whatever the order and the format
 =============================  =============================================================================
 
 A new file format goes to ``tables``; a new rule for values to ``ruled``.

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from errorfloor.bulk.perturbation import Watch
-from errorfloor.bulk.rowkey import RowKey, kind_of
+from errorfloor.bulk.perturbation import RowKey, Watch, kind_of
 from errorfloor.bulk.ruled import RuledColumn
 from errorfloor.checks import Array
 from errorfloor.identity import Key, Label
