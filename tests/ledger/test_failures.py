@@ -187,7 +187,7 @@ def test_a_full_disk_charges_nothing_and_says_so(sqlite_place):
         with pytest.raises(LedgerError, match=r"the disk of the ledger .* is full; nothing was charged: make room"):
             charge(ledger, *range(2, 500), note={"output": "x" * 1000})
         assert ledger.head().sequence == 1
-        assert ledger.verify().totals[KWH].information == 1
+        assert ledger.verify().totals[KWH].face("information") == 1
     with sqlite_place.open() as ledger:
         assert all(charge(ledger, *range(2, 500)))
 
