@@ -197,8 +197,8 @@ def test_charges_are_those_of_a_question_for_every_row(tmp_path):
         assert len(asked) > 50
         assert set(record.charges) == set(asked)
         for account, charge in record.charges.items():
-            assert charge.information == pytest.approx(asked[account].information, rel=1e-9)
-            assert charge.evaluation < 1e-12
+            assert charge.face("information") == pytest.approx(asked[account].information, rel=1e-9)
+            assert charge.face("evaluation") < 1e-12
 
 
 def test_owners_are_charged_for_each_of_their_rows(tmp_path):

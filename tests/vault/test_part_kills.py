@@ -14,10 +14,11 @@ KILL = """
 import os, sys
 from errorfloor.catalogue import load
 from errorfloor.engines.duckdb_folder import DuckDBFolder
+from errorfloor.identity import private_file
 from errorfloor.service import registering
 
 moment, calls = sys.argv[2], []
-make, keep = DuckDBFolder._make, DuckDBFolder._keep_folder
+make, keep = DuckDBFolder._make, private_file.settle
 
 def making(self, name, select, note):
     def noted(relation):
@@ -29,12 +30,12 @@ def making(self, name, select, note):
     make(self, name, select, noted)
     calls.append(name)
 
-def keeping(self):
+def keeping(folder):
     if moment == "renamed" and len(calls) == 1:
         os._exit(9)
-    keep(self)
+    keep(folder)
 
-DuckDBFolder._make, DuckDBFolder._keep_folder = making, keeping
+DuckDBFolder._make, private_file.settle = making, keeping
 list(registering.registering(load(sys.argv[1])))
 """
 
