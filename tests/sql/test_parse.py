@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from errorfloor.arithmetic.polynomial import Polynomial
+from errorfloor.sql.numbers import plus, times
 from errorfloor.sql.plan import (
     Always,
     Among,
@@ -32,8 +33,6 @@ from errorfloor.sql.plan import (
     WeightedMean,
     all_of,
     any_of,
-    plus,
-    times,
 )
 from errorfloor.sql.question import GroupKey, Join, Ordering
 from meters import ask, formula

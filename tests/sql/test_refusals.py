@@ -7,8 +7,8 @@ import pytest
 
 from errorfloor.catalogue.model import Catalogue
 from errorfloor.errors import RefusedError
+from errorfloor.pricing.functions import FUNCTIONS as PRICED
 from errorfloor.sql import parse
-from errorfloor.sql.plan import FORMULA_FUNCTIONS, ROW_FUNCTIONS
 from errorfloor.sql.reading import FUNCTIONS
 from errorfloor.sql.refusals import KNOWN_FUNCTIONS, REASONS
 from meters import ask, refused
@@ -249,7 +249,7 @@ def test_every_reason_is_documented_and_occurs() -> None:
 def test_every_known_function_is_read_and_every_function_of_the_plan_is_known() -> None:
     own = {"above", "between", "extract", "histogram", "cumulative"}
     assert set(KNOWN_FUNCTIONS) - own <= {name.lower() for name in FUNCTIONS}
-    assert {*ROW_FUNCTIONS, *FORMULA_FUNCTIONS} - {"reciprocal"} <= set(KNOWN_FUNCTIONS)
+    assert set(PRICED) - {"reciprocal"} <= set(KNOWN_FUNCTIONS)
 
 
 ODD_WORDS = (

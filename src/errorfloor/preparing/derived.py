@@ -7,8 +7,6 @@ a value for the rows that count, that lies between the two ends.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,21 +15,8 @@ from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_up
 from errorfloor.pricing.functions import FUNCTIONS
 from errorfloor.pricing.interval import Enclosure, quiet
-from errorfloor.sql.plan import (
-    Apply,
-    Condition,
-    Constant,
-    Count,
-    Covariance,
-    Formula,
-    Plus,
-    Power,
-    Quotient,
-    Sum,
-    Times,
-    WeightedMean,
-)
-from errorfloor.sql.question import Derived
+from errorfloor.sql import plan
+from errorfloor.sql.question import Derived, combined
 from errorfloor.sql.record_ranges import Domains, value_range
 from errorfloor.sql.records import with_presence
 
@@ -39,34 +24,49 @@ NOT_NEGATIVE = Enclosure.of(0.0, np.inf)
 NEAR = 1e-4  # of a part: where slopes are taken
 
 
-class Bounded(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Bounded:
     """A number for each group, and where the truth certainly is."""
 
     number: Array
     around: Enclosure
 
+    def __add__(self, other: "Bounded") -> "Bounded":
+        return Bounded(self.number + other.number, self.around + other.around)
 
-def derived_from(parts: Mapping[Formula, Bounded], derived: Derived, domains: Domains) -> Bounded:
+    def __mul__(self, other: "Bounded") -> "Bounded":
+        return Bounded(self.number * other.number, self.around * other.around)
+
+    def __truediv__(self, other: "Bounded") -> "Bounded":
+        return Bounded(self.number / other.number, self.around / other.around)
+
+    def __pow__(self, exponent: int) -> "Bounded":
+        return Bounded(self.number**exponent, self.around**exponent)
+
+
+def derived_from(parts: Mapping[plan.Formula, Bounded], derived: Derived, domains: Domains) -> Bounded:
     """Give what is derived from its parts."""
     return _Walk(parts, domains).of(derived.formula)
 
 
 @quiet
-def enclosed(derived: Derived, parts: Mapping[Formula, Enclosure], domains: Domains) -> Enclosure:
+def enclosed(derived: Derived, parts: Mapping[plan.Formula, Enclosure], domains: Domains) -> Enclosure:
     """Enclose what is derived, for all values of its parts in intervals; endless where nothing bounds it."""
     known = {part: Bounded((ends.low + ends.high) / 2, ends) for part, ends in parts.items()}
     return derived_from(known, derived, domains).around
 
 
 @quiet
-def scales(derived: Derived, parts: Mapping[Formula, tuple[float, bool]], domains: Domains) -> dict[Formula, float]:
+def scales(
+    derived: Derived, parts: Mapping[plan.Formula, tuple[float, bool]], domains: Domains
+) -> dict[plan.Formula, float]:
     """Say by how much what is derived is farther off than each of its parts, all of them together.
 
     That is where every part is as far from 0 as it can be, a number that is given with whether the part is private. It
     follows from public facts, and is rounded up to three digits, by which bounds are divided.
     """
 
-    def at(values: Mapping[Formula, float]) -> float:
+    def at(values: Mapping[plan.Formula, float]) -> float:
         known = {part: Bounded(np.array(value), Enclosure.of(value, value)) for part, value in values.items()}
         return float(derived_from(known, derived, domains).number)
 
@@ -85,51 +85,36 @@ def scales(derived: Derived, parts: Mapping[Formula, tuple[float, bool]], domain
 class _Walk:
     """A walk over a formula, from what was released."""
 
-    parts: Mapping[Formula, Bounded]
+    parts: Mapping[plan.Formula, Bounded]
     domains: Domains
 
-    def of(self, formula: Formula) -> Bounded:
+    def of(self, formula: plan.Formula) -> Bounded:
         if formula in self.parts:
             return self.parts[formula]
         match formula:
-            case Constant(value=value):
+            case plan.Constant(value=value):
                 return Bounded(np.array(float(value)), Enclosure.exact(value))
-            case Count() | Sum():
+            case plan.Count() | plan.Sum():
                 return self.parts[with_presence(formula)]
-            case Covariance(first=first, second=second, where=where, sample=sample):
+            case plan.Covariance(first=first, second=second, where=where, sample=sample):
                 return self._covariance(first, second, where, sample=sample)
-            case Quotient(numerator=Sum(of=of, where=where), denominator=Count(where=counted)) if where == counted:
+            case plan.Quotient(plan.Sum(of, where), plan.Count(counted)) if where == counted:
                 return self._mean(of, where)
-            case Quotient(numerator=Covariance() as one, denominator=Apply(function="sqrt", argument=Times())):
-                return _within(self._quotient(one, formula.denominator), Enclosure.of(-1.0, 1.0))  # a correlation
-            case Quotient(numerator=numerator, denominator=denominator):
-                return self._quotient(numerator, denominator)
-            case WeightedMean(value=value, weight=weight, where=where):
-                return self._quotient(Sum(value * weight, where), Sum(weight, where))
-            case Plus(parts=parts):
-                return reduce(
-                    lambda one, two: Bounded(one.number + two.number, one.around + two.around), map(self.of, parts)
-                )
-            case Times(parts=parts):
-                return reduce(
-                    lambda one, two: Bounded(one.number * two.number, one.around * two.around), map(self.of, parts)
-                )
-            case Power(base=base, exponent=exponent):
-                found = self.of(base)
-                return Bounded(found.number**exponent, found.around**exponent)
-            case Apply(function=name, parameters=parameters, argument=argument):
-                return self._applied(name, parameters, self.of(argument))
-        raise TypeError(f"{type(formula).__name__} is not derived from sums")
+            case plan.Quotient(plan.Covariance() as one, plan.Apply("sqrt", argument=plan.Times()) as two):
+                return _within(self._quotient(one, two), Enclosure.of(-1.0, 1.0))  # a correlation
+            case plan.WeightedMean(value=value, weight=weight, where=where):
+                return self._quotient(plan.Sum(value * weight, where), plan.Sum(weight, where))
+        found: Bounded = combined(formula, self.of, self._applied)
+        return found
 
-    def _quotient(self, numerator: Formula, denominator: Formula) -> Bounded:
-        one, two = self.of(numerator), self.of(denominator)
-        return Bounded(one.number / two.number, one.around / two.around)
+    def _quotient(self, numerator: plan.Formula, denominator: plan.Formula) -> Bounded:
+        return self.of(numerator) / self.of(denominator)
 
-    def _mean(self, of: Polynomial, where: Condition) -> Bounded:
+    def _mean(self, of: Polynomial, where: plan.Condition) -> Bounded:
         """A mean lies in the range of what is averaged, if there are rows at all."""
-        return _within(self._quotient(Sum(of, where), Count(where)), _range(of, self.domains))
+        return _within(self._quotient(plan.Sum(of, where), plan.Count(where)), _range(of, self.domains))
 
-    def _covariance(self, first: Polynomial, second: Polynomial, where: Condition, *, sample: bool) -> Bounded:
+    def _covariance(self, first: Polynomial, second: Polynomial, where: plan.Condition, *, sample: bool) -> Bounded:
         one, two, both = (self._mean(of, where) for of in (first, second, first * second))
         product = one.around**2 if first == second else one.around * two.around
         found = Bounded(both.number - one.number * two.number, both.around - product)
@@ -138,7 +123,7 @@ class _Walk:
         found = _within(found, Enclosure(np.zeros(()) if first == second else -most.high, most.high))
         if not sample:
             return found
-        count = self.of(Count(where))
+        count = self.of(plan.Count(where))
         fewer = Bounded(count.number - 1, count.around - Enclosure.exact(1))
         return Bounded(found.number * count.number / fewer.number, found.around * (count.around / fewer.around))
 

@@ -21,16 +21,7 @@ from errorfloor.preparing.derived import Bounded, derived_from, enclosed
 from errorfloor.preparing.preparation import Prepared, PreparedOutput
 from errorfloor.pricing.interval import Enclosure, quiet
 from errorfloor.pricing.words import number, words
-from errorfloor.sql.plan import (
-    Apply,
-    Covariance,
-    Formula,
-    Missing,
-    Quotient,
-    Sum,
-    TableColumn,
-    WeightedMean,
-)
+from errorfloor.sql import plan
 from errorfloor.sql.question import CountedQuantile, Derived, is_private, walk
 
 NO_DERIVATIVE = "its own derivative has no bound"
@@ -99,8 +90,10 @@ def _null(derived: Derived, prepared: Prepared) -> str:
     return f" It is null where the released parts do not show {needs(derived.formula)}."
 
 
-def _columns(formula: Formula) -> set[str]:
-    return {node.name for node in walk(formula, stop=Missing) if isinstance(node, TableColumn) and node.private}
+def _columns(formula: plan.Formula) -> set[str]:
+    return {
+        node.name for node in walk(formula, stop=plan.Missing) if isinstance(node, plan.TableColumn) and node.private
+    }
 
 
 def _clamped(name: str, one: PrivateColumn) -> str:
@@ -145,23 +138,25 @@ def check_not_always_null(prepared: Prepared) -> None:
         )
 
 
-def needs(formula: Formula) -> str:
+def needs(formula: plan.Formula) -> str:
     """Say what released parts have to show, so that the formula has an interval.
 
     >>> from errorfloor.sql.plan import Always, Count
-    >>> needs(Quotient(Count(Always()), Count(Always())))
+    >>> needs(plan.Quotient(Count(Always()), Count(Always())))
     'that it has a value'
     """
     found: dict[str, None] = {}
     for node in walk(formula):
         match node:
-            case Quotient(denominator=divisor) if is_private(divisor) or isinstance(divisor, (Sum, Covariance)):
+            case plan.Quotient(denominator=divisor) if is_private(divisor) or isinstance(
+                divisor, (plan.Sum, plan.Covariance)
+            ):
                 found[f"{words(divisor)} to differ from 0"] = None
-            case WeightedMean(weight=weight) if is_private(weight):
+            case plan.WeightedMean(weight=weight) if is_private(weight):
                 found[f"sum({words(weight)}) to differ from 0"] = None
-            case Apply(function="ln", argument=argument):
+            case plan.Apply(function="ln", argument=argument):
                 found[f"{words(argument)} to be above 0"] = None
-            case Covariance(sample=True):
+            case plan.Covariance(sample=True):
                 found["that there are two rows"] = None
     return " and ".join(found) or "that it has a value"
 
@@ -194,19 +189,19 @@ class _Parts:
                 return True
         return False
 
-    def _has_ends(self, parts: dict[Formula, Enclosure]) -> Array:
+    def _has_ends(self, parts: dict[plan.Formula, Enclosure]) -> Array:
         found = enclosed(self.derived, parts, self.domains)
         there = np.isfinite(found.low) & np.isfinite(found.high) & (found.low <= found.high)
         return np.broadcast_to(there, (int(self.live.sum()),))
 
-    def _places(self) -> Iterator[dict[Formula, float]]:
+    def _places(self) -> Iterator[dict[plan.Formula, float]]:
         names, shares = list(self._off), (1.0, 0.5, 0.0)
         if len(names) > MOST_PLACES:
             yield from (dict.fromkeys(names, share) for share in shares)
         else:
             yield from (dict(zip(names, chosen, strict=True)) for chosen in product(shares, repeat=len(names)))
 
-    def _at(self, places: dict[Formula, float], factor: float) -> dict[Formula, Enclosure]:
+    def _at(self, places: dict[plan.Formula, float], factor: float) -> dict[plan.Formula, Enclosure]:
         found = dict(self._ranges)
         for name, share in places.items():
             whole, off = self._ranges[name], factor * self._off[name]

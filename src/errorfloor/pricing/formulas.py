@@ -13,19 +13,7 @@ from errorfloor.pricing.interval import ZERO, Enclosure, quiet, up
 from errorfloor.pricing.refusals import no_derivative, no_quotient
 from errorfloor.pricing.scene import FormulaBound, Rise, Scene, computed, rounded, sum_bound, where_defined
 from errorfloor.pricing.weighted_mean import weighted_mean_bound
-from errorfloor.sql.plan import (
-    Apply,
-    Constant,
-    Count,
-    Covariance,
-    Formula,
-    Plus,
-    Power,
-    Quotient,
-    Sum,
-    Times,
-    WeightedMean,
-)
+from errorfloor.sql import plan
 
 AS_A_DOUBLE = 2.0**-49  # relative: eight times what the released double may be off by, so that 62 bits hold its steps
 ABSOLUTE = ("ln", "tanh")  # functions whose error is not relative to a small value
@@ -33,7 +21,7 @@ POSITIVE = ("ln", "sqrt")  # functions of numbers above 0
 LEAST_ERROR = 2.0**-400  # its square is still a double: no result is called exact
 
 
-def formula_bound(node: Formula, scene: Scene) -> FormulaBound:
+def formula_bound(node: plan.Formula, scene: Scene) -> FormulaBound:
     """Enclose a formula on every group.
 
     *Guarantee*: moving one private entry by h within its range moves the computed value by at most h·sup|slope| +
@@ -46,28 +34,28 @@ def formula_bound(node: Formula, scene: Scene) -> FormulaBound:
     return scene.known[node]
 
 
-def _bound(node: Formula, scene: Scene) -> FormulaBound:
+def _bound(node: plan.Formula, scene: Scene) -> FormulaBound:
     match node:
-        case Constant():
+        case plan.Constant():
             constant = Enclosure.exact(node.value).broadcast((scene.groups,))
             return _public(constant, rounded(constant, np.zeros(scene.groups)), scene)
-        case Count():
+        case plan.Count():
             return _public(Enclosure(scene.count(node.where), scene.count(node.where)), np.zeros(scene.groups), scene)
-        case Sum():
+        case plan.Sum():
             return sum_bound(node, scene)
-        case Covariance():
+        case plan.Covariance():
             return covariance_bound(node, scene)
-        case WeightedMean():
+        case plan.WeightedMean():
             return weighted_mean_bound(node, scene)
-        case Plus():
+        case plan.Plus():
             return _folded(node.parts, scene, _plus)
-        case Times():
+        case plan.Times():
             return _folded(node.parts, scene, _times)
-        case Quotient():
+        case plan.Quotient():
             return _quotient(node, scene)
-        case Power():
+        case plan.Power():
             return _power(node, scene)
-        case Apply():
+        case plan.Apply():
             return _apply(node, scene)
 
 
@@ -83,7 +71,7 @@ def _public(value: Enclosure, error: Array, scene: Scene) -> FormulaBound:
 
 
 def _folded(
-    parts: tuple[Formula, ...], scene: Scene, rule: Callable[[FormulaBound, FormulaBound, Scene], FormulaBound]
+    parts: tuple[plan.Formula, ...], scene: Scene, rule: Callable[[FormulaBound, FormulaBound, Scene], FormulaBound]
 ) -> FormulaBound:
     result = formula_bound(parts[0], scene)
     for part in parts[1:]:
@@ -119,7 +107,7 @@ def _times(one: FormulaBound, two: FormulaBound, scene: Scene) -> FormulaBound:
     return FormulaBound(product, slopes, move, error, one.defined & two.defined, rise)
 
 
-def _quotient(node: Quotient, scene: Scene) -> FormulaBound:
+def _quotient(node: plan.Quotient, scene: Scene) -> FormulaBound:
     """(f/g)′ = (f′ − (f/g)·g′)/g; NULL where g is zero by public facts, refused where it merely may be."""
     above, below = formula_bound(node.numerator, scene), formula_bound(node.denominator, scene)
     zero = (below.value.low == 0) & (below.value.high == 0)
@@ -140,7 +128,7 @@ def _quotient(node: Quotient, scene: Scene) -> FormulaBound:
     return where_defined(FormulaBound(ratio, slopes, move.high, error, defined, rise))
 
 
-def _power(node: Power, scene: Scene) -> FormulaBound:
+def _power(node: plan.Power, scene: Scene) -> FormulaBound:
     """(f^k)′ = k·f^(k−1)·f′."""
     base = formula_bound(node.base, scene)
     steep, widely = (
@@ -151,7 +139,7 @@ def _power(node: Power, scene: Scene) -> FormulaBound:
     return _chained(base, value, steep, error, scene)
 
 
-def _apply(node: Apply, scene: Scene) -> FormulaBound:
+def _apply(node: plan.Apply, scene: Scene) -> FormulaBound:
     """f(g)′ = f′(g)·g′; the function itself is off by ``FUNCTION_ERROR``, of its value or absolutely."""
     inner = formula_bound(node.argument, scene)
     function = FUNCTIONS[node.function]

@@ -4,69 +4,40 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
-from errorfloor.sql.plan import (
-    Always,
-    Among,
-    And,
-    Apply,
-    AsDate,
-    Call,
-    Choice,
-    Compare,
-    Condition,
-    Constant,
-    Count,
-    Covariance,
-    DatePart,
-    Indicator,
-    Literal,
-    Matches,
-    Missing,
-    Not,
-    Or,
-    Plus,
-    Power,
-    Quotient,
-    RoundedDown,
-    Sum,
-    TableColumn,
-    Times,
-    Truncated,
-    WeightedMean,
-)
+from errorfloor.sql import plan
 
 
 def words(node: Node) -> str:
     """Write a part of a plan as SQL; a polynomial is written multiplied out.
 
-    >>> x = Polynomial.atom(TableColumn(0, "kwh", "number", private=True, step=Fraction(1)))
-    >>> words(Apply("sqrt", (), Covariance(x, x, Always(), sample=False)))
+    >>> x = Polynomial.atom(plan.TableColumn(0, "kwh", "number", private=True, step=Fraction(1)))
+    >>> words(plan.Apply("sqrt", (), plan.Covariance(x, x, plan.Always(), sample=False)))
     'sqrt(var_pop(kwh))'
-    >>> words(Sum((x - 3) ** 2, Always()))
+    >>> words(plan.Sum((x - 3) ** 2, plan.Always()))
     'sum(9 - 6 * kwh + kwh ^ 2)'
     """
     match node:
         case Polynomial():
             return _signed(_term(monomial, coefficient) for monomial, coefficient in node.terms)
-        case TableColumn():
+        case plan.TableColumn():
             return node.name
-        case Literal():
+        case plan.Literal():
             return f"'{node.value}'"
-        case Truncated():
+        case plan.Truncated():
             return f"date_trunc('{node.unit}', {words(node.of)})"
-        case AsDate():
+        case plan.AsDate():
             return f"CAST({words(node.of)} AS date)"
-        case Choice():
+        case plan.Choice():
             return "CASE … END"
-        case DatePart():
+        case plan.DatePart():
             return f"extract({node.part} FROM {words(node.of)})"
-        case RoundedDown():
+        case plan.RoundedDown():
             return f"floor({words(node.of)})"
-        case Indicator():
+        case plan.Indicator():
             return f"CASE WHEN {words(node.of)} THEN 1 ELSE 0 END"
-        case Call():
+        case plan.Call():
             return call_words(node.function, node.parameters, words(node.argument))
-        case Always() | And() | Or() | Not() | Compare() | Among() | Matches() | Missing():
+        case _ if isinstance(node, plan.Condition):
             return _condition(node)
         case _:
             return _formula(node)
@@ -105,68 +76,69 @@ def _signed(parts: Iterable[str]) -> str:
     return text.replace("+ -", "- ")
 
 
-def _condition(node: Condition) -> str:
+def _condition(node: plan.Condition) -> str:
     match node:
-        case Always():
+        case plan.Always():
             return "true"
-        case And():
+        case plan.And():
             return " AND ".join(_inner(part) for part in node.parts)
-        case Or():
+        case plan.Or():
             return " OR ".join(_inner(part) for part in node.parts)
-        case Not(Missing() as missing):
+        case plan.Not(plan.Missing() as missing):
             return f"{words(missing.value)} IS NOT NULL"
-        case Not():
+        case plan.Not():
             return f"NOT ({words(node.part)})"
-        case Compare():
+        case plan.Compare():
             return f"{words(node.left)} {node.operator} {words(node.right)}"
-        case Among():
+        case plan.Among():
             return f"{words(node.value)} IN ({', '.join(words(choice) for choice in node.choices)})"
-        case Matches():
+        case plan.Matches():
             return f"{words(node.value)} LIKE '{node.pattern}'"
-        case Missing():
+        case plan.Missing():
             return f"{words(node.value)} IS NULL"
 
 
-def _inner(node: Condition) -> str:
-    return f"({words(node)})" if isinstance(node, And | Or) else words(node)
+def _inner(node: plan.Condition) -> str:
+    return f"({words(node)})" if isinstance(node, plan.And | plan.Or) else words(node)
 
 
 def _formula(node: Node) -> str:
     match node:
-        case Constant():
+        case plan.Constant():
             return number(node.value)
-        case Count():
+        case plan.Count():
             return "count(*)" + _filter(node.where)
-        case Sum():
+        case plan.Sum():
             return f"sum({words(node.of)})" + _filter(node.where)
-        case Covariance() if node.first == node.second:
+        case plan.Covariance() if node.first == node.second:
             return f"{'var_samp' if node.sample else 'var_pop'}({words(node.first)})" + _filter(node.where)
-        case Covariance():
+        case plan.Covariance():
             name = "covar_samp" if node.sample else "covar_pop"
             return f"{name}({words(node.first)}, {words(node.second)})" + _filter(node.where)
-        case WeightedMean():
+        case plan.WeightedMean():
             both = words(node.value * node.weight) + _filter(node.where)
             return f"sum({both}) / sum({words(node.weight)})" + _filter(node.where)
-        case Plus():
+        case plan.Plus():
             return _signed(words(part) for part in node.parts)
-        case Times():
+        case plan.Times():
             return " * ".join(_factor(part) for part in node.parts)
-        case Quotient(Sum() as total, Count() as count) if total.where == count.where:
+        case plan.Quotient(plan.Sum() as total, plan.Count() as count) if total.where == count.where:
             return f"avg({words(total.of)})" + _filter(total.where)
-        case Quotient():
+        case plan.Quotient():
             return f"{_factor(node.numerator)} / {_factor(node.denominator, below=True)}"
-        case Power():
+        case plan.Power():
             return f"{_factor(node.base, below=True)} ^ {node.exponent}"
-        case Apply():
+        case plan.Apply():
             return call_words(node.function, node.parameters, words(node.argument))
         case _:
             return type(node).__name__.lower()
 
 
-def _filter(where: Condition) -> str:
-    return "" if isinstance(where, Always) else f" FILTER (WHERE {words(where)})"
+def _filter(where: plan.Condition) -> str:
+    return "" if isinstance(where, plan.Always) else f" FILTER (WHERE {words(where)})"
 
 
 def _factor(node: Node, below: bool = False) -> str:
-    needs = isinstance(node, Plus) or (below and isinstance(node, Times | Quotient | Power | WeightedMean))
+    products = plan.Times | plan.Quotient | plan.Power | plan.WeightedMean
+    needs = isinstance(node, plan.Plus) or (below and isinstance(node, products))
     return f"({words(node)})" if needs else words(node)

@@ -9,7 +9,7 @@ plan → engine            ``compile``: ``layout`` and ``row_sql`` for a row, ``
 sums → values            ``evaluate``
 protected records        ``records``, ``record_ranges``, ``steps``
 refusals                 ``refusals`` (what is refused, why, what to ask instead) and ``misspelt``
-small parts              ``dates``, ``choices`` (CASE), ``truth`` (and, or, not), ``limits`` (HAVING, LIMIT)
+small parts              ``dates``, ``choices`` (CASE), ``limits`` (HAVING, LIMIT)
 =======================  ===================================================================================
 
 A new function: its node in ``row_expressions`` or ``aggregates``, its name in ``plan`` and ``reading``, its price in

@@ -12,25 +12,10 @@ from sqlglot import exp
 
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
+from errorfloor.sql import plan
 from errorfloor.sql.conditions import RowConditions
-from errorfloor.sql.numbers import Number, bounded, negative, number_of, power, quotient, root
-from errorfloor.sql.plan import (
-    Apply,
-    Condition,
-    Constant,
-    Count,
-    Covariance,
-    Different,
-    Formula,
-    Literal,
-    Missing,
-    Sum,
-    TableColumn,
-    plus,
-    times,
-)
+from errorfloor.sql.numbers import Number, bounded, negative, number_of, plus, power, quotient, root, times
 from errorfloor.sql.refusals import check_power
-from errorfloor.sql.truth import ALWAYS, NEVER, both, opposite
 
 FUNCTIONS: dict[type[exp.Expression], str] = {exp.Exp: "exp", exp.Ln: "ln", exp.Sqrt: "sqrt", exp.Tanh: "tanh"}
 SPREADS: dict[type[exp.Expression], tuple[bool, bool]] = {  # whether of a sample, and whether its root is taken
@@ -84,7 +69,7 @@ class Formulas:
         self.rows = rows
         self.words = rows.words
 
-    def formula(self, node: exp.Expression) -> Formula:
+    def formula(self, node: exp.Expression) -> plan.Formula:
         """Read a formula."""
         reader = self._readers.get(type(node))
         if reader is None:
@@ -109,58 +94,58 @@ class Formulas:
             )
         return self.words.unanswered(node)
 
-    def _paren(self, node: exp.Expression) -> Formula:
+    def _paren(self, node: exp.Expression) -> plan.Formula:
         self.words.only(node, "this")
         return self.formula(node.this)
 
-    def _literal(self, node: exp.Expression) -> Formula:
+    def _literal(self, node: exp.Expression) -> plan.Formula:
         self.words.only(node, "this", "is_string")
         if node.args.get("is_string"):
             raise self.words.refusal(node, "type", "is text where a number is needed: columns have no quotation marks")
-        return Constant(number_of(str(node.this)))
+        return plan.Constant(number_of(str(node.this)))
 
-    def _negative(self, node: exp.Expression) -> Formula:
+    def _negative(self, node: exp.Expression) -> plan.Formula:
         self.words.only(node, "this")
         return negative(self.formula(node.this))
 
-    def _sides(self, node: exp.Expression) -> tuple[Formula, Formula]:
+    def _sides(self, node: exp.Expression) -> tuple[plan.Formula, plan.Formula]:
         self.words.only(node, "this", "expression")
         return self.formula(node.this), self.formula(node.expression)
 
-    def _sum_of_two(self, node: exp.Expression) -> Formula:
+    def _sum_of_two(self, node: exp.Expression) -> plan.Formula:
         return plus(self._sides(node))
 
-    def _difference(self, node: exp.Expression) -> Formula:
+    def _difference(self, node: exp.Expression) -> plan.Formula:
         one, two = self._sides(node)
         return plus([one, negative(two)])
 
-    def _product(self, node: exp.Expression) -> Formula:
+    def _product(self, node: exp.Expression) -> plan.Formula:
         return times(self._sides(node))
 
-    def _quotient(self, node: exp.Expression) -> Formula:
+    def _quotient(self, node: exp.Expression) -> plan.Formula:
         return quotient(*self._sides(node))
 
-    def _power(self, node: exp.Expression) -> Formula:
+    def _power(self, node: exp.Expression) -> plan.Formula:
         check_power(node, self.words)
         base, exponent = self._sides(node)
-        if not isinstance(exponent, Constant):
+        if not isinstance(exponent, plan.Constant):
             raise self.words.refusal(node.expression, "constant", "must be a plain number: write it in digits")
         return power(base, exponent.value)
 
-    def _function(self, node: exp.Expression) -> Formula:
+    def _function(self, node: exp.Expression) -> plan.Formula:
         self.words.only(node, "this")
         argument = self.formula(node.this)
-        if isinstance(argument, Constant):
+        if isinstance(argument, plan.Constant):
             raise RefusedError("is a function of a constant: write its value as a decimal number", reason="constant")
-        return Apply(FUNCTIONS[type(node)], (), argument)
+        return plan.Apply(FUNCTIONS[type(node)], (), argument)
 
-    def _extreme(self, node: exp.Expression) -> Formula:
+    def _extreme(self, node: exp.Expression) -> plan.Formula:
         argument, bound = self.rows.extreme(
-            node, self.formula, lambda formula: formula.value if isinstance(formula, Constant) else None
+            node, self.formula, lambda formula: formula.value if isinstance(formula, plan.Constant) else None
         )
-        return Apply("greatest" if isinstance(node, exp.Greatest) else "least", (bound,), argument)
+        return plan.Apply("greatest" if isinstance(node, exp.Greatest) else "least", (bound,), argument)
 
-    def _cast(self, node: exp.Expression) -> Formula:
+    def _cast(self, node: exp.Expression) -> plan.Formula:
         self.words.only(node, "this", "to")
         self.words.only(node.args["to"], "this")
         if node.args["to"].this != exp.DataType.Type.DOUBLE:
@@ -169,17 +154,17 @@ class Formulas:
 
     # -- aggregates
 
-    def _filtered(self, node: exp.Expression) -> Formula:
+    def _filtered(self, node: exp.Expression) -> plan.Formula:
         self.words.only(node, "this", "expression")
         if type(node.this) not in AGGREGATES:
             raise self.words.unanswered(node.this)
         self.words.only(node.expression, "this")
         return self._aggregate(node.this, self.rows.filter(node.expression.this))
 
-    def _plain(self, node: exp.Expression) -> Formula:
-        return self._aggregate(node, ALWAYS)
+    def _plain(self, node: exp.Expression) -> plan.Formula:
+        return self._aggregate(node, plan.ALWAYS)
 
-    def _aggregate(self, node: exp.Expression, where: Condition) -> Formula:
+    def _aggregate(self, node: exp.Expression, where: plan.Condition) -> plan.Formula:
         if type(node) is exp.Count:
             return self._count(node, where)
         if type(node) in PAIRS:
@@ -188,12 +173,12 @@ class Formulas:
         number, counted = self._argument(node.this, where)
         if type(node) in SPREADS:
             sample, rooted = SPREADS[type(node)]
-            spread = Covariance(number, number, counted, sample)
+            spread = plan.Covariance(number, number, counted, sample)
             return root(spread) if rooted else spread
-        total = Sum(number, counted)
-        return total if type(node) is exp.Sum else quotient(total, Count(counted))
+        total = plan.Sum(number, counted)
+        return total if type(node) is exp.Sum else quotient(total, plan.Count(counted))
 
-    def _argument(self, node: exp.Expression, where: Condition) -> tuple[Polynomial, Condition]:
+    def _argument(self, node: exp.Expression, where: plan.Condition) -> tuple[Polynomial, plan.Condition]:
         if is_formula(node):
             raise self.words.refusal(node, "aggregate", "is an aggregate inside an aggregate: ask for one of them")
         number = self.rows.number(node)
@@ -201,51 +186,51 @@ class Formulas:
             raise self.words.refusal(node, "constant", "is zero on every row: leave it out")
         return number.polynomial, self._counted(node, where, number.present)
 
-    def _counted(self, node: exp.Expression, *conditions: Condition) -> Condition:
-        counted = both(conditions)
-        if counted == NEVER:
+    def _counted(self, node: exp.Expression, *conditions: plan.Condition) -> plan.Condition:
+        counted = plan.all_of(conditions)
+        if counted == plan.NEVER:
             raise self.words.refusal(node, "constant", "leaves no row: leave it out")
         return counted
 
-    def _count(self, node: exp.Expression, where: Condition) -> Formula:
+    def _count(self, node: exp.Expression, where: plan.Condition) -> plan.Formula:
         self.words.only(node, "this", "big_int")
         if type(node.this) is exp.Star:
             self.words.only(node.this)
-            return Count(where)
+            return plan.Count(where)
         if node.this is None:
             raise self.words.refusal(node, "aggregate", "counts nothing: write count(*)")
         if type(node.this) is exp.Distinct and self.rows.relation.is_exact:
             return self._different(node.this, where)
         value = self.rows.value(node.this)
         if isinstance(value, Number):
-            return Count(self._counted(node, where, value.present))
-        if isinstance(value, Literal) or (isinstance(value, TableColumn) and not value.nullable):
-            return Count(where)
-        return Count(both([where, opposite(Missing(value))]))
+            return plan.Count(self._counted(node, where, value.present))
+        if isinstance(value, plan.Literal) or (isinstance(value, plan.TableColumn) and not value.nullable):
+            return plan.Count(where)
+        return plan.Count(plan.all_of([where, plan.opposite(plan.Missing(value))]))
 
-    def _different(self, node: exp.Expression, where: Condition) -> Formula:
+    def _different(self, node: exp.Expression, where: plan.Condition) -> plan.Formula:
         self.words.only(node, "expressions")
         if len(node.expressions) != 1:
             raise self.words.refusal(node, "distinct", "counts combinations of values: count those of one expression")
         value = self.rows.comparable(node, self.rows.value(node.expressions[0]))
-        if isinstance(value, Literal) or (isinstance(value, Polynomial) and value.value is not None):
+        if isinstance(value, plan.Literal) or (isinstance(value, Polynomial) and value.value is not None):
             raise self.words.refusal(node, "constant", "names no column: count the different values of one")
-        return Sum(Polynomial.atom(Different(value)), where)
+        return plan.Sum(Polynomial.atom(plan.Different(value)), where)
 
-    def _pair(self, node: exp.Expression, where: Condition) -> Formula:
+    def _pair(self, node: exp.Expression, where: plan.Condition) -> plan.Formula:
         self.words.only(node, "this", "expression")
         one, first = self._argument(node.this, where)
         two, second = self._argument(node.expression, where)
         counted = self._counted(node, first, second)
         covariance = _covariance(one, two, counted, sample=type(node) is exp.CovarSamp)
         if type(node) is exp.RegrSlope:
-            return quotient(covariance, Covariance(two, two, counted, False))
+            return quotient(covariance, plan.Covariance(two, two, counted, False))
         if type(node) is exp.Corr:
-            spreads = [Covariance(number, number, counted, False) for number in (one, two)]
+            spreads = [plan.Covariance(number, number, counted, False) for number in (one, two)]
             return quotient(covariance, root(times(spreads)))
         return covariance
 
-    _readers: ClassVar[dict[type[exp.Expression], Callable[["Formulas", Any], Formula]]] = {
+    _readers: ClassVar[dict[type[exp.Expression], Callable[["Formulas", Any], plan.Formula]]] = {
         exp.Paren: _paren,
         exp.Literal: _literal,
         exp.Neg: _negative,
@@ -263,7 +248,7 @@ class Formulas:
     }
 
 
-def _covariance(one: Polynomial, two: Polynomial, where: Condition, *, sample: bool) -> Covariance:
+def _covariance(one: Polynomial, two: Polynomial, where: plan.Condition, *, sample: bool) -> plan.Covariance:
     """A covariance is the same in both orders."""
     first, second = sorted((one, two), key=lambda number: number.encoded)
-    return Covariance(first, second, where, sample)
+    return plan.Covariance(first, second, where, sample)

@@ -11,8 +11,19 @@ from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
 from errorfloor.sql.dates import Value
 from errorfloor.sql.numbers import Number, checked, small
-from errorfloor.sql.plan import AsDate, Choice, Condition, Indicator, Literal, TableColumn, Truncated
-from errorfloor.sql.truth import ALWAYS, NEVER, both, either
+from errorfloor.sql.plan import (
+    ALWAYS,
+    NEVER,
+    AsDate,
+    Choice,
+    Condition,
+    Indicator,
+    Literal,
+    TableColumn,
+    Truncated,
+    all_of,
+    any_of,
+)
 
 Branches = Sequence[tuple[Condition, Value]]
 
@@ -24,7 +35,7 @@ def chosen_number(branches: Branches, otherwise: Value | None) -> Number:
     taken" from "null".
     """
     kept, last = _reachable(branches, otherwise)
-    present = ALWAYS if last is not None else either(condition for condition, _ in kept)
+    present = ALWAYS if last is not None else any_of(condition for condition, _ in kept)
     if last is None:
         last = kept.pop()[1]
     assert isinstance(last, Number)
@@ -38,10 +49,10 @@ def chosen_number(branches: Branches, otherwise: Value | None) -> Number:
                 reason="type",
             )
         conditions.append(condition)
-        reached = Polynomial.atom(small(Indicator(either(conditions))))
+        reached = Polynomial.atom(small(Indicator(any_of(conditions))))
         total, before = total + (reached - before) * value.polynomial, reached
     total = total + (Polynomial.constant(1) - before) * last.polynomial
-    return checked(Number(total, both([present, last.present])))
+    return checked(Number(total, all_of([present, last.present])))
 
 
 def chosen_scalar(branches: Branches, otherwise: Value | None) -> Value:

@@ -14,10 +14,24 @@ from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
 from errorfloor.sql.dates import Value, literal_like
 from errorfloor.sql.numbers import Number, small
-from errorfloor.sql.plan import Among, Compare, Condition, Indicator, Literal, Matches, Missing, Scalar, TableColumn
+from errorfloor.sql.plan import (
+    ALWAYS,
+    NEVER,
+    Among,
+    Compare,
+    Condition,
+    Indicator,
+    Literal,
+    Matches,
+    Missing,
+    Scalar,
+    TableColumn,
+    all_of,
+    any_of,
+    opposite,
+)
 from errorfloor.sql.question import is_private, walk
-from errorfloor.sql.row_expressions import RowExpressions
-from errorfloor.sql.truth import ALWAYS, NEVER, both, either, flagged, opposite
+from errorfloor.sql.row_expressions import RowExpressions, flagged
 
 Operator = OneOf["=", "<>", "<", "<="]
 
@@ -94,10 +108,10 @@ class RowConditions(RowExpressions):
         return self.condition(node.this)
 
     def _both(self, node: exp.Expression) -> Condition:
-        return both(self.condition(part) for part in self._chain(node))
+        return all_of(self.condition(part) for part in self._chain(node))
 
     def _either(self, node: exp.Expression) -> Condition:
-        return either(self.condition(part) for part in self._chain(node))
+        return any_of(self.condition(part) for part in self._chain(node))
 
     def _chain(self, node: exp.Expression) -> list[exp.Expression]:
         """Give the parts of a AND b AND c, or of a OR b OR c, as one list."""
@@ -168,7 +182,7 @@ class RowConditions(RowExpressions):
     def _between(self, node: exp.Expression) -> Condition:
         self.words.only(node, "this", "low", "high")
         value, low, high = (self.value(node.args[slot]) for slot in ("this", "low", "high"))
-        return both([self._compare(node, "<=", low, value), self._compare(node, "<=", value, high)])
+        return all_of([self._compare(node, "<=", low, value), self._compare(node, "<=", value, high)])
 
     def _among(self, node: exp.Expression) -> Condition:
         self.words.only(node, "this", "expressions")

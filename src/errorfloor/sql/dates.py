@@ -8,17 +8,7 @@ from sqlglot import exp
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
 from errorfloor.sql.numbers import Number, scalar_presence
-from errorfloor.sql.plan import (
-    DATE_PARTS,
-    DATE_UNITS,
-    AsDate,
-    Choice,
-    DatePart,
-    Literal,
-    ScalarType,
-    TableColumn,
-    Truncated,
-)
+from errorfloor.sql.plan import AsDate, Choice, DatePart, Literal, ScalarType, TableColumn, Truncated
 from errorfloor.sql.reading import shown
 
 Dated = TableColumn | Truncated | AsDate
@@ -40,6 +30,7 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.Hour: "hour",
     exp.Minute: "minute",
 }
+UNITS = ("year", "quarter", "month", "week", "day", "hour")
 SPELLINGS = {"doy": "dayofyear", "dayofweekiso": "isodow", "dayofweek_iso": "isodow", "dayofmonth": "day"}
 WITHIN_DAY = ("hour", "minute")
 
@@ -81,8 +72,8 @@ def moment_literal(text: str) -> Literal:
 def date_part(name: str, value: Value) -> Number:
     """Give a part of a public date or moment as a whole number."""
     part = SPELLINGS.get(name.lower(), name.lower())
-    if part not in DATE_PARTS:
-        hint = "isodow counts Monday 1 … Sunday 7" if "dow" in part or "weekday" in part else ", ".join(DATE_PARTS)
+    if part not in (known := dict.fromkeys(PARTS.values())):
+        hint = "isodow counts Monday 1 … Sunday 7" if "dow" in part or "weekday" in part else ", ".join(known)
         raise RefusedError(f"asks for the part {shown(name)}, which is not supported: {hint}", reason="function")
     dated = as_dated(value, within_day=part in WITHIN_DAY)
     return Number(Polynomial.atom(DatePart(part, dated)), scalar_presence(dated))
@@ -91,8 +82,8 @@ def date_part(name: str, value: Value) -> Number:
 def truncated(unit: str, value: Value) -> Truncated:
     """Give the beginning of the period that a public date or moment lies in."""
     lowered = unit.lower()
-    if lowered not in DATE_UNITS:
-        raise RefusedError(f"truncates to {shown(unit)}; supported are {', '.join(DATE_UNITS)}", reason="function")
+    if lowered not in UNITS:
+        raise RefusedError(f"truncates to {shown(unit)}; supported are {', '.join(UNITS)}", reason="function")
     return Truncated(lowered, as_dated(value, within_day=lowered in WITHIN_DAY))
 
 

@@ -14,10 +14,9 @@ from sqlglot import exp
 
 from errorfloor.catalogue.model import Table
 from errorfloor.sql.aggregates import Formulas
-from errorfloor.sql.plan import Count, Formula, Sum
+from errorfloor.sql.plan import ALWAYS, NEVER, Count, Formula, Sum, all_of
 from errorfloor.sql.quantiles import ramp_down
 from errorfloor.sql.question import Bin, QuestionOutput
-from errorfloor.sql.truth import ALWAYS, NEVER, both
 
 MOST_EDGES = 64
 CLOSE = Fraction(9, 10)  # of the room between edges: how wide ramps are, if it is not said
@@ -54,7 +53,7 @@ def distribution_outputs(name: str, node: exp.Expression, formulas: Formulas, ta
             node, "aggregate", "is answered for a private column as it is: of a public one, GROUP BY it and count"
         )
     declared, number = table.private[column.name], rows.number(wanted.column)
-    counted = both([ALWAYS if wanted.where is None else rows.filter(wanted.where), number.present])
+    counted = all_of([ALWAYS if wanted.where is None else rows.filter(wanted.where), number.present])
     if counted == NEVER:
         raise formulas.words.refusal(node, "constant", "leaves no row: leave it out")
     width = _width(wanted, declared.low, declared.high, formulas)
@@ -136,7 +135,7 @@ def _counted(
         if edge is not None:
             written = wanted.written[wanted.edges.index(edge)]
             conditions.append(formulas.rows.filter(sign(this=wanted.column.copy(), expression=written.copy())))
-    counted = Count(both([value.present, *conditions]))
+    counted = Count(all_of([value.present, *conditions]))
     return QuestionOutput(f"{name}{_named(*edges)}", counted, "", family=name)
 
 

@@ -7,47 +7,32 @@ is left out for it: the cost of an answer is a function of the formula and of th
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
-from operator import add, mul
+from operator import add
 
 from errorfloor.arithmetic.double_functions import applied
 from errorfloor.arithmetic.double_words import DoubleWord
 from errorfloor.arithmetic.polynomial import ONE, Monomial, Polynomial
+from errorfloor.sql import plan
 from errorfloor.sql.layout import Layout, scaled
-from errorfloor.sql.plan import (
-    Aggregate,
-    Always,
-    Apply,
-    Condition,
-    Constant,
-    Count,
-    Covariance,
-    Formula,
-    Plus,
-    Power,
-    Quotient,
-    Sum,
-    Times,
-    WeightedMean,
-)
-from errorfloor.sql.question import aggregates
+from errorfloor.sql.question import aggregates, combined
 
-Wanted = tuple[Monomial, Condition]
+Wanted = tuple[Monomial, plan.Condition]
 Sums = Mapping[Wanted, DoubleWord]
-ROWS: Wanted = (ONE, Always())  # every row of a group: how many there are is a public fact
+ROWS: Wanted = (ONE, plan.Always())  # every row of a group: how many there are is a public fact
 
 
-def needed(formula: Formula) -> list[Wanted]:
+def needed(formula: plan.Formula) -> list[Wanted]:
     """Give the sums that a formula is computed from: monomials with the condition that a row must meet to count.
 
     Each is named once. A count is the sum of the monomial ONE.
 
-    >>> needed(Count(Always())) == [(ONE, Always())]
+    >>> needed(plan.Count(plan.Always())) == [(ONE, plan.Always())]
     True
     """
     return list(dict.fromkeys(one for aggregate in aggregates(formula) for one in _needed(aggregate)))
 
 
-def evaluate(formulas: Sequence[Formula], sums: Sums, layout: Layout) -> list[DoubleWord]:
+def evaluate(formulas: Sequence[plan.Formula], sums: Sums, layout: Layout) -> list[DoubleWord]:
     """Give the values of formulas for every group, from the sums that they need; 0 stands for a sum over no rows.
 
     With g, h polynomials and n the number of rows that count: population covariance Σgh/n − Σg·Σh/n², sample
@@ -59,9 +44,9 @@ def evaluate(formulas: Sequence[Formula], sums: Sums, layout: Layout) -> list[Do
 
     >>> import numpy as np
     >>> from fractions import Fraction
-    >>> third = Quotient(Count(Always()), Constant(Fraction(3)))
+    >>> third = plan.Quotient(plan.Count(plan.Always()), plan.Constant(Fraction(3)))
     >>> rows = DoubleWord(np.array([7.0, 6.0]), np.zeros(2))
-    >>> evaluate([third], {(ONE, Always()): rows}, Layout({}, {}, rows=10))[0].high.tolist()
+    >>> evaluate([third], {(ONE, plan.Always()): rows}, Layout({}, {}, rows=10))[0].high.tolist()
     [2.3333333333333335, 2.0]
     """
     walk = _Walk(sums, layout)
@@ -74,50 +59,42 @@ class _Walk:
 
     sums: Sums
     layout: Layout
-    known: dict[Formula, DoubleWord] = field(default_factory=dict)
-    totals: dict[tuple[Polynomial, Condition], DoubleWord] = field(default_factory=dict)
+    known: dict[plan.Formula, DoubleWord] = field(default_factory=dict)
+    totals: dict[tuple[Polynomial, plan.Condition], DoubleWord] = field(default_factory=dict)
 
-    def value(self, formula: Formula) -> DoubleWord:
+    def value(self, formula: plan.Formula) -> DoubleWord:
         if formula not in self.known:
             self.known[formula] = self._computed(formula)
         return self.known[formula]
 
-    def _computed(self, formula: Formula) -> DoubleWord:
+    def _computed(self, formula: plan.Formula) -> DoubleWord:
         match formula:
-            case Constant(value=constant):
+            case plan.Constant(value=constant):
                 return DoubleWord.of(constant)
-            case Count(where=where):
+            case plan.Count(where=where):
                 return self.sums[ONE, where]
-            case Sum(of=of, where=where):
+            case plan.Sum(of=of, where=where):
                 return self._total(of, where)
-            case Covariance():
+            case plan.Covariance():
                 return self._covariance(formula)
-            case WeightedMean(value=value, weight=weight, where=where):
+            case plan.WeightedMean(value=value, weight=weight, where=where):
                 return self._total(_product(value, weight), where) / self._total(weight, where)
-            case Quotient(numerator=numerator, denominator=denominator):
-                return self.value(numerator) / self.value(denominator)
-            case Plus(parts=parts):
-                return reduce(add, map(self.value, parts))
-            case Times(parts=parts):
-                return reduce(mul, map(self.value, parts))
-            case Power(base=base, exponent=exponent):
-                return self.value(base) ** exponent
-            case Apply(function=function, parameters=parameters, argument=argument):
-                return applied(function, parameters, self.value(argument))
+        found: DoubleWord = combined(formula, self.value, applied)
+        return found
 
-    def _total(self, polynomial: Polynomial, where: Condition) -> DoubleWord:
+    def _total(self, polynomial: Polynomial, where: plan.Condition) -> DoubleWord:
         """Give Σ of a polynomial over the rows that count, from the sums of its monomials."""
         if (polynomial, where) not in self.totals:
             self.totals[polynomial, where] = self._added(polynomial, where)
         return self.totals[polynomial, where]
 
-    def _added(self, polynomial: Polynomial, where: Condition) -> DoubleWord:
+    def _added(self, polynomial: Polynomial, where: plan.Condition) -> DoubleWord:
         terms = _factors(polynomial, self.layout)
         if not terms:
             return self.sums[ONE, where] * DoubleWord.of(0)
         return reduce(add, (self.sums[monomial, where] * factor for monomial, factor in terms))
 
-    def _covariance(self, formula: Covariance) -> DoubleWord:
+    def _covariance(self, formula: plan.Covariance) -> DoubleWord:
         where = formula.where
         count = self.sums[ONE, where]
         first, second = self._total(formula.first, where), self._total(formula.second, where)
@@ -126,22 +103,22 @@ class _Walk:
         return centred / (count - DoubleWord.of(1) if formula.sample else count)
 
 
-def _needed(aggregate: Aggregate) -> Iterator[Wanted]:
+def _needed(aggregate: plan.Aggregate) -> Iterator[Wanted]:
     match aggregate:
-        case Count(where=where):
+        case plan.Count(where=where):
             yield ONE, where
-        case Sum(of=of, where=where):
+        case plan.Sum(of=of, where=where):
             yield from _monomials(of, where)
-        case Covariance(first=first, second=second, where=where):
+        case plan.Covariance(first=first, second=second, where=where):
             yield ONE, where
             for polynomial in (first, second, _product(first, second)):
                 yield from _monomials(polynomial, where)
-        case WeightedMean(value=value, weight=weight, where=where):
+        case plan.WeightedMean(value=value, weight=weight, where=where):
             for polynomial in (weight, _product(value, weight)):
                 yield from _monomials(polynomial, where)
 
 
-def _monomials(polynomial: Polynomial, where: Condition) -> Iterator[Wanted]:
+def _monomials(polynomial: Polynomial, where: plan.Condition) -> Iterator[Wanted]:
     """Give the monomials to sum; without any other, the count says whether a row counts at all."""
     yield from ((monomial, where) for monomial, _ in polynomial.terms) if polynomial.terms else iter([(ONE, where)])
 

@@ -5,38 +5,17 @@ step quick: otherwise ``power(x, 1000000)`` or a product of many sums would be a
 numbers are put into canonical form here, too.
 """
 
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeGuard, TypeVar
+from functools import reduce
+from typing import Any, TypeGuard, TypeVar
 
-from errorfloor.arithmetic.polynomial import MOST_DEGREE, Monomial, Node, Polynomial
+from errorfloor.arithmetic.polynomial import MOST_DEGREE, Monomial, Node, Polynomial, order_of
 from errorfloor.errors import RefusedError
-from errorfloor.sql.plan import (
-    Always,
-    Apply,
-    AsDate,
-    Call,
-    Condition,
-    Constant,
-    Count,
-    DatePart,
-    Formula,
-    Missing,
-    Not,
-    Plus,
-    Power,
-    Quotient,
-    RoundedDown,
-    Sum,
-    TableColumn,
-    Times,
-    Truncated,
-    WeightedMean,
-    all_of,
-    times,
-)
+from errorfloor.sql import plan
 from errorfloor.sql.question import is_private
 
 LARGEST = 10**60  # of a coefficient's numerator and denominator
@@ -62,12 +41,12 @@ class Number:
     """
 
     polynomial: Polynomial
-    present: Condition
+    present: plan.Condition
 
     @classmethod
     def constant(cls, value: Fraction | int) -> "Number":
         """A number that is the same on every row."""
-        return cls(Polynomial.constant(value), Always())
+        return cls(Polynomial.constant(value), plan.Always())
 
     def __add__(self, other: "Number") -> "Number":
         return self._with(other, self.polynomial + other.polynomial)
@@ -105,10 +84,10 @@ class Number:
                 f"are allowed; ask for its parts",
                 reason="too-long",
             )
-        return Number(Polynomial.atom(Call(function, parameters, self.polynomial)), self.present)
+        return Number(Polynomial.atom(plan.Call(function, parameters, self.polynomial)), self.present)
 
     def _with(self, other: "Number", polynomial: Polynomial) -> "Number":
-        return checked(Number(polynomial, all_of([self.present, other.present])))
+        return checked(Number(polynomial, plan.all_of([self.present, other.present])))
 
 
 def checked(number: Number) -> Number:
@@ -133,7 +112,7 @@ def small(node: Part) -> Part:
 
 def calls_deep(polynomial: Polynomial) -> int:
     """Count the functions within each other."""
-    depths = [1 + calls_deep(atom.argument) for atom in polynomial.atoms if isinstance(atom, Call)]
+    depths = [1 + calls_deep(atom.argument) for atom in polynomial.atoms if isinstance(atom, plan.Call)]
     return max(depths, default=0)
 
 
@@ -142,29 +121,29 @@ def has_calls(polynomial: Polynomial) -> bool:
     return calls_deep(polynomial) > 0
 
 
-def presence(polynomial: Polynomial) -> Condition:
+def presence(polynomial: Polynomial) -> plan.Condition:
     """Give the condition under which a polynomial itself is not NULL: its nullable columns are there."""
-    parts: list[Condition] = []
+    parts: list[plan.Condition] = []
     for atom in polynomial.atoms:
-        if isinstance(atom, TableColumn):
+        if isinstance(atom, plan.TableColumn):
             parts.append(column_presence(atom))
-        elif isinstance(atom, DatePart):
+        elif isinstance(atom, plan.DatePart):
             parts.append(scalar_presence(atom.of))
-        elif isinstance(atom, RoundedDown):
+        elif isinstance(atom, plan.RoundedDown):
             parts.append(presence(atom.of))
-        elif isinstance(atom, Call):
+        elif isinstance(atom, plan.Call):
             parts.append(presence(atom.argument))
-    return all_of(parts)
+    return plan.all_of(parts)
 
 
-def column_presence(column: TableColumn) -> Condition:
+def column_presence(column: plan.TableColumn) -> plan.Condition:
     """Give the condition under which a column is not NULL."""
-    return Not(Missing(column)) if column.nullable else Always()
+    return plan.Not(plan.Missing(column)) if column.nullable else plan.Always()
 
 
-def scalar_presence(scalar: TableColumn | Truncated | AsDate) -> Condition:
+def scalar_presence(scalar: plan.TableColumn | plan.Truncated | plan.AsDate) -> plan.Condition:
     """Give the condition under which a date or moment is not NULL."""
-    while not isinstance(scalar, TableColumn):
+    while not isinstance(scalar, plan.TableColumn):
         scalar = scalar.of
     return column_presence(scalar)
 
@@ -189,74 +168,106 @@ def is_whole(polynomial: Polynomial) -> bool:
     return all(
         coefficient.denominator == 1
         and all(
-            not isinstance(atom, TableColumn) or (atom.step is not None and atom.step.denominator == 1)
+            not isinstance(atom, plan.TableColumn) or (atom.step is not None and atom.step.denominator == 1)
             for atom, _ in monomial
         )
         for monomial, coefficient in polynomial.terms
     )
 
 
-def negative(formula: Formula) -> Formula:
+def plus(parts: Iterable[plan.Formula]) -> plan.Formula:
+    """Give a sum in canonical form: flat, constants added.
+
+    >>> plus([plan.Constant(Fraction(1)), plan.Constant(Fraction(2))]) == plan.Constant(Fraction(3))
+    True
+    """
+    return _with_one_constant(plan.Plus, parts, operator.add, 0)
+
+
+def times(parts: Iterable[plan.Formula]) -> plan.Formula:
+    """Give a product in canonical form: flat, constants multiplied.
+
+    >>> times([plan.Constant(Fraction(2)), plan.Constant(Fraction(3))]) == plan.Constant(Fraction(6))
+    True
+    """
+    return _with_one_constant(plan.Times, parts, operator.mul, 1)
+
+
+def _with_one_constant(
+    kind: type[plan.Plus | plan.Times], parts: Iterable[plan.Formula], join: Callable[..., Any], unit: int
+) -> plan.Formula:
+    """Join the constants of parts into one, which is left out where it changes nothing."""
+    pieces = list(plan.flat(kind, parts))
+    kept = [piece for piece in pieces if not isinstance(piece, plan.Constant)]
+    constant = reduce(join, (piece.value for piece in pieces if isinstance(piece, plan.Constant)), Fraction(unit))
+    if constant != unit or not kept:
+        kept.append(plan.Constant(constant))
+    return kept[0] if len(kept) == 1 else kind(tuple(sorted(kept, key=order_of)))
+
+
+def negative(formula: plan.Formula) -> plan.Formula:
     """Give minus a formula."""
-    return times([Constant(Fraction(-1)), formula])
+    return times([plan.Constant(Fraction(-1)), formula])
 
 
-def root(formula: Formula) -> Formula:
+def root(formula: plan.Formula) -> plan.Formula:
     """Give the square root of a formula."""
-    return Apply("sqrt", (), formula)
+    return plan.Apply("sqrt", (), formula)
 
 
-def power(base: Formula, exponent: Fraction) -> Formula:
+def power(base: plan.Formula, exponent: Fraction) -> plan.Formula:
     """Give a formula to a constant power."""
     if abs(exponent) > MOST_DEGREE:
         raise RefusedError(f"has an exponent beyond {MOST_DEGREE}: ask for a smaller one", reason="too-long")
-    if isinstance(base, Constant):
+    if isinstance(base, plan.Constant):
         if exponent.denominator > 1 or (base.value == 0 and exponent <= 0):
             raise RefusedError("is a function of a constant: write its value as a decimal number", reason="constant")
-        return Constant(base.value ** int(exponent))
+        return plan.Constant(base.value ** int(exponent))
     if exponent == Fraction(1, 2):
         return root(base)
     if exponent.denominator > 1 or exponent == 0:
         raise RefusedError("needs a whole exponent other than 0, or 0.5, outside of an aggregate", reason="function")
-    whole = base if abs(exponent) == 1 else Power(base, abs(int(exponent)))
-    return whole if exponent > 0 else quotient(Constant(Fraction(1)), whole)
+    whole = base if abs(exponent) == 1 else plan.Power(base, abs(int(exponent)))
+    return whole if exponent > 0 else quotient(plan.Constant(Fraction(1)), whole)
 
 
-def quotient(numerator: Formula, denominator: Formula) -> Formula:
+def quotient(numerator: plan.Formula, denominator: plan.Formula) -> plan.Formula:
     """Give a quotient in canonical form: constants before it, a weighted mean where it is one."""
     above, one = _factored(numerator)
     below, two = _factored(denominator)
     if below == 0:
         raise RefusedError("divides by zero", reason="constant")
-    factor = Constant(above / below)
+    factor = plan.Constant(above / below)
     if two is None:
         return times([factor] if one is None else [factor, one])
     if one is None:
-        return Quotient(factor, two)
+        return plan.Quotient(factor, two)
     if _is_mean(one) and _is_mean(two) and one.denominator == two.denominator:
         return times([factor, quotient(one.numerator, two.numerator)])
     mean = _weighted_mean(one, two)
-    return times([factor, Quotient(one, two) if mean is None else mean])
+    return times([factor, plan.Quotient(one, two) if mean is None else mean])
 
 
-def _is_mean(formula: Formula) -> TypeGuard[Quotient]:
-    return isinstance(formula, Quotient) and isinstance(formula.denominator, Count)
+def _is_mean(formula: plan.Formula) -> TypeGuard[plan.Quotient]:
+    return isinstance(formula, plan.Quotient) and isinstance(formula.denominator, plan.Count)
 
 
-def _factored(formula: Formula) -> tuple[Fraction, Formula | None]:
+def _factored(formula: plan.Formula) -> tuple[Fraction, plan.Formula | None]:
     """Take the constant out of a product; None stands for 1."""
-    if isinstance(formula, Constant):
+    if isinstance(formula, plan.Constant):
         return formula.value, None
-    if isinstance(formula, Times):
-        constants = [part.value for part in formula.parts if isinstance(part, Constant)]
-        others = [part for part in formula.parts if not isinstance(part, Constant)]
+    if isinstance(formula, plan.Times):
+        constants = [part.value for part in formula.parts if isinstance(part, plan.Constant)]
+        others = [part for part in formula.parts if not isinstance(part, plan.Constant)]
         if constants and constants[0]:
             return constants[0], times(others)
     return Fraction(1), formula
 
 
-def _weighted_mean(numerator: Formula, denominator: Formula) -> Formula | None:
-    if not (isinstance(numerator, Sum) and isinstance(denominator, Sum) and numerator.where == denominator.where):
+def _weighted_mean(numerator: plan.Formula, denominator: plan.Formula) -> plan.Formula | None:
+    if not (
+        isinstance(numerator, plan.Sum) and isinstance(denominator, plan.Sum) and numerator.where == denominator.where
+    ):
         return None
     if len(denominator.of.terms) != 1 or not is_private(denominator.of):
         return None
@@ -267,7 +278,7 @@ def _weighted_mean(numerator: Formula, denominator: Formula) -> Formula | None:
         if rest is None:
             return None
         terms.append((rest, coefficient / scale))
-    return WeightedMean(Polynomial.of(terms), Polynomial(((weight, Fraction(1)),)), numerator.where)
+    return plan.WeightedMean(Polynomial.of(terms), Polynomial(((weight, Fraction(1)),)), numerator.where)
 
 
 def _divided(monomial: Monomial, divisor: Monomial) -> Monomial | None:
@@ -279,7 +290,7 @@ def _divided(monomial: Monomial, divisor: Monomial) -> Monomial | None:
     return tuple((atom, exponent) for atom, exponent in powers.items() if exponent)
 
 
-def bounded(formula: Formula) -> Formula:
+def bounded(formula: plan.Formula) -> plan.Formula:
     """Refuse formulas whose exact evaluation would be slow."""
     if any(max(abs(value.numerator), value.denominator) > LARGEST for value in _constants(formula)):
         raise RefusedError(
@@ -290,34 +301,34 @@ def bounded(formula: Formula) -> Formula:
     return formula
 
 
-def _constants(formula: Formula) -> Iterator[Fraction]:
+def _constants(formula: plan.Formula) -> Iterator[Fraction]:
     """The constants at the top of a formula; those below have been looked at before."""
-    parts = formula.parts if isinstance(formula, (Plus, Times)) else (formula,)
+    parts = formula.parts if isinstance(formula, (plan.Plus, plan.Times)) else (formula,)
     for part in parts:
-        if isinstance(part, Constant):
+        if isinstance(part, plan.Constant):
             yield part.value
-        elif isinstance(part, Quotient) and isinstance(part.numerator, Constant):
+        elif isinstance(part, plan.Quotient) and isinstance(part.numerator, plan.Constant):
             yield part.numerator.value
 
 
-def factors(formula: Formula) -> int:
+def factors(formula: plan.Formula) -> int:
     """Bound how many aggregates are multiplied with each other.
 
-    >>> factors(Constant(Fraction(2)))
+    >>> factors(plan.Constant(Fraction(2)))
     0
     """
     match formula:
-        case Constant():
+        case plan.Constant():
             return 0
-        case Plus(parts):
+        case plan.Plus(parts):
             return max(map(factors, parts))
-        case Times(parts):
+        case plan.Times(parts):
             return sum(map(factors, parts))
-        case Quotient(numerator, denominator):
+        case plan.Quotient(numerator, denominator):
             return factors(numerator) + factors(denominator)
-        case Power(base, exponent):
+        case plan.Power(base, exponent):
             return factors(base) * exponent
-        case Apply(_, _, argument):
+        case plan.Apply(_, _, argument):
             return factors(argument)
         case _:
             return 1

@@ -10,21 +10,7 @@ from typing import Any
 
 from errorfloor.arithmetic.polynomial import Node, Polynomial
 from errorfloor.catalogue.model import Growth, PublicColumn
-from errorfloor.sql.plan import (
-    Always,
-    Among,
-    And,
-    AsDate,
-    Compare,
-    Condition,
-    DatePart,
-    Literal,
-    Missing,
-    Not,
-    Or,
-    TableColumn,
-    Truncated,
-)
+from errorfloor.sql import plan
 
 Truths = frozenset[bool | None]
 Ends = tuple[Any, Any]  # the least and the greatest value that a scalar may have, of one type
@@ -38,11 +24,11 @@ ASCENDING: dict[str, Callable[[datetime.date], int]] = {  # within a year
 }
 
 
-def parts_read(where: Condition, growth: Growth, column: PublicColumn, names: Iterable[str]) -> list[str]:
+def parts_read(where: plan.Condition, growth: Growth, column: PublicColumn, names: Iterable[str]) -> list[str]:
     """Give the names of those parts in which the condition may be true for some row.
 
-    >>> day = TableColumn(0, "day", "date")
-    >>> since = Compare("<=", Literal(datetime.date(2024, 2, 10), "date"), day)
+    >>> day = plan.TableColumn(0, "day", "date")
+    >>> since = plan.Compare("<=", plan.Literal(datetime.date(2024, 2, 10), "date"), day)
     >>> monthly = Growth(column="day", part="month")
     >>> parts_read(since, monthly, PublicColumn(type="date"), ["2024-01", "2024-02", "2024-03"])
     ['2024-02', '2024-03']
@@ -66,17 +52,17 @@ class _Part:
     def ends(self, scalar: Node) -> Ends | None:
         """Give between which values a scalar lies in this part; None if that is not known, or it may be NULL."""
         match scalar:
-            case TableColumn(place=0, name=name) if name == self._column:
+            case plan.TableColumn(place=0, name=name) if name == self._column:
                 return self._ends
-            case Literal(value=value):
+            case plan.Literal(value=value):
                 return value, value
-            case Truncated(unit=unit, of=of):
+            case plan.Truncated(unit=unit, of=of):
                 return self._through(of, lambda value: _beginning(unit, value))
-            case AsDate(of=of):
+            case plan.AsDate(of=of):
                 return self._through(of, lambda value: value.date() if isinstance(value, datetime.datetime) else value)
-            case DatePart(part="year", of=of):
+            case plan.DatePart(part="year", of=of):
                 return self._through(of, lambda value: value.year)
-            case DatePart(part=part, of=of) if part in ASCENDING:
+            case plan.DatePart(part=part, of=of) if part in ASCENDING:
                 found = self._through(of, lambda value: (value.year, ASCENDING[part](value)))
                 return None if found is None or found[0][0] != found[1][0] else (found[0][1], found[1][1])
             case Polynomial():
@@ -110,24 +96,24 @@ def _beginning(unit: str, value: Any) -> Any:
     return datetime.datetime.combine(day, datetime.time.min) if isinstance(value, datetime.datetime) else day
 
 
-def _truths(condition: Condition, part: _Part) -> Truths:
+def _truths(condition: plan.Condition, part: _Part) -> Truths:
     """Give what a condition may be for rows of a part, or more."""
     match condition:
-        case Always():
+        case plan.Always():
             return frozenset((True,))
-        case And(parts=parts):
+        case plan.And(parts=parts):
             return reduce(_both, (_truths(one, part) for one in parts), frozenset((True,)))
-        case Or(parts=parts):
+        case plan.Or(parts=parts):
             return _opposite(reduce(_both, (_opposite(_truths(one, part)) for one in parts), frozenset((True,))))
-        case Not(part=inner):
+        case plan.Not(part=inner):
             return _opposite(_truths(inner, part))
-        case Compare(operator=operator, left=left, right=right):
+        case plan.Compare(operator=operator, left=left, right=right):
             return _compared(operator, part.ends(left), part.ends(right))
-        case Among(value=value, choices=choices):
+        case plan.Among(value=value, choices=choices):
             ends = part.ends(value)
             each = [_compared("=", ends, part.ends(one)) for one in choices]
             return _opposite(reduce(_both, map(_opposite, each), frozenset((True,))))
-        case Missing(value=value):
+        case plan.Missing(value=value):
             return ANY if part.ends(value) is None else frozenset((False,))
     return ANY
 

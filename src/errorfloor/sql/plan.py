@@ -14,23 +14,15 @@ A row's numbers are polynomials with exact coefficients. Nodes are compared by t
 """
 
 import datetime
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 from typing import Literal as OneOf
 
-from errorfloor.arithmetic.polynomial import Node, Polynomial, order_of
+from errorfloor.arithmetic.polynomial import Node, Polynomial
 
-Whole = TypeVar("Whole")
 ScalarType = OneOf["text", "number", "date", "moment", "flag"]
-
-ROW_FUNCTIONS = ("exp", "ln", "sqrt", "sin", "cos", "tanh", "power", "reciprocal", "above", "greatest", "least")
-FORMULA_FUNCTIONS = ("exp", "ln", "sqrt", "tanh", "greatest", "least")
-DATE_PARTS = ("year", "quarter", "month", "week", "day", "dayofyear", "isodow", "hour", "minute")
-DATE_UNITS = ("year", "quarter", "month", "week", "day", "hour")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,17 +138,18 @@ class Always(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class And(Node):
+class Several(Node):
+    """Something made of parts of its own kind, in canonical order."""
+
+    parts: tuple[Any, ...]
+
+
+class And(Several):
     """All of them; made by ``all_of``."""
 
-    parts: "tuple[Condition, ...]"
 
-
-@dataclass(frozen=True, eq=False)
-class Or(Node):
+class Or(Several):
     """Any of them; made by ``any_of``."""
-
-    parts: "tuple[Condition, ...]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,24 +194,43 @@ class Missing(Node):
 Condition = Always | And | Or | Not | Compare | Among | Matches | Missing
 
 
-def all_of(parts: Iterable[Condition]) -> Condition:
-    """Give the conjunction in canonical form: flat, sorted, without repetition.
+ALWAYS = Always()
+NEVER = Not(ALWAYS)
 
-    >>> all_of([Always()]) == Always()
-    True
+
+def all_of(parts: Iterable[Condition]) -> Condition:
+    """Give the conjunction in canonical form: flat, sorted, without repetition; FALSE AND unknown is FALSE.
+
+    >>> all_of([ALWAYS]) == ALWAYS, all_of([ALWAYS, NEVER]) == NEVER
+    (True, True)
     """
-    flat = {piece.encoded: piece for piece in _flat(And, parts) if not isinstance(piece, Always)}
-    return _whole(And, [flat[key] for key in sorted(flat)]) if flat else Always()
+    return _gathered(And, parts, ALWAYS, NEVER)
 
 
 def any_of(parts: Iterable[Condition]) -> Condition:
-    """Give the disjunction in canonical form: flat, sorted, without repetition.
+    """Give the disjunction in canonical form: flat, sorted, without repetition; TRUE OR unknown is TRUE.
 
-    >>> any_of([Always(), Always()]) == Always()
+    >>> any_of([ALWAYS, NEVER]) == ALWAYS, any_of([]) == NEVER
+    (True, True)
+    """
+    return _gathered(Or, parts, NEVER, ALWAYS)
+
+
+def _gathered(kind: type[And | Or], parts: Iterable[Condition], nothing: Condition, decisive: Condition) -> Condition:
+    """Leave out what changes ``nothing``; what is ``decisive`` is all there is."""
+    found = {piece.encoded: piece for piece in flat(kind, parts) if piece != nothing}
+    if not found or decisive in found.values():
+        return decisive if found else nothing
+    return kind(tuple(found[key] for key in sorted(found))) if len(found) > 1 else next(iter(found.values()))
+
+
+def opposite(part: Condition) -> Condition:
+    """Give the negation; NOT NOT c is c.
+
+    >>> opposite(opposite(ALWAYS)) == ALWAYS
     True
     """
-    flat = {piece.encoded: piece for piece in _flat(Or, parts)}
-    return _whole(Or, [flat[key] for key in sorted(flat)])
+    return part.part if isinstance(part, Not) else Not(part)
 
 
 # -- aggregates and formulas
@@ -268,18 +280,12 @@ class Constant(Node):
     value: Fraction
 
 
-@dataclass(frozen=True, eq=False)
-class Plus(Node):
-    """A sum of formulas, in canonical order."""
-
-    parts: "tuple[Formula, ...]"
+class Plus(Several):
+    """A sum of formulas; made by ``plus``."""
 
 
-@dataclass(frozen=True, eq=False)
-class Times(Node):
-    """A product of formulas, in canonical order."""
-
-    parts: "tuple[Formula, ...]"
+class Times(Several):
+    """A product of formulas; made by ``times``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +306,7 @@ class Power(Node):
 
 @dataclass(frozen=True, eq=False)
 class Apply(Node):
-    """A function of a formula: one of ``FORMULA_FUNCTIONS``; greatest and least have their constant as parameter."""
+    """exp, ln, sqrt or tanh of a formula; or greatest or least, which have their constant as parameter."""
 
     function: str
     parameters: tuple[Fraction, ...]
@@ -310,39 +316,7 @@ class Apply(Node):
 Formula = Constant | Count | Sum | Covariance | WeightedMean | Plus | Times | Quotient | Power | Apply
 
 
-def plus(parts: Iterable[Formula]) -> Formula:
-    """Give a sum in canonical form: flat, constants added.
-
-    >>> plus([Constant(Fraction(1)), Constant(Fraction(2))]) == Constant(Fraction(3))
-    True
-    """
-    return _gathered(Plus, parts, operator.add, 0)
-
-
-def times(parts: Iterable[Formula]) -> Formula:
-    """Give a product in canonical form: flat, constants multiplied.
-
-    >>> times([Constant(Fraction(2)), Constant(Fraction(3))]) == Constant(Fraction(6))
-    True
-    """
-    return _gathered(Times, parts, operator.mul, 1)
-
-
-def _gathered(kind: type[Plus | Times], parts: Iterable[Formula], join: Callable[..., Any], unit: int) -> Formula:
-    """Join the constants of parts into one, which is left out where it changes nothing."""
-    pieces = list(_flat(kind, parts))
-    kept = [piece for piece in pieces if not isinstance(piece, Constant)]
-    constant = reduce(join, (piece.value for piece in pieces if isinstance(piece, Constant)), Fraction(unit))
-    if constant != unit or not kept:
-        kept.append(Constant(constant))
-    return kept[0] if len(kept) == 1 else kind(tuple(sorted(kept, key=order_of)))
-
-
-def _flat(kind: type[Any], parts: Iterable[Any]) -> Iterator[Any]:
+def flat(kind: type[Any], parts: Iterable[Any]) -> Iterator[Any]:
     """Give parts, and in place of those of a kind what they are made of."""
     for part in parts:
         yield from part.parts if isinstance(part, kind) else (part,)
-
-
-def _whole(kind: Callable[[tuple[Any, ...]], Whole], parts: Sequence[Any]) -> Whole:
-    return parts[0] if len(parts) == 1 else kind(tuple(parts))

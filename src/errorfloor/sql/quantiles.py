@@ -15,10 +15,9 @@ from errorfloor.catalogue.columns import PrivateColumn
 from errorfloor.catalogue.model import Table
 from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.numbers import Number, quotient
-from errorfloor.sql.plan import Compare, Count, Sum
+from errorfloor.sql.plan import ALWAYS, NEVER, Compare, Count, Sum, all_of
 from errorfloor.sql.question import CountedQuantile, Quantile, QuestionOutput
 from errorfloor.sql.refusals import Wording
-from errorfloor.sql.truth import ALWAYS, NEVER, both
 
 
 class _Wanted(NamedTuple):
@@ -43,7 +42,7 @@ def quantile_outputs(
         )
     share = _share_of(wanted, node, rows)
     declared, number = private[column.name], rows.number(wanted.column)
-    counted = both([ALWAYS if wanted.where is None else rows.filter(wanted.where), number.present])
+    counted = all_of([ALWAYS if wanted.where is None else rows.filter(wanted.where), number.present])
     if counted == NEVER:
         raise words.refusal(node, "constant", "leaves no row: leave it out")
     interpolated = wanted.interpolated and share != Fraction(1, 2)
@@ -78,7 +77,7 @@ def counted_outputs(name: str, node: exp.Expression, rows: RowConditions, table:
     counted = ALWAYS if wanted.where is None else rows.filter(wanted.where)
     quantile = CountedQuantile(name, declared.unit, column.name, share, low, high, column.step)
     number = Polynomial.atom(column)
-    below = [both([counted, Compare("<=", number, Polynomial.constant(at))]) for at in quantile.thresholds]
+    below = [all_of([counted, Compare("<=", number, Polynomial.constant(at))]) for at in quantile.thresholds]
     return [
         QuestionOutput(f"{name}/{place}", Count(where), "", quantile) for place, where in enumerate([*below, counted])
     ]

@@ -5,32 +5,16 @@ deviation changes without bound where all values are the same, and a ratio where
 average do not: they are released, and the rest is arithmetic on intervals.
 """
 
-from collections.abc import Container, Iterator
+import operator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cache, cached_property
-from typing import ClassVar
+from functools import cache, cached_property, reduce
+from typing import Any, ClassVar
 
 from errorfloor.arithmetic.polynomial import Node
 from errorfloor.identity import Part
-from errorfloor.sql.plan import (
-    Aggregate,
-    Apply,
-    Condition,
-    Constant,
-    Count,
-    Covariance,
-    Formula,
-    Missing,
-    Plus,
-    Power,
-    Quotient,
-    Scalar,
-    Sum,
-    TableColumn,
-    Times,
-    WeightedMean,
-)
+from errorfloor.sql import plan
 
 RAMPS = 128  # half the pieces in which slopes are bounded: each piece meets one ramp
 COUNTED = 32  # parts in which a quantile over records is located
@@ -43,7 +27,7 @@ class Join(Node):
 
     table: str
     version: str
-    on: tuple[tuple[TableColumn, TableColumn], ...]
+    on: tuple[tuple[plan.TableColumn, plan.TableColumn], ...]
     keep_unmatched: bool
 
 
@@ -53,7 +37,7 @@ class GroupKey(Node):
 
     label: ClassVar[str] = "Key"
     name: str
-    value: Scalar
+    value: plan.Scalar
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +106,7 @@ class Derived(Node):
 
     name: str
     unit: str
-    formula: Formula
+    formula: plan.Formula
     in_rows: bool = True
 
 
@@ -161,7 +145,7 @@ class QuestionOutput(Node):
 
     label: ClassVar[str] = "Output"
     name: str
-    formula: Formula
+    formula: plan.Formula
     unit: str
     part_of: "Located | None" = None
     weight: Fraction = Fraction(1)
@@ -213,7 +197,7 @@ class Question(Node):
     table: str
     version: str
     joins: tuple[Join, ...]
-    where: Condition
+    where: plan.Condition
     keys: tuple[GroupKey, ...]
     outputs: tuple[QuestionOutput, ...]
     selected: tuple[str, ...]
@@ -284,10 +268,26 @@ def _inside(value: object, stop: type[Node] | tuple[type[Node], ...] | None) -> 
             yield from _inside(item, stop)
 
 
-def aggregates(formula: Formula) -> Iterator[Aggregate]:
+def aggregates(formula: plan.Formula) -> Iterator[plan.Aggregate]:
     """Give the aggregates that a formula is made of."""
-    kinds = (Count, Sum, Covariance, WeightedMean)
+    kinds = (plan.Count, plan.Sum, plan.Covariance, plan.WeightedMean)
     return (node for node in walk(formula, stop=kinds) if isinstance(node, kinds))
+
+
+def combined(formula: plan.Formula, value: Callable[[plan.Formula], Any], applied: Callable[..., Any]) -> Any:
+    """Give what arithmetic makes of the values of a formula's parts; ``applied`` of a function, its numbers and one."""
+    match formula:
+        case plan.Plus(parts):
+            return reduce(operator.add, map(value, parts))
+        case plan.Times(parts):
+            return reduce(operator.mul, map(value, parts))
+        case plan.Quotient(numerator, denominator):
+            return value(numerator) / value(denominator)
+        case plan.Power(base, exponent):
+            return value(base) ** exponent
+        case plan.Apply(function, parameters, argument):
+            return applied(function, parameters, value(argument))
+    raise TypeError(f"{type(formula).__name__} is not made of other formulas")
 
 
 def is_private(node: Node) -> bool:
@@ -297,10 +297,10 @@ def is_private(node: Node) -> bool:
     >>> is_private(Polynomial.constant(2))
     False
     """
-    return any(isinstance(part, TableColumn) and part.private for part in walk(node, stop=Missing))
+    return any(isinstance(part, plan.TableColumn) and part.private for part in walk(node, stop=plan.Missing))
 
 
-def is_made_of_parts(formula: Formula) -> bool:
+def is_made_of_parts(formula: plan.Formula) -> bool:
     """Tell whether something private is divided by, multiplied with itself, or put into a function."""
     return is_private(formula) and not _is_linear(formula)
 
@@ -318,32 +318,32 @@ def by_parts(question: Question, places: Container[int]) -> Question:
     return replace(question, outputs=tuple(outputs))
 
 
-def _is_linear(formula: Formula) -> bool:
+def _is_linear(formula: plan.Formula) -> bool:
     match formula:
-        case Constant() | Count() | Sum() | Covariance():
+        case plan.Constant() | plan.Count() | plan.Sum() | plan.Covariance():
             return True
-        case Plus(parts=parts):
+        case plan.Plus(parts=parts):
             return all(map(_is_linear, parts))
-        case Times(parts=parts):
+        case plan.Times(parts=parts):
             return all(map(_is_linear, parts)) and sum(map(is_private, parts)) < 2
-        case Quotient(numerator=numerator, denominator=denominator):
+        case plan.Quotient(numerator=numerator, denominator=denominator):
             return _is_linear(numerator) and not is_private(denominator)
     return not is_private(formula)
 
 
-def _parts(formula: Formula) -> Iterator[Formula]:
+def _parts(formula: plan.Formula) -> Iterator[plan.Formula]:
     match formula:
-        case Constant():
+        case plan.Constant():
             return
         case _ if _is_linear(formula):
             yield formula
-        case WeightedMean(value=value, weight=weight, where=where):
-            yield from (Sum(value * weight, where), Sum(weight, where))
-        case Plus(parts=parts) | Times(parts=parts):
+        case plan.WeightedMean(value=value, weight=weight, where=where):
+            yield from (plan.Sum(value * weight, where), plan.Sum(weight, where))
+        case plan.Plus(parts=parts) | plan.Times(parts=parts):
             for part in parts:
                 yield from _parts(part)
-        case Quotient(numerator=numerator, denominator=denominator):
+        case plan.Quotient(numerator=numerator, denominator=denominator):
             yield from _parts(numerator)
             yield from _parts(denominator)
-        case Power(base=inner) | Apply(argument=inner):
+        case plan.Power(base=inner) | plan.Apply(argument=inner):
             yield from _parts(inner)

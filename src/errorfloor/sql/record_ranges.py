@@ -10,22 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.catalogue.model import Table
 from errorfloor.errors import RefusedError
+from errorfloor.sql import plan
 from errorfloor.sql.layout import LARGEST_PART, MOST_CALL
-from errorfloor.sql.plan import (
-    And,
-    Call,
-    Compare,
-    Condition,
-    DatePart,
-    Different,
-    Formula,
-    Indicator,
-    Not,
-    Or,
-    RoundedDown,
-    Sum,
-    TableColumn,
-)
 from errorfloor.sql.question import walk
 from errorfloor.vault.records import PRESENCE
 
@@ -42,7 +28,7 @@ COMPUTED: Mapping[str, Callable[[float], float]] = {
     "reciprocal": lambda x: 1 / x,
 }
 FARTHEST = 27  # exp is then stored between 2⁻⁴⁰ and 2⁴⁰
-HERE = TableColumn(0, PRESENCE, "number", private=True, step=Fraction(1))
+HERE = plan.TableColumn(0, PRESENCE, "number", private=True, step=Fraction(1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +40,7 @@ class Domains:
     >>> owned = {"owner": {"floor": 0.4}, "columns": {"age": {"range": [0, 110]}}}
     >>> table = Table.model_validate({"source": "p", "version": "1", "protects": "records", **owned})
     >>> domains = Domains(table, ({"age": (3, 5)},))
-    >>> [domains.steps(TableColumn(place, "age", "number", step=Fraction(1))) for place in (0, 1)]
+    >>> [domains.steps(plan.TableColumn(place, "age", "number", step=Fraction(1))) for place in (0, 1)]
     [(0, 110), (3, 5)]
     """
 
@@ -66,7 +52,7 @@ class Domains:
         """Give those of a table as it is declared, and of the public ones that are joined to its snapshot."""
         return cls(table, tuple(one.extent for one in snapshots[1:]))
 
-    def steps(self, column: TableColumn) -> tuple[int, int]:
+    def steps(self, column: plan.TableColumn) -> tuple[int, int]:
         """Give the least and the greatest integer that a column of numbers can hold, where it has a value."""
         if column.place == 0:
             return self.table.columns[column.name].steps
@@ -95,38 +81,39 @@ class RowRange(NamedTuple):
         return root
 
 
-def row_range(formula: Formula, domains: Domains) -> RowRange:
+def row_range(formula: plan.Formula, domains: Domains) -> RowRange:
     """Bound what a row can add to a sum, from what its columns can hold.
 
     >>> owned = {"owner": {"floor": 0.4}, "columns": {"age": {"range": [0, 110]}}}
     >>> table = Table.model_validate({"source": "p", "version": "1", "protects": "records", **owned})
-    >>> age = Polynomial.atom(TableColumn(0, "age", "number", step=Fraction(1)))
-    >>> row_range(Sum((age - 10) * Polynomial.atom(HERE), HERE), Domains(table))
+    >>> age = Polynomial.atom(plan.TableColumn(0, "age", "number", step=Fraction(1)))
+    >>> row_range(plan.Sum((age - 10) * Polynomial.atom(HERE), HERE), Domains(table))
     RowRange(below=Fraction(10, 1), above=Fraction(100, 1), whole=True)
     """
-    assert isinstance(formula, Sum)
+    assert isinstance(formula, plan.Sum)
     terms = [(tuple(factor for factor in monomial if factor[0] != HERE), by) for monomial, by in formula.of.terms]
     low, high = value_range(Polynomial.of(terms), domains)
     return RowRange(max(-low, Fraction(0)), max(high, Fraction(0)), _is_whole(formula.of))
 
 
-def limits_of(formula: Formula) -> dict[TableColumn, tuple[float, float]]:
+def limits_of(formula: plan.Formula) -> dict[plan.TableColumn, tuple[float, float]]:
     """Give the columns that the condition of a sum limits, each with its least and its largest number of steps.
 
     They are told apart by the table that they are from: a joined one may have a column of the same name.
 
-    >>> age = Polynomial.atom(TableColumn(0, "age", "number", step=Fraction(1)))
-    >>> [(one.name, ends) for one, ends in limits_of(Sum(age, Compare("<", age, Polynomial.constant(18)))).items()]
+    >>> age = Polynomial.atom(plan.TableColumn(0, "age", "number", step=Fraction(1)))
+    >>> adults = plan.Sum(age, plan.Compare("<", age, Polynomial.constant(18)))
+    >>> [(one.name, ends) for one, ends in limits_of(adults).items()]
     [('age', (-inf, 17))]
     """
-    assert isinstance(formula, Sum)
-    found: dict[TableColumn, tuple[float, float]] = {}
-    for part in formula.where.parts if isinstance(formula.where, And) else (formula.where,):
+    assert isinstance(formula, plan.Sum)
+    found: dict[plan.TableColumn, tuple[float, float]] = {}
+    for part in formula.where.parts if isinstance(formula.where, plan.And) else (formula.where,):
         match part:
-            case Compare(operator="<" | "<=" as operator, left=Polynomial() as left, right=Polynomial() as right):
+            case plan.Compare(operator="<" | "<=" as operator, left=Polynomial() as left, right=Polynomial() as right):
                 for column, constant, below in ((left, right, True), (right, left, False)):
                     atom = next(iter(column.atoms), None)
-                    if constant.value is None or not isinstance(atom, TableColumn) or atom.step is None:
+                    if constant.value is None or not isinstance(atom, plan.TableColumn) or atom.step is None:
                         continue
                     if column != Polynomial.atom(atom) or atom == HERE:
                         continue
@@ -149,7 +136,7 @@ def value_range(polynomial: Polynomial, domains: Domains) -> tuple[Fraction, Fra
     (Fraction(2, 1), Fraction(2, 1))
     """
     ranges = {atom: _of_atom(atom, domains) for atom in polynomial.atoms}  # once: floors hold polynomials themselves
-    flags = sorted((atom for atom in ranges if isinstance(atom, Indicator)), key=lambda one: one.encoded)
+    flags = sorted((atom for atom in ranges if isinstance(atom, plan.Indicator)), key=lambda one: one.encoded)
     if len(flags) > MOST_INDICATORS:
         return _by_terms(polynomial, ranges, {})
     found = [
@@ -161,28 +148,28 @@ def value_range(polynomial: Polynomial, domains: Domains) -> tuple[Fraction, Fra
     return min(low for low, _ in found), max(high for _, high in found)
 
 
-def _contradict(flags: Sequence[Indicator], values: Sequence[int]) -> bool:
+def _contradict(flags: Sequence[plan.Indicator], values: Sequence[int]) -> bool:
     """Tell whether one of several conditions would hold, and none of them and of others."""
     each = [(_any_of(flag.of), value) for flag, value in zip(flags, values, strict=True)]
     return any(one <= other for one, holds in each if holds for other, too in each if not too)
 
 
-def _any_of(condition: Condition) -> set[Condition]:
-    return set(condition.parts) if isinstance(condition, Or) else {condition}
+def _any_of(condition: plan.Condition) -> set[plan.Condition]:
+    return set(condition.parts) if isinstance(condition, plan.Or) else {condition}
 
 
-def _known(condition: Condition, holds: bool) -> Iterator[tuple[Polynomial, Polynomial]]:
+def _known(condition: plan.Condition, holds: bool) -> Iterator[tuple[Polynomial, Polynomial]]:
     """Give pairs, the first at most as large as the second, if a condition holds or not and nothing is missing."""
     match condition:
-        case Compare(operator="<" | "<=", left=Polynomial() as left, right=Polynomial() as right):
+        case plan.Compare(operator="<" | "<=", left=Polynomial() as left, right=Polynomial() as right):
             yield (left, right) if holds else (right, left)
-        case Compare(operator="=", left=Polynomial() as left, right=Polynomial() as right) if holds:
+        case plan.Compare(operator="=", left=Polynomial() as left, right=Polynomial() as right) if holds:
             yield from ((left, right), (right, left))
-        case Not(part=part):
+        case plan.Not(part=part):
             yield from _known(part, not holds)
-        case And(parts=parts) if holds:
+        case plan.And(parts=parts) if holds:
             yield from (one for part in parts for one in _known(part, holds))
-        case Or(parts=parts) if not holds:
+        case plan.Or(parts=parts) if not holds:
             yield from (one for part in parts for one in _known(part, holds))
 
 
@@ -201,7 +188,7 @@ def _by_terms(polynomial: Polynomial, ranges: Ranges, known: Mapping[Node, Fract
     low, high = _enclosed(terms, ranges)
     if len(terms) * len(known) > MOST_COMPARED:
         return low, high
-    flags = [(flag.of, bool(value)) for flag, value in known.items() if isinstance(flag, Indicator)]
+    flags = [(flag.of, bool(value)) for flag, value in known.items() if isinstance(flag, plan.Indicator)]
     untrue = {part for condition, holds in flags if not holds for part in _any_of(condition)}
     for condition, holds in flags:
         left = _any_of(condition) - untrue if holds else {condition}
@@ -250,25 +237,25 @@ def _powers(low: Fraction, high: Fraction, exponent: int) -> Iterator[Fraction]:
 
 def _of_atom(atom: Node, domains: Domains) -> tuple[Fraction, Fraction]:
     match atom:
-        case TableColumn(step=step) if step is not None:
+        case plan.TableColumn(step=step) if step is not None:
             first, last = domains.steps(atom)
             return first * step, last * step
-        case Indicator() | Different():
+        case plan.Indicator() | plan.Different():
             return Fraction(0), Fraction(1)
-        case RoundedDown(of=of):
+        case plan.RoundedDown(of=of):
             low, high = value_range(of, domains)
             return Fraction(math.floor(low)), Fraction(math.floor(high))
-        case Call():
+        case plan.Call():
             return called(atom, domains).ends
-        case DatePart(part="year", of=of):
-            (column,) = (part for part in walk(of) if isinstance(part, TableColumn))
+        case plan.DatePart(part="year", of=of):
+            (column,) = (part for part in walk(of) if isinstance(part, plan.TableColumn))
             if column.place > 0:
                 said = f"the year of {column.name} has no bound: declare it as a whole number of the joined table"
                 raise RefusedError(said, reason="function")
             start, end = domains.table.columns[column.name].days
             before = start.month == 1 and start.day <= 7  # then the beginning of its week may be in the year before
             return Fraction(start.year - before), Fraction(end.year)
-        case DatePart(part=part):
+        case plan.DatePart(part=part):
             return Fraction(0), Fraction(LARGEST_PART[part])
     raise TypeError(f"{type(atom).__name__} is no atom of a record")
 
@@ -281,13 +268,13 @@ class Called(NamedTuple):
     error: Fraction
 
 
-def called(call: Call, domains: Domains) -> Called:
+def called(call: plan.Call, domains: Domains) -> Called:
     """Bound exp, ln, sqrt or a reciprocal of a row, as engines compute and store it; ``pricing/records.proof.md``.
 
     Raises RefusedError where it has no value, or none between 2⁻⁴⁰ and 2⁴⁰ in size.
     """
     low, high = value_range(call.argument, domains)
-    if any(isinstance(atom, Call) for atom in call.argument.atoms):
+    if any(isinstance(atom, plan.Call) for atom in call.argument.atoms):
         raise _no_function(call, "is a function of a function: use one at a time")
     name, needs = call.function, NEEDS.get(call.function)
     if needs is None:
@@ -316,18 +303,18 @@ def called(call: Call, domains: Domains) -> Called:
     return Called((one - 2 * error, two + 2 * error), bits, error)
 
 
-def _no_function(call: Call, said: str) -> RefusedError:
+def _no_function(call: plan.Call, said: str) -> RefusedError:
     written = "a quotient" if call.function == "reciprocal" else call.function
     return RefusedError(f"{written} {said}", reason="function")
 
 
 def _is_whole(polynomial: Polynomial) -> bool:
     """Tell whether it is a whole number on every row, by its coefficients and the steps of its columns."""
-    if any(isinstance(atom, Call) for atom in polynomial.atoms):
+    if any(isinstance(atom, plan.Call) for atom in polynomial.atoms):
         return False
     return all(
         math.prod(
-            ((atom.step or Fraction(1)) ** power for atom, power in monomial if isinstance(atom, TableColumn)),
+            ((atom.step or Fraction(1)) ** power for atom, power in monomial if isinstance(atom, plan.TableColumn)),
             start=coefficient,
         ).denominator
         == 1

@@ -21,30 +21,16 @@ from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.catalogue.model import Table
 from errorfloor.engines.dialects import Dialect
 from errorfloor.errors import RefusedError
-from errorfloor.sql.plan import (
-    And,
-    Call,
-    Compare,
-    Condition,
-    Count,
-    Covariance,
-    Different,
-    Formula,
-    Missing,
-    Sum,
-    TableColumn,
-    WeightedMean,
-)
+from errorfloor.sql import plan
 from errorfloor.sql.question import Derived, Question, QuestionOutput, walk
 from errorfloor.sql.record_ranges import HERE, Domains, called, row_range
-from errorfloor.sql.truth import ALWAYS, both, opposite
 from errorfloor.vault import Snapshot
 from errorfloor.vault.records import domain_sql
 
-Wanted = tuple[Monomial, Condition]
-AGGREGATES = (Count, Sum, Covariance, WeightedMean)
+Wanted = tuple[Monomial, plan.Condition]
+AGGREGATES = (plan.Count, plan.Sum, plan.Covariance, plan.WeightedMean)
 PRESENT = Polynomial.atom(HERE)
-ABSENT: Condition = Compare("=", PRESENT, Polynomial.constant(0))
+ABSENT: plan.Condition = plan.Compare("=", PRESENT, Polynomial.constant(0))
 
 
 def about_records(question: Question) -> Question:
@@ -63,20 +49,21 @@ def about_records(question: Question) -> Question:
             "answered",
             reason="records",
         )
-    different = any(isinstance(node, Different) for node in walk(question))
+    different = any(isinstance(node, plan.Different) for node in walk(question))
     if question.sets and (
-        different or not all(isinstance(one.formula, Count | Sum) and not one.part_of for one in question.outputs)
+        different
+        or not all(isinstance(one.formula, plan.Count | plan.Sum) and not one.part_of for one in question.outputs)
     ):
         raise RefusedError(
             "of a table that protects records, counts and sums add up to totals, and nothing else: ask for these, or "
             "by one grouping at a time",
             reason="records",
         )
-    found = [opposite(Missing(join.on[0][1])) for join in question.joins if not join.keep_unmatched]
+    found = [plan.opposite(plan.Missing(join.on[0][1])) for join in question.joins if not join.keep_unmatched]
     return replace(
         question,
         joins=tuple(replace(join, keep_unmatched=True) for join in question.joins),
-        where=both([question.where, *found]),
+        where=plan.all_of([question.where, *found]),
         outputs=tuple(part for one in question.outputs for part in _parts(one)),
     )
 
@@ -86,7 +73,7 @@ def weighed(question: Question, domains: Domains) -> Question:
 
     Raises RefusedError for functions of a row that have no bound.
     """
-    for call in (node for node in walk(question) if isinstance(node, Call)):
+    for call in (node for node in walk(question) if isinstance(node, plan.Call)):
         called(call, domains)  # or it is refused
     return replace(question, outputs=tuple(_weighed(one, domains) for one in question.outputs))
 
@@ -98,19 +85,19 @@ def _weighed(output: QuestionOutput, domains: Domains) -> QuestionOutput:
     return replace(output, weight=max(found.below, found.above) or Fraction(1))
 
 
-def with_presence(formula: Formula) -> Formula:
+def with_presence(formula: plan.Formula) -> plan.Formula:
     """Give a count or a sum as a sum over those who are there."""
     match formula:
-        case Count(where=where):
-            return Sum(PRESENT, where)
-        case Sum(of=of, where=where):
-            return Sum(of * PRESENT, where)
+        case plan.Count(where=where):
+            return plan.Sum(PRESENT, where)
+        case plan.Sum(of=of, where=where):
+            return plan.Sum(of * PRESENT, where)
     raise TypeError(f"{type(formula).__name__} is no sum")
 
 
 def _parts(output: QuestionOutput) -> Iterator[QuestionOutput]:
     """Give an output as the sums that it is, or is derived from."""
-    if isinstance(output.formula, Count | Sum):
+    if isinstance(output.formula, plan.Count | plan.Sum):
         yield replace(output, formula=with_presence(output.formula))
         return
     whole = Derived(output.name, output.unit, output.formula)
@@ -119,16 +106,16 @@ def _parts(output: QuestionOutput) -> Iterator[QuestionOutput]:
         yield QuestionOutput(f"{output.name}/{place}", formula, "", whole)
 
 
-def _sums(formula: Node) -> Iterator[Formula]:
+def _sums(formula: Node) -> Iterator[plan.Formula]:
     for node in walk(formula, stop=AGGREGATES):
         match node:
-            case Count() | Sum():
+            case plan.Count() | plan.Sum():
                 yield node
-            case Covariance(first=first, second=second, where=where):
-                yield Count(where)
-                yield from (Sum(of, where) for of in (first, second, first * second))
-            case WeightedMean(value=value, weight=weight, where=where):
-                yield from (Sum(of, where) for of in (value * weight, weight))
+            case plan.Covariance(first=first, second=second, where=where):
+                yield plan.Count(where)
+                yield from (plan.Sum(of, where) for of in (first, second, first * second))
+            case plan.WeightedMean(value=value, weight=weight, where=where):
+                yield from (plan.Sum(of, where) for of in (value * weight, weight))
 
 
 def columns_grouped(question: Question) -> tuple[str, ...]:
@@ -152,20 +139,20 @@ def domain_rows(question: Question, table: Table) -> int:
     return combinations(question, table) + sum(table.columns[name].size for name in columns_joined(question))
 
 
-def shown_where(question: Question) -> Condition:
+def shown_where(question: Question) -> plan.Condition:
     """Give the part of a question's condition that decides which groups are shown: on what decides them alone.
 
     Rows that the rest of it leaves out are left out of sums.
     """
     where, grouped = question.where, set(columns_grouped(question))
-    parts = where.parts if isinstance(where, And) else (where,)
-    return both(part for part in parts if grouped.issuperset(_decisive(question, (part,))))
+    parts = where.parts if isinstance(where, plan.And) else (where,)
+    return plan.all_of(part for part in parts if grouped.issuperset(_decisive(question, (part,))))
 
 
 def _decisive(question: Question, nodes: Iterable[Node]) -> tuple[str, ...]:
     """Give the columns of the table that decide the value of something: what is joined follows from what it is by."""
-    waiting = [part for node in nodes for part in walk(node) if isinstance(part, TableColumn)]
-    seen: dict[TableColumn, None] = {}
+    waiting = [part for node in nodes for part in walk(node) if isinstance(part, plan.TableColumn)]
+    seen: dict[plan.TableColumn, None] = {}
     while waiting:
         column = waiting.pop()
         if column not in seen:
@@ -187,7 +174,7 @@ def with_domain(question: Question, snapshot: Snapshot, dialect: Dialect) -> Sna
     return replace(snapshot, relation=f"({relations})")
 
 
-def without_where(question: Question, sums: Sequence[Wanted]) -> tuple[Question, list[Wanted], Condition]:
+def without_where(question: Question, sums: Sequence[Wanted]) -> tuple[Question, list[Wanted], plan.Condition]:
     """Move the condition of a question into its sums; the last part tells which rows of the domain show a group."""
-    inside = [(monomial, both([question.where, where])) for monomial, where in sums]
-    return replace(question, where=ALWAYS), inside, both([shown_where(question), ABSENT])
+    inside = [(monomial, plan.all_of([question.where, where])) for monomial, where in sums]
+    return replace(question, where=plan.ALWAYS), inside, plan.all_of([shown_where(question), ABSENT])

@@ -13,17 +13,16 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
 
-from errorfloor.arithmetic.polynomial import Polynomial
+from errorfloor.arithmetic.polynomial import Polynomial, order_of
 from errorfloor.errors import RefusedError
 from errorfloor.sql import dates, steps
 from errorfloor.sql.choices import chosen_number, chosen_scalar
 from errorfloor.sql.dates import Value, literal_like
 from errorfloor.sql.names import Relation
 from errorfloor.sql.numbers import Number, column_presence, has_calls, is_whole, number_of, presence, small
-from errorfloor.sql.plan import Choice, Condition, Indicator, Literal, Missing, Scalar, TableColumn
+from errorfloor.sql.plan import Choice, Compare, Condition, Indicator, Literal, Missing, Scalar, TableColumn
 from errorfloor.sql.question import is_private
 from errorfloor.sql.refusals import NAMED_OF_RECORDS, check_power
-from errorfloor.sql.truth import flagged
 
 ARITHMETIC: dict[type[exp.Expression], Callable[[Number, Number], Number]] = {
     exp.Add: operator.add,
@@ -55,6 +54,12 @@ INSTEAD = {  # of a value that is no number
 }
 WHOLE_TYPES = (exp.DataType.Type.INT, exp.DataType.Type.BIGINT)
 MOMENT_TYPES = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.DATETIME)
+
+
+def flagged(column: TableColumn) -> Condition:
+    """Give the condition that a public flag is true."""
+    sides: tuple[Scalar, Scalar] = (column, Literal(True, "flag"))
+    return Compare("=", *sorted(sides, key=order_of))
 
 
 class RowExpressions(ABC):

@@ -8,30 +8,9 @@ from typing import TYPE_CHECKING
 from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.engines.dialects import Dialect
 from errorfloor.errors import RefusedError
+from errorfloor.sql import plan
 from errorfloor.sql.call_sql import call_sql, prepared
 from errorfloor.sql.layout import Layout, denominator, largest, scaled
-from errorfloor.sql.plan import (
-    Always,
-    Among,
-    And,
-    AsDate,
-    Call,
-    Choice,
-    Compare,
-    Condition,
-    DatePart,
-    Indicator,
-    Literal,
-    Matches,
-    Missing,
-    Not,
-    Or,
-    RoundedDown,
-    Scalar,
-    TableColumn,
-    Truncated,
-    all_of,
-)
 
 if TYPE_CHECKING:
     from errorfloor.vault import Snapshot
@@ -57,23 +36,23 @@ class Row:
 
     # -- integers
 
-    def column(self, column: TableColumn) -> str:
+    def column(self, column: plan.TableColumn) -> str:
         """Name a column as it is stored."""
         return f"t{column.place}.{self.names[column.place][column.name]}"
 
     def atom(self, atom: Node) -> str:
         """Write the integer of an atom."""
         match atom:
-            case TableColumn():
+            case plan.TableColumn():
                 return self.column(atom)
-            case DatePart(part=part, of=of):
+            case plan.DatePart(part=part, of=of):
                 return self.dialect.part(part, self.scalar(of))
-            case Indicator(of=of):
+            case plan.Indicator(of=of):
                 return f"CASE WHEN {self.condition(of)} THEN 1 ELSE 0 END"
-            case RoundedDown(of=of):
+            case plan.RoundedDown(of=of):
                 sql, bound, divisor = self.polynomial(of)
                 return f"({sql})" if divisor == 1 else self.dialect.floor_divide(sql, divisor, bound)
-            case Call():
+            case plan.Call():
                 argument = prepared(atom)
                 sql, _, divisor = self.polynomial(argument)
                 return _of_length(call_sql(atom, sql, divisor, self.layout.bits[atom], self.dialect))
@@ -81,13 +60,13 @@ class Row:
 
     def product(self, monomial: Monomial) -> str:
         """Write the product of a monomial's integers; where an indicator is 0 nothing else is computed."""
-        flags = [atom.of for atom, _ in monomial if isinstance(atom, Indicator)]
-        factors = [self.atom(a) for a, power in monomial if not isinstance(a, Indicator) for _ in range(power)]
+        flags = [atom.of for atom, _ in monomial if isinstance(atom, plan.Indicator)]
+        factors = [self.atom(a) for a, power in monomial if not isinstance(a, plan.Indicator) for _ in range(power)]
         if len(factors) > 1:
             bound = largest(monomial, self.layout)
             factors = [self.dialect.whole(factor, bound) for factor in factors]
         sql = " * ".join(factors) or "1"
-        return _of_length(f"CASE WHEN {self.condition(all_of(flags))} THEN {sql} ELSE 0 END" if flags else sql)
+        return _of_length(f"CASE WHEN {self.condition(plan.all_of(flags))} THEN {sql} ELSE 0 END" if flags else sql)
 
     def polynomial(self, polynomial: Polynomial, divisor: int | None = None) -> tuple[str, int, int]:
         """Write the polynomial times its denominator, and give a bound on that integer, and the denominator.
@@ -112,51 +91,51 @@ class Row:
 
     # -- scalars
 
-    def scalar(self, scalar: Scalar) -> str:
+    def scalar(self, scalar: plan.Scalar) -> str:
         """Write a scalar; a number as an integer in units of its denominator."""
         match scalar:
             case Polynomial():
                 return self.polynomial(scalar)[0]
-            case TableColumn():
+            case plan.TableColumn():
                 return self.column(scalar)
-            case Literal(value=value):
+            case plan.Literal(value=value):
                 return self.dialect.literal(value)
-            case Truncated(unit=unit, of=of):
+            case plan.Truncated(unit=unit, of=of):
                 return self.dialect.truncated(unit, self.scalar(of), of.type)
-            case AsDate(of=of):
+            case plan.AsDate(of=of):
                 return self.dialect.as_date(self.scalar(of))
-            case Choice(branches=branches, otherwise=otherwise):
+            case plan.Choice(branches=branches, otherwise=otherwise):
                 cases = " ".join(f"WHEN {self.condition(when)} THEN {self.scalar(then)}" for when, then in branches)
                 last = "NULL" if otherwise is None else self.scalar(otherwise)
                 return _of_length(f"CASE {cases} ELSE {last} END")
 
     # -- conditions
 
-    def condition(self, condition: Condition) -> str:
+    def condition(self, condition: plan.Condition) -> str:
         """Write a condition, three-valued."""
         match condition:
-            case Always():
+            case plan.Always():
                 return "TRUE"
-            case And(parts=parts):
+            case plan.And(parts=parts):
                 return f"({' AND '.join(map(self.condition, parts))})"
-            case Or(parts=parts):
+            case plan.Or(parts=parts):
                 return f"({' OR '.join(map(self.condition, parts)) or 'FALSE'})"
-            case Not(part=part):
+            case plan.Not(part=part):
                 return f"(NOT {self.condition(part)})"
-            case Compare(operator=operator, left=left, right=right):
+            case plan.Compare(operator=operator, left=left, right=right):
                 first, second = self._side_by_side(left, right)
                 if operator in ("<", "<=") and not isinstance(left, Polynomial) and left.type == "text":
                     first, second = self.dialect.by_bytes(first), self.dialect.by_bytes(second)
                 return _of_length(f"({first} {operator} {second})")
-            case Among(value=value, choices=choices):
+            case plan.Among(value=value, choices=choices):
                 first, *others = self._side_by_side(value, *choices)
                 return _of_length(f"({first} IN ({', '.join(others)}))")
-            case Matches(value=value, pattern=pattern):
+            case plan.Matches(value=value, pattern=pattern):
                 return self.dialect.like(self.scalar(value), pattern)
-            case Missing(value=value):
+            case plan.Missing(value=value):
                 return f"({self.scalar(value)} IS NULL)"
 
-    def _side_by_side(self, *scalars: Scalar) -> list[str]:
+    def _side_by_side(self, *scalars: plan.Scalar) -> list[str]:
         """Write scalars to be compared; numbers as integers in units of one common denominator."""
         numbers = [scalar for scalar in scalars if isinstance(scalar, Polynomial)]
         if not numbers:

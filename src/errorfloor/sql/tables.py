@@ -12,10 +12,9 @@ from sqlglot import exp
 from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.names import Relation, Visible, columns_of, name_of, same
-from errorfloor.sql.plan import TableColumn
+from errorfloor.sql.plan import ALWAYS, TableColumn, all_of
 from errorfloor.sql.question import Join
 from errorfloor.sql.refusals import Wording, near
-from errorfloor.sql.truth import ALWAYS, both
 
 ADVICE = "join a public table on its whole row key: JOIN t ON t.key = x.key, or USING (key)"
 MOST_JOINS = 20
@@ -60,7 +59,7 @@ class TablesInView:
         if where is None:
             return relation
         self.words.only(where, "this")
-        condition = both([relation.where, RowConditions(relation).filter(where.this)])
+        condition = all_of([relation.where, RowConditions(relation).filter(where.this)])
         return replace(relation, where=condition)
 
     def nested(self, node: exp.Expression, name: str) -> Relation:

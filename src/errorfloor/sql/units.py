@@ -8,22 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 from errorfloor.arithmetic.polynomial import Node, Polynomial
-from errorfloor.sql.plan import (
-    Apply,
-    Call,
-    Constant,
-    Count,
-    Covariance,
-    Formula,
-    Indicator,
-    Plus,
-    Power,
-    Quotient,
-    Sum,
-    TableColumn,
-    Times,
-    WeightedMean,
-)
+from errorfloor.sql import plan
 
 Unit = Mapping[str, Fraction] | None  # None: not clear
 PURE: Unit = {}
@@ -31,7 +16,7 @@ SAME = ("greatest", "least")
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def display_unit(formula: Formula, unit_of: Callable[[TableColumn], str]) -> str:
+def display_unit(formula: plan.Formula, unit_of: Callable[[plan.TableColumn], str]) -> str:
     """Give the unit of a formula as it is shown; an empty text where there is none or it is not clear.
 
     Parameters
@@ -41,39 +26,39 @@ def display_unit(formula: Formula, unit_of: Callable[[TableColumn], str]) -> str
     unit_of
         The declared unit of a column, or an empty text.
 
-    >>> x = Polynomial.atom(TableColumn(0, "kwh", "number", private=True, step=Fraction(1)))
+    >>> x = Polynomial.atom(plan.TableColumn(0, "kwh", "number", private=True, step=Fraction(1)))
     >>> from errorfloor.sql.plan import Always
-    >>> display_unit(Covariance(x, x, Always(), sample=False), lambda column: "kWh")
+    >>> display_unit(plan.Covariance(x, x, Always(), sample=False), lambda column: "kWh")
     'kWh²'
     """
     unit = _of_formula(formula, unit_of)
     return "" if unit is None else _written(unit)
 
 
-def _of_formula(formula: Formula, unit_of: Callable[[TableColumn], str]) -> Unit:
+def _of_formula(formula: plan.Formula, unit_of: Callable[[plan.TableColumn], str]) -> Unit:
     match formula:
-        case Constant() | Count():
+        case plan.Constant() | plan.Count():
             return PURE
-        case Sum(of, _):
+        case plan.Sum(of, _):
             return _of_polynomial(of, unit_of)
-        case WeightedMean(value, _, _):
+        case plan.WeightedMean(value, _, _):
             return _of_polynomial(value, unit_of)
-        case Covariance(first, second, _, _):
+        case plan.Covariance(first, second, _, _):
             return _product([_of_polynomial(first, unit_of), _of_polynomial(second, unit_of)])
-        case Plus(parts):
-            return _common(_of_formula(part, unit_of) for part in parts if not isinstance(part, Constant))
-        case Times(parts):
+        case plan.Plus(parts):
+            return _common(_of_formula(part, unit_of) for part in parts if not isinstance(part, plan.Constant))
+        case plan.Times(parts):
             return _product(_of_formula(part, unit_of) for part in parts)
-        case Quotient(numerator, denominator):
+        case plan.Quotient(numerator, denominator):
             below = _power(_of_formula(denominator, unit_of), Fraction(-1))
             return _product([_of_formula(numerator, unit_of), below])
-        case Power(base, exponent):
+        case plan.Power(base, exponent):
             return _power(_of_formula(base, unit_of), Fraction(exponent))
-        case Apply(function, _, argument):
+        case plan.Apply(function, _, argument):
             return _of_function(function, (), _of_formula(argument, unit_of))
 
 
-def _of_polynomial(polynomial: Polynomial, unit_of: Callable[[TableColumn], str]) -> Unit:
+def _of_polynomial(polynomial: Polynomial, unit_of: Callable[[plan.TableColumn], str]) -> Unit:
     terms = [monomial for monomial, _ in polynomial.terms if monomial]
     return _common(
         _product(_power(_of_atom(atom, unit_of), Fraction(exponent)) for atom, exponent in monomial)
@@ -81,14 +66,14 @@ def _of_polynomial(polynomial: Polynomial, unit_of: Callable[[TableColumn], str]
     )
 
 
-def _of_atom(atom: Node, unit_of: Callable[[TableColumn], str]) -> Unit:
+def _of_atom(atom: Node, unit_of: Callable[[plan.TableColumn], str]) -> Unit:
     match atom:
-        case TableColumn():
+        case plan.TableColumn():
             unit = unit_of(atom)
             return {unit: Fraction(1)} if unit else None
-        case Indicator():
+        case plan.Indicator():
             return PURE
-        case Call(function, parameters, argument):
+        case plan.Call(function, parameters, argument):
             return _of_function(function, parameters, _of_polynomial(argument, unit_of))
         case _:
             return None
