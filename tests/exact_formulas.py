@@ -9,7 +9,6 @@ import mpmath
 
 from errorfloor.answering.releasing import values_before_noise
 from errorfloor.arithmetic.polynomial import ONE, Monomial, Polynomial
-from errorfloor.sql.layout import Layout, scaled
 from errorfloor.sql.plan import (
     Apply,
     Condition,
@@ -24,6 +23,7 @@ from errorfloor.sql.plan import (
     Times,
     WeightedMean,
 )
+from errorfloor.sql.sums import Layout, scaled
 
 Sums = Mapping[tuple[Monomial, Condition], int | None]
 Value = Fraction | None

@@ -42,7 +42,7 @@ The map of the package, from the ground up (each room imports only from the room
 
 Each room's docstring says what its files are for, and where a new engine, noise, function, command or page goes. Prices
 are in ``pricing``. Refusals are worded where they are raised, or beside it: in ``sql`` for what cannot be asked (its
-docstring says where), ``pricing.refusals`` for what has no price, ``charging.refusal`` for what would exceed an
+docstring says where), ``pricing.words`` for what has no price, ``charging.refusal`` for what would exceed an
 allowance or a quota. Sentences about answers are in ``answering.words``, and those about floors in ``floors.words``.
 
 Beside the package, in a clone, ``paper`` recomputes the theory's source claim by claim: ``make paper``.

@@ -11,7 +11,7 @@ from errorfloor.arithmetic.arrow import whole
 from errorfloor.engines import open_engine
 from errorfloor.engines.dialects import DuckDBDialect, PostgreSQLDialect, SparkDialect
 from errorfloor.errors import RefusedError
-from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR
+from errorfloor.sql.sums import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR
 from plan_values import FUNCTIONS, date_part, smoothstep, truncated
 
 AWKWARD = {

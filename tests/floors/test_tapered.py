@@ -12,7 +12,7 @@ from errorfloor import dp
 from errorfloor.floors.adversary import best_success
 from errorfloor.floors.tapered import OUTPUTS, START, Cutting, DeclaredLoss, lost_outside, normal_delta
 from errorfloor.noise import Gaussian, RaisedCosine
-from errorfloor.preparing.tapered_noise import Moved, drawn, tapered, tapered_for
+from errorfloor.preparing.record_noise import Moved, drawn, tapered, tapered_for
 from errorfloor.random import bits_from
 
 

@@ -23,7 +23,6 @@ from errorfloor.pricing.facts import Fact, Facts
 from errorfloor.pricing.forms import Request, requested
 from errorfloor.pricing.keys import GroupKeys, KeyColumn
 from errorfloor.pricing.owners import OwnerCounts
-from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, Layout
 from errorfloor.sql.plan import (
     Always,
     And,
@@ -49,6 +48,7 @@ from errorfloor.sql.plan import (
     WeightedMean,
 )
 from errorfloor.sql.question import GroupKey, Question, QuestionOutput, walk
+from errorfloor.sql.sums import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, Layout
 
 STEP = Fraction(1, 1000)
 X = TableColumn(0, "x", "number", private=True, step=STEP)

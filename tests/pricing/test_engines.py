@@ -17,7 +17,7 @@ from errorfloor.engines import Engine, open_engine
 from errorfloor.pricing import Account, Bounds, FactsCache, Noised, bounds, charges, owners
 from errorfloor.pricing.bounding import bounds_from_facts
 from errorfloor.sql import parse
-from errorfloor.sql.layout import stored_layout
+from errorfloor.sql.sums import stored_layout
 from errorfloor.vault import register, snapshot
 
 QUESTIONS = [

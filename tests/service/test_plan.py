@@ -6,7 +6,7 @@ import pytest
 
 from errorfloor.charging.settling import Grant
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, RefusedError
-from errorfloor.planning.considered import _two_digits
+from errorfloor.planning.listed import _two_digits
 from errorfloor.service.example import example_database
 from town import open_town, write_town
 

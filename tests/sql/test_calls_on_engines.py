@@ -8,7 +8,6 @@ import pytest
 
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.sql import Layout, stored_layout
-from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, ROUNDING_ERROR
 from errorfloor.sql.plan import (
     Apply,
     Call,
@@ -22,6 +21,7 @@ from errorfloor.sql.plan import (
     WeightedMean,
     all_of,
 )
+from errorfloor.sql.sums import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, ROUNDING_ERROR
 from homes import AREA, ID, PEAK, ROOMS, TOWN, area, kwh, of, open_homes, peak, present, question, rooms
 from plan_values import FUNCTIONS, formula_value, number, real, truth
 

@@ -20,8 +20,8 @@ from errorfloor.pricing.forms import requested
 from errorfloor.service import Database
 from errorfloor.service.registering import enter_all
 from errorfloor.sql import parse
-from errorfloor.sql.layout import completed, stored_layout
 from errorfloor.sql.plan import TableColumn
+from errorfloor.sql.sums import completed, stored_layout
 from errorfloor.vault import register, snapshot
 from errorfloor.vault.copying import copy
 from errorfloor.vault.erasure import erase

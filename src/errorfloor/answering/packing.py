@@ -21,7 +21,7 @@ from errorfloor.pricing import Bounds, OutputBounds
 from errorfloor.pricing.bounding import RowSlopes
 from errorfloor.pricing.keys import GroupKeys, KeyColumn
 from errorfloor.pricing.owners import OwnerCounts
-from errorfloor.sql.layout import Layout
+from errorfloor.sql.sums import Layout
 
 COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 

@@ -25,9 +25,8 @@ from errorfloor.preparing.totals import NO_GROUP, columns_of, running_columns
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.pricing.records import signs
 from errorfloor.sql import evaluate
-from errorfloor.sql.evaluate import ROWS
-from errorfloor.sql.layout import largest
 from errorfloor.sql.question import Question
+from errorfloor.sql.sums import ROWS, largest
 from errorfloor.vault import is_current
 
 MOST_WHOLE = 2.0**62

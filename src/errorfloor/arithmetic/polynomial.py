@@ -5,7 +5,7 @@ polynomial of atoms is evaluated without any rounding, and two texts with the sa
 Every node of a plan has one encoding, which decides whether two questions are the same.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
@@ -118,10 +118,6 @@ class Polynomial(Node):
         """The atoms that occur; not those inside a function's argument."""
         return frozenset(atom for monomial, _ in self.terms for atom, _ in monomial)
 
-    def derivative(self, by: Node) -> "Polynomial":
-        """Give the partial derivative by one atom, the others held fixed."""
-        return Polynomial.of(_derivatives(self, by))
-
     def __add__(self, other: "Polynomial | Fraction | int") -> "Polynomial":
         return Polynomial.of([*self.terms, *_polynomial(other).terms])
 
@@ -160,13 +156,3 @@ def _product(one: Monomial, two: Monomial) -> Monomial:
             reason="too-long",
         )
     return tuple(sorted(powers.items(), key=lambda item: order_of(item[0])))
-
-
-def _derivatives(polynomial: Polynomial, by: Node) -> Iterator[tuple[Monomial, Fraction]]:
-    for monomial, coefficient in polynomial.terms:
-        powers = dict(monomial)
-        exponent = powers.pop(by, 0)
-        if exponent:
-            if exponent > 1:
-                powers[by] = exponent - 1
-            yield tuple(sorted(powers.items(), key=lambda item: order_of(item[0]))), coefficient * exponent

@@ -11,7 +11,7 @@ from errorfloor.attacks.secret import Secret
 from errorfloor.checks import Array
 from errorfloor.errors import AllowanceError, ErrorFloorError
 from errorfloor.noise import Gaussian, from_dict
-from errorfloor.preparing.tapered_noise import NAME as TAPERED
+from errorfloor.preparing.record_noise import NAME as TAPERED
 
 About = TypeVar("About")
 SMALLEST = 1e-300  # probability that stands for none, so that logarithms stay finite

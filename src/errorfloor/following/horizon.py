@@ -27,8 +27,8 @@ from errorfloor.pricing.bounding import RowSlopes
 from errorfloor.pricing.interval import up
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.pricing.owners import OwnerCounts
-from errorfloor.sql.layout import Layout
 from errorfloor.sql.plan import Sum, TableColumn
+from errorfloor.sql.sums import Layout
 
 MOST_PARTS = 500
 MOST_GROUPS = 10_000

@@ -17,9 +17,8 @@ from errorfloor.engines import Engine
 from errorfloor.errors import CatalogueError, InputError
 from errorfloor.floors.words import rounded_down, rounded_up
 from errorfloor.ledger import Ledger
-from errorfloor.planning.considered import FloorCandidate, account_name, largest_floor
 from errorfloor.planning.floor_plan import AccountLine, CandidateLine, FloorPlan, QuestionLine, Spending
-from errorfloor.planning.listed import ListedQuestion
+from errorfloor.planning.listed import FloorCandidate, ListedQuestion, account_name, largest_floor
 from errorfloor.preparing.choosing import plan, prepare
 from errorfloor.preparing.noises import QuestionWish
 from errorfloor.preparing.preparation import Prepared, ReadQuestion, least_share

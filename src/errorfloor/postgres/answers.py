@@ -26,10 +26,10 @@ from errorfloor.postgres.values import (
 )
 from errorfloor.service import Answer, Price, QuotaStanding, Standing
 from errorfloor.sql import parse
-from errorfloor.sql.layout import Layout, denominator
 from errorfloor.sql.plan import Call, Count, Scalar
 from errorfloor.sql.question import Derived, Question, is_private, walk
 from errorfloor.sql.reading import read_foreign
+from errorfloor.sql.sums import Layout, denominator
 from errorfloor.sql_text.asked import AskedQuestion
 
 AT_ONCE = 500  # rows that are written at a time

@@ -1,7 +1,7 @@
 """A question before it is charged, from public facts alone: how it reads, its bounds, noises, labels and charge.
 
 ``preparation`` has the question as it is read, planned and prepared, and ``choosing`` makes each from the one before.
-Its noise is chosen in ``noises``, ``cell_noise``, ``joint_noise``, ``record_noise`` and ``tapered_noise``; what is put
+Its noise is chosen in ``noises``, ``cell_noise``, ``joint_noise`` and ``record_noise``; what is put
 together from released numbers is in ``totals``, ``derived``, ``derived_columns``, ``quantiles`` and ``distributions``.
 
 ``summed`` says which groups are added up, ``rounding`` what is left of a number that is released. ``cost`` says what an

@@ -40,9 +40,9 @@ from errorfloor.pricing.bounding import largest_at
 from errorfloor.pricing.interval import quiet
 from errorfloor.pricing.records import record_bounds
 from errorfloor.sql import needed, parse, scan
-from errorfloor.sql.evaluate import ROWS
 from errorfloor.sql.plan import Call, Condition, Sum
 from errorfloor.sql.question import Question, QuestionOutput, is_private, walk
+from errorfloor.sql.sums import ROWS
 from errorfloor.vault import Snapshot
 
 MARGINS = tuple(1e-6 * 8.0**k for k in range(6))  # of a share, at each attempt to find bounds that take no more

@@ -19,10 +19,10 @@ from errorfloor.floors.words import rounded_up
 from errorfloor.noise import Gaussian
 from errorfloor.noise.lattice import MARGIN, Lattice
 from errorfloor.preparing.noises import Added
+from errorfloor.preparing.record_noise import NAME as TAPERED
+from errorfloor.preparing.record_noise import tapered_of
 from errorfloor.preparing.rounding import grain
 from errorfloor.preparing.summed import Chains, Totals
-from errorfloor.preparing.tapered_noise import NAME as TAPERED
-from errorfloor.preparing.tapered_noise import tapered_of
 from errorfloor.random import Bits, StickyBits
 
 MOST_CELLS = 500  # cells of a joint noise, which takes the square of them

@@ -15,7 +15,7 @@ all of it together, as charges                ``bounding``, ``joint``
 ============================================  =====================================================
 
 ``forms`` says which public facts are needed, ``facts`` asks for them, ``keys`` has the groups, ``interval`` the
-arithmetic of bounds, ``words`` how a plan is quoted, ``refusals`` why a question has none. A new function: its value,
+arithmetic of bounds, ``words`` how a plan is quoted, and why a question has no price. A new function: its value,
 slope and domain in ``functions.FUNCTIONS``. A new kind of aggregate: a module like ``covariance`` and its case in
 ``formulas``.
 """

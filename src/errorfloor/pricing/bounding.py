@@ -19,13 +19,12 @@ from errorfloor.pricing.formulas import final_error, formula_bound
 from errorfloor.pricing.interval import quiet, up
 from errorfloor.pricing.keys import GroupKeys, kinds_of
 from errorfloor.pricing.owners import OwnerCounts, owners_in, public_column
-from errorfloor.pricing.refusals import no_number
 from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
 from errorfloor.pricing.scene import FormulaBound, Scene, Storage, crowded
-from errorfloor.sql.evaluate import needed
-from errorfloor.sql.layout import Layout, stored_layout, with_columns
+from errorfloor.pricing.words import no_number
 from errorfloor.sql.plan import Call
 from errorfloor.sql.question import Question, QuestionOutput, aggregates
+from errorfloor.sql.sums import Layout, needed, stored_layout, with_columns
 from errorfloor.vault import Snapshot
 
 LEAST, MOST = 2.0**-450, 2.0**450  # of scales: their squares are normal numbers, and so are products with information

@@ -24,9 +24,9 @@ from errorfloor.pricing.forms import EVERY_ROW, Request
 from errorfloor.pricing.interval import Enclosure, integer_intervals
 from errorfloor.pricing.keys import GroupKeys, canonical_cells, kinds_of
 from errorfloor.sql import compile as compiled
-from errorfloor.sql.layout import Layout, denominator
 from errorfloor.sql.plan import Always, Condition, TableColumn
 from errorfloor.sql.question import Question
+from errorfloor.sql.sums import Layout, denominator
 from errorfloor.vault import Snapshot
 
 MOST_PARTS = 2_000_000

@@ -10,9 +10,9 @@ from errorfloor.checks import Array
 from errorfloor.pricing.covariance import covariance_bound
 from errorfloor.pricing.functions import FUNCTIONS
 from errorfloor.pricing.interval import ZERO, Enclosure, quiet, up
-from errorfloor.pricing.refusals import no_derivative, no_quotient
 from errorfloor.pricing.scene import FormulaBound, Rise, Scene, computed, rounded, sum_bound, where_defined
 from errorfloor.pricing.weighted_mean import weighted_mean_bound
+from errorfloor.pricing.words import no_derivative, no_quotient
 from errorfloor.sql import plan
 
 AS_A_DOUBLE = 2.0**-49  # relative: eight times what the released double may be off by, so that 62 bits hold its steps

@@ -21,8 +21,8 @@ from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.checks import Array
 from errorfloor.identity import Part, encode
 from errorfloor.identity.labels import row_tags, text_words
-from errorfloor.sql.layout import Layout, denominator
 from errorfloor.sql.plan import Scalar, TableColumn, Truncated
+from errorfloor.sql.sums import Layout, denominator
 
 DIGITS = 60  # integers of an engine have at most 38: two different keys stay different
 NULL = np.array([0, 2**63], dtype="<u8")  # −2¹²⁷, which no number, date or moment is

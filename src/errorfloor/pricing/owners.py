@@ -15,9 +15,9 @@ from errorfloor.identity import Part
 from errorfloor.pricing.facts import FactsCache, rows_of
 from errorfloor.pricing.keys import GroupKeys, canonical_cells
 from errorfloor.sql import compile as compiled
-from errorfloor.sql.layout import Layout, with_columns
 from errorfloor.sql.plan import TableColumn, Truncated
 from errorfloor.sql.question import Question
+from errorfloor.sql.sums import Layout, with_columns
 from errorfloor.vault import Snapshot
 
 MOST_PAIRS = 20_000_000

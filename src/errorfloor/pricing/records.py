@@ -21,11 +21,11 @@ from errorfloor.pricing.bounding import Bounds, OutputBounds, RowCurve
 from errorfloor.pricing.facts import FactsCache, fetch
 from errorfloor.pricing.interval import Enclosure, quiet, up
 from errorfloor.pricing.owners import OwnerCounts
-from errorfloor.sql.layout import Layout, largest, scaled, stored_layout
-from errorfloor.sql.plan import Call, DatePart, Formula, RoundedDown, Sum, TableColumn
+from errorfloor.sql.plan import Call, Formula, Sum
 from errorfloor.sql.question import Question, walk
 from errorfloor.sql.record_ranges import Domains, called, limits_of, row_range
 from errorfloor.sql.records import columns_grouped, columns_joined, combinations, domain_of, shown_where
+from errorfloor.sql.sums import Layout, Stored, largest, scaled, stored_layout
 from errorfloor.vault import Snapshot
 
 MOST_COMBINATIONS = 2_000_000
@@ -138,7 +138,7 @@ def row_curves(question: Question, domains: Domains, groups: int) -> list[RowCur
 def _with_calls(stored: Layout, question: Question, domains: Domains) -> Layout:
     """Add functions of a row to a layout: their bits and sizes follow from the domains that are declared."""
     found = {node: called(node, domains) for node in walk(question) if isinstance(node, Call)}
-    sizes: dict[TableColumn | DatePart | RoundedDown | Call, int] = {
+    sizes: dict[Stored, int] = {
         call: math.ceil(max(map(abs, one.ends)) * Fraction(2) ** one.bits) + 1 for call, one in found.items()
     }
     return Layout({**stored.largest, **sizes}, {call: one.bits for call, one in found.items()}, stored.rows)

@@ -17,9 +17,9 @@ from errorfloor.pricing.facts import Facts
 from errorfloor.pricing.forms import UNITY, Form, Term, calls_of, form_of, private_columns
 from errorfloor.pricing.functions import FUNCTIONS, TINY
 from errorfloor.pricing.interval import ZERO, Enclosure, quiet, up
-from errorfloor.pricing.refusals import no_derivative
-from errorfloor.sql.layout import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, ROUNDING_ERROR
+from errorfloor.pricing.words import no_derivative
 from errorfloor.sql.plan import Call, Condition, TableColumn
+from errorfloor.sql.sums import ARGUMENT_ERROR, FUNCTION_ERROR, POWER_ERROR, ROUNDING_ERROR
 
 PIECES = {1: 256, 2: 24, 3: 8, 4: 4}  # of each private column's range, by the number of private columns
 MOST_NUMBERS = 2**18  # parts × boxes of all polynomials of a question together, at most

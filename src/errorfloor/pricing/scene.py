@@ -12,10 +12,10 @@ from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.checks import Array
 from errorfloor.pricing.facts import Facts, multiplied
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, grouped_hull, grouped_sum, integer_intervals, quiet, up
-from errorfloor.pricing.refusals import too_large
 from errorfloor.pricing.rows import MOST_NUMBERS, PricedRows, Ranges
-from errorfloor.sql.layout import MOST_CALL, Layout, largest, scaled
-from errorfloor.sql.plan import Call, Condition, DatePart, Formula, RoundedDown, Sum, TableColumn
+from errorfloor.pricing.words import too_large
+from errorfloor.sql.plan import Call, Condition, Formula, Sum
+from errorfloor.sql.sums import MOST_CALL, Layout, Stored, largest, scaled
 
 MOST_SUM_BITS = 122  # a little less than 10^37
 MOST_BITS = 80  # of a function inside another's argument; with a column of 40 bits it still is below 10^37
@@ -31,7 +31,7 @@ class Storage:
 
     fewer: Mapping[Call, int] = field(default_factory=dict)
     bits: dict[Call, int] = field(default_factory=dict)
-    largest: dict[TableColumn | DatePart | RoundedDown | Call, int] = field(default_factory=dict)
+    largest: dict[Stored, int] = field(default_factory=dict)
 
     @staticmethod
     def bits_for(reach: float) -> int:
@@ -79,7 +79,7 @@ def crowded(sums: Iterable[Monomial], layout: Layout) -> dict[Call, int]:
 
 
 def _largest(atom: Node, layout: Layout) -> int:
-    return layout.largest.get(atom, 1) if isinstance(atom, TableColumn | DatePart | RoundedDown | Call) else 1
+    return layout.largest.get(atom, 1) if isinstance(atom, Stored) else 1
 
 
 def _depth(call: Call) -> int:

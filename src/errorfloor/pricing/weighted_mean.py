@@ -8,9 +8,9 @@ import numpy as np
 from errorfloor.arithmetic.double_words import LEAST, UNDERFLOW
 from errorfloor.checks import Array
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, up
-from errorfloor.pricing.refusals import no_weight
 from errorfloor.pricing.scene import FormulaBound, Scene, rounded, sum_rounding, where_defined
 from errorfloor.pricing.scene import total as total_of
+from errorfloor.pricing.words import no_weight
 from errorfloor.sql.plan import WeightedMean
 
 SHARE = Enclosure.of(0.0, 1.0)

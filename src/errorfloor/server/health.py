@@ -13,7 +13,7 @@ from errorfloor.access.replies import as_json
 from errorfloor.access.tokens import Role, Token
 from errorfloor.catalogue.registers import account_names
 from errorfloor.charging.standing import Standing
-from errorfloor.planning.considered import account_name
+from errorfloor.planning.listed import account_name
 from errorfloor.service.opening import PARTS
 from errorfloor.version import __version__
 

@@ -144,8 +144,7 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
         ``name``; ``candidates`` has by table lists of floors for private columns, and for ``owner`` floors or mappings
         as in the catalogue. Public facts and the ledger are all that is read.
         """
-        from errorfloor.planning.considered import considered
-        from errorfloor.planning.listed import listed
+        from errorfloor.planning.listed import considered, listed
         from errorfloor.planning.planner import Planner
 
         asking = partial(self._asking, analyst=analyst)

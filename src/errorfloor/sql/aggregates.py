@@ -17,6 +17,12 @@ from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.numbers import Number, bounded, negative, number_of, plus, power, quotient, root, times
 from errorfloor.sql.refusals import check_power
 
+ARITHMETIC: dict[type[exp.Expression], Callable[[plan.Formula, plan.Formula], plan.Formula]] = {
+    exp.Add: lambda one, two: plus([one, two]),
+    exp.Sub: lambda one, two: plus([one, negative(two)]),
+    exp.Mul: lambda one, two: times([one, two]),
+    exp.Div: quotient,
+}
 FUNCTIONS: dict[type[exp.Expression], str] = {exp.Exp: "exp", exp.Ln: "ln", exp.Sqrt: "sqrt", exp.Tanh: "tanh"}
 SPREADS: dict[type[exp.Expression], tuple[bool, bool]] = {  # whether of a sample, and whether its root is taken
     exp.VariancePop: (False, False),
@@ -74,13 +80,8 @@ class Formulas:
         reader = self._readers.get(type(node))
         if reader is None:
             raise self._no_formula(node)
-        try:
-            return bounded(reader(self, node))
-        except RefusedError as error:
-            if "piece" in error.fields:
-                raise
-            told = error
-        raise self.words.refusal(node, str(told.fields["reason"]), str(told))
+        formula: plan.Formula = self.words.quoting(node, reader, self, bounded)
+        return formula
 
     def _no_formula(self, node: exp.Expression) -> RefusedError:
         if type(node) is exp.Column:
@@ -112,18 +113,8 @@ class Formulas:
         self.words.only(node, "this", "expression")
         return self.formula(node.this), self.formula(node.expression)
 
-    def _sum_of_two(self, node: exp.Expression) -> plan.Formula:
-        return plus(self._sides(node))
-
-    def _difference(self, node: exp.Expression) -> plan.Formula:
-        one, two = self._sides(node)
-        return plus([one, negative(two)])
-
-    def _product(self, node: exp.Expression) -> plan.Formula:
-        return times(self._sides(node))
-
-    def _quotient(self, node: exp.Expression) -> plan.Formula:
-        return quotient(*self._sides(node))
+    def _arithmetic(self, node: exp.Expression) -> plan.Formula:
+        return ARITHMETIC[type(node)](*self._sides(node))
 
     def _power(self, node: exp.Expression) -> plan.Formula:
         check_power(node, self.words)
@@ -234,10 +225,7 @@ class Formulas:
         exp.Paren: _paren,
         exp.Literal: _literal,
         exp.Neg: _negative,
-        exp.Add: _sum_of_two,
-        exp.Sub: _difference,
-        exp.Mul: _product,
-        exp.Div: _quotient,
+        **dict.fromkeys(ARITHMETIC, _arithmetic),
         exp.Pow: _power,
         exp.Greatest: _extreme,
         exp.Least: _extreme,

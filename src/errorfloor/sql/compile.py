@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from errorfloor.arithmetic.polynomial import ONE, Monomial, Polynomial
 from errorfloor.engines.dialects import Dialect
-from errorfloor.sql.layout import Layout, completed, denominator, largest
 from errorfloor.sql.plan import Always, Compare, Condition, Different, Literal, Scalar, TableColumn, Truncated, all_of
 from errorfloor.sql.question import Question, walk
 from errorfloor.sql.record_ranges import HERE
 from errorfloor.sql.records import with_domain, without_where
 from errorfloor.sql.row_sql import Row
+from errorfloor.sql.sums import Layout, completed, denominator, largest
 from errorfloor.vault.tallies import ROWS
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
+from errorfloor.sql.choices import flagged
 from errorfloor.sql.dates import Value, literal_like
 from errorfloor.sql.numbers import Number, small
 from errorfloor.sql.plan import (
@@ -30,8 +31,7 @@ from errorfloor.sql.plan import (
     any_of,
     opposite,
 )
-from errorfloor.sql.question import is_private, walk
-from errorfloor.sql.row_expressions import RowExpressions, flagged
+from errorfloor.sql.row_expressions import RowExpressions
 
 Operator = OneOf["=", "<>", "<", "<="]
 
@@ -62,13 +62,8 @@ class RowConditions(RowExpressions):
         reader = self._condition_readers.get(type(node))
         if reader is None:
             raise self._no_condition(node)
-        try:
-            return small(reader(self, node))
-        except RefusedError as error:
-            if "piece" in error.fields:
-                raise
-            told = error
-        raise self.words.refusal(node, str(told.fields["reason"]), str(told))
+        condition: Condition = self.words.quoting(node, reader, self, small)
+        return condition
 
     def filter(self, node: exp.Expression) -> Condition:
         """Read a condition that decides which rows count: it must be able to hold."""
@@ -81,26 +76,11 @@ class RowConditions(RowExpressions):
         """Compare two values that have been read already, for CASE x WHEN …."""
         return self._compare(node, "=", one, two)
 
-    def comparable(self, node: exp.Expression, value: Value) -> Scalar:
-        """Give a value as an exact public scalar."""
-        self._check_public(node, value)
-        return self.public(node, value)
-
-    def _check_public(self, node: exp.Expression, value: Value) -> None:
-        if isinstance(value, Number) and is_private(value.polynomial):
-            name = next(part.name for part in walk(value.polynomial) if isinstance(part, TableColumn) and part.private)
-            raise self.words.refusal(
-                node,
-                "private-filter",
-                f"makes the choice of rows depend on the private column {name}: ask for a smooth share instead, such "
-                f"as avg(above({name}, t, width)) or avg(between({name}, low, high, width))",
-            )
-
     def _no_condition(self, node: exp.Expression) -> RefusedError:
         if isinstance(node, exp.Predicate) or type(node) not in self._readers:
             return self.words.unanswered(node)
         value = self.value(node)
-        self._check_public(node, value)
+        self.check_public(node, value)
         return self.words.refusal(node, "type", "is not a condition: compare it with something")
 
     def _enclosed(self, node: exp.Expression) -> Any:
@@ -135,7 +115,7 @@ class RowConditions(RowExpressions):
         value = self.value(node)
         if isinstance(value, TableColumn) and value.type == "flag":
             return flagged(value)
-        self._check_public(node, value)
+        self.check_public(node, value)
         raise self.words.refusal(node, "type", "is not a condition: compare it with something")
 
     def _comparison(self, node: exp.Expression) -> Condition:
@@ -167,8 +147,8 @@ class RowConditions(RowExpressions):
 
     def _alike(self, node: exp.Expression, one: Value, two: Value) -> tuple[Scalar, Scalar]:
         """Give two values as scalars of one type."""
-        self._check_public(node, one)
-        self._check_public(node, two)
+        self.check_public(node, one)
+        self.check_public(node, two)
         if isinstance(one, Literal) and not isinstance(two, Number):
             one = literal_like(two.type, one)
         if isinstance(two, Literal) and not isinstance(one, Number):
@@ -177,7 +157,7 @@ class RowConditions(RowExpressions):
         if kinds[0] != kinds[1]:
             written = next(WRITTEN[kind] for kind in ("flag", "moment", "date", "number") if kind in kinds)
             raise self.words.refusal(node, "type", f"compares a {kinds[0]} with a {kinds[1]}: {written}")
-        return self.public(node, one), self.public(node, two)
+        return self.comparable(node, one), self.comparable(node, two)
 
     def _between(self, node: exp.Expression) -> Condition:
         self.words.only(node, "this", "low", "high")
@@ -205,7 +185,7 @@ class RowConditions(RowExpressions):
     def _like(self, node: exp.Expression) -> Condition:
         self.words.only(node, "this", "expression", "negate")
         value, pattern = self.value(node.this), self.value(node.expression)
-        self._check_public(node, value)
+        self.check_public(node, value)
         if isinstance(value, (Number, Literal)) or value.type != "text" or not isinstance(pattern, Literal):
             raise self.words.refusal(node, "type", "needs a public text column and a pattern, as in tariff LIKE 'E%'")
         if pattern.type != "text":

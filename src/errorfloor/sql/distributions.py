@@ -1,9 +1,10 @@
-"""How values are distributed: ``cumulative(x, t1, …)`` and ``histogram(x, e1, …)``, one column for each number.
+"""Medians and other quantiles, and how values are distributed: ``cumulative(x, t1, …)`` and ``histogram(x, e1, …)``.
 
-A count jumps with a value that crosses an edge, so of a private column it is softened: over a ramp around the edge a
-row counts in part. Ramps do not overlap, so that a value is on one of them, and all edges cost an entry what one costs.
-Bins are differences of what is released for the edges: they add up to all rows. Where records are protected nothing
-is softened: a row is in a bin, or it is not.
+A quantile is located by shares of rows below many thresholds, and a distribution has a column for each number. A share
+or a count jumps with a value that crosses its edge, so of a private column it is softened: over a ramp around the edge
+a row counts in part. Ramps do not overlap, so that a value is on one of them: 128 shares move hardly more than one, and
+all edges cost an entry what one costs. Bins are differences of what is released for the edges: they add up to all
+rows. Where records are protected nothing is softened: a row is in a bin, or it is not.
 """
 
 from fractions import Fraction
@@ -12,14 +13,127 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.catalogue.model import Table
 from errorfloor.sql.aggregates import Formulas
-from errorfloor.sql.plan import ALWAYS, NEVER, Count, Formula, Sum, all_of
-from errorfloor.sql.quantiles import ramp_down
-from errorfloor.sql.question import Bin, QuestionOutput
+from errorfloor.sql.conditions import RowConditions
+from errorfloor.sql.numbers import Number, quotient
+from errorfloor.sql.plan import ALWAYS, NEVER, Compare, Condition, Count, Formula, Sum, TableColumn, all_of
+from errorfloor.sql.question import Bin, CountedQuantile, Quantile, QuestionOutput
+from errorfloor.sql.refusals import Wording
 
 MOST_EDGES = 64
 CLOSE = Fraction(9, 10)  # of the room between edges: how wide ramps are, if it is not said
+
+
+class _Located(NamedTuple):
+    """The pieces of a quantile in the syntax tree."""
+
+    column: exp.Expression
+    share: exp.Expression | None
+    where: exp.Expression | None
+    interpolated: bool = False
+
+
+def quantile_outputs(name: str, node: exp.Expression, rows: RowConditions, table: Table) -> list[QuestionOutput]:
+    """Give the shares from which a quantile is located, and how many rows they are of where that matters.
+
+    Over records it is located by counts.
+    """
+    wanted = _located(node, rows.words)
+    if table.hides_records:
+        return _counted_outputs(name, node, wanted, rows, table)
+    column = _private(wanted.column, node, rows)
+    share = _share_of(wanted, node, rows)
+    declared, number = table.private[column.name], rows.number(wanted.column)
+    counted = _counted_rows(wanted.where, number, node, rows)
+    interpolated = wanted.interpolated and share != Fraction(1, 2)
+    quantile = Quantile(
+        name, declared.unit, column.name, share, declared.low, declared.high, declared.resolution, interpolated
+    )
+    shares = [
+        QuestionOutput(
+            f"{name}/{place}", quotient(Sum(ramp_down(number, *ramp).polynomial, counted), Count(counted)), "", quantile
+        )
+        for place, ramp in enumerate(quantile.ramps)
+    ]
+    return [*shares, QuestionOutput(f"{name}/rows", Count(counted), "")] if interpolated else shares
+
+
+def _private(asked: exp.Expression, node: exp.Expression, rows: RowConditions) -> TableColumn:
+    """Give the private column that is asked about as it is."""
+    column = rows.relation.find(asked).column if type(asked) is exp.Column else None
+    if column is None or not column.private:
+        raise rows.words.refusal(
+            node, "aggregate", "is answered for a private column as it is: of a public one, GROUP BY it and count"
+        )
+    return column
+
+
+def _counted_rows(where: exp.Expression | None, number: Number, node: exp.Expression, rows: RowConditions) -> Condition:
+    """Give which rows count: those for which the filter holds and that have a value."""
+    counted = all_of([ALWAYS if where is None else rows.filter(where), number.present])
+    if counted == NEVER:
+        raise rows.words.refusal(node, "constant", "leaves no row: leave it out")
+    return counted
+
+
+def _counted_outputs(
+    name: str, node: exp.Expression, wanted: _Located, rows: RowConditions, table: Table
+) -> list[QuestionOutput]:
+    words = rows.words
+    column = rows.relation.find(wanted.column).column if type(wanted.column) is exp.Column else None
+    if column is None or column.step is None:
+        raise words.refusal(node, "aggregate", "is answered for a column of numbers as it is, as in median(x)")
+    if column.place > 0:
+        raise words.refusal(
+            node,
+            "aggregate",
+            "is answered for columns of the table itself: of a joined one ask for cumulative(x, 1, 2, 3)",
+        )
+    share = _share_of(wanted, node, rows)
+    declared = table.columns[column.name]
+    low, high = (step * column.step for step in declared.steps)
+    counted = ALWAYS if wanted.where is None else rows.filter(wanted.where)
+    quantile = CountedQuantile(name, declared.unit, column.name, share, low, high, column.step)
+    number = Polynomial.atom(column)
+    below = [all_of([counted, Compare("<=", number, Polynomial.constant(at))]) for at in quantile.thresholds]
+    return [
+        QuestionOutput(f"{name}/{place}", Count(where), "", quantile) for place, where in enumerate([*below, counted])
+    ]
+
+
+def _share_of(wanted: _Located, node: exp.Expression, rows: RowConditions) -> Fraction:
+    share = Fraction(1, 2) if wanted.share is None else rows.constant(wanted.share)
+    if not 0 < share < 1:
+        raise rows.words.refusal(node, "constant", "needs a share between 0 and 1, such as 0.25 for the lowest quarter")
+    return share
+
+
+def _located(node: exp.Expression, words: Wording) -> _Located:
+    if type(node) is exp.Filter:
+        words.only(node, "this", "expression")
+        words.only(node.expression, "this")
+        return _located(node.this, words)._replace(where=node.expression.this)
+    if type(node) is exp.Median:
+        words.only(node, "this")
+        return _Located(node.this, None, None)
+    if type(node) is exp.Quantile:
+        words.only(node, "this", "quantile")
+        return _Located(node.this, node.args["quantile"], None)
+    words.only(node, "this", "expression")
+    words.only(node.this, "this")
+    words.only(node.expression, "expressions")
+    ordered = node.expression.expressions
+    if len(ordered) != 1 or ordered[0].args.get("desc"):
+        raise words.refusal(node, "aggregate", "orders in another way: write WITHIN GROUP (ORDER BY x)")
+    words.only(ordered[0], "this", "desc", "nulls_first")
+    return _Located(ordered[0].this, node.this.this, None, type(node.this) is exp.PercentileCont)
+
+
+def ramp_down(number: Number, start: Fraction, end: Fraction) -> Number:
+    """Give 1 up to ``start``, falling to 0 at ``end``: (greatest(x, end) − greatest(x, start)) / (end − start)."""
+    return (number.call("greatest", end) - number.call("greatest", start)) / Number.constant(end - start)
 
 
 class _Wanted(NamedTuple):
@@ -47,15 +161,9 @@ def distribution_outputs(name: str, node: exp.Expression, formulas: Formulas, ta
     if table.hides_records:
         return [_counted(name, wanted, bin_, formulas) for bin_ in wanted.bins]
     rows = formulas.rows
-    column = rows.relation.find(wanted.column).column if type(wanted.column) is exp.Column else None
-    if column is None or not column.private:
-        raise formulas.words.refusal(
-            node, "aggregate", "is answered for a private column as it is: of a public one, GROUP BY it and count"
-        )
+    column = _private(wanted.column, node, rows)
     declared, number = table.private[column.name], rows.number(wanted.column)
-    counted = all_of([ALWAYS if wanted.where is None else rows.filter(wanted.where), number.present])
-    if counted == NEVER:
-        raise formulas.words.refusal(node, "constant", "leaves no row: leave it out")
+    counted = _counted_rows(wanted.where, number, node, rows)
     width = _width(wanted, declared.low, declared.high, formulas)
     outputs: list[QuestionOutput] = []
     for start, end in wanted.bins:

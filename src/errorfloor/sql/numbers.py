@@ -25,7 +25,7 @@ MOST_BYTES = 100_000  # of any value or condition: what stands twice in its mean
 
 TOO_LARGE = "is too large when written out: ask for its parts"
 HALF = Fraction(1, 2)
-Part = TypeVar("Part", bound=Node)
+Part = TypeVar("Part", bound="Node | Number")
 
 DECIMAL = re.compile(r"([0-9]{1,60}\.?[0-9]{0,60}|\.[0-9]{1,60})([eE][+-]?[0-9]{1,3})?")
 GREATEST_LITERAL = Fraction(10) ** 30
@@ -104,8 +104,8 @@ def checked(number: Number) -> Number:
 
 
 def small(node: Part) -> Part:
-    """Refuse a scalar or condition that is too large to be handled quickly."""
-    if len(node.encoded) > MOST_BYTES:
+    """Refuse a scalar or condition that is too large to be handled quickly; numbers are checked when they are made."""
+    if isinstance(node, Node) and len(node.encoded) > MOST_BYTES:
         raise RefusedError(TOO_LARGE, reason="too-long")
     return node
 

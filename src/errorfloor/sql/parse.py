@@ -21,21 +21,35 @@ from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.errors import RefusedError
 from errorfloor.sql.aggregates import Formulas, is_distribution, is_formula, is_quantile
+from errorfloor.sql.clauses import (
+    SEVERAL,
+    along,
+    counted_for_totals,
+    grouping_sets,
+    is_total,
+    least_rows,
+    most_shown,
+    window_of,
+)
 from errorfloor.sql.conditions import RowConditions
-from errorfloor.sql.distributions import distribution_outputs
-from errorfloor.sql.groupings import SEVERAL, counted_for_totals, grouping_sets
-from errorfloor.sql.limits import least_rows, most_shown
-from errorfloor.sql.names import Relation, check_different, columns_shown, generated, name_of, same, unique
+from errorfloor.sql.distributions import distribution_outputs, quantile_outputs
+from errorfloor.sql.names import (
+    Relation,
+    check_different,
+    columns_shown,
+    display_unit,
+    generated,
+    name_of,
+    same,
+    unique,
+)
 from errorfloor.sql.numbers import Number
 from errorfloor.sql.plan import Always, Count, Literal, Scalar, TableColumn
-from errorfloor.sql.quantiles import counted_outputs, quantile_outputs
 from errorfloor.sql.question import GroupKey, Ordering, Question, QuestionOutput, is_private, walk
 from errorfloor.sql.reading import check_all_read, read
 from errorfloor.sql.records import about_records
 from errorfloor.sql.refusals import LISTS, Wording
 from errorfloor.sql.tables import TablesInView
-from errorfloor.sql.units import display_unit
-from errorfloor.sql.windows import along, is_total, window_of
 
 
 def parse(text: str, catalogue: Catalogue) -> Question:
@@ -132,11 +146,8 @@ class _Asked:
             if is_distribution(item.node):
                 outputs += distribution_outputs(item.name, item.node, self.formulas, table)
                 continue
-            if is_quantile(item.node) and table.hides_records:
-                outputs += counted_outputs(item.name, item.node, self.rows, table)
-                continue
             if is_quantile(item.node):
-                outputs += quantile_outputs(item.name, item.node, self.rows, table.private)
+                outputs += quantile_outputs(item.name, item.node, self.rows, table)
                 continue
             if is_formula(item.node):
                 node = window_of(item.node, self.words).summed if item.name in windows else item.node

@@ -11,8 +11,8 @@ from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
 from errorfloor.catalogue.model import Table
 from errorfloor.errors import RefusedError
 from errorfloor.sql import plan
-from errorfloor.sql.layout import LARGEST_PART, MOST_CALL
 from errorfloor.sql.question import walk
+from errorfloor.sql.sums import LARGEST_PART, MOST_CALL
 from errorfloor.vault.records import PRESENCE
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ one of the stable words of ``REASONS``.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -258,6 +258,16 @@ class Wording:
         """Give the error to raise: the piece of the question, then the message."""
         piece = self.piece(node)
         return RefusedError(f"{piece} {message}", reason=reason, piece=piece)
+
+    def quoting(self, node: exp.Expression, read: Callable[..., Any], reader: Any, check: Callable[[Any], Any]) -> Any:
+        """Read a node and check what was read; what is refused without a piece of the question is about this node."""
+        try:
+            return check(read(reader, node))
+        except RefusedError as error:
+            if "piece" in error.fields:
+                raise
+            told = error
+        raise self.refusal(node, str(told.fields["reason"]), str(told))
 
     def unanswered(self, node: exp.Expression) -> RefusedError:
         """Give the error for a node that has no place where it stands."""

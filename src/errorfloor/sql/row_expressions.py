@@ -13,15 +13,15 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
 
-from errorfloor.arithmetic.polynomial import Polynomial, order_of
+from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.errors import RefusedError
-from errorfloor.sql import dates, steps
-from errorfloor.sql.choices import chosen_number, chosen_scalar
+from errorfloor.sql import choices, dates
+from errorfloor.sql.choices import chosen_number, chosen_scalar, flagged
 from errorfloor.sql.dates import Value, literal_like
 from errorfloor.sql.names import Relation
 from errorfloor.sql.numbers import Number, column_presence, has_calls, is_whole, number_of, presence, small
-from errorfloor.sql.plan import Choice, Compare, Condition, Indicator, Literal, Missing, Scalar, TableColumn
-from errorfloor.sql.question import is_private
+from errorfloor.sql.plan import Choice, Condition, Indicator, Literal, Missing, Scalar, TableColumn
+from errorfloor.sql.question import is_private, walk
 from errorfloor.sql.refusals import NAMED_OF_RECORDS, check_power
 
 ARITHMETIC: dict[type[exp.Expression], Callable[[Number, Number], Number]] = {
@@ -39,10 +39,10 @@ FUNCTIONS: dict[type[exp.Expression], str] = {
     exp.Tanh: "tanh",
 }
 STEPS: dict[type[exp.Expression], Callable[[Number], Number]] = {
-    exp.Abs: steps.size,
-    exp.Ceil: steps.upwards,
-    exp.Round: steps.nearest,
-    exp.Sign: steps.sign,
+    exp.Abs: choices.size,
+    exp.Ceil: choices.upwards,
+    exp.Round: choices.nearest,
+    exp.Sign: choices.sign,
 }
 MOST_DIGITS = 9
 Read = TypeVar("Read")
@@ -54,12 +54,6 @@ INSTEAD = {  # of a value that is no number
 }
 WHOLE_TYPES = (exp.DataType.Type.INT, exp.DataType.Type.BIGINT)
 MOMENT_TYPES = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.DATETIME)
-
-
-def flagged(column: TableColumn) -> Condition:
-    """Give the condition that a public flag is true."""
-    sides: tuple[Scalar, Scalar] = (column, Literal(True, "flag"))
-    return Compare("=", *sorted(sides, key=order_of))
 
 
 class RowExpressions(ABC):
@@ -82,14 +76,8 @@ class RowExpressions(ABC):
         reader = self._readers.get(type(node))
         if reader is None:
             raise self.words.unanswered(node)
-        try:
-            value = reader(self, node)
-            return value if isinstance(value, Number) else small(value)
-        except RefusedError as error:
-            if "piece" in error.fields:
-                raise
-            told = error
-        raise self.words.refusal(node, str(told.fields["reason"]), str(told))
+        value: Value = self.words.quoting(node, reader, self, small)
+        return value
 
     def number(self, node: exp.Expression) -> Number:
         """Read a value that must be a number."""
@@ -106,8 +94,9 @@ class RowExpressions(ABC):
             raise self.words.refusal(node, "constant", "must be a plain number here: write it in digits")
         return value
 
-    def public(self, node: exp.Expression, value: Value) -> Scalar:
-        """Give a value as a scalar that can be compared or grouped by: exact, and null only where its columns are."""
+    def comparable(self, node: exp.Expression, value: Value) -> Scalar:
+        """Give a value as a public scalar, by which rows can be chosen: exact, and null only where its columns are."""
+        self.check_public(node, value)
         if not isinstance(value, Number):
             return value
         polynomial = value.polynomial
@@ -120,6 +109,17 @@ class RowExpressions(ABC):
                 node, "type", "is null on rows that its columns do not determine: give every CASE an ELSE"
             )
         return polynomial
+
+    def check_public(self, node: exp.Expression, value: Value) -> None:
+        """Refuse a value that would make the choice of rows depend on a private column."""
+        if isinstance(value, Number) and is_private(value.polynomial):
+            name = next(part.name for part in walk(value.polynomial) if isinstance(part, TableColumn) and part.private)
+            raise self.words.refusal(
+                node,
+                "private-filter",
+                f"makes the choice of rows depend on the private column {name}: ask for a smooth share instead, such "
+                f"as avg(above({name}, t, width)) or avg(between({name}, low, high, width))",
+            )
 
     # -- one reader for each kind of node
 
@@ -164,13 +164,12 @@ class RowExpressions(ABC):
 
     def _extreme(self, node: exp.Expression) -> Value:
         if self.relation.is_exact:
-            self.words.only(node, "this", "expressions", "ignore_nulls")
-            parts = [self.number(part) for part in (node.this, *node.expressions)]
+            parts = self._compared(node, self.number)
             if any(has_calls(part.polynomial) for part in parts):
                 raise self.words.refusal(node, "function", "compares rounded numbers: use + - * of columns")
             if isinstance(node, exp.Greatest):
-                return steps.largest(parts)
-            return steps.MINUS * steps.largest([steps.MINUS * part for part in parts])
+                return choices.largest(parts)
+            return choices.MINUS * choices.largest([choices.MINUS * part for part in parts])
         number, bound = self.extreme(node, self.number, lambda number: number.polynomial.value)
         return number.call("greatest" if isinstance(node, exp.Greatest) else "least", bound)
 
@@ -178,13 +177,16 @@ class RowExpressions(ABC):
         self, node: exp.Expression, read: Callable[[exp.Expression], Read], value_of: Callable[[Read], Fraction | None]
     ) -> tuple[Read, Fraction]:
         """Give the one part of greatest or least that varies, and the constant it is compared with."""
-        self.words.only(node, "this", "expressions", "ignore_nulls")
-        parts = [read(part) for part in (node.this, *node.expressions)]
+        parts = self._compared(node, read)
         constants = [value for part in parts if (value := value_of(part)) is not None]
         varying = [part for part in parts if value_of(part) is None]
         if len(varying) != 1 or not constants:
             raise self.words.refusal(node, "function", "needs one expression and one constant, as in greatest(x, 0)")
         return varying[0], max(constants) if isinstance(node, exp.Greatest) else min(constants)
+
+    def _compared(self, node: exp.Expression, read: Callable[[exp.Expression], Read]) -> list[Read]:
+        self.words.only(node, "this", "expressions", "ignore_nulls")
+        return [read(part) for part in (node.this, *node.expressions)]
 
     def _floor(self, node: exp.Expression) -> Value:
         self.words.only(node, "this")
@@ -195,7 +197,7 @@ class RowExpressions(ABC):
             )
         if has_calls(number.polynomial):
             raise self.words.refusal(node, "function", "takes the floor of a rounded number: use + - * of columns")
-        return steps.down(number)
+        return choices.down(number)
 
     def _step(self, node: exp.Expression) -> Value:
         self.words.only(node, "this", "decimals")
@@ -209,7 +211,7 @@ class RowExpressions(ABC):
         places = self.constant(digits)
         if type(node) is not exp.Round or places.denominator != 1 or not 0 <= places <= MOST_DIGITS:
             raise self.words.refusal(node, "constant", f"is rounded to 0 … {MOST_DIGITS} decimal digits: round(x, 2)")
-        return steps.nearest(number, int(places))
+        return choices.nearest(number, int(places))
 
     def _case(self, node: exp.Expression) -> Value:
         self.words.only(node, "this", "ifs", "default")
