@@ -19,10 +19,10 @@ from mpmath.libmp import from_rational
 from errorfloor.arithmetic.polynomial import Node, Polynomial
 from errorfloor.identity import encode
 from errorfloor.pricing.bounding import Bounds, bounds_from_facts
-from errorfloor.pricing.facts import Fact, Facts
-from errorfloor.pricing.forms import Request, requested
+from errorfloor.pricing.facts import Fact, Facts, Request
 from errorfloor.pricing.keys import GroupKeys, KeyColumn
 from errorfloor.pricing.owners import OwnerCounts
+from errorfloor.pricing.scene import requested
 from errorfloor.sql.plan import (
     Always,
     And,

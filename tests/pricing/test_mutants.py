@@ -20,9 +20,8 @@ from errorfloor.pricing import (
     weighted_mean,
 )
 from errorfloor.pricing import scene as scenes
-from errorfloor.pricing.forms import Form
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure
-from errorfloor.pricing.rows import PricedRows
+from errorfloor.pricing.rows import Form, PricedRows
 from errorfloor.pricing.scene import FormulaBound, Scene, Storage
 
 Patch = Callable[[pytest.MonkeyPatch], None]

@@ -16,7 +16,7 @@ from errorfloor.identity import KeyRing
 from errorfloor.ledger import MemoryLedger
 from errorfloor.pricing import bounds
 from errorfloor.pricing.facts import fetch
-from errorfloor.pricing.forms import requested
+from errorfloor.pricing.scene import requested
 from errorfloor.service import Database
 from errorfloor.service.registering import enter_all
 from errorfloor.sql import parse

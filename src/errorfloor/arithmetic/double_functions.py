@@ -68,11 +68,6 @@ def natural_logarithm(value: DoubleWord) -> DoubleWord:
     return near + (rest - rest * rest * _HALF)
 
 
-def square_root(value: DoubleWord) -> DoubleWord:
-    """√x by one step of Newton's from the root of its upper word."""
-    return value.root()
-
-
 @quiet
 def hyperbolic_tangent(value: DoubleWord) -> DoubleWord:
     """Tanh x = 1 − 2/(e²ˣ + 1), cut where it is 1 to all digits."""
@@ -83,6 +78,6 @@ def hyperbolic_tangent(value: DoubleWord) -> DoubleWord:
 FUNCTIONS: Mapping[str, Callable[[DoubleWord], DoubleWord]] = {
     "exp": exponential,
     "ln": natural_logarithm,
-    "sqrt": square_root,
+    "sqrt": DoubleWord.root,
     "tanh": hyperbolic_tangent,
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -150,19 +150,12 @@ class DoubleWord:
 
     def __pow__(self, exponent: int) -> "DoubleWord":
         """Give a whole power of at least 1, by squaring."""
-        square, result = self, None
-        while exponent:
-            if exponent % 2:
-                result = square if result is None else result * square
-            exponent //= 2
-            if exponent:
-                square = square * square
-        assert result is not None
-        return result
+        power: DoubleWord = by_squaring(self, exponent)
+        return power
 
     @quiet
     def root(self) -> "DoubleWord":
-        """Give the square root of positive numbers."""
+        """Give the square root of positive numbers, by one step of Newton's from that of the upper word."""
         high = np.sqrt(self.high)
         square, rest = two_product(high, high)
         missing = ((self.high - square) - rest) + self.low
@@ -189,6 +182,22 @@ class DoubleWord:
         """Give the nearest whole numbers, of absolute value below 2⁶²; one of two that are equally near."""
         whole = np.rint(self.high)
         return np.asarray(whole.astype(np.int64) + np.rint((self.high - whole) + self.low).astype(np.int64))
+
+
+def by_squaring(base: Any, exponent: int) -> Any:
+    """Give a whole power of at least 1 of whatever can be multiplied.
+
+    >>> by_squaring(3, 5)
+    243
+    """
+    square, result = base, None
+    while exponent:
+        if exponent % 2:
+            result = square if result is None else result * square
+        exponent //= 2
+        if exponent:
+            square = square * square
+    return result
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:

@@ -40,7 +40,7 @@ from errorfloor.pricing.bounding import largest_at
 from errorfloor.pricing.interval import quiet
 from errorfloor.pricing.records import record_bounds
 from errorfloor.sql import needed, parse, scan
-from errorfloor.sql.plan import Call, Condition, Sum
+from errorfloor.sql.plan import Among, Call, Compare, Condition, Sum
 from errorfloor.sql.question import Question, QuestionOutput, is_private, walk
 from errorfloor.sql.sums import ROWS
 from errorfloor.vault import Snapshot
@@ -73,7 +73,8 @@ def plan(read: ReadQuestion, catalogue: Catalogue, engine: Engine, known: FactsC
         bounded = record_bounds(question, catalogue, snapshots, engine, known)
     else:
         bounded = bounds(question, catalogue, snapshots, engine, known)
-        absent = check_spelling(question, snapshots, bounded, engine, known)
+        if any(isinstance(node, Compare | Among) for node in walk(question)):  # else there is nothing to misspell
+            absent = check_spelling(question, snapshots, bounded, engine, known)
     sums = _sums(question.outputs)
     statement = scan(question, snapshots, sums, bounded.layout, engine.dialect) if sums else ""
     functions = tuple(function_of(question, output, bounded, snapshots) for output in question.outputs)

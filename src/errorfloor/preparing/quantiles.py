@@ -21,7 +21,7 @@ from errorfloor.preparing.distributions import bin_columns, bin_facts, bins_wher
 from errorfloor.preparing.preparation import Prepared, PreparedOutput
 from errorfloor.preparing.rounding import multiples
 from errorfloor.pricing.words import number
-from errorfloor.sql.question import Bin, CountedQuantile, Derived, Located, Quantile
+from errorfloor.sql.question import Bin, CountedQuantile, Derived, Located, LocatedQuantile, Quantile
 
 ANYWHERE = 0.5  # a share that is off by so much may be any
 SLACK = 1e-9  # of the range: more than the roundings of a few operations
@@ -42,8 +42,11 @@ def located(quantile: Located, prepared: Prepared) -> dict[str, Any]:
     released = np.array([np.where(there, arrow.values_of(one.kept.fill_null(0.0)), 0.0) for one in parts])
     low, high = (released - np.array([each[end] for each in off]) for end in (1, 0))
     first, last = ends(quantile, np.maximum(low, 0.0), np.minimum(high, 1.0), _shares(quantile, prepared))
-    steps = {"": (first + last) // 2, "_low": first, "_high": last}
-    lattice = lattice_of(quantile)
+    return _columns(quantile, first, last, there)
+
+
+def _columns(quantile: LocatedQuantile, first: Array, last: Array, there: Array) -> dict[str, Any]:
+    steps, lattice = {"": (first + last) // 2, "_low": first, "_high": last}, lattice_of(quantile)
     return {f"{quantile.name}{end}": arrow.column(multiples(at, lattice), there) for end, at in steps.items()}
 
 
@@ -106,7 +109,7 @@ def ends(quantile: Quantile, low: Array, high: Array, shares: tuple[Array, Array
     return first, last
 
 
-def lattice_of(quantile: Quantile | CountedQuantile) -> Lattice:
+def lattice_of(quantile: LocatedQuantile) -> Lattice:
     """Give the multiples of the column's resolution."""
     step = quantile.step
     return Lattice(str(Decimal(step.numerator) / Decimal(step.denominator)))
@@ -178,10 +181,7 @@ def counted_columns(quantile: CountedQuantile, prepared: Prepared) -> dict[str, 
         for end in ("low", "high")
     )
     first, last = counted_ends(quantile, low, high)
-    step, there = quantile.step, np.ones(shape[1], dtype=bool)
-    lattice = Lattice(str(Decimal(step.numerator) / Decimal(step.denominator)))
-    steps = {"": (first + last) // 2, "_low": first, "_high": last}
-    return {f"{quantile.name}{end}": arrow.column(multiples(at, lattice), there) for end, at in steps.items()}
+    return _columns(quantile, first, last, np.ones(shape[1], dtype=bool))
 
 
 def counted_ends(quantile: CountedQuantile, low: Array, high: Array) -> tuple[Array, Array]:

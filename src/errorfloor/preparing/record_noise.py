@@ -59,7 +59,8 @@ class Moved:
 class TaperedAdded(Added):
     """Normal noise of density N(w; 0, σ²)·c(w)²/Z: c is 1 up to 127/128 of the ``bound`` and 0 beyond it.
 
-    ``noise`` is the normal law: inside the flat part the odds are its odds.
+    ``noise`` is the normal law: inside the flat part the odds are its odds, and what is cut off only lowers its
+    deviation, which is the standard error.
 
     >>> added = tapered(10, True, Moved(1.0, 2.0, Cutting(0.25, 5e-7, 1)), evaluation_error=0.0)
     >>> added.high, added.lattice.step, round(added.standard_error, 2)
@@ -69,11 +70,6 @@ class TaperedAdded(Added):
     bound: float = 0.0
     whole: bool = False
     moved: Moved | None = field(default=None, compare=False, repr=False)
-
-    @cached_property
-    def standard_error(self) -> float:
-        """The deviation of the normal law, which what is cut off only lowers."""
-        return math.sqrt(float(self.noise.covariance[0, 0]))
 
     @cached_property
     def described(self) -> dict[str, Any]:

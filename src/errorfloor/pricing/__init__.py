@@ -14,7 +14,7 @@ presence, in tables that protect records      ``records``: every aggregate is ma
 all of it together, as charges                ``bounding``, ``joint``
 ============================================  =====================================================
 
-``forms`` says which public facts are needed, ``facts`` asks for them, ``keys`` has the groups, ``interval`` the
+``scene`` says which public facts are needed, ``facts`` asks for them, ``keys`` has the groups, ``interval`` the
 arithmetic of bounds, ``words`` how a plan is quoted, and why a question has no price. A new function: its value,
 slope and domain in ``functions.FUNCTIONS``. A new kind of aggregate: a module like ``covariance`` and its case in
 ``formulas``.

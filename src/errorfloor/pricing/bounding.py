@@ -14,13 +14,12 @@ from errorfloor.engines import Engine
 from errorfloor.engines.allotment import allotment
 from errorfloor.identity import Part
 from errorfloor.pricing.facts import Facts, FactsCache, fetch
-from errorfloor.pricing.forms import polynomials, requested
 from errorfloor.pricing.formulas import final_error, formula_bound
 from errorfloor.pricing.interval import quiet, up
 from errorfloor.pricing.keys import GroupKeys, kinds_of
 from errorfloor.pricing.owners import OwnerCounts, owners_in, public_column
 from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
-from errorfloor.pricing.scene import FormulaBound, Scene, Storage, crowded
+from errorfloor.pricing.scene import FormulaBound, Scene, Storage, crowded, polynomials, requested
 from errorfloor.pricing.words import no_number
 from errorfloor.sql.plan import Call
 from errorfloor.sql.question import Question, QuestionOutput, aggregates

@@ -9,10 +9,9 @@ import numpy as np
 
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.checks import Array
-from errorfloor.pricing.forms import form_of
 from errorfloor.pricing.functions import FUNCTIONS
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, integer_intervals, quiet, up
-from errorfloor.pricing.rows import PricedRows
+from errorfloor.pricing.rows import PricedRows, form_of
 from errorfloor.pricing.scene import FormulaBound, Scene, covariance_rounding, exact_total, public_total, where_defined
 from errorfloor.sql.plan import Condition, Covariance
 

@@ -20,7 +20,6 @@ from errorfloor.engines import Engine
 from errorfloor.engines.allotment import allotment
 from errorfloor.errors import RefusedError
 from errorfloor.identity import Part
-from errorfloor.pricing.forms import EVERY_ROW, Request
 from errorfloor.pricing.interval import Enclosure, integer_intervals
 from errorfloor.pricing.keys import GroupKeys, canonical_cells, kinds_of
 from errorfloor.sql import compile as compiled
@@ -32,6 +31,8 @@ from errorfloor.vault import Snapshot
 MOST_PARTS = 2_000_000
 OVERHEAD = 200  # what keeping anything costs besides its numbers, in numbers
 COLUMNS = ("low", "high", "above", "below")
+Request = tuple[Polynomial, Condition]
+EVERY_ROW = Polynomial.constant(1)  # what is asked for where only the number of rows matters
 
 
 @dataclass(frozen=True, eq=False)

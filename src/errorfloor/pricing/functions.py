@@ -18,6 +18,8 @@ TRUST = 2.0**-46  # relative error granted to the C library
 TINY = 2.0**-1000  # keeps what is never zero from rounding to it
 TURNS = 2.0**30  # beyond it, sin and cos are only known to lie between −1 and 1
 
+HALF = Enclosure.of(0.5, 0.5)
+
 Parameters = tuple[Fraction, ...]
 Rule = Callable[[Enclosure, Parameters], Enclosure]
 Domain = Callable[[Enclosure, Parameters], Array]
@@ -60,18 +62,6 @@ def _sqrt(x: Enclosure, _: Parameters) -> Enclosure:
     return Enclosure(np.where(low == 0, 0.0, down(low)), np.where(high == 0, 0.0, up(high)))
 
 
-def _sqrt_slope(x: Enclosure, _: Parameters) -> Enclosure:
-    return Enclosure.of(0.5, 0.5) / _sqrt(x, ())
-
-
-def _reciprocal(x: Enclosure, _: Parameters) -> Enclosure:
-    return UNIT / x
-
-
-def _reciprocal_slope(x: Enclosure, _: Parameters) -> Enclosure:
-    return -(UNIT / x**2)
-
-
 @quiet
 def _power(x: Enclosure, parameters: Parameters) -> Enclosure:
     """x^p for x ≥ 0, the exponent a double p̂ with |p − p̂| ≤ 2^-53|p|: x^p = x^p̂·exp((p − p̂) ln x)."""
@@ -87,10 +77,6 @@ def _power(x: Enclosure, parameters: Parameters) -> Enclosure:
     return Enclosure(np.maximum(result.low - spare[0], 0.0), result.high + spare[1])
 
 
-def _power_slope(x: Enclosure, parameters: Parameters) -> Enclosure:
-    return Enclosure.exact(parameters[0]) * _power(x, (parameters[0] - 1,))
-
-
 @quiet
 def _sin(x: Enclosure, _: Parameters) -> Enclosure:
     return _wave(np.sin(x.low), np.sin(x.high), x, 0.25)
@@ -99,10 +85,6 @@ def _sin(x: Enclosure, _: Parameters) -> Enclosure:
 @quiet
 def _cos(x: Enclosure, _: Parameters) -> Enclosure:
     return _wave(np.cos(x.low), np.cos(x.high), x, 0.0)
-
-
-def _cos_slope(x: Enclosure, _: Parameters) -> Enclosure:
-    return -_sin(x, ())
 
 
 def _wave(first: Array, second: Array, x: Enclosure, crest: float) -> Enclosure:
@@ -132,7 +114,7 @@ def _tanh_slope(x: Enclosure, _: Parameters) -> Enclosure:
 def _share(x: Enclosure, parameters: Parameters) -> Enclosure:
     """Enclose s = (x − threshold)/width + ½, cut to 0 … 1."""
     threshold, width = (Enclosure.exact(parameter) for parameter in parameters)
-    share = (x - threshold) / width + Enclosure.of(0.5, 0.5)
+    share = (x - threshold) / width + HALF
     return Enclosure(np.clip(share.low, 0.0, 1.0), np.clip(share.high, 0.0, 1.0))
 
 
@@ -163,14 +145,6 @@ def _greatest_slope(x: Enclosure, parameters: Parameters) -> Enclosure:
     return Enclosure(np.where(x.low >= bound.high, 1.0, 0.0), np.where(x.high <= bound.low, 0.0, 1.0))
 
 
-def _least(x: Enclosure, parameters: Parameters) -> Enclosure:
-    return -_greatest(-x, (-parameters[0],))
-
-
-def _least_slope(x: Enclosure, parameters: Parameters) -> Enclosure:
-    return _greatest_slope(-x, (-parameters[0],))
-
-
 def _everywhere(x: Enclosure, _: Parameters) -> Array:
     return np.isfinite(x.low) & np.isfinite(x.high)
 
@@ -179,24 +153,28 @@ def _positive(x: Enclosure, _: Parameters) -> Array:
     return (x.low > 0) & np.isfinite(x.high)
 
 
-def _apart_from_zero(x: Enclosure, _: Parameters) -> Array:
-    return ~x.has_zero & _everywhere(x, ())
-
-
-def _power_domain(x: Enclosure, parameters: Parameters) -> Array:
-    return (x.low >= 0) & np.isfinite(x.high) if parameters[0] > 1 else _positive(x, ())
-
-
 FUNCTIONS: Mapping[str, Function] = {
     "exp": Function(_exp, _exp, _everywhere, "bounded"),
-    "ln": Function(_ln, _reciprocal, _positive, "above 0"),
-    "sqrt": Function(_sqrt, _sqrt_slope, _positive, "above 0"),
-    "reciprocal": Function(_reciprocal, _reciprocal_slope, _apart_from_zero, "on one side of 0"),
-    "power": Function(_power, _power_slope, _power_domain, "above 0"),
+    "ln": Function(_ln, lambda x, _: UNIT / x, _positive, "above 0"),
+    "sqrt": Function(_sqrt, lambda x, _: HALF / _sqrt(x, ()), _positive, "above 0"),
+    "reciprocal": Function(
+        lambda x, _: UNIT / x,
+        lambda x, _: -(UNIT / x**2),
+        lambda x, _: ~x.has_zero & _everywhere(x, ()),
+        "all on one side of 0",
+    ),
+    "power": Function(
+        _power,
+        lambda x, p: Enclosure.exact(p[0]) * _power(x, (p[0] - 1,)),
+        lambda x, p: (x.low >= 0) & np.isfinite(x.high) if p[0] > 1 else _positive(x, ()),
+        "above 0",
+    ),
     "sin": Function(_sin, _cos, _everywhere, "bounded"),
-    "cos": Function(_cos, _cos_slope, _everywhere, "bounded"),
+    "cos": Function(_cos, lambda x, _: -_sin(x, ()), _everywhere, "bounded"),
     "tanh": Function(_tanh, _tanh_slope, _everywhere, "bounded"),
     "above": Function(_above, _above_slope, _everywhere, "bounded"),
     "greatest": Function(_greatest, _greatest_slope, _everywhere, "bounded"),
-    "least": Function(_least, _least_slope, _everywhere, "bounded"),
+    "least": Function(
+        lambda x, p: -_greatest(-x, (-p[0],)), lambda x, p: _greatest_slope(-x, (-p[0],)), _everywhere, "bounded"
+    ),
 }

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from errorfloor.arithmetic.double_words import by_squaring, two_sum
 from errorfloor.arithmetic.double_words import quiet as quiet
 from errorfloor.checks import Array
 
@@ -145,9 +146,7 @@ UNIT = Enclosure.of(1.0, 1.0)
 
 def sum_down(a: Array, b: Array) -> Array:
     """Give a + b rounded down: the rounded sum, or the double below it where the rounding went up."""
-    total = a + b
-    part = total - a
-    error = (a - (total - part)) + (b - part)
+    total, error = two_sum(a, b)
     result = np.where(error >= 0, total, np.nextafter(total, -np.inf))
     return np.where(np.isnan(total), -np.inf, result)
 
@@ -204,15 +203,9 @@ def _outwards(results: list[Array], one: Enclosure, two: Enclosure, nothing: Arr
 
 
 def _power(base: Array, exponent: int) -> Enclosure:
-    """Give a power of numbers of at least 0, by squaring."""
-    square, result = Enclosure(base, base), None
-    while exponent:
-        if exponent % 2:
-            result = square if result is None else result * square
-        exponent //= 2
-        if exponent:
-            square = square * square
-    return UNIT if result is None else result
+    """Give a power of numbers of at least 0."""
+    power: Enclosure = by_squaring(Enclosure(base, base), exponent)
+    return power
 
 
 def _nearest(value: Fraction | int) -> float:

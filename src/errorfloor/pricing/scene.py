@@ -1,6 +1,6 @@
 """The rows of a question as pricing sees them, how they are stored, and what is known of sums over them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, frexp, log2
@@ -8,13 +8,14 @@ from math import ceil, frexp, log2
 import numpy as np
 
 from errorfloor.arithmetic.double_words import LARGEST, ROUNDING, UNDERFLOW
-from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial
+from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial, order_of
 from errorfloor.checks import Array
-from errorfloor.pricing.facts import Facts, multiplied
+from errorfloor.pricing.facts import EVERY_ROW, Facts, Request, multiplied
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, grouped_hull, grouped_sum, integer_intervals, quiet, up
-from errorfloor.pricing.rows import MOST_NUMBERS, PricedRows, Ranges
+from errorfloor.pricing.rows import MOST_NUMBERS, PricedRows, Ranges, calls_of, form_of
 from errorfloor.pricing.words import too_large
-from errorfloor.sql.plan import Call, Condition, Formula, Sum
+from errorfloor.sql.plan import Aggregate, Call, Condition, Covariance, Formula, Sum, WeightedMean
+from errorfloor.sql.question import Question, aggregates
 from errorfloor.sql.sums import MOST_CALL, Layout, Stored, largest, scaled
 
 MOST_SUM_BITS = 122  # a little less than 10^37
@@ -276,3 +277,50 @@ def exact_total(polynomial: Polynomial, where: Condition, scene: Scene) -> tuple
         return multiplied(counts, constant.numerator), constant.denominator
     fact = scene.facts.fact(polynomial, where)
     return scene.facts.by_group(fact.above) + scene.facts.by_group(fact.below), fact.denominator
+
+
+def requested(question: Question) -> tuple[Request, ...]:
+    """Give every public polynomial, with its condition, that the walk over the outputs asks about; in one order.
+
+    >>> from errorfloor.sql.plan import Always
+    >>> requested(Question("t", "1", (), Always(), (), (), (), (), None))
+    ()
+    """
+    found: dict[tuple[bytes, bytes], Request] = {}
+    for output in question.outputs:
+        for aggregate in aggregates(output.formula):
+            for polynomial, where in _of_aggregate(aggregate):
+                found[order_of(polynomial), order_of(where)] = polynomial, where
+    return tuple(found[key] for key in sorted(found))
+
+
+def polynomials(aggregate: Aggregate) -> tuple[Polynomial, ...]:
+    """Give the polynomials that are walked over the rows of an aggregate."""
+    match aggregate:
+        case Sum(of, _):
+            return (of,)
+        case Covariance(first, second, _, _):
+            return (first, second)
+        case WeightedMean(value, weight, _):
+            return (value, weight)
+        case _:
+            return ()
+
+
+def _of_aggregate(aggregate: Aggregate) -> Iterator[Request]:
+    yield EVERY_ROW, aggregate.where
+    for polynomial in polynomials(aggregate):
+        yield from _of_polynomial(polynomial, aggregate.where)
+        for call in calls_of(polynomial):
+            yield from _of_polynomial(call.argument, aggregate.where)
+    if isinstance(aggregate, Covariance):
+        first, second = aggregate.first, aggregate.second
+        for one, two in ((first, first), (second, second), (first, second)):
+            if form_of(one).is_public and form_of(two).is_public:
+                yield from _of_polynomial(one * two, aggregate.where)
+
+
+def _of_polynomial(polynomial: Polynomial, where: Condition) -> Iterator[Request]:
+    for term in form_of(polynomial).terms:
+        if term.public.value is None:
+            yield term.public, where

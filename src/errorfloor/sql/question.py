@@ -41,16 +41,8 @@ class GroupKey(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Quantile(Node):
-    """A column of the answer that says where a quantile of a private column certainly lies.
-
-    It is computed from released outputs, one for each of the ``ramps``: the share of rows at or below its start, and
-    of those on the ramp a part that falls from 1 to 0. Values are multiples of ``step`` between ``low`` and ``high``.
-
-    >>> age = Quantile("median_age", "", "age", Fraction(1, 2), Fraction(0), Fraction(2), Fraction(1))
-    >>> [(float(start), float(end)) for start, end in age.ramps]
-    [(0.001, 0.999), (1.001, 1.999)]
-    """
+class LocatedQuantile(Node):
+    """A column of the answer that says where a quantile of a column certainly lies, between ``low`` and ``high``."""
 
     name: str
     unit: str
@@ -59,6 +51,20 @@ class Quantile(Node):
     low: Fraction
     high: Fraction
     step: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Quantile(LocatedQuantile):
+    """A quantile of a private column.
+
+    It is computed from released outputs, one for each of the ``ramps``: the share of rows at or below its start, and
+    of those on the ramp a part that falls from 1 to 0. Values are multiples of ``step``.
+
+    >>> age = Quantile("median_age", "", "age", Fraction(1, 2), Fraction(0), Fraction(2), Fraction(1))
+    >>> [(float(start), float(end)) for start, end in age.ramps]
+    [(0.001, 0.999), (1.001, 1.999)]
+    """
+
     interpolated: bool = False  # between neighbours in order, as percentile_cont does
 
     @cached_property
@@ -71,8 +77,8 @@ class Quantile(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class CountedQuantile(Node):
-    """A column of the answer that says where a quantile over records certainly lies.
+class CountedQuantile(LocatedQuantile):
+    """A quantile over records.
 
     It is computed from released counts: of all rows, and of those at or below each of the ``thresholds``.
 
@@ -80,14 +86,6 @@ class CountedQuantile(Node):
     >>> [int(t) for t in age.thresholds]
     [0, 1, 2]
     """
-
-    name: str
-    unit: str
-    column: str
-    share: Fraction
-    low: Fraction
-    high: Fraction
-    step: Fraction
 
     @cached_property
     def thresholds(self) -> tuple[Fraction, ...]:
