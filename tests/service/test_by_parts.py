@@ -13,8 +13,7 @@ from errorfloor.engines.allotment import Allotment, allotted
 from errorfloor.errors import AllowanceError, EngineError, InputError, RefusedError
 from errorfloor.postgres.answers import answer_rows
 from errorfloor.preparing.choosing import prepare
-from errorfloor.preparing.derived import enclosed
-from errorfloor.preparing.derived_columns import check_not_always_null
+from errorfloor.preparing.derived import check_not_always_null, enclosed
 from errorfloor.preparing.noises import QuestionWish
 from errorfloor.pricing import bounds
 from errorfloor.pricing.interval import Enclosure

@@ -13,7 +13,7 @@ from errorfloor.charging.refusal import check_none_is_lost
 from errorfloor.engines import Engine
 from errorfloor.errors import RefusedError
 from errorfloor.preparing.choosing import plan, prepare, prepared_for, read_question
-from errorfloor.preparing.derived_columns import check_not_always_null
+from errorfloor.preparing.derived import check_not_always_null
 from errorfloor.preparing.noises import QuestionWish
 from errorfloor.preparing.preparation import PlannedQuestion, Prepared, ReadQuestion
 from errorfloor.pricing import FactsCache, bounds

@@ -14,9 +14,9 @@ from errorfloor.answering.unions import parts_of
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.catalogue import PrivateColumn, Table
 from errorfloor.floors.words import rounded_down, rounded_up
+from errorfloor.preparing.joint_noise import apart_since
 from errorfloor.preparing.preparation import Prepared, PreparedOutput
 from errorfloor.preparing.quantiles import located_where, tells_nothing
-from errorfloor.preparing.totals import apart_since
 from errorfloor.pricing.words import number, words
 from errorfloor.sql.plan import Call, Count, Missing, Quotient, Sum, TableColumn
 from errorfloor.sql.question import Bin, Quantile, QuestionOutput, is_made_of_parts, walk

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 from errorfloor.errors import RefusedError
 from errorfloor.identity import Part, encode
@@ -18,15 +18,17 @@ MOST_TERMS = 64
 MOST_DEGREE = 12
 
 
+@dataclass_transform(frozen_default=True, eq_default=False)
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A part of a plan: frozen, compared by content, with one encoding."""
+    """A part of a plan: a frozen dataclass, as every class made from it is, compared by content, with one encoding."""
 
     idempotent: ClassVar[bool] = False
     label: ClassVar[str]  # what a label calls the node: it stays when the class is renamed
 
     def __init_subclass__(cls) -> None:
         cls.label = cls.__dict__.get("label", cls.__name__)
+        dataclass(frozen=True, eq=False)(cls)
 
     @cached_property
     def canonical(self) -> Part:
@@ -69,7 +71,6 @@ Monomial = tuple[tuple[Node, int], ...]
 ONE: Monomial = ()
 
 
-@dataclass(frozen=True, eq=False)
 class Polynomial(Node):
     """Σ coefficient · Π atom^exponent, in canonical order and without zero terms.
 

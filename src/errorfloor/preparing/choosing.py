@@ -33,8 +33,7 @@ from errorfloor.preparing.preparation import (
 )
 from errorfloor.preparing.record_noise import cutting_of, record_noise
 from errorfloor.preparing.spelling import Absent, check_spelling
-from errorfloor.preparing.summed import chains_of, totals_of
-from errorfloor.preparing.totals import check_sums_stay_exact
+from errorfloor.preparing.totals import chains_of, check_sums_stay_exact, totals_of
 from errorfloor.pricing import Account, Bounds, Charge, FactsCache, Noised, bounds, charges
 from errorfloor.pricing.bounding import largest_at
 from errorfloor.pricing.interval import quiet

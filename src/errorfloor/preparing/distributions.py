@@ -12,8 +12,7 @@ import numpy as np
 
 from errorfloor.arithmetic import arrow
 from errorfloor.floors.words import rounded_up
-from errorfloor.preparing.derived import Bounded
-from errorfloor.preparing.derived_columns import released
+from errorfloor.preparing.derived import Bounded, released
 from errorfloor.preparing.preparation import Prepared, PreparedOutput
 from errorfloor.preparing.rounding import rounded
 from errorfloor.pricing.words import number

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,8 +22,12 @@ from errorfloor.preparing.noises import Added
 from errorfloor.preparing.record_noise import NAME as TAPERED
 from errorfloor.preparing.record_noise import tapered_of
 from errorfloor.preparing.rounding import grain
-from errorfloor.preparing.summed import Chains, Totals
+from errorfloor.preparing.totals import Chains, Totals
 from errorfloor.random import Bits, StickyBits
+from errorfloor.sql.plan import Sum
+
+if TYPE_CHECKING:
+    from errorfloor.preparing.preparation import Prepared, PreparedOutput
 
 MOST_CELLS = 500  # cells of a joint noise, which takes the square of them
 MOST_STRUCTURED = 100_000  # cells whose totals lie in each other, or that are all of a table
@@ -211,6 +215,17 @@ def too_many(sums: Totals | Chains, defined: Array) -> str:
         f"{len(cells):,} cells{gaps} are too many for noise that keeps totals as near as cells: up to {MOST_CELLS} can "
         f"have it{where}"
     )
+
+
+def apart_since(one: "PreparedOutput", prepared: "Prepared") -> str:
+    """Say why cells of a sum with totals cannot have joint noise; nothing where they can, or it has no totals."""
+    question = prepared.question
+    if prepared.table.hides_records or not isinstance(one.output.formula, Sum):
+        return ""
+    defined = prepared.bounds_of(one).defined[prepared.bounds.kind]
+    if question.sets:
+        return too_many(prepared.totals, defined)
+    return too_many(prepared.plan.chains, defined) if question.sharing(one.output) else ""
 
 
 def _are_nested(places: list[Array]) -> bool:

@@ -26,7 +26,7 @@ from errorfloor.preparing.derived import scales
 from errorfloor.preparing.noises import PublicNumbers, QuestionWish
 from errorfloor.preparing.record_noise import ROUNDED_APART
 from errorfloor.preparing.spelling import Absent
-from errorfloor.preparing.summed import Chains, Totals, chains_of, totals_of
+from errorfloor.preparing.totals import Chains, Totals, chains_of, totals_of
 from errorfloor.pricing import Account, Bounds, Charge, Noised, OutputBounds, charges
 from errorfloor.random import SAMPLER
 from errorfloor.sql.plan import Condition, Formula, Sum

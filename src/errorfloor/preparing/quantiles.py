@@ -16,7 +16,7 @@ from errorfloor.arithmetic import arrow
 from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_up
 from errorfloor.noise.lattice import Lattice
-from errorfloor.preparing.derived_columns import derived_columns, derived_facts, derived_where, released
+from errorfloor.preparing.derived import derived_columns, derived_facts, derived_where, released
 from errorfloor.preparing.distributions import bin_columns, bin_facts, bins_where
 from errorfloor.preparing.preparation import Prepared, PreparedOutput
 from errorfloor.preparing.rounding import multiples

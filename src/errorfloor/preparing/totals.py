@@ -1,4 +1,4 @@
-"""Totals of groups, and running totals: put together from the released cells, so that they add up.
+"""Totals of groups, and running totals along some keys: put together from the released cells, so that they add up.
 
 Noise is on the finest groups alone, which are charged; every other row is arithmetic on released numbers and public
 counts. Of cells with noise of their own, a total is within k times their bound, so that sums are released within the
@@ -10,20 +10,25 @@ number that is shown is within the bound that was asked for.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from errorfloor.arithmetic import arrow
 from errorfloor.checks import Array
 from errorfloor.errors import RefusedError
-from errorfloor.preparing.joint_noise import too_many
-from errorfloor.preparing.preparation import Prepared, PreparedOutput
 from errorfloor.preparing.rounding import FINEST, cut, multiples, rounded
+from errorfloor.pricing import Bounds
 from errorfloor.pricing.interval import quiet
-from errorfloor.sql.plan import Always, Count, Quotient, Sum
-from errorfloor.sql.question import QuestionOutput
+from errorfloor.pricing.keys import GroupKeys
+from errorfloor.sql.plan import Always, Count, Quotient
+from errorfloor.sql.question import Question, QuestionOutput
+
+if TYPE_CHECKING:
+    from errorfloor.preparing.preparation import Prepared, PreparedOutput
 
 NO_GROUP = -1  # the place of a row that is a total
 MOST_STEPS = 2.0**62  # of a lattice, in whole numbers
@@ -31,23 +36,150 @@ UNIT = 2.0**-52
 ROUNDING = 1 + 2.0**-40  # more than what sums of doubles are off by
 
 
-def apart_since(one: PreparedOutput, prepared: Prepared) -> str:
-    """Say why cells of a sum with totals cannot have joint noise; nothing where they can, or it has no totals."""
-    question = prepared.question
-    if prepared.table.hides_records or not isinstance(one.output.formula, Sum):
-        return ""
-    defined = prepared.bounds_of(one).defined[prepared.bounds.kind]
-    if question.sets:
-        return too_many(prepared.totals, defined)
-    return too_many(prepared.plan.chains, defined) if question.sharing(one.output) else ""
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """The rows of coarser groupings: for each of them which row a finest group belongs to, and the keys it shows."""
+
+    places: tuple[Array, ...]
+    kept: tuple[tuple[str, ...], ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are in all."""
+        return sum(self.sizes)
+
+    @property
+    def parts(self) -> int:
+        """The most finest groups of one row."""
+        return max((int(np.bincount(place).max(initial=1)) for place in self.places if place.size), default=1)
+
+    def keys(self, name: str, values: Any) -> Any:
+        """Give the values of a key on these rows: null where it was not grouped by."""
+        parts = []
+        for place, kept, size in zip(self.places, self.kept, self.sizes, strict=True):
+            first = np.full(size, -1)
+            first[place[::-1]] = np.arange(len(place))[::-1]
+            chosen = values.take(arrow.column(first)) if name in kept else pa.nulls(size, values.type)
+            parts.append(chosen)
+        return pa.concat_arrays([values, *parts])
 
 
-def columns_of(one: PreparedOutput, shown: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
+def totals_of(question: Question, bounds: Bounds) -> Totals:
+    """Give the rows of the coarser groupings of a question.
+
+    Raises RefusedError where a total would lack rows, or could not be told from a group.
+    """
+    if question.sets and bounds.left_out:
+        raise RefusedError(
+            f"{bounds.left_out:,} groups have fewer than {question.least:,} rows and are left out, so that totals "
+            f"would lack them: group by less, or ask for each grouping in a question of its own",
+            reason="group",
+        )
+    found = [_placed(question, bounds.groups, kept) for kept in question.sets]
+    return Totals(tuple(place for place, _ in found), question.sets, tuple(size for _, size in found))
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """The groups in the order in which they are summed: ``order`` has their numbers, ``lengths`` those of the chains.
+
+    >>> Chains(np.array([2, 0, 1]), (2, 1)).first.tolist()
+    [0, 0, 2]
+    """
+
+    order: Array
+    lengths: tuple[int, ...]
+
+    @property
+    def parts(self) -> int:
+        """The most groups of a running total."""
+        return max(self.lengths, default=1)
+
+    @property
+    def first(self) -> Array:
+        """The place of the first group of each one's chain."""
+        ends = np.cumsum(self.lengths)
+        return np.repeat(ends - self.lengths, self.lengths)
+
+    def only(self, kept: Array) -> "Chains":
+        """Give the chains of some of the groups."""
+        chain = np.repeat(np.arange(len(self.lengths)), self.lengths)[kept[self.order]]
+        lengths = np.bincount(chain, minlength=len(self.lengths))
+        return Chains(self.order[kept[self.order]], tuple(lengths[lengths > 0].tolist()))
+
+    def summed(self, cells: Array) -> Array:
+        """Give the running totals of numbers of the groups, in the order of the groups."""
+        found = np.empty_like(cells)
+        for begin, length in zip(np.unique(self.first).tolist(), self.lengths, strict=True):
+            chain = self.order[begin : begin + length]
+            found[chain] = np.cumsum(cells[chain])
+        return found
+
+
+def chains_of(question: Question, bounds: Bounds) -> Chains:
+    """Give the groups of a question in the order of its running totals.
+
+    Raises RefusedError where a total would lack rows, or the order is not the same everywhere.
+    """
+    if bounds.left_out:
+        raise RefusedError(
+            f"{bounds.left_out:,} groups have fewer than {question.least:,} rows and are left out, so that running "
+            f"totals would lack them: group by less, or leave the running totals out",
+            reason="group",
+        )
+    window, groups = question.running[0], bounds.groups
+    order = np.arange(len(groups))
+    for name, falls in reversed(window.order):
+        values = _column(question, groups, name)
+        if values.null_count:
+            raise RefusedError(
+                f"{name} is null for some rows, and systems disagree where those come in order: leave them out with "
+                f"WHERE {name} IS NOT NULL",
+                reason="group",
+            )
+        way = "descending" if falls else "ascending"
+        order = order[arrow.values_of(pc.array_sort_indices(values.take(arrow.column(order)), order=way))]
+    codes = np.zeros(len(groups), dtype=np.int64)
+    for name in window.partition:
+        codes = _numbered(codes, _column(question, groups, name))
+    order = order[np.argsort(codes[order], kind="stable")]
+    return Chains(order, tuple(np.bincount(codes).tolist()) if len(groups) else ())
+
+
+def _column(question: Question, groups: GroupKeys, name: str) -> Any:
+    return next(column.values for key, column in zip(question.keys, groups.columns, strict=True) if key.name == name)
+
+
+def _placed(question: Question, groups: GroupKeys, kept: Sequence[str]) -> tuple[Array, int]:
+    codes = np.zeros(len(groups), dtype=np.int64)
+    for key, column in zip(question.keys, groups.columns, strict=True):
+        if key.name not in kept:
+            if column.values.null_count:
+                raise RefusedError(
+                    f"{key.name} is null for some rows, which could not be told from totals: leave them out with WHERE "
+                    f"{key.name} IS NOT NULL",
+                    reason="group",
+                )
+            continue
+        codes = _numbered(codes, column.values)
+    return codes, int(codes.max(initial=-1)) + 1
+
+
+def _numbered(codes: Array, values: Any) -> Array:
+    """Number what differs in numbers that were given before, or in some values; NULL is a value."""
+    encoded = values.dictionary_encode()
+    each = arrow.values_of(encoded.indices.fill_null(len(encoded.dictionary)))
+    found: Array = np.unique(codes * (len(encoded.dictionary) + 1) + each, return_inverse=True)[1]
+    return found
+
+
+def columns_of(one: "PreparedOutput", shown: Mapping[str, Any], prepared: "Prepared") -> dict[str, Any]:
     """Add the rows of totals to the columns of an output: its numbers, and the ends of their certain intervals."""
     totals, name = prepared.totals, one.output.name
     weights = counted_rows(one.output, prepared)
     parts = [
-        _total(one, weights, place, size, prepared.bounds.kind)
+        _together(one, weights, place, size, prepared.bounds.kind)
         for place, size in zip(totals.places, totals.sizes, strict=True)
     ]
     found = {name: _alike([shown[name], *(numbers for numbers, _ in parts)])}
@@ -77,7 +209,7 @@ def _alike(columns: Sequence[Any]) -> Any:
     return pa.concat_arrays([first, *(one.cast(first.type) for one in others)])
 
 
-def counted_rows(output: QuestionOutput, prepared: Prepared) -> Array | None:
+def counted_rows(output: QuestionOutput, prepared: "Prepared") -> Array | None:
     """Give the rows of each group that an average is over; None for sums."""
     match output.formula:
         case Quotient(_, Count(Always())):
@@ -88,7 +220,7 @@ def counted_rows(output: QuestionOutput, prepared: Prepared) -> Array | None:
     return None
 
 
-def running_columns(one: PreparedOutput, prepared: Prepared) -> dict[str, Any]:
+def running_columns(one: "PreparedOutput", prepared: "Prepared") -> dict[str, Any]:
     """Give the columns of a running total, or of a mean: its numbers, and the ends of their certain intervals."""
     name, chains = one.output.name, prepared.plan.chains
     there = ~arrow.nulls(one.kept)
@@ -119,7 +251,7 @@ def running_columns(one: PreparedOutput, prepared: Prepared) -> dict[str, Any]:
 
 
 @quiet
-def _possible(one: PreparedOutput, weights: Array | None, place: Array, size: int, end: Array, sign: float) -> Array:
+def _possible(one: "PreparedOutput", weights: Array | None, place: Array, size: int, end: Array, sign: float) -> Array:
     """Put the ends of what cells can be together, rounded outwards: downwards where ``sign`` is -1."""
     there = ~arrow.nulls(one.kept)
     each = np.ones(len(there)) if weights is None else weights
@@ -130,7 +262,7 @@ def _possible(one: PreparedOutput, weights: Array | None, place: Array, size: in
     return (total + sign * (parts + 8) * UNIT * spread) / divisor
 
 
-def check_sums_stay_exact(prepared: Prepared) -> None:
+def check_sums_stay_exact(prepared: "Prepared") -> None:
     """Refuse, by public bounds, sums that might have more steps of the finest lattice than an integer holds."""
     kind = prepared.bounds.kind
     for one in prepared.outputs:
@@ -148,7 +280,7 @@ def check_sums_stay_exact(prepared: Prepared) -> None:
             )
 
 
-def _total(one: PreparedOutput, weights: Array | None, place: Array, size: int, kind: Array) -> tuple[Any, Array]:
+def _together(one: "PreparedOutput", weights: Array | None, place: Array, size: int, kind: Array) -> tuple[Any, Array]:
     """Put the cells of an output together: the numbers, and how far off they can be."""
     there = ~arrow.nulls(one.kept)
     cells = np.where(there, arrow.values_of(one.kept.fill_null(0)), 0)

@@ -40,10 +40,7 @@ def scan(
 
     Guarantee: the sums do not depend on the engine, the order of rows or the number of threads (compile.proof.md).
 
-    Raises
-    ------
-    RefusedError
-        ``too-large`` if a sum might exceed 10³⁷, ``too-long`` if the statement becomes too long.
+    Raises RefusedError: ``too-large`` if a sum might exceed 10³⁷, ``too-long`` if the statement becomes too long.
 
     >>> from errorfloor.catalogue.model import Table
     >>> from errorfloor.engines.dialects import DuckDBDialect

@@ -215,13 +215,6 @@ def columns_shown(asked: Sequence[str], outputs: Sequence[QuestionOutput]) -> tu
 def display_unit(formula: plan.Formula, unit_of: Callable[[plan.TableColumn], str]) -> str:
     """Give the unit of a formula as it is shown; an empty text where there is none or it is not clear.
 
-    Parameters
-    ----------
-    formula
-        What is computed.
-    unit_of
-        The declared unit of a column, or an empty text.
-
     >>> x = Polynomial.atom(plan.TableColumn(0, "kwh", "number", private=True, step=Fraction(1)))
     >>> from errorfloor.sql.plan import Always
     >>> display_unit(plan.Covariance(x, x, Always(), sample=False), lambda column: "kWh")

@@ -57,19 +57,7 @@ def parse(text: str, catalogue: Catalogue) -> Question:
 
     Guarantee: two texts with the same plan are the same function of the same snapshots.
 
-    Parameters
-    ----------
-    text
-        The question, in SQL.
-    catalogue
-        The declared tables.
-
-    Raises
-    ------
-    RefusedError
-        If the question is not answered; ``fields["reason"]`` says why in a stable word.
-    InputError
-        If it is not a text.
+    Raises RefusedError if the question is not answered; ``fields["reason"]`` says why in a stable word.
 
     >>> meters = {"source": "m.csv", "version": "1", "row_key": ["id"], "public": {"id": "whole", "tariff": "text"},
     ...           "private": {"kwh": {"range": [0, 50], "resolution": 0.001, "floor": 2, "unit": "kWh"}}}

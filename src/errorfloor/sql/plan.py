@@ -15,7 +15,6 @@ A row's numbers are polynomials with exact coefficients. Nodes are compared by t
 
 import datetime
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 from typing import Literal as OneOf
@@ -25,7 +24,6 @@ from errorfloor.arithmetic.polynomial import Node, Polynomial
 ScalarType = OneOf["text", "number", "date", "moment", "flag"]
 
 
-@dataclass(frozen=True, eq=False)
 class TableColumn(Node):
     """A column of the table (place 0) or of the joined public table number ``place``.
 
@@ -41,7 +39,6 @@ class TableColumn(Node):
     nullable: bool = False
 
 
-@dataclass(frozen=True, eq=False)
 class Literal(Node):
     """A text, date, moment or flag that the question names; numbers are constant polynomials."""
 
@@ -49,7 +46,6 @@ class Literal(Node):
     type: ScalarType
 
 
-@dataclass(frozen=True, eq=False)
 class Truncated(Node):
     """The beginning of the year, quarter, month, week (Monday), day or hour of a public date or moment."""
 
@@ -62,7 +58,6 @@ class Truncated(Node):
         return self.of.type
 
 
-@dataclass(frozen=True, eq=False)
 class AsDate(Node):
     """The day of a public moment."""
 
@@ -70,7 +65,6 @@ class AsDate(Node):
     type: ClassVar[ScalarType] = "date"
 
 
-@dataclass(frozen=True, eq=False)
 class Choice(Node):
     """CASE on public conditions with texts, dates or flags; numbers use indicators. ``otherwise`` None is NULL."""
 
@@ -79,7 +73,6 @@ class Choice(Node):
     type: ScalarType
 
 
-@dataclass(frozen=True, eq=False)
 class DatePart(Node):
     """A whole number from a public date or moment: its month, its ISO day of the week, and so on."""
 
@@ -87,7 +80,6 @@ class DatePart(Node):
     of: TableColumn | Truncated | AsDate
 
 
-@dataclass(frozen=True, eq=False)
 class RoundedDown(Node):
     """The greatest whole number not above a polynomial of public columns."""
 
@@ -95,7 +87,6 @@ class RoundedDown(Node):
     of: Polynomial
 
 
-@dataclass(frozen=True, eq=False)
 class Indicator(Node):
     """1 where a public condition is true, 0 where it is false or unknown."""
 
@@ -103,7 +94,6 @@ class Indicator(Node):
     idempotent: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, eq=False)
 class Different(Node):
     """1 on one of the rows with each value and 0 on the others, of records that count: its sum counts the values.
 
@@ -113,7 +103,6 @@ class Different(Node):
     of: "Scalar"
 
 
-@dataclass(frozen=True, eq=False)
 class Call(Node):
     """A function of a polynomial, stored as an integer multiple of a power of two that follows from public facts.
 
@@ -132,12 +121,10 @@ Scalar = TableColumn | Literal | Truncated | AsDate | Choice | Polynomial
 # -- conditions on public columns; three-valued as in SQL
 
 
-@dataclass(frozen=True, eq=False)
 class Always(Node):
     """True."""
 
 
-@dataclass(frozen=True, eq=False)
 class Several(Node):
     """Something made of parts of its own kind, in canonical order."""
 
@@ -152,14 +139,12 @@ class Or(Several):
     """Any of them; made by ``any_of``."""
 
 
-@dataclass(frozen=True, eq=False)
 class Not(Node):
     """The opposite."""
 
     part: "Condition"
 
 
-@dataclass(frozen=True, eq=False)
 class Compare(Node):
     """``left`` operator ``right``; numbers are polynomials, and other types are the same on both sides."""
 
@@ -168,7 +153,6 @@ class Compare(Node):
     right: Scalar
 
 
-@dataclass(frozen=True, eq=False)
 class Among(Node):
     """One of several literals, in canonical order; for numbers, constant polynomials."""
 
@@ -176,7 +160,6 @@ class Among(Node):
     choices: tuple[Scalar, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Matches(Node):
     """A text like a pattern with % and _, case mattering and nothing escaped."""
 
@@ -184,7 +167,6 @@ class Matches(Node):
     pattern: str
 
 
-@dataclass(frozen=True, eq=False)
 class Missing(Node):
     """The scalar is NULL."""
 
@@ -236,14 +218,12 @@ def opposite(part: Condition) -> Condition:
 # -- aggregates and formulas
 
 
-@dataclass(frozen=True, eq=False)
 class Count(Node):
     """The number of rows of the group for which the condition is true: public, exact."""
 
     where: Condition
 
 
-@dataclass(frozen=True, eq=False)
 class Sum(Node):
     """Σ of a polynomial over the rows of the group for which the condition is true."""
 
@@ -251,7 +231,6 @@ class Sum(Node):
     where: Condition
 
 
-@dataclass(frozen=True, eq=False)
 class Covariance(Node):
     """Population (or sample) covariance of two polynomials; a variance when they are the same."""
 
@@ -261,7 +240,6 @@ class Covariance(Node):
     sample: bool
 
 
-@dataclass(frozen=True, eq=False)
 class WeightedMean(Node):
     """Σ value·weight / Σ weight, with a weight that is private."""
 
@@ -273,7 +251,6 @@ class WeightedMean(Node):
 Aggregate = Count | Sum | Covariance | WeightedMean
 
 
-@dataclass(frozen=True, eq=False)
 class Constant(Node):
     """A number."""
 
@@ -288,7 +265,6 @@ class Times(Several):
     """A product of formulas; made by ``times``."""
 
 
-@dataclass(frozen=True, eq=False)
 class Quotient(Node):
     """A quotient of formulas."""
 
@@ -296,7 +272,6 @@ class Quotient(Node):
     denominator: "Formula"
 
 
-@dataclass(frozen=True, eq=False)
 class Power(Node):
     """A formula to a whole power of at least two."""
 
@@ -304,7 +279,6 @@ class Power(Node):
     exponent: int
 
 
-@dataclass(frozen=True, eq=False)
 class Apply(Node):
     """exp, ln, sqrt or tanh of a formula; or greatest or least, which have their constant as parameter."""
 

@@ -7,7 +7,7 @@ average do not: they are released, and the rest is arithmetic on intervals.
 
 import operator
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import cache, cached_property, reduce
 from typing import Any, ClassVar
@@ -21,7 +21,6 @@ COUNTED = 32  # parts in which a quantile over records is located
 APART = Fraction(1, 1000)  # of a ramp: left free at either end, so that it is
 
 
-@dataclass(frozen=True, eq=False)
 class Join(Node):
     """A public table joined on its whole row key: each row of the table meets at most one of its rows."""
 
@@ -31,7 +30,6 @@ class Join(Node):
     keep_unmatched: bool
 
 
-@dataclass(frozen=True, eq=False)
 class GroupKey(Node):
     """A named group key."""
 
@@ -40,7 +38,6 @@ class GroupKey(Node):
     value: plan.Scalar
 
 
-@dataclass(frozen=True, eq=False)
 class LocatedQuantile(Node):
     """A column of the answer that says where a quantile of a column certainly lies, between ``low`` and ``high``."""
 
@@ -53,7 +50,6 @@ class LocatedQuantile(Node):
     step: Fraction
 
 
-@dataclass(frozen=True, eq=False)
 class Quantile(LocatedQuantile):
     """A quantile of a private column.
 
@@ -76,7 +72,6 @@ class Quantile(LocatedQuantile):
         return tuple((start + APART * width, start + (1 - APART) * width) for start in starts)
 
 
-@dataclass(frozen=True, eq=False)
 class CountedQuantile(LocatedQuantile):
     """A quantile over records.
 
@@ -95,7 +90,6 @@ class CountedQuantile(LocatedQuantile):
         return tuple(self.low + (place * (steps + 1) // count - 1) * self.step for place in range(1, count))
 
 
-@dataclass(frozen=True, eq=False)
 class Derived(Node):
     """A column of the answer that follows from released parts: an average of records, a standard deviation, a ratio.
 
@@ -108,7 +102,6 @@ class Derived(Node):
     in_rows: bool = True
 
 
-@dataclass(frozen=True, eq=False)
 class Bin(Node):
     """A column of the answer that says how many rows have a private value between two edges, both softened.
 
@@ -132,7 +125,6 @@ class Bin(Node):
 Located = Quantile | CountedQuantile | Derived | Bin
 
 
-@dataclass(frozen=True, eq=False)
 class QuestionOutput(Node):
     """A named cell of each group. ``unit`` is for display only, and no part of what is computed.
 
@@ -162,7 +154,6 @@ class QuestionOutput(Node):
         return float(1 / self.weight)
 
 
-@dataclass(frozen=True, eq=False)
 class Running(Node):
     """A column that shows running totals of an output: over the groups that agree in the keys of the ``partition``.
 
@@ -175,7 +166,6 @@ class Running(Node):
     mean: bool = False
 
 
-@dataclass(frozen=True, eq=False)
 class Ordering(Node):
     """Sort the released answer by a key or an output."""
 
@@ -183,7 +173,6 @@ class Ordering(Node):
     descending: bool
 
 
-@dataclass(frozen=True, eq=False)
 class Question(Node):
     """What is asked: rows, groups and cells, and how the released answer is laid out.
 

@@ -88,12 +88,7 @@ class _Parser(Parser):
 def read(text: str) -> exp.Expression:
     """Give the syntax tree of a text that holds one statement.
 
-    Raises
-    ------
-    InputError
-        If it is not a text.
-    RefusedError
-        With the reason "syntax", "not-select", "constant" or "too-long".
+    Raises RefusedError with the reason "syntax", "not-select", "constant" or "too-long".
 
     >>> type(read("SELECT count(*) FROM meters")).__name__
     'Select'
