@@ -77,11 +77,7 @@ def multiples(steps: Array, lattice: Lattice) -> Array:
     step = Fraction(lattice.step)
     if max(step.numerator, step.denominator) <= POWERS and not (step.numerator > 1 and step.denominator > 1):
         return steps * float(step.numerator) / float(step.denominator) + 0.0
-    return np.array([_nearest(int(count), step) for count in steps], dtype=float)
-
-
-def _nearest(count: int, step: Fraction) -> float:
-    return count * step.numerator / step.denominator
+    return np.array([int(count) * step.numerator / step.denominator for count in steps], dtype=float)
 
 
 @quiet

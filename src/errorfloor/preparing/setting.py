@@ -69,7 +69,8 @@ def setting(prepared: Prepared) -> Setting | None:
     kind = dearest(bounds, prepared.noised(prepared.charged), account)
     place = int(np.argmax(bounds.kind == kind))
     columns = zip(prepared.question.keys, bounds.groups.columns, strict=True)
-    keys = {key.name: _plain(column.taken(place).shown[0].as_py()) for key, column in columns}
+    shown = {key.name: column.taken(place).shown[0].as_py() for key, column in columns}
+    keys = {name: one.isoformat() if isinstance(one, datetime.date) else one for name, one in shown.items()}
     found = Setting(keys, int(bounds.rows[kind]), len(bounds.groups))
     summed = prepared.question.sets or prepared.question.running  # of which no group may be missing
     least = None if summed else _without_few(bounds.rows, bounds.kind)
@@ -89,10 +90,6 @@ def least_that_fits(prepared: Prepared, share_left: float) -> tuple[int, float] 
             if used <= share_left:
                 return least, used
     return None
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime.date) else value
 
 
 def _without_few(rows: Array, kind: Array) -> int | None:

@@ -119,10 +119,6 @@ class Enclosure:
             np.where(self.high < 0, -high.low, high.high),
         )
 
-    def hull(self, other: "Enclosure") -> "Enclosure":
-        """Give the smallest interval around both."""
-        return Enclosure(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
-
     def meet(self, other: "Enclosure") -> "Enclosure":
         """Give what is common to two enclosures of the same numbers."""
         return Enclosure(np.maximum(self.low, other.low), np.minimum(self.high, other.high))

@@ -8,7 +8,7 @@ from math import ceil, frexp, log2
 import numpy as np
 
 from errorfloor.arithmetic.double_words import LARGEST, ROUNDING, UNDERFLOW
-from errorfloor.arithmetic.polynomial import Monomial, Node, Polynomial, order_of
+from errorfloor.arithmetic.polynomial import Monomial, Polynomial, order_of
 from errorfloor.checks import Array
 from errorfloor.pricing.facts import EVERY_ROW, Facts, Request, multiplied
 from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, grouped_hull, grouped_sum, integer_intervals, quiet, up
@@ -69,7 +69,8 @@ def crowded(sums: Iterable[Monomial], layout: Layout) -> dict[Call, int]:
     """
     fewer: dict[Call, int] = {}
     for monomial in sums:
-        size = log2(layout.rows) + sum(power * log2(max(1, _largest(atom, layout))) for atom, power in monomial)
+        sizes = ((layout.largest.get(atom, 1) if isinstance(atom, Stored) else 1, power) for atom, power in monomial)
+        size = log2(layout.rows) + sum(power * log2(max(1, most)) for most, power in sizes)
         calls = [(atom, power) for atom, power in monomial if isinstance(atom, Call)]
         excess = size - MOST_SUM_BITS
         if excess > 0 and calls:
@@ -77,10 +78,6 @@ def crowded(sums: Iterable[Monomial], layout: Layout) -> dict[Call, int]:
             for call, _ in calls:
                 fewer[call] = max(fewer.get(call, 0), each)
     return fewer
-
-
-def _largest(atom: Node, layout: Layout) -> int:
-    return layout.largest.get(atom, 1) if isinstance(atom, Stored) else 1
 
 
 def _depth(call: Call) -> int:

@@ -77,10 +77,10 @@ class Formulas:
 
     def formula(self, node: exp.Expression) -> plan.Formula:
         """Read a formula."""
-        reader = self._readers.get(type(node))
-        if reader is None:
+        how = self._readers.get(type(node))
+        if how is None:
             raise self._no_formula(node)
-        formula: plan.Formula = self.words.quoting(node, reader, self, bounded)
+        formula: plan.Formula = self.words.quoting(node, how, self, bounded)
         return formula
 
     def _no_formula(self, node: exp.Expression) -> RefusedError:
@@ -95,22 +95,12 @@ class Formulas:
             )
         return self.words.unanswered(node)
 
-    def _paren(self, node: exp.Expression) -> plan.Formula:
-        self.words.only(node, "this")
-        return self.formula(node.this)
-
     def _literal(self, node: exp.Expression) -> plan.Formula:
-        self.words.only(node, "this", "is_string")
         if node.args.get("is_string"):
             raise self.words.refusal(node, "type", "is text where a number is needed: columns have no quotation marks")
         return plan.Constant(number_of(str(node.this)))
 
-    def _negative(self, node: exp.Expression) -> plan.Formula:
-        self.words.only(node, "this")
-        return negative(self.formula(node.this))
-
     def _sides(self, node: exp.Expression) -> tuple[plan.Formula, plan.Formula]:
-        self.words.only(node, "this", "expression")
         return self.formula(node.this), self.formula(node.expression)
 
     def _arithmetic(self, node: exp.Expression) -> plan.Formula:
@@ -124,7 +114,6 @@ class Formulas:
         return power(base, exponent.value)
 
     def _function(self, node: exp.Expression) -> plan.Formula:
-        self.words.only(node, "this")
         argument = self.formula(node.this)
         if isinstance(argument, plan.Constant):
             raise RefusedError("is a function of a constant: write its value as a decimal number", reason="constant")
@@ -137,7 +126,6 @@ class Formulas:
         return plan.Apply("greatest" if isinstance(node, exp.Greatest) else "least", (bound,), argument)
 
     def _cast(self, node: exp.Expression) -> plan.Formula:
-        self.words.only(node, "this", "to")
         self.words.only(node.args["to"], "this")
         if node.args["to"].this != exp.DataType.Type.DOUBLE:
             raise self.words.refusal(node, "type", "is not supported: answers are numbers; round them afterwards")
@@ -146,16 +134,12 @@ class Formulas:
     # -- aggregates
 
     def _filtered(self, node: exp.Expression) -> plan.Formula:
-        self.words.only(node, "this", "expression")
         if type(node.this) not in AGGREGATES:
             raise self.words.unanswered(node.this)
         self.words.only(node.expression, "this")
         return self._aggregate(node.this, self.rows.filter(node.expression.this))
 
-    def _plain(self, node: exp.Expression) -> plan.Formula:
-        return self._aggregate(node, plan.ALWAYS)
-
-    def _aggregate(self, node: exp.Expression, where: plan.Condition) -> plan.Formula:
+    def _aggregate(self, node: exp.Expression, where: plan.Condition = plan.ALWAYS) -> plan.Formula:
         if type(node) is exp.Count:
             return self._count(node, where)
         if type(node) in PAIRS:
@@ -221,18 +205,18 @@ class Formulas:
             return quotient(covariance, root(times(spreads)))
         return covariance
 
-    _readers: ClassVar[dict[type[exp.Expression], Callable[["Formulas", Any], plan.Formula]]] = {
-        exp.Paren: _paren,
-        exp.Literal: _literal,
-        exp.Neg: _negative,
-        **dict.fromkeys(ARITHMETIC, _arithmetic),
-        exp.Pow: _power,
-        exp.Greatest: _extreme,
-        exp.Least: _extreme,
-        exp.Cast: _cast,
-        exp.Filter: _filtered,
-        **dict.fromkeys(FUNCTIONS, _function),
-        **dict.fromkeys(AGGREGATES, _plain),
+    # how each kind of node is read, and which of its arguments are understood
+    _readers: ClassVar[dict[type[exp.Expression], tuple[Any, ...]]] = {
+        exp.Paren: (lambda self, node: self.formula(node.this), "this"),
+        exp.Literal: (_literal, "this", "is_string"),
+        exp.Neg: (lambda self, node: negative(self.formula(node.this)), "this"),
+        **dict.fromkeys(ARITHMETIC, (_arithmetic, "this", "expression")),
+        exp.Pow: (_power, "this", "expression"),
+        **dict.fromkeys((exp.Greatest, exp.Least), (_extreme, "this", "expressions", "ignore_nulls")),
+        exp.Cast: (_cast, "this", "to"),
+        exp.Filter: (_filtered, "this", "expression"),
+        **dict.fromkeys(FUNCTIONS, (_function, "this")),
+        **dict.fromkeys(AGGREGATES, (_aggregate,)),
     }
 
 

@@ -5,6 +5,7 @@ private column are null is no secret where the declaration says so, and ``x IS N
 """
 
 from collections.abc import Callable
+from operator import eq, le, lt, ne
 from typing import Any, ClassVar, final
 from typing import Literal as OneOf
 
@@ -35,6 +36,7 @@ from errorfloor.sql.row_expressions import RowExpressions
 
 Operator = OneOf["=", "<>", "<", "<="]
 
+HOLDS: dict[Operator, Callable[[Any, Any], bool]] = {"=": eq, "<>": ne, "<": lt, "<=": le}
 WRITTEN = {  # how what is rarer in a comparison is written
     "flag": "a flag is true or false, without quotation marks",
     "moment": "a moment is written as '2013-01-31 12:00:00', and CAST(x AS DATE) makes a moment a date",
@@ -59,10 +61,10 @@ class RowConditions(RowExpressions):
 
     def condition(self, node: exp.Expression) -> Condition:
         """Read a condition on public columns."""
-        reader = self._condition_readers.get(type(node))
-        if reader is None:
+        how = self._condition_readers.get(type(node))
+        if how is None:
             raise self._no_condition(node)
-        condition: Condition = self.words.quoting(node, reader, self, small)
+        condition: Condition = self.words.quoting(node, how, self, small)
         return condition
 
     def filter(self, node: exp.Expression) -> Condition:
@@ -83,43 +85,23 @@ class RowConditions(RowExpressions):
         self.check_public(node, value)
         return self.words.refusal(node, "type", "is not a condition: compare it with something")
 
-    def _enclosed(self, node: exp.Expression) -> Any:
-        self.words.only(node, "this")
-        return self.condition(node.this)
-
-    def _both(self, node: exp.Expression) -> Condition:
-        return all_of(self.condition(part) for part in self._chain(node))
-
-    def _either(self, node: exp.Expression) -> Condition:
-        return any_of(self.condition(part) for part in self._chain(node))
-
-    def _chain(self, node: exp.Expression) -> list[exp.Expression]:
-        """Give the parts of a AND b AND c, or of a OR b OR c, as one list."""
+    def _joined(self, node: exp.Expression) -> Condition:
+        """Read a AND b AND c, or a OR b OR c, as one list."""
         parts: list[exp.Expression] = []
         kind = type(node)
         while type(node) is kind:
             self.words.only(node, "this", "expression")
             parts.append(node.expression)
             node = node.this
-        return [node, *reversed(parts)]
-
-    def _not(self, node: exp.Expression) -> Condition:
-        self.words.only(node, "this")
-        return opposite(self.condition(node.this))
-
-    def _constant(self, node: exp.Expression) -> Condition:
-        self.words.only(node, "this")
-        return ALWAYS if node.this else NEVER
+        return (all_of if kind is exp.And else any_of)(self.condition(part) for part in (node, *reversed(parts)))
 
     def _flag(self, node: exp.Expression) -> Condition:
         value = self.value(node)
         if isinstance(value, TableColumn) and value.type == "flag":
             return flagged(value)
-        self.check_public(node, value)
-        raise self.words.refusal(node, "type", "is not a condition: compare it with something")
+        raise self._no_condition(node)
 
     def _comparison(self, node: exp.Expression) -> Condition:
-        self.words.only(node, "this", "expression")
         exchanged, operator = COMPARISONS[type(node)]
         one, two = self.value(node.this), self.value(node.expression)
         return self._compare(node, operator, two, one) if exchanged else self._compare(node, operator, one, two)
@@ -128,13 +110,7 @@ class RowConditions(RowExpressions):
         left, right = self._alike(node, one, two)
         if isinstance(left, Polynomial) and isinstance(right, Polynomial):
             if left.value is not None and right.value is not None:
-                holds = {
-                    "=": left.value == right.value,
-                    "<>": left.value != right.value,
-                    "<": left.value < right.value,
-                    "<=": left.value <= right.value,
-                }
-                return ALWAYS if holds[operator] else NEVER
+                return ALWAYS if HOLDS[operator](left.value, right.value) else NEVER
         elif isinstance(left, Literal) and isinstance(right, Literal):
             raise self.words.refusal(node, "constant", "names no column: compare a column with a value")
         elif operator in ("<", "<=") and not isinstance(left, Polynomial) and left.type in ("text", "flag"):
@@ -160,12 +136,10 @@ class RowConditions(RowExpressions):
         return self.comparable(node, one), self.comparable(node, two)
 
     def _between(self, node: exp.Expression) -> Condition:
-        self.words.only(node, "this", "low", "high")
         value, low, high = (self.value(node.args[slot]) for slot in ("this", "low", "high"))
         return all_of([self._compare(node, "<=", low, value), self._compare(node, "<=", value, high)])
 
     def _among(self, node: exp.Expression) -> Condition:
-        self.words.only(node, "this", "expressions")
         if not node.expressions:
             raise self.words.refusal(node, "syntax", "has no list of values: write IN (1, 2)")
         value = self.value(node.this)
@@ -183,7 +157,6 @@ class RowConditions(RowExpressions):
         return Among(scalar, tuple(choices[key] for key in sorted(choices)))
 
     def _like(self, node: exp.Expression) -> Condition:
-        self.words.only(node, "this", "expression", "negate")
         value, pattern = self.value(node.this), self.value(node.expression)
         self.check_public(node, value)
         if isinstance(value, (Number, Literal)) or value.type != "text" or not isinstance(pattern, Literal):
@@ -194,7 +167,6 @@ class RowConditions(RowExpressions):
         return opposite(condition) if node.args.get("negate") else condition
 
     def _is(self, node: exp.Expression) -> Condition:
-        self.words.only(node, "this", "expression", "negate")
         if type(node.expression) is exp.Null:
             condition = self._missing(node)
         elif type(node.expression) is exp.Boolean:
@@ -224,16 +196,17 @@ class RowConditions(RowExpressions):
             column = value
         return Missing(column) if column.nullable else NEVER
 
-    _condition_readers: ClassVar[dict[type[exp.Expression], Callable[["RowConditions", Any], Condition]]] = {
-        exp.Paren: _enclosed,
-        exp.And: _both,
-        exp.Or: _either,
-        exp.Not: _not,
-        exp.Boolean: _constant,
-        exp.Column: _flag,
-        exp.Between: _between,
-        exp.In: _among,
-        exp.Like: _like,
-        exp.Is: _is,
-        **dict.fromkeys(COMPARISONS, _comparison),
+    # how each kind of node is read, and which of its arguments are understood
+    _condition_readers: ClassVar[dict[type[exp.Expression], tuple[Any, ...]]] = {
+        exp.Paren: (lambda self, node: self.condition(node.this), "this"),
+        exp.And: (_joined,),
+        exp.Or: (_joined,),
+        exp.Not: (lambda self, node: opposite(self.condition(node.this)), "this"),
+        exp.Boolean: (lambda self, node: ALWAYS if node.this else NEVER, "this"),
+        exp.Column: (_flag,),
+        exp.Between: (_between, "this", "low", "high"),
+        exp.In: (_among, "this", "expressions"),
+        exp.Like: (_like, "this", "expression", "negate"),
+        exp.Is: (_is, "this", "expression", "negate"),
+        **dict.fromkeys(COMPARISONS, (_comparison, "this", "expression")),
     }

@@ -110,17 +110,23 @@ def _share_of(wanted: _Located, node: exp.Expression, rows: RowConditions) -> Fr
     return share
 
 
+def _unfiltered(node: exp.Expression, words: Wording) -> tuple[exp.Expression, exp.Expression | None]:
+    """Take FILTER (WHERE …) off, and give its condition."""
+    if type(node) is not exp.Filter:
+        return node, None
+    words.only(node, "this", "expression")
+    words.only(node.expression, "this")
+    return node.this, node.expression.this
+
+
 def _located(node: exp.Expression, words: Wording) -> _Located:
-    if type(node) is exp.Filter:
-        words.only(node, "this", "expression")
-        words.only(node.expression, "this")
-        return _located(node.this, words)._replace(where=node.expression.this)
+    node, where = _unfiltered(node, words)
     if type(node) is exp.Median:
         words.only(node, "this")
-        return _Located(node.this, None, None)
+        return _Located(node.this, None, where)
     if type(node) is exp.Quantile:
         words.only(node, "this", "quantile")
-        return _Located(node.this, node.args["quantile"], None)
+        return _Located(node.this, node.args["quantile"], where)
     words.only(node, "this", "expression")
     words.only(node.this, "this")
     words.only(node.expression, "expressions")
@@ -128,7 +134,7 @@ def _located(node: exp.Expression, words: Wording) -> _Located:
     if len(ordered) != 1 or ordered[0].args.get("desc"):
         raise words.refusal(node, "aggregate", "orders in another way: write WITHIN GROUP (ORDER BY x)")
     words.only(ordered[0], "this", "desc", "nulls_first")
-    return _Located(ordered[0].this, node.this.this, None, type(node.this) is exp.PercentileCont)
+    return _Located(ordered[0].this, node.this.this, where, type(node.this) is exp.PercentileCont)
 
 
 def ramp_down(number: Number, start: Fraction, end: Fraction) -> Number:
@@ -183,11 +189,8 @@ def distribution_outputs(name: str, node: exp.Expression, formulas: Formulas, ta
 
 
 def _wanted(node: exp.Expression, formulas: Formulas) -> _Wanted:
-    words, where = formulas.words, None
-    if type(node) is exp.Filter:
-        words.only(node, "this", "expression")
-        words.only(node.expression, "this")
-        node, where = node.this, node.expression.this
+    words = formulas.words
+    node, where = _unfiltered(node, words)
     words.only(node, "this", "expressions")
     called, (column, *others) = str(node.this).lower(), node.expressions or [None]
     if not others:

@@ -259,8 +259,14 @@ class Wording:
         piece = self.piece(node)
         return RefusedError(f"{piece} {message}", reason=reason, piece=piece)
 
-    def quoting(self, node: exp.Expression, read: Callable[..., Any], reader: Any, check: Callable[[Any], Any]) -> Any:
-        """Read a node and check what was read; what is refused without a piece of the question is about this node."""
+    def quoting(self, node: exp.Expression, how: tuple[Any, ...], reader: Any, check: Callable[[Any], Any]) -> Any:
+        """Read a node, of which some arguments are understood, and check what was read.
+
+        What is refused without a piece of the question is about this node.
+        """
+        read, *understood = how
+        if understood:
+            self.only(node, *understood)
         try:
             return check(read(reader, node))
         except RefusedError as error:

@@ -73,10 +73,10 @@ class RowExpressions(ABC):
 
     def value(self, node: exp.Expression) -> Value:
         """Read a value of a row."""
-        reader = self._readers.get(type(node))
-        if reader is None:
+        how = self._readers.get(type(node))
+        if how is None:
             raise self.words.unanswered(node)
-        value: Value = self.words.quoting(node, reader, self, small)
+        value: Value = self.words.quoting(node, how, self, small)
         return value
 
     def number(self, node: exp.Expression) -> Number:
@@ -123,20 +123,11 @@ class RowExpressions(ABC):
 
     # -- one reader for each kind of node
 
-    def _paren(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this")
-        return self.value(node.this)
-
     def _literal(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this", "is_string")
         text = str(node.this)
         if node.args.get("is_string"):
             return Literal(text, "text")
         return Number.constant(number_of(text))
-
-    def _boolean(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this")
-        return Literal(bool(node.this), "flag")
 
     def _column(self, node: exp.Expression) -> Value:
         assert isinstance(node, exp.Column)
@@ -145,26 +136,16 @@ class RowExpressions(ABC):
             return Number(Polynomial.atom(column), column_presence(column))
         return column
 
-    def _negative(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this")
-        return Number.constant(-1) * self.number(node.this)
-
     def _arithmetic(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this", "expression")
         return ARITHMETIC[type(node)](self.number(node.this), self.number(node.expression))
 
     def _power(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this", "expression")
         check_power(node, self.words)
         return self.number(node.this).power(self.constant(node.expression))
 
-    def _function(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this")
-        return self.number(node.this).call(FUNCTIONS[type(node)])
-
     def _extreme(self, node: exp.Expression) -> Value:
         if self.relation.is_exact:
-            parts = self._compared(node, self.number)
+            parts = [self.number(part) for part in (node.this, *node.expressions)]
             if any(has_calls(part.polynomial) for part in parts):
                 raise self.words.refusal(node, "function", "compares rounded numbers: use + - * of columns")
             if isinstance(node, exp.Greatest):
@@ -177,19 +158,14 @@ class RowExpressions(ABC):
         self, node: exp.Expression, read: Callable[[exp.Expression], Read], value_of: Callable[[Read], Fraction | None]
     ) -> tuple[Read, Fraction]:
         """Give the one part of greatest or least that varies, and the constant it is compared with."""
-        parts = self._compared(node, read)
+        parts = [read(part) for part in (node.this, *node.expressions)]
         constants = [value for part in parts if (value := value_of(part)) is not None]
         varying = [part for part in parts if value_of(part) is None]
         if len(varying) != 1 or not constants:
             raise self.words.refusal(node, "function", "needs one expression and one constant, as in greatest(x, 0)")
         return varying[0], max(constants) if isinstance(node, exp.Greatest) else min(constants)
 
-    def _compared(self, node: exp.Expression, read: Callable[[exp.Expression], Read]) -> list[Read]:
-        self.words.only(node, "this", "expressions", "ignore_nulls")
-        return [read(part) for part in (node.this, *node.expressions)]
-
     def _floor(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this")
         number = self.number(node.this)
         if is_private(number.polynomial):
             raise self.words.refusal(
@@ -200,7 +176,6 @@ class RowExpressions(ABC):
         return choices.down(number)
 
     def _step(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this", "decimals")
         number, digits = self.number(node.this), node.args.get("decimals")
         if is_private(number.polynomial):
             raise self.words.unanswered(node)
@@ -214,7 +189,6 @@ class RowExpressions(ABC):
         return choices.nearest(number, int(places))
 
     def _case(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this", "ifs", "default")
         subject = self.value(node.this) if node.this else None
         branches: list[tuple[Condition, Value]] = []
         for branch in node.args["ifs"]:
@@ -236,7 +210,6 @@ class RowExpressions(ABC):
         return chosen_scalar(branches, otherwise)
 
     def _coalesce(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this", "expressions")
         value, others = self.value(node.this), [self.value(part) for part in node.expressions]
         if isinstance(value, Number) or len(others) != 1:
             raise self.words.unanswered(node)
@@ -248,7 +221,6 @@ class RowExpressions(ABC):
         return Choice(((Missing(value), other),), value, value.type)
 
     def _cast(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this", "to")
         to = node.args["to"]
         self.words.only(to, "this")
         value = self.value(node.this)
@@ -272,22 +244,15 @@ class RowExpressions(ABC):
             reason="type",
         )
 
-    def _date(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this")
-        return dates.as_date(self.value(node.this))
-
     def _part(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this")
         return dates.date_part(dates.PARTS[type(node)], self.value(node.this))
 
     def _extract(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this", "expression")
         if type(node.this) not in (exp.Var, exp.Literal):
             raise self.words.unanswered(node.this)
         return dates.date_part(str(node.this.this), self.value(node.expression))
 
     def _truncate(self, node: exp.Expression) -> Value:
-        self.words.only(node, "this", "unit")
         unit = node.args["unit"]
         if type(unit) not in (exp.Var, exp.Literal):
             raise self.words.unanswered(unit)
@@ -295,7 +260,6 @@ class RowExpressions(ABC):
 
     def _named(self, node: exp.Expression) -> Value:
         assert isinstance(node, exp.Anonymous)
-        self.words.only(node, "this", "expressions")
         name, arguments = str(node.this).lower(), node.expressions
         if self.relation.is_exact and name in NAMED_OF_RECORDS:
             raise self.words.unanswered(node)
@@ -326,25 +290,25 @@ class RowExpressions(ABC):
             )
         return number.call("above", self.constant(threshold), over)
 
-    _readers: ClassVar[dict[type[exp.Expression], Callable[["RowExpressions", Any], Value]]] = {
-        exp.Paren: _paren,
-        exp.Literal: _literal,
-        exp.Boolean: _boolean,
-        exp.Column: _column,
-        exp.Neg: _negative,
-        **dict.fromkeys(ARITHMETIC, _arithmetic),
-        exp.Pow: _power,
-        exp.Greatest: _extreme,
-        exp.Least: _extreme,
-        exp.Floor: _floor,
-        **dict.fromkeys(STEPS, _step),
-        exp.Case: _case,
-        exp.Coalesce: _coalesce,
-        exp.Cast: _cast,
-        exp.Date: _date,
-        exp.Extract: _extract,
-        exp.DateTrunc: _truncate,
-        exp.Anonymous: _named,
-        **dict.fromkeys(FUNCTIONS, _function),
-        **dict.fromkeys(dates.PARTS, _part),
+    # how each kind of node is read, and which of its arguments are understood
+    _readers: ClassVar[dict[type[exp.Expression], tuple[Any, ...]]] = {
+        exp.Paren: (lambda self, node: self.value(node.this), "this"),
+        exp.Literal: (_literal, "this", "is_string"),
+        exp.Boolean: (lambda self, node: Literal(bool(node.this), "flag"), "this"),
+        exp.Column: (_column,),
+        exp.Neg: (lambda self, node: Number.constant(-1) * self.number(node.this), "this"),
+        **dict.fromkeys(ARITHMETIC, (_arithmetic, "this", "expression")),
+        exp.Pow: (_power, "this", "expression"),
+        **dict.fromkeys((exp.Greatest, exp.Least), (_extreme, "this", "expressions", "ignore_nulls")),
+        exp.Floor: (_floor, "this"),
+        **dict.fromkeys(STEPS, (_step, "this", "decimals")),
+        exp.Case: (_case, "this", "ifs", "default"),
+        exp.Coalesce: (_coalesce, "this", "expressions"),
+        exp.Cast: (_cast, "this", "to"),
+        exp.Date: (lambda self, node: dates.as_date(self.value(node.this)), "this"),
+        exp.Extract: (_extract, "this", "expression"),
+        exp.DateTrunc: (_truncate, "this", "unit"),
+        exp.Anonymous: (_named, "this", "expressions"),
+        **dict.fromkeys(FUNCTIONS, (lambda self, node: self.number(node.this).call(FUNCTIONS[type(node)]), "this")),
+        **dict.fromkeys(dates.PARTS, (_part, "this")),
     }
