@@ -119,7 +119,7 @@ def test_declared_names_never_reach_the_engine(dialect):
     statements = [
         compiled(asked, dialect),
         facts(asked, [METERS], [TARIFF, ROOMS], [(rooms * 2, ALWAYS)], layout, dialect),
-        owners(asked, [METERS], TARIFF, dialect),
+        owners(asked, [METERS], TARIFF, dialect, layout),
     ]
     for statement in statements:
         words = set(re.findall(r"[a-z_]+\d*", statement))
@@ -132,7 +132,7 @@ def test_facts_and_owners_name_no_private_column(dialect):
     layout = stored_layout(asked, [METERS])
     for statement in (
         facts(asked, [METERS], [TARIFF], [(rooms * rooms, ALWAYS)], layout, dialect),
-        owners(asked, [METERS], ROOMS, dialect),
+        owners(asked, [METERS], ROOMS, dialect, layout),
     ):
         assert not re.search(r"\bx\d", statement)
 
@@ -186,7 +186,7 @@ def test_nested_steps_are_refused_before_the_statement_explodes():
 )
 def test_calls_outside_the_limits_are_refused(call, bits, reason):
     asked = question(Sum(Polynomial.atom(call), ALWAYS))
-    layout = Layout({call: 2**40}, {call: bits}, 10)
+    layout = Layout({call: 2**40, KWH: 50_000}, {call: bits}, 10)
     with pytest.raises(RefusedError) as caught:
         compiled(asked, DuckDBDialect(), layout)
     assert caught.value.fields["reason"] == reason

@@ -36,6 +36,7 @@ from errorfloor.sql.plan import (
     any_of,
 )
 from errorfloor.sql.question import Join
+from errorfloor.sql.sums import with_columns
 from homes import (
     ALWAYS,
     AREA,
@@ -252,7 +253,8 @@ def test_facts_are_those_of_the_public_columns(town):
     ]
     asked = question(keys=[of(DatePart("quarter", DAY))], where=Not(Missing(TOWN)))
     by = [SOLAR, ROOMS, AREA][:2]
-    layout = town.layout(question(outputs=[Sum(polynomial, where) for polynomial, where in requests]))
+    sums = [Sum(polynomial, where) for polynomial, where in requests]
+    layout = town.layout(question(outputs=sums, keys=[key.value for key in asked.keys], where=asked.where))
     table = town.engine.query(facts(asked, town.snapshots, by, requests, layout, town.engine.dialect))
     expected = {}
     for row in town.rows:
@@ -282,8 +284,8 @@ def test_facts_are_those_of_the_public_columns(town):
 @pytest.mark.parametrize("owner", [TOWN, ROOMS, AREA], ids=["text", "whole number", "number"])
 def test_owners_are_counted_in_each_group(town, owner):
     asked = question(keys=[SOLAR, of(RoundedDown(area * Fraction(1, 50)))], where=CONDITIONS["not"])
-    table = town.engine.query(owners(asked, town.snapshots, owner, town.engine.dialect))
-    layout = town.layout(asked)
+    layout = with_columns(town.layout(asked), [owner], town.snapshots)
+    table = town.engine.query(owners(asked, town.snapshots, owner, town.engine.dialect, layout))
     found = {
         (*town.group(asked, line, layout), value_of(line["o"], owner, layout)): line["n"] for line in table.to_pylist()
     }

@@ -21,7 +21,7 @@ from errorfloor.service import Database
 from errorfloor.service.registering import enter_all
 from errorfloor.sql import parse
 from errorfloor.sql.plan import TableColumn
-from errorfloor.sql.sums import completed, stored_layout
+from errorfloor.sql.sums import stored_layout, with_columns
 from errorfloor.vault import register, snapshot
 from errorfloor.vault.copying import copy
 from errorfloor.vault.erasure import erase
@@ -149,7 +149,7 @@ def test_facts_from_tallies_are_those_of_the_rows(duckdb_place, monkeypatch, acc
                 joined = [snapshot(catalogue, join.table, engine) for join in question.joins]
                 found = []
                 for table in (kept, replace(kept, tallies=())):
-                    layout = completed(stored_layout(question, [table, *joined]), question, [table, *joined], by)
+                    layout = with_columns(stored_layout(question, [table, *joined]), by, [table, *joined])
                     found.append(fetch(question, by, requested(question), [table, *joined], engine, layout, None))
                 assert alike(*found)
                 assert "tally" not in used[-1]

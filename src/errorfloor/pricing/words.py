@@ -3,8 +3,9 @@
 Public facts and declarations only.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -24,31 +25,8 @@ def words(node: Node) -> str:
     >>> words(plan.Sum((x - 3) ** 2, plan.Always()))
     'sum(9 - 6 * kwh + kwh ^ 2)'
     """
-    match node:
-        case Polynomial():
-            return _signed(_term(monomial, coefficient) for monomial, coefficient in node.terms)
-        case plan.TableColumn():
-            return node.name
-        case plan.Literal():
-            return f"'{node.value}'"
-        case plan.Truncated():
-            return f"date_trunc('{node.unit}', {words(node.of)})"
-        case plan.AsDate():
-            return f"CAST({words(node.of)} AS date)"
-        case plan.Choice():
-            return "CASE … END"
-        case plan.DatePart():
-            return f"extract({node.part} FROM {words(node.of)})"
-        case plan.RoundedDown():
-            return f"floor({words(node.of)})"
-        case plan.Indicator():
-            return f"CASE WHEN {words(node.of)} THEN 1 ELSE 0 END"
-        case plan.Call():
-            return call_words(node.function, node.parameters, words(node.argument))
-        case _ if isinstance(node, plan.Condition):
-            return _condition(node)
-        case _:
-            return _formula(node)
+    written = WRITTEN.get(type(node))
+    return type(node).__name__.lower() if written is None else written(node)
 
 
 def call_words(function: str, parameters: tuple[Fraction, ...], argument: str) -> str:
@@ -84,62 +62,26 @@ def _signed(parts: Iterable[str]) -> str:
     return text.replace("+ -", "- ")
 
 
-def _condition(node: plan.Condition) -> str:
-    match node:
-        case plan.Always():
-            return "true"
-        case plan.And():
-            return " AND ".join(_inner(part) for part in node.parts)
-        case plan.Or():
-            return " OR ".join(_inner(part) for part in node.parts)
-        case plan.Not(plan.Missing() as missing):
-            return f"{words(missing.value)} IS NOT NULL"
-        case plan.Not():
-            return f"NOT ({words(node.part)})"
-        case plan.Compare():
-            return f"{words(node.left)} {node.operator} {words(node.right)}"
-        case plan.Among():
-            return f"{words(node.value)} IN ({', '.join(words(choice) for choice in node.choices)})"
-        case plan.Matches():
-            return f"{words(node.value)} LIKE '{node.pattern}'"
-        case plan.Missing():
-            return f"{words(node.value)} IS NULL"
-
-
 def _inner(node: plan.Condition) -> str:
     return f"({words(node)})" if isinstance(node, plan.And | plan.Or) else words(node)
 
 
-def _formula(node: Node) -> str:
+def _covariance(node: plan.Covariance) -> str:
+    first, second = words(node.first), words(node.second)
+    name, of = ("var", first) if node.first == node.second else ("covar", f"{first}, {second}")
+    return f"{name}_{'samp' if node.sample else 'pop'}({of})" + _filter(node.where)
+
+
+def _weighted_mean(node: plan.WeightedMean) -> str:
+    both = words(node.value * node.weight) + _filter(node.where)
+    return f"sum({both}) / sum({words(node.weight)})" + _filter(node.where)
+
+
+def _quotient(node: plan.Quotient) -> str:
     match node:
-        case plan.Constant():
-            return number(node.value)
-        case plan.Count():
-            return "count(*)" + _filter(node.where)
-        case plan.Sum():
-            return f"sum({words(node.of)})" + _filter(node.where)
-        case plan.Covariance() if node.first == node.second:
-            return f"{'var_samp' if node.sample else 'var_pop'}({words(node.first)})" + _filter(node.where)
-        case plan.Covariance():
-            name = "covar_samp" if node.sample else "covar_pop"
-            return f"{name}({words(node.first)}, {words(node.second)})" + _filter(node.where)
-        case plan.WeightedMean():
-            both = words(node.value * node.weight) + _filter(node.where)
-            return f"sum({both}) / sum({words(node.weight)})" + _filter(node.where)
-        case plan.Plus():
-            return _signed(words(part) for part in node.parts)
-        case plan.Times():
-            return " * ".join(_factor(part) for part in node.parts)
         case plan.Quotient(plan.Sum() as total, plan.Count() as count) if total.where == count.where:
             return f"avg({words(total.of)})" + _filter(total.where)
-        case plan.Quotient():
-            return f"{_factor(node.numerator)} / {_factor(node.denominator, below=True)}"
-        case plan.Power():
-            return f"{_factor(node.base, below=True)} ^ {node.exponent}"
-        case plan.Apply():
-            return call_words(node.function, node.parameters, words(node.argument))
-        case _:
-            return type(node).__name__.lower()
+    return f"{_factor(node.numerator)} / {_factor(node.denominator, below=True)}"
 
 
 def _filter(where: plan.Condition) -> str:
@@ -150,6 +92,40 @@ def _factor(node: Node, below: bool = False) -> str:
     products = plan.Times | plan.Quotient | plan.Power | plan.WeightedMean
     needs = isinstance(node, plan.Plus) or (below and isinstance(node, products))
     return f"({words(node)})" if needs else words(node)
+
+
+WRITTEN: Mapping[type[Node], Callable[[Any], str]] = {
+    Polynomial: lambda node: _signed(_term(monomial, coefficient) for monomial, coefficient in node.terms),
+    plan.TableColumn: lambda node: node.name,
+    plan.Literal: lambda node: f"'{node.value}'",
+    plan.Truncated: lambda node: f"date_trunc('{node.unit}', {words(node.of)})",
+    plan.AsDate: lambda node: f"CAST({words(node.of)} AS date)",
+    plan.Choice: lambda _: "CASE … END",
+    plan.DatePart: lambda node: f"extract({node.part} FROM {words(node.of)})",
+    plan.RoundedDown: lambda node: f"floor({words(node.of)})",
+    plan.Indicator: lambda node: f"CASE WHEN {words(node.of)} THEN 1 ELSE 0 END",
+    plan.Call: lambda node: call_words(node.function, node.parameters, words(node.argument)),
+    plan.Always: lambda _: "true",
+    plan.And: lambda node: " AND ".join(map(_inner, node.parts)),
+    plan.Or: lambda node: " OR ".join(map(_inner, node.parts)),
+    plan.Not: lambda node: (
+        f"{words(node.part.value)} IS NOT NULL" if isinstance(node.part, plan.Missing) else f"NOT ({words(node.part)})"
+    ),
+    plan.Compare: lambda node: f"{words(node.left)} {node.operator} {words(node.right)}",
+    plan.Among: lambda node: f"{words(node.value)} IN ({', '.join(map(words, node.choices))})",
+    plan.Matches: lambda node: f"{words(node.value)} LIKE '{node.pattern}'",
+    plan.Missing: lambda node: f"{words(node.value)} IS NULL",
+    plan.Constant: lambda node: number(node.value),
+    plan.Count: lambda node: "count(*)" + _filter(node.where),
+    plan.Sum: lambda node: f"sum({words(node.of)})" + _filter(node.where),
+    plan.Covariance: _covariance,
+    plan.WeightedMean: _weighted_mean,
+    plan.Plus: lambda node: _signed(map(words, node.parts)),
+    plan.Times: lambda node: " * ".join(map(_factor, node.parts)),
+    plan.Quotient: _quotient,
+    plan.Power: lambda node: f"{_factor(node.base, below=True)} ^ {node.exponent}",
+    plan.Apply: lambda node: call_words(node.function, node.parameters, words(node.argument)),
+}
 
 
 def no_derivative(function: str, parameters: tuple[Fraction, ...], argument: Node, reach: Enclosure) -> RefusedError:

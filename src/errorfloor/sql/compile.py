@@ -16,7 +16,7 @@ from errorfloor.sql.question import Question, walk
 from errorfloor.sql.record_ranges import HERE
 from errorfloor.sql.records import with_domain, without_where
 from errorfloor.sql.row_sql import Row
-from errorfloor.sql.sums import Layout, completed, denominator, largest
+from errorfloor.sql.sums import Layout, denominator, largest
 from errorfloor.vault.tallies import ROWS
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def scan(
     SELECT CAST(count(*) AS BIGINT) AS s0
     FROM homes AS t0
     """
-    row = Row.of(snapshots, completed(layout, question, snapshots), dialect)
+    row = Row.of(snapshots, layout, dialect)
     having = f"count(*) >= {question.least}" if question.least > 1 else ""
     if snapshots[0].table.hides_records:
         snapshots = [with_domain(question, snapshots[0], dialect), *snapshots[1:]]
@@ -78,9 +78,8 @@ def facts(
     Columns: k0, k1, …; a0, a1, … (the cell); n (rows); and for request j, over the rows where its condition holds, n_j
     (rows; n has them where it always holds), low_j and high_j (least and greatest value), above_j and below_j (sum of
     the positive values ≥ 0, sum of the negative values ≤ 0); of a constant n_j alone. Values are integers in units of
-    1/denominator. The layout need not know columns, dates and floors of the question: their bounds follow from the
-    snapshots. Where a tally has every column that is read, it is read instead of the rows, and each of its rows counts
-    for as many as it stands for.
+    1/denominator. Where a tally has every column that is read, it is read instead of the rows, and each of its
+    rows counts for as many as it stands for.
 
     >>> from errorfloor.catalogue.model import Table
     >>> from errorfloor.engines.dialects import DuckDBDialect
@@ -92,7 +91,7 @@ def facts(
     SELECT count(*) AS n
     FROM homes AS t0
     """
-    row = Row.of(snapshots, completed(layout, question, snapshots, by), dialect)
+    row = Row.of(snapshots, layout, dialect)
     snapshots, weight = _tallied(question, snapshots, by, requests)
     cells = [(f"a{j}", _scalar(column)) for j, column in enumerate(by)]
     columns = [f"{_rows(row, Always(), weight)} AS n"]
@@ -118,12 +117,12 @@ def owners(
     snapshots: "Sequence[Snapshot]",
     owner: TableColumn,
     dialect: Dialect,
-    layout: Layout | None = None,
+    layout: Layout,
     per: TableColumn | Truncated | None = None,
 ) -> str:
     """Write the statement that counts rows of each owner in each group: k0, k1, …, o (the owner), n (rows), unordered.
 
-    With ``per``, in each period of it: a0. ``layout`` is needed only if a key or a condition holds a call.
+    With ``per``, in each period of it: a0.
 
     >>> from errorfloor.catalogue.model import Table
     >>> from errorfloor.engines.dialects import DuckDBDialect
@@ -133,14 +132,12 @@ def owners(
     >>> from fractions import Fraction
     >>> owner = TableColumn(0, "id", "number", step=Fraction(1))
     >>> asked = Question("homes", "1", (), Always(), (), (), (), (), None)
-    >>> print(owners(asked, [snapshot], owner, DuckDBDialect()))
+    >>> print(owners(asked, [snapshot], owner, DuckDBDialect(), Layout({owner: 3}, {}, rows=3)))
     SELECT CAST(t0.p0 AS BIGINT) AS o, count(*) AS n
     FROM homes AS t0
     GROUP BY t0.p0
     """
-    known = layout or Layout({}, {}, snapshots[0].rows)
-    columns = [owner, *([per] if isinstance(per, TableColumn) else [])]
-    row = Row.of(snapshots, completed(known, question, snapshots, columns), dialect)
+    row = Row.of(snapshots, layout, dialect)
     cells: list[tuple[str, Scalar]] = [("o", _scalar(owner))]
     if per is not None:
         cells.append(("a0", _scalar(per)))

@@ -96,14 +96,6 @@ def with_columns(layout: Layout, columns: Sequence[plan.TableColumn], snapshots:
     return Layout(largest, layout.bits, layout.rows)
 
 
-def completed(
-    layout: Layout, question: Question, snapshots: "Sequence[Snapshot]", also: Sequence[plan.TableColumn] = ()
-) -> Layout:
-    """Add bounds on the stored integers that a layout leaves out, and on further columns."""
-    stored = with_columns(stored_layout(question, snapshots), also, snapshots)
-    return Layout({**stored.largest, **layout.largest}, layout.bits, layout.rows)
-
-
 def _of_column(column: plan.TableColumn, snapshot: "Snapshot") -> int:
     if column.name in snapshot.table.private:
         return max(map(abs, snapshot.table.private[column.name].steps))
