@@ -14,9 +14,9 @@ from errorfloor.charging.refusal import refusal
 from errorfloor.charging.standing import QuotaStanding, Standing
 from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_down, rounded_up
+from errorfloor.preparing.cost import least_that_fits
 from errorfloor.preparing.noises import MOST_ERROR
 from errorfloor.preparing.preparation import Prepared, PreparedOutput
-from errorfloor.preparing.setting import least_that_fits
 from errorfloor.sql.plan import Missing, Sum, TableColumn
 from errorfloor.sql.question import Bin, CountedQuantile, Derived, Quantile, walk
 

@@ -20,11 +20,11 @@ from errorfloor.charging import QuotaStanding, Standing
 from errorfloor.checks import Array
 from errorfloor.display import ReleasedTable, Stated
 from errorfloor.floors import Floor
+from errorfloor.preparing.cost import Setting, setting
 from errorfloor.preparing.derived import is_null
 from errorfloor.preparing.joint_noise import apart_since
 from errorfloor.preparing.preparation import Prepared, PreparedOutput, ReadQuestion
 from errorfloor.preparing.quantiles import described
-from errorfloor.preparing.setting import Setting, setting
 from errorfloor.sql.question import Derived
 
 if TYPE_CHECKING:

@@ -58,12 +58,7 @@ class QuestionLine:
     @property
     def bound(self) -> str:
         """Its bounds in words."""
-        said = [
-            f"{f'±{rounded_up(self.least[name], 4)} to ' if name in self.least else ''}±{rounded_up(bound, 4)}"
-            f"{f' {self.units[name]}' if self.units.get(name) else ''}"
-            for name, bound in self.max_error.items()
-        ]
-        return ", ".join(dict.fromkeys(said)) if said else "exact"
+        return ", ".join(dict.fromkeys(_bounds(self.max_error, self.units, self.least))) or "exact"
 
 
 @dataclass(frozen=True)
@@ -288,12 +283,14 @@ class FloorPlan:
             )
             lines.append(f"{one.what}: {one.meaning}{over}")
             for place, bounds in one.bounds.items():
-                within = _bounds(bounds, self.questions[place].units)
+                within = ", ".join(_bounds(bounds, self.questions[place].units, {}))
                 lines.append(f"{one.what}: {self.questions[place].name} would be within {within}.")
         return "\n".join(lines)
 
 
-def _bounds(bounds: Mapping[str, float], units: Mapping[str, str]) -> str:
-    return ", ".join(
-        f"±{rounded_up(bound, 4)}{f' {units[name]}' if units.get(name) else ''}" for name, bound in bounds.items()
-    )
+def _bounds(bounds: Mapping[str, float], units: Mapping[str, str], least: Mapping[str, float]) -> list[str]:
+    return [
+        f"{f'±{rounded_up(least[name], 4)} to ' if name in least else ''}±{rounded_up(bound, 4)}"
+        f"{f' {units[name]}' if units.get(name) else ''}"
+        for name, bound in bounds.items()
+    ]

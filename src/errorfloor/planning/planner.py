@@ -20,9 +20,9 @@ from errorfloor.ledger import Ledger
 from errorfloor.planning.floor_plan import AccountLine, CandidateLine, FloorPlan, QuestionLine, Spending
 from errorfloor.planning.listed import FloorCandidate, ListedQuestion, account_name, largest_floor
 from errorfloor.preparing.choosing import plan, prepare
+from errorfloor.preparing.cost import setting
 from errorfloor.preparing.noises import QuestionWish
 from errorfloor.preparing.preparation import Prepared, ReadQuestion, least_share
-from errorfloor.preparing.setting import setting
 
 Charges = Mapping[Account, Charge]
 MOST_TRIES = 25  # of wider bounds

@@ -4,8 +4,8 @@
 Its noise is chosen in ``noises``, ``cell_noise``, ``joint_noise`` and ``record_noise``; what is put together from
 released numbers is in ``totals``, ``derived``, ``quantiles`` and ``distributions``.
 
-``rounding`` says what is left of a number that is released, ``cost`` what an answer takes of the machine, ``spelling``
-finds values that no row has, ``setting`` the group that sets a price. A new family of noise for questions is chosen in
+``rounding`` says what is left of a number that is released, ``cost`` which group sets a price and what an answer takes
+of the machine, ``spelling`` finds values that no row has. A new family of noise for questions is chosen in
 ``noises``; a new answer by parts is planned in ``derived``.
 """
 

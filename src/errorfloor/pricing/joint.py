@@ -145,12 +145,20 @@ def _by_entry(bounds: Bounds, outputs: Sequence[Informed], column: str) -> Array
     curved = _curved(outputs, column)
     if len(curved) < 2:
         return apart
-    weights = np.stack([outputs[i][1][bounds.group] * curve.scale**2 for i, curve in curved])
-    steep = np.stack([curve.slope**2 for _, curve in curved])
+    weights, steep, others = _by_curve(bounds, outputs, curved)
     together = largest_sums(weights, steep)
-    for i in sorted(set(range(len(outputs))) - {i for i, _ in curved}):
+    for i in others:
         together = together + squares[i]
     return np.minimum(apart, together * SLACK * _roundings(len(outputs)))
+
+
+def _by_curve(
+    bounds: Bounds, outputs: Sequence[Informed], curved: Sequence[tuple[int, RowCurve]]
+) -> tuple[Array, Array, list[int]]:
+    """Give weights of the parts and squares of slopes on the pieces, and the outputs that are on no curve."""
+    weights = np.stack([outputs[i][1][bounds.group] * curve.scale**2 for i, curve in curved])
+    steep = np.stack([curve.slope**2 for _, curve in curved])
+    return weights, steep, sorted(set(range(len(outputs))) - {i for i, _ in curved})
 
 
 def _along(bounds: Bounds, outputs: Sequence[Informed], column: str, worst: Array) -> Array | None:
@@ -161,10 +169,9 @@ def _along(bounds: Bounds, outputs: Sequence[Informed], column: str, worst: Arra
     curved = _curved(outputs, column)
     if not curved or len(bounds.cells) > MOST_PROFILES or not all(_is_divided(curve) for _, curve in curved):
         return None
-    weights = np.stack([outputs[i][1][bounds.group] * curve.scale**2 for i, curve in curved])
-    steep = np.stack([curve.slope**2 for _, curve in curved])
+    weights, steep, others = _by_curve(bounds, outputs, curved)
     flat = np.zeros(len(bounds.group))
-    for i in sorted(set(range(len(outputs))) - {i for i, _ in curved}):
+    for i in others:
         flat = flat + outputs[i][1][bounds.group] * outputs[i][0].slopes[column].values ** 2
     found = np.empty((len(bounds.cells), PLACES))
     for cell in range(len(bounds.cells)):

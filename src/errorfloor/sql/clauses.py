@@ -100,21 +100,17 @@ def counted_for_totals(
 
 
 def _sets(node: exp.Expression, words: Wording, key: Callable[[exp.Expression], Scalar]) -> list[Set]:
-    if type(node) is exp.Rollup:
-        words.only(node, "expressions")
-        keys = [_set(one, words, key) for one in node.expressions]
-        return [frozenset().union(*keys[:count]) for count in range(len(keys), -1, -1)]
-    if type(node) is exp.Cube:
-        words.only(node, "expressions")
-        keys = [_set(one, words, key) for one in node.expressions]
-        if len(keys) > MOST_SETS.bit_length():
-            raise words.refusal(node, "group", f"asks for more than {MOST_SETS} groupings: ask for fewer at a time")
-        chosen = [some for count in range(len(keys), -1, -1) for some in combinations(keys, count)]
-        return [frozenset().union(*some) for some in chosen]
+    if type(node) not in (exp.Rollup, exp.Cube, exp.GroupingSets):
+        return [_set(node, words, key)]
+    words.only(node, "expressions")
+    keys = [_set(one, words, key) for one in node.expressions]
     if type(node) is exp.GroupingSets:
-        words.only(node, "expressions")
-        return [_set(one, words, key) for one in node.expressions]
-    return [_set(node, words, key)]
+        return keys
+    if type(node) is exp.Cube and len(keys) > MOST_SETS.bit_length():
+        raise words.refusal(node, "group", f"asks for more than {MOST_SETS} groupings: ask for fewer at a time")
+    counts = range(len(keys), -1, -1)
+    chosen = (combinations(keys, count) if type(node) is exp.Cube else [keys[:count]] for count in counts)
+    return [frozenset().union(*some) for each in chosen for some in each]
 
 
 def _set(node: exp.Expression, words: Wording, key: Callable[[exp.Expression], Scalar]) -> Set:

@@ -37,6 +37,11 @@ def plain(piece: Piece) -> str:
     return piece[1][1:-1].replace('""', '"') if piece[1][:1] == '"' else piece[1].lower()
 
 
+def is_name(piece: Piece) -> bool:
+    """Tell whether a piece is a name, quoted or not, or a word of the language."""
+    return piece[0] == "word" or (piece[0] == "quoted" and piece[1][:1] == '"')
+
+
 class AroundReader:
     """Reads the query around a question from its beginning to its end."""
 
@@ -267,7 +272,7 @@ class AroundReader:
         return self._place >= len(self._pieces)
 
     def _is_name(self) -> bool:
-        return self._kind() == "word" or (self._kind() == "quoted" and self._text()[:1] == '"')
+        return not self._is_over() and is_name(self._pieces[self._place])
 
     def _is_constant(self) -> bool:
         is_text = self._kind() == "quoted" and self._text()[:1] == "'"

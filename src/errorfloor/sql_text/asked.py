@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from errorfloor.errors import RefusedError
-from errorfloor.sql_text.around import AFTER_FROM, INSIDE, AroundReader, plain
+from errorfloor.sql_text.around import AFTER_FROM, INSIDE, AroundReader, is_name, plain
 from errorfloor.sql_text.conditions import Name
 from errorfloor.sql_text.released_rows import Item, RowsWanted
 from errorfloor.sql_text.statements import SILENT, Piece, Statement, shallow
@@ -270,15 +270,11 @@ def _split(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 def _item(pieces: list[Piece]) -> tuple[list[Piece], Piece] | None:
     """Give what is selected, and the name that it has; None if that cannot be told."""
-    if not pieces or not _is_name(pieces[-1]):
+    if not pieces or not is_name(pieces[-1]):
         return None
     if len(pieces) > 2 and pieces[-2][1].upper() == "AS":
         return pieces[:-2], pieces[-1]
-    if len(pieces) > 1 and (_is_name(pieces[-2]) or pieces[-2][1] == ")"):
+    if len(pieces) > 1 and (is_name(pieces[-2]) or pieces[-2][1] == ")"):
         return pieces[:-1], pieces[-1]
-    is_column = all(_is_name(one) for one in pieces[::2]) and all(one[1] == "." for one in pieces[1::2])
+    is_column = all(is_name(one) for one in pieces[::2]) and all(one[1] == "." for one in pieces[1::2])
     return (pieces, pieces[-1]) if is_column else None
-
-
-def _is_name(piece: Piece) -> bool:
-    return piece[0] == "word" or piece[1][:1] == '"'
