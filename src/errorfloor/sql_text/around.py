@@ -18,7 +18,7 @@ from errorfloor.sql_text.conditions import (
     refusal,
 )
 from errorfloor.sql_text.released_rows import CASTS, Item, Order, RowsWanted
-from errorfloor.sql_text.statements import Piece
+from errorfloor.sql_text.statements import Piece, is_name, plain
 
 INSIDE: Piece = ("inside", "")  # stands for the question
 TOTALS = ("SUM", "AVG", "MIN", "MAX", "COUNT")
@@ -30,16 +30,6 @@ AFTER_FROM = (
 )
 MOST_CONDITIONS = 100
 ADVICE = "ask the question by itself, or select its columns"
-
-
-def plain(piece: Piece) -> str:
-    """Give a name without its quotes; others in small letters."""
-    return piece[1][1:-1].replace('""', '"') if piece[1][:1] == '"' else piece[1].lower()
-
-
-def is_name(piece: Piece) -> bool:
-    """Tell whether a piece is a name, quoted or not, or a word of the language."""
-    return piece[0] == "word" or (piece[0] == "quoted" and piece[1][:1] == '"')
 
 
 class AroundReader:

@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow as pa
 
 from errorfloor.errors import RefusedError
-from errorfloor.sql_text.around import AFTER_FROM, INSIDE, AroundReader, is_name, plain
+from errorfloor.sql_text.around import AFTER_FROM, INSIDE, AroundReader
 from errorfloor.sql_text.conditions import Name
 from errorfloor.sql_text.released_rows import Item, RowsWanted
-from errorfloor.sql_text.statements import SILENT, Piece, Statement, shallow
+from errorfloor.sql_text.statements import SILENT, Piece, Statement, is_name, plain, shallow
 
 CONDITIONS = ("WHERE", "AND")
 MOST_AROUND = 10  # queries around each other; the language refuses more

@@ -145,9 +145,9 @@ def _with_plain_names(pieces: Sequence[Piece]) -> str:
         left.append(piece)
         if piece[1] == ")":
             _read_constant(left)
-        if len(left) > 1 and piece[1] == "." and _name(left[-2]) == "public":
+        if len(left) > 1 and piece[1] == "." and plain(left[-2]) == "public":
             del left[-2:]
-            if len(left) > 1 and left[-1][1] == "." and _name(left[-2]) == "errorfloor":
+            if len(left) > 1 and left[-1][1] == "." and plain(left[-2]) == "errorfloor":
                 del left[-2:]
     return "".join(text for _, text in left)
 
@@ -162,9 +162,14 @@ def _read_constant(left: list[Piece]) -> None:
         left[places[0] :] = [("word", word), ("space", " "), ("quoted", texts[2])]
 
 
-def _name(piece: Piece) -> str:
-    kind, text = piece
-    return text.lower() if kind == "word" else text[1:-1] if text[:1] == '"' else ""
+def plain(piece: Piece) -> str:
+    """Give a name without its quotes; others in small letters."""
+    return piece[1][1:-1].replace('""', '"') if piece[1][:1] == '"' else piece[1].lower()
+
+
+def is_name(piece: Piece) -> bool:
+    """Tell whether a piece is a name, quoted or not, or a word of the language."""
+    return piece[0] == "word" or (piece[0] == "quoted" and piece[1][:1] == '"')
 
 
 def _pieces(text: str) -> Iterator[Piece]:
