@@ -34,7 +34,7 @@ from errorfloor.preparing.preparation import (
 from errorfloor.preparing.record_noise import cutting_of, record_noise
 from errorfloor.preparing.spelling import Absent, check_spelling
 from errorfloor.preparing.totals import chains_of, check_sums_stay_exact, totals_of
-from errorfloor.pricing import Account, Bounds, Charge, FactsCache, Noised, bounds, charges
+from errorfloor.pricing import Bounds, FactsCache, Noised, bounds, charges
 from errorfloor.pricing.bounding import largest_at
 from errorfloor.pricing.interval import quiet
 from errorfloor.pricing.records import record_bounds
@@ -78,7 +78,8 @@ def plan(read: ReadQuestion, catalogue: Catalogue, engine: Engine, known: FactsC
     statement = scan(question, snapshots, sums, bounded.layout, engine.dialect) if sums else ""
     functions = tuple(function_of(question, output, bounded, snapshots) for output in question.outputs)
     private, table = read.private, read.table
-    charged = [account for index in private for account in _unit_charges(bounded, index)]
+    valued = [index for index in private if bounded.outputs[index].defined.any()]
+    charged = [account for index in valued for account in charges(bounded, [Noised(index, 1.0)])]
     limits = allowances_of(table, charged + bounded.owner_accounts)
     if question.sets:
         totals_of(question, bounded)  # or it is refused
@@ -167,11 +168,6 @@ def _sums(outputs: Iterable[QuestionOutput]) -> tuple[tuple[Monomial, Condition]
     """Give the sums that have to be scanned for; the rows of each group are known from public facts."""
     wanted = dict.fromkeys(pair for output in outputs for pair in needed(output.formula))
     return tuple(pair for pair in wanted if pair != ROWS)
-
-
-def _unit_charges(bounded: Bounds, index: int) -> dict[Account, Charge]:
-    """Give what an output would cost with noise of information 1; nothing if it has no value anywhere."""
-    return charges(bounded, [Noised(index, 1.0)]) if bounded.outputs[index].defined.any() else {}
 
 
 def function_of(question: Question, output: QuestionOutput, bounded: Bounds, snapshots: Sequence[Snapshot]) -> Encoded:

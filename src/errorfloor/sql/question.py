@@ -261,6 +261,18 @@ def aggregates(formula: plan.Formula) -> Iterator[plan.Aggregate]:
     return (node for node in walk(formula, stop=kinds) if isinstance(node, kinds))
 
 
+def summed(aggregate: plan.Aggregate) -> Iterator[plan.Count | plan.Sum]:
+    """Give the counts and sums that an aggregate is computed from."""
+    match aggregate:
+        case plan.Covariance(first, second, where):
+            yield plan.Count(where)
+            yield from (plan.Sum(of, where) for of in (first, second, first * second))
+        case plan.WeightedMean(value, weight, where):
+            yield from (plan.Sum(of, where) for of in (value * weight, weight))
+        case _:
+            yield aggregate
+
+
 def combined(formula: plan.Formula, value: Callable[[plan.Formula], Any], applied: Callable[..., Any]) -> Any:
     """Give what arithmetic makes of the values of a formula's parts; ``applied`` of a function, its numbers and one."""
     match formula:
@@ -324,8 +336,8 @@ def _parts(formula: plan.Formula) -> Iterator[plan.Formula]:
             return
         case _ if _is_linear(formula):
             yield formula
-        case plan.WeightedMean(value=value, weight=weight, where=where):
-            yield from (plan.Sum(value * weight, where), plan.Sum(weight, where))
+        case plan.WeightedMean():
+            yield from summed(formula)
         case plan.Plus(parts=parts) | plan.Times(parts=parts):
             for part in parts:
                 yield from _parts(part)

@@ -22,13 +22,12 @@ from errorfloor.catalogue.model import Table
 from errorfloor.engines.dialects import Dialect
 from errorfloor.errors import RefusedError
 from errorfloor.sql import plan
-from errorfloor.sql.question import Derived, Question, QuestionOutput, walk
+from errorfloor.sql.question import Derived, Question, QuestionOutput, aggregates, summed, walk
 from errorfloor.sql.record_ranges import HERE, Domains, called, row_range
 from errorfloor.vault import Snapshot
 from errorfloor.vault.records import domain_sql
 
 Wanted = tuple[Monomial, plan.Condition]
-AGGREGATES = (plan.Count, plan.Sum, plan.Covariance, plan.WeightedMean)
 PRESENT = Polynomial.atom(HERE)
 ABSENT: plan.Condition = plan.Compare("=", PRESENT, Polynomial.constant(0))
 
@@ -101,21 +100,10 @@ def _parts(output: QuestionOutput) -> Iterator[QuestionOutput]:
         yield replace(output, formula=with_presence(output.formula))
         return
     whole = Derived(output.name, output.unit, output.formula)
-    sums = dict.fromkeys(with_presence(one) for one in _sums(output.formula))
+    totals = (total for aggregate in aggregates(output.formula) for total in summed(aggregate))
+    sums = dict.fromkeys(map(with_presence, totals))
     for place, formula in enumerate(sums):
         yield QuestionOutput(f"{output.name}/{place}", formula, "", whole)
-
-
-def _sums(formula: Node) -> Iterator[plan.Formula]:
-    for node in walk(formula, stop=AGGREGATES):
-        match node:
-            case plan.Count() | plan.Sum():
-                yield node
-            case plan.Covariance(first=first, second=second, where=where):
-                yield plan.Count(where)
-                yield from (plan.Sum(of, where) for of in (first, second, first * second))
-            case plan.WeightedMean(value=value, weight=weight, where=where):
-                yield from (plan.Sum(of, where) for of in (value * weight, weight))
 
 
 def columns_grouped(question: Question) -> tuple[str, ...]:

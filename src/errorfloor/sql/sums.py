@@ -18,7 +18,7 @@ from errorfloor.arithmetic.double_functions import applied
 from errorfloor.arithmetic.double_words import DoubleWord
 from errorfloor.arithmetic.polynomial import ONE, Monomial, Node, Polynomial
 from errorfloor.sql import plan
-from errorfloor.sql.question import Question, aggregates, combined, walk
+from errorfloor.sql.question import Question, aggregates, combined, summed, walk
 
 if TYPE_CHECKING:
     from errorfloor.vault import Snapshot
@@ -167,7 +167,8 @@ def needed(formula: plan.Formula) -> list[Wanted]:
     >>> needed(plan.Count(plan.Always())) == [(ONE, plan.Always())]
     True
     """
-    return list(dict.fromkeys(one for aggregate in aggregates(formula) for one in _needed(aggregate)))
+    totals = (total for aggregate in aggregates(formula) for total in summed(aggregate))
+    return list(dict.fromkeys(one for total in totals for one in _monomials(total)))
 
 
 def evaluate(formulas: Sequence[plan.Formula], sums: Sums, layout: Layout) -> list[DoubleWord]:
@@ -241,24 +242,10 @@ class _Walk:
         return centred / (count - DoubleWord.of(1) if formula.sample else count)
 
 
-def _needed(aggregate: plan.Aggregate) -> Iterator[Wanted]:
-    match aggregate:
-        case plan.Count(where=where):
-            yield ONE, where
-        case plan.Sum(of=of, where=where):
-            yield from _monomials(of, where)
-        case plan.Covariance(first=first, second=second, where=where):
-            yield ONE, where
-            for polynomial in (first, second, _product(first, second)):
-                yield from _monomials(polynomial, where)
-        case plan.WeightedMean(value=value, weight=weight, where=where):
-            for polynomial in (weight, _product(value, weight)):
-                yield from _monomials(polynomial, where)
-
-
-def _monomials(polynomial: Polynomial, where: plan.Condition) -> Iterator[Wanted]:
+def _monomials(total: plan.Count | plan.Sum) -> Iterator[Wanted]:
     """Give the monomials to sum; without any other, the count says whether a row counts at all."""
-    yield from ((monomial, where) for monomial, _ in polynomial.terms) if polynomial.terms else iter([(ONE, where)])
+    terms = total.of.terms if isinstance(total, plan.Sum) else ()
+    yield from ((monomial, total.where) for monomial, _ in terms or [(ONE, 1)])
 
 
 @lru_cache(maxsize=1024)
