@@ -19,7 +19,7 @@ from errorfloor.noise.lattice import Lattice
 from errorfloor.preparing.noises import MOST_ERROR, Added, within
 from errorfloor.preparing.rounding import cut, released
 from errorfloor.pricing import OutputBounds
-from errorfloor.pricing.interval import quiet
+from errorfloor.pricing.interval import largest_at, quiet
 from errorfloor.random import RowBits
 
 DIGITS = (5, 4, 3)  # of bounds that follow from a share: as many as leave few enough levels
@@ -155,8 +155,7 @@ def affording(information: Array, errors: Array, kind: Array) -> CellNoise:
             break
     while True:
         bounds, level = np.unique(bound, return_inverse=True)
-        worst = np.zeros(len(bounds))
-        np.maximum.at(worst, level, errors)
+        worst = largest_at(level, errors, len(bounds))
         each = [
             within(-one, one, evaluation_error=off) for one, off in zip(bounds.tolist(), worst.tolist(), strict=True)
         ]

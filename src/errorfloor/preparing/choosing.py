@@ -35,8 +35,7 @@ from errorfloor.preparing.record_noise import cutting_of, record_noise
 from errorfloor.preparing.spelling import Absent, check_spelling
 from errorfloor.preparing.totals import chains_of, check_sums_stay_exact, totals_of
 from errorfloor.pricing import Bounds, FactsCache, Noised, bounds, charges
-from errorfloor.pricing.bounding import largest_at
-from errorfloor.pricing.interval import quiet
+from errorfloor.pricing.interval import largest_at, quiet
 from errorfloor.pricing.records import record_bounds
 from errorfloor.sql import needed, parse, scan
 from errorfloor.sql.plan import Among, Call, Compare, Condition, Sum

@@ -15,7 +15,7 @@ from errorfloor.engines.allotment import allotment
 from errorfloor.identity import Part
 from errorfloor.pricing.facts import Facts, FactsCache, fetch
 from errorfloor.pricing.formulas import final_error, formula_bound
-from errorfloor.pricing.interval import quiet, up
+from errorfloor.pricing.interval import largest_at, quiet, up
 from errorfloor.pricing.keys import GroupKeys, kinds_of
 from errorfloor.pricing.owners import OwnerCounts, owners_in, public_column
 from errorfloor.pricing.rows import MOST_NUMBERS, Ranges
@@ -271,9 +271,8 @@ def _output(output: QuestionOutput, scene: Scene) -> OutputBounds:
         name: RowSlopes(np.where(live, slope.magnitude, 0.0), group, scene.facts.cell, shape)
         for name, slope in bound.slopes.items()
     }
-    owner = np.zeros(scene.groups)
     moved = np.minimum(bound.move, _moved_by_row(slopes, scene))
-    np.maximum.at(owner, group, np.where(live, moved, 0.0))
+    owner = largest_at(group, np.where(live, moved, 0.0), scene.groups)
     error = np.where(bound.defined, final_error(bound), 0.0)
     low, high = (np.where(bound.defined, end, 0.0) for end in (bound.value.low, bound.value.high))
     if not all(np.isfinite(array).all() for array in (owner, error**2, owner**2, low, high)):
@@ -303,17 +302,6 @@ def _moved_by_row(slopes: Mapping[str, RowSlopes], scene: Scene) -> Array:
     for name, slope in slopes.items():
         moved = up(moved + up(slope.values * scene.reach(name)))
     return moved
-
-
-def largest_at(place: Array, values: Array, count: int) -> Array:
-    """Give the largest value at each place, 0 where there is none.
-
-    >>> largest_at(np.array([0, 2, 2]), np.array([1.0, 3.0, 2.0]), 3).tolist()
-    [1.0, 0.0, 3.0]
-    """
-    worst = np.zeros(count)
-    np.maximum.at(worst, place, values)
-    return worst
 
 
 def example() -> Bounds:

@@ -23,8 +23,7 @@ def covariance_bound(node: Covariance, scene: Scene) -> FormulaBound:
     first, second = (scene.rows(polynomial, node.where) for polynomial in (node.first, node.second))
     count = scene.count(node.where)
     defined = count >= (2 if node.sample else 1)
-    safe = np.maximum(count, 2.0)
-    n, fewer = Enclosure(safe, safe), Enclosure(safe - 1, safe - 1)
+    n, fewer = _counts(count)
     stretch = n / fewer if node.sample else UNIT
     ranges = [rows.value() for rows in (first, second)]
     hulls = [scene.over_groups(rows, found) for rows, found in zip((first, second), ranges, strict=True)]
@@ -60,10 +59,15 @@ def _moved(node: Covariance, first: PricedRows, second: PricedRows, hulls: list[
     if node.first == node.second:
         far = np.minimum(far, up(widths[0] ** 2))
     count = scene.count(node.where)[group]
-    safe = np.maximum(count, 2.0)
-    n, fewer = Enclosure(safe, safe), Enclosure(safe - 1, safe - 1)
+    n, fewer = _counts(count)
     share = UNIT / n if node.sample else fewer / (n * n)
     return np.where(count <= 1, 0.0, up(far * share.high))
+
+
+def _counts(count: Array) -> tuple[Enclosure, Enclosure]:
+    """Give the number of rows and one less, of two rows at least."""
+    safe = np.maximum(count, 2.0)
+    return Enclosure(safe, safe), Enclosure(safe - 1, safe - 1)
 
 
 def _pull(
@@ -75,8 +79,7 @@ def _pull(
     """
     group = scene.facts.group[rows.active]
     count = scene.count(node.where)[group]
-    safe = np.maximum(count, 2.0)
-    n, fewer = Enclosure(safe, safe), Enclosure(safe - 1, safe - 1)
+    n, fewer = _counts(count)
     away = (own - hull[group]) * (UNIT / n if node.sample else fewer / (n * n))
     if form_of(polynomial).is_public:
         mean = public_total(polynomial, node.where, scene)[group] / n

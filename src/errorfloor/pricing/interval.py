@@ -184,6 +184,17 @@ def grouped_hull(value: Enclosure, group: Array, groups: int) -> Enclosure:
     return Enclosure(np.where(low > high, 1.0, low), np.where(low > high, 1.0, high))
 
 
+def largest_at(place: Array, values: Array, count: int) -> Array:
+    """Give the largest value at each place, 0 where there is none.
+
+    >>> largest_at(np.array([0, 2, 2]), np.array([1.0, 3.0, 2.0]), 3).tolist()
+    [1.0, 0.0, 3.0]
+    """
+    worst = np.zeros(count)
+    np.maximum.at(worst, place, values)
+    return worst
+
+
 def _outwards(results: list[Array], one: Enclosure, two: Enclosure, nothing: Array) -> Enclosure:
     """Give the hull of rounded products or quotients, one double wider; where signs are known they are kept."""
     filled = [np.where(np.isnan(result), 0.0, result) for result in results]  # 0·∞

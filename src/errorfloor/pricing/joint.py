@@ -10,8 +10,8 @@ import numpy as np
 from errorfloor.accounts import PLACES, Account, Charge, Profile, cell_text
 from errorfloor.checks import Array
 from errorfloor.errors import InputError
-from errorfloor.pricing.bounding import Bounds, OutputBounds, RowCurve, largest_at
-from errorfloor.pricing.interval import quiet, up
+from errorfloor.pricing.bounding import Bounds, OutputBounds, RowCurve
+from errorfloor.pricing.interval import largest_at, quiet, up
 
 SLACK = 1 + 2.0**-48  # more than the roundings of a product of a few factors
 MOST_EXACT = 2**22  # products of groups, outputs and places up to which each group has a supremum of its own

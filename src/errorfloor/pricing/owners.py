@@ -13,6 +13,7 @@ from errorfloor.engines import Engine
 from errorfloor.errors import EngineError
 from errorfloor.identity import Part
 from errorfloor.pricing.facts import FactsCache, rows_of
+from errorfloor.pricing.interval import largest_at
 from errorfloor.pricing.keys import GroupKeys, canonical_cells
 from errorfloor.sql import compile as compiled
 from errorfloor.sql.plan import TableColumn, Truncated
@@ -60,9 +61,7 @@ class OwnerCounts:
         [3.0]
         """
         each = np.bincount(self.owner, weights=moved, minlength=self.owners)
-        worst = np.zeros(len(self.cells))
-        np.maximum.at(worst, self.cell[: len(each)], each)
-        return worst
+        return largest_at(self.cell[: len(each)], each, len(self.cells))
 
     def with_life(self, whole: "OwnerCounts") -> "OwnerCounts":
         """Count owners once more, over all periods, in a cell of its own without a name.

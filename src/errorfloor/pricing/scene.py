@@ -11,7 +11,17 @@ from errorfloor.arithmetic.double_words import LARGEST, ROUNDING, UNDERFLOW
 from errorfloor.arithmetic.polynomial import Monomial, Polynomial, order_of
 from errorfloor.checks import Array
 from errorfloor.pricing.facts import EVERY_ROW, Facts, Request, multiplied
-from errorfloor.pricing.interval import UNIT, ZERO, Enclosure, grouped_hull, grouped_sum, integer_intervals, quiet, up
+from errorfloor.pricing.interval import (
+    UNIT,
+    ZERO,
+    Enclosure,
+    grouped_hull,
+    grouped_sum,
+    integer_intervals,
+    largest_at,
+    quiet,
+    up,
+)
 from errorfloor.pricing.rows import MOST_NUMBERS, PricedRows, Ranges, calls_of, form_of
 from errorfloor.pricing.words import too_large
 from errorfloor.sql.plan import Aggregate, Call, Condition, Covariance, Formula, Sum, WeightedMean
@@ -167,9 +177,7 @@ class Scene:
 
     def worst_error(self, rows: PricedRows) -> Array:
         """Give the largest error of one row in each group."""
-        worst = np.zeros(self.groups)
-        np.maximum.at(worst, self.facts.group[rows.active], rows.error())
-        return worst
+        return largest_at(self.facts.group[rows.active], rows.error(), self.groups)
 
 
 def where_defined(bound: FormulaBound) -> FormulaBound:
