@@ -188,7 +188,7 @@ class Formulas:
         if len(node.expressions) != 1:
             raise self.words.refusal(node, "distinct", "counts combinations of values: count those of one expression")
         value = self.rows.comparable(node, self.rows.value(node.expressions[0]))
-        if isinstance(value, plan.Literal) or (isinstance(value, Polynomial) and value.value is not None):
+        if plan.is_constant(value):
             raise self.words.refusal(node, "constant", "names no column: count the different values of one")
         return plan.Sum(Polynomial.atom(plan.Different(value)), where)
 

@@ -14,26 +14,11 @@ from fractions import Fraction
 
 from errorfloor.arithmetic.polynomial import Polynomial, order_of
 from errorfloor.errors import RefusedError
+from errorfloor.sql import plan
 from errorfloor.sql.dates import Value
 from errorfloor.sql.numbers import Number, checked, small
-from errorfloor.sql.plan import (
-    ALWAYS,
-    NEVER,
-    AsDate,
-    Choice,
-    Compare,
-    Condition,
-    Indicator,
-    Literal,
-    RoundedDown,
-    Scalar,
-    TableColumn,
-    Truncated,
-    all_of,
-    any_of,
-)
 
-Branches = Sequence[tuple[Condition, Value]]
+Branches = Sequence[tuple[plan.Condition, Value]]
 HALF = Number.constant(Fraction(1, 2))
 MINUS = Number.constant(-1)
 
@@ -45,12 +30,12 @@ def chosen_number(branches: Branches, otherwise: Value | None) -> Number:
     taken" from "null".
     """
     kept, last = _reachable(branches, otherwise)
-    present = ALWAYS if last is not None else any_of(condition for condition, _ in kept)
+    present = plan.ALWAYS if last is not None else plan.any_of(condition for condition, _ in kept)
     if last is None:
         last = kept.pop()[1]
     assert isinstance(last, Number)
     total, before = Polynomial.constant(0), Polynomial.constant(0)
-    conditions: list[Condition] = []
+    conditions: list[plan.Condition] = []
     for condition, value in kept:
         assert isinstance(value, Number)
         if value.present != last.present:
@@ -59,10 +44,10 @@ def chosen_number(branches: Branches, otherwise: Value | None) -> Number:
                 reason="type",
             )
         conditions.append(condition)
-        reached = Polynomial.atom(small(Indicator(any_of(conditions))))
+        reached = Polynomial.atom(small(plan.Indicator(plan.any_of(conditions))))
         total, before = total + (reached - before) * value.polynomial, reached
     total = total + (Polynomial.constant(1) - before) * last.polynomial
-    return checked(Number(total, all_of([present, last.present])))
+    return checked(Number(total, plan.all_of([present, last.present])))
 
 
 def chosen_scalar(branches: Branches, otherwise: Value | None) -> Value:
@@ -72,21 +57,21 @@ def chosen_scalar(branches: Branches, otherwise: Value | None) -> Value:
         assert last is not None
         return last
     pairs = tuple((condition, _scalar(value)) for condition, value in kept)
-    return Choice(pairs, None if last is None else _scalar(last), pairs[0][1].type)
+    return plan.Choice(pairs, None if last is None else _scalar(last), pairs[0][1].type)
 
 
-def _scalar(value: Value) -> TableColumn | Literal | Truncated | AsDate | Choice:
+def _scalar(value: Value) -> plan.TableColumn | plan.Literal | plan.Truncated | plan.AsDate | plan.Choice:
     assert not isinstance(value, Number)
     return value
 
 
-def _reachable(branches: Branches, otherwise: Value | None) -> tuple[list[tuple[Condition, Value]], Value | None]:
+def _reachable(branches: Branches, otherwise: Value | None) -> tuple[list[tuple[plan.Condition, Value]], Value | None]:
     """Leave out what can never decide."""
-    kept: list[tuple[Condition, Value]] = []
+    kept: list[tuple[plan.Condition, Value]] = []
     for condition, value in branches:
-        if condition == ALWAYS:
+        if condition == plan.ALWAYS:
             return kept, value
-        if condition == NEVER:
+        if condition == plan.NEVER:
             raise RefusedError("has a condition that is never true: leave the branch out", reason="constant")
         kept.append((condition, value))
     return kept, otherwise
@@ -101,7 +86,7 @@ def down(number: Number) -> Number:
     constant = number.polynomial.value
     if constant is not None:
         return Number(Polynomial.constant(constant.numerator // constant.denominator), number.present)
-    return Number(Polynomial.atom(small(RoundedDown(number.polynomial))), number.present)
+    return Number(Polynomial.atom(small(plan.RoundedDown(number.polynomial))), number.present)
 
 
 def upwards(number: Number) -> Number:
@@ -148,10 +133,10 @@ def _by_sign(number: Number, below: Number, otherwise: Number) -> Number:
     constant = number.polynomial.value
     if constant is not None:
         return below if constant < 0 else otherwise
-    return chosen_number([(Compare("<", number.polynomial, Polynomial.constant(0)), below)], otherwise)
+    return chosen_number([(plan.Compare("<", number.polynomial, Polynomial.constant(0)), below)], otherwise)
 
 
-def flagged(column: TableColumn) -> Condition:
+def flagged(column: plan.TableColumn) -> plan.Condition:
     """Give the condition that a public flag is true."""
-    sides: tuple[Scalar, Scalar] = (column, Literal(True, "flag"))
-    return Compare("=", *sorted(sides, key=order_of))
+    sides: tuple[plan.Scalar, plan.Scalar] = (column, plan.Literal(True, "flag"))
+    return plan.Compare("=", *sorted(sides, key=order_of))

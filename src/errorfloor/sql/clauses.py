@@ -133,13 +133,15 @@ class Window:
     mean: bool
 
 
-def is_total(node: exp.Window) -> bool:
-    """Tell whether a window is a running total, or the mean of the groups so far.
+def is_total(node: exp.Expression) -> bool:
+    """Tell whether something is a running total over a window, or the mean of the groups so far.
 
     >>> from errorfloor.sql.reading import read
     >>> is_total(read("SELECT sum(sum(x)) OVER (ORDER BY m)").expressions[0])
     True
     """
+    if type(node) is not exp.Window:
+        return False
     inside = node.this.this.walk() if type(node.this) is exp.Avg else ()
     return type(node.this) is exp.Sum or any(isinstance(part, exp.AggFunc) for part in inside)
 

@@ -17,20 +17,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.catalogue.model import Catalogue, Table
 from errorfloor.errors import RefusedError
+from errorfloor.sql import clauses
 from errorfloor.sql.aggregates import Formulas, is_distribution, is_formula, is_quantile
-from errorfloor.sql.clauses import (
-    SEVERAL,
-    along,
-    counted_for_totals,
-    grouping_sets,
-    is_total,
-    least_rows,
-    most_shown,
-    window_of,
-)
 from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.distributions import distribution_outputs, quantile_outputs
 from errorfloor.sql.names import (
@@ -44,7 +34,7 @@ from errorfloor.sql.names import (
     unique,
 )
 from errorfloor.sql.numbers import Number
-from errorfloor.sql.plan import Always, Count, Literal, Scalar, TableColumn
+from errorfloor.sql.plan import Always, Count, Scalar, TableColumn, is_constant
 from errorfloor.sql.question import GroupKey, Ordering, Question, QuestionOutput, is_private, walk
 from errorfloor.sql.reading import check_all_read, read
 from errorfloor.sql.records import about_records
@@ -127,7 +117,7 @@ class _Asked:
         Groups of fewer than ``min_group`` rows are left out where something private is asked about them.
         """
         names, sets = self._groups()
-        windows = {one.name: one.node for one in self.items if type(one.node) is exp.Window and is_total(one.node)}
+        windows = {one.name: one.node for one in self.items if clauses.is_total(one.node)}
         outputs: list[QuestionOutput] = []
         shown_keys: dict[Scalar, str] = {}
         for item in self.items:
@@ -138,7 +128,7 @@ class _Asked:
                 outputs += quantile_outputs(item.name, item.node, self.rows, table)
                 continue
             if is_formula(item.node):
-                node = window_of(item.node, self.words).summed if item.name in windows else item.node
+                node = clauses.window_of(item.node, self.words).summed if item.name in windows else item.node
                 formula = self.formulas.formula(node)
                 outputs.append(QuestionOutput(item.name, formula, display_unit(formula, self._unit)))
                 continue
@@ -153,7 +143,7 @@ class _Asked:
                 raise self.words.refusal(item.node, "group", "is selected twice: leave one of them out")
             shown_keys[value] = item.name
         if sets:
-            outputs += counted_for_totals(outputs, self.words, self.select)
+            outputs += clauses.counted_for_totals(outputs, self.words, self.select)
         if not outputs:
             raise self.words.refusal(
                 self.select, "aggregate", "asks for no aggregate: ask for avg(x), sum(x) or count(*) of groups"
@@ -180,10 +170,10 @@ class _Asked:
             tuple(outputs),
             columns_shown([item.name for item in self.items], outputs),
             self._order(keys, outputs),
-            None if limit is None else most_shown(limit, self.words),
-            least if having is None else max(least, least_rows(having, self.words, self._counts_rows)),
+            None if limit is None else clauses.most_shown(limit, self.words),
+            least if having is None else max(least, clauses.least_rows(having, self.words, self._counts_rows)),
             tuple(tuple(key.name for key in keys if key.value in kept) for kept in sets),
-            along(windows, outputs, named, self._key, self.words) if windows else (),
+            clauses.along(windows, outputs, named, self._key, self.words) if windows else (),
         )
         return about_records(question) if table.hides_records else question
 
@@ -221,7 +211,7 @@ class _Asked:
                     f"such as avg(above({atom.name}, t, width))",
                 )
         scalar = self.rows.comparable(node, value)
-        if isinstance(scalar, Literal) or (isinstance(scalar, Polynomial) and scalar.value is not None):
+        if is_constant(scalar):
             raise self.words.refusal(node, "group", "is the same for every row: leave it out")
         return scalar
 
@@ -243,11 +233,11 @@ class _Asked:
             groups.setdefault(scalar, name)
             return scalar
 
-        if not any(isinstance(node, SEVERAL) for node in group.expressions):
+        if not any(isinstance(node, clauses.SEVERAL) for node in group.expressions):
             for node in group.expressions:
                 key(node)
             return groups, ()
-        found = grouping_sets(group, self.words, key)
+        found = clauses.grouping_sets(group, self.words, key)
         if frozenset(groups) not in found:
             raise self.words.refusal(
                 group, "group", "has no set with all the keys, whose cells totals are made of: add one, or use CUBE"

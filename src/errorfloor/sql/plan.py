@@ -118,6 +118,11 @@ class Call(Node):
 Scalar = TableColumn | Literal | Truncated | AsDate | Choice | Polynomial
 
 
+def is_constant(scalar: Scalar) -> bool:
+    """Tell whether a scalar is the same on every row."""
+    return isinstance(scalar, Literal) or (isinstance(scalar, Polynomial) and scalar.value is not None)
+
+
 # -- conditions on public columns; three-valued as in SQL
 
 

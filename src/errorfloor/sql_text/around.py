@@ -4,19 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from errorfloor.sql_text.conditions import (
-    SIGNS,
-    Condition,
-    Name,
-    always,
-    both,
-    compared,
-    either,
-    is_null,
-    negated,
-    one_of,
-    refusal,
-)
+from errorfloor.sql_text import conditions
+from errorfloor.sql_text.conditions import SIGNS, Condition, Name, refusal
 from errorfloor.sql_text.released_rows import CASTS, Item, Order, RowsWanted
 from errorfloor.sql_text.statements import Piece, is_name, plain
 
@@ -191,20 +180,20 @@ class AroundReader:
         parts = [self._all_of()]
         while self._next("OR"):
             parts.append(self._all_of())
-        return either([one for one, _ in parts]), all(fails for _, fails in parts)
+        return conditions.either([one for one, _ in parts]), all(fails for _, fails in parts)
 
     def _all_of(self) -> tuple[Condition, bool]:
         parts = [self._one()]
         while self._next("AND"):
             parts.append(self._one())
-        return both([one for one, _ in parts]), any(fails for _, fails in parts)
+        return conditions.both([one for one, _ in parts]), any(fails for _, fails in parts)
 
     def _one(self) -> tuple[Condition, bool]:
         self._conditions += 1
         if self._conditions > MOST_CONDITIONS:
             raise refusal(f"there are more than {MOST_CONDITIONS} conditions: {ADVICE}", "too-long")
         if self._next("NOT"):
-            return negated(self._one()[0]), False
+            return conditions.negated(self._one()[0]), False
         if self._next("("):
             found = self._any_of()
             self._expect(")")
@@ -215,7 +204,7 @@ class AroundReader:
             if (left is None) or (right is None) or type(left) is not type(right):
                 self._refuse()
             truth = SIGNS[sign or "="](left, right)
-            return always(truth), not truth
+            return conditions.always(truth), not truth
         return self._about(self._value()), False
 
     def _about(self, item: Item) -> Condition:
@@ -225,22 +214,23 @@ class AroundReader:
         is_negated = self._next("NOT")
         if self._next("IN"):
             self._expect("(")
-            found = one_of(name, self._list(self._constant))
+            found = conditions.one_of(name, self._list(self._constant))
             self._expect(")")
         elif self._next("BETWEEN"):
             low = self._constant()
             self._expect("AND")
-            found = both([compared(name, ">=", low), compared(name, "<=", self._constant())])
+            ends = conditions.compared(name, ">=", low), conditions.compared(name, "<=", self._constant())
+            found = conditions.both(ends)
         elif not is_negated and self._next("IS"):
             is_negated = self._next("NOT")
             self._expect("NULL")
-            found = is_null(name)
+            found = conditions.is_null(name)
         else:
             sign = None if is_negated else self._sign()
             if sign is None:
                 self._refuse()
-            found = compared(name, sign, self._constant())
-        return negated(found) if is_negated else found
+            found = conditions.compared(name, sign, self._constant())
+        return conditions.negated(found) if is_negated else found
 
     # -- pieces
 
