@@ -4,7 +4,6 @@
 and within the bound that was asked for. The bins of a histogram add up to all rows.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,7 +47,7 @@ def bins_where(family: Sequence[Bin], one: PreparedOutput, prepared: Prepared) -
     declared, width = prepared.table.private[family[0].column], family[0].width
     unit = f" {declared.unit}" if declared.unit else ""
     edges = list(dict.fromkeys(edge for bin_ in family for edge in bin_.edges))
-    least, most = (_bound(one, widest) for widest in (False, True))
+    least, most = (rounded_up(bound * one.output.span, 6) for bound in bounds_of(one))
     within = f"±{most}" if least == most else f"±{least} to ±{most}, by group,"
     names = family[0].name if len(family) == 1 else f"{family[0].name} … {family[-1].name}"
     ramps = [f"{number(edge - width / 2)} … {number(edge + width / 2)}" for edge in edges]
@@ -62,10 +61,11 @@ def bins_where(family: Sequence[Bin], one: PreparedOutput, prepared: Prepared) -
     )
 
 
-def _bound(one: PreparedOutput, widest: bool) -> str:
-    if one.added is None:
-        return rounded_up(0.0 if one.constant is None else one.constant.error * one.output.span, 6)
-    return rounded_up((one.added.widest if widest else one.added.narrowest).high * one.output.span, 6)
+def bounds_of(one: PreparedOutput) -> tuple[float, float]:
+    """Give the smallest and the largest bound of a part that is released."""
+    if one.added is not None:
+        return one.added.narrowest.high, one.added.widest.high
+    return (0.0 if one.constant is None else one.constant.error,) * 2
 
 
 def bin_facts(wanted: Bin, one: PreparedOutput) -> dict[str, Any]:
@@ -77,11 +77,7 @@ def bin_facts(wanted: Bin, one: PreparedOutput) -> dict[str, Any]:
         "edges": [None if edge is None else float(edge) for edge in (wanted.start, wanted.end)],
         "softness": float(wanted.width),
     }
-    if one.added is None:
-        off = 0.0 if one.constant is None else one.constant.error * one.output.span
-        return plain | {"low": -off, "high": off}
-    if one.added.varies:
-        plain["least"] = one.added.narrowest.high * one.output.span
-    reach = one.added.widest.high * one.output.span
-    high = None if math.isinf(reach) else reach
-    return plain | {"step": one.added.narrowest.lattice.step, "low": -reach, "high": high}
+    least, reach = (bound * one.output.span for bound in bounds_of(one))
+    if one.added is not None:
+        plain |= ({"least": least} if one.added.varies else {}) | {"step": one.added.narrowest.lattice.step}
+    return plain | {"low": -reach, "high": reach}

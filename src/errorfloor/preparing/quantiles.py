@@ -17,7 +17,7 @@ from errorfloor.checks import Array
 from errorfloor.floors.words import rounded_up
 from errorfloor.noise.lattice import Lattice
 from errorfloor.preparing.derived import derived_columns, derived_facts, derived_where, released
-from errorfloor.preparing.distributions import bin_columns, bin_facts, bins_where
+from errorfloor.preparing.distributions import bin_columns, bin_facts, bins_where, bounds_of
 from errorfloor.preparing.preparation import Prepared, PreparedOutput
 from errorfloor.preparing.rounding import multiples
 from errorfloor.pricing.words import number
@@ -56,13 +56,6 @@ def off_by(one: PreparedOutput, kinds: int) -> tuple[Array, Array]:
         return one.added.of_kind("low"), one.added.of_kind("high")
     error = np.full(kinds, 0.0 if one.constant is None else one.constant.error)
     return -error, error
-
-
-def bounds_of_shares(one: PreparedOutput) -> tuple[float, float]:
-    """Give the smallest and the largest bound of a share."""
-    if one.added is not None:
-        return one.added.narrowest.high, one.added.widest.high
-    return (0.0 if one.constant is None else one.constant.error,) * 2
 
 
 def _shares(quantile: Quantile, prepared: Prepared) -> tuple[Array, Array] | None:
@@ -128,7 +121,7 @@ def located_where(family: Sequence[Located], one: PreparedOutput, prepared: Prep
     if one.constant is not None and one.constant.is_empty:
         return f"{quantile.name} has no value: there are no rows to compute it from."
     start, end = quantile.ramps[0]
-    least, most = bounds_of_shares(one)
+    least, most = bounds_of(one)
     within = (
         f"±{rounded_up(most, 3)}" if least == most else f"±{rounded_up(least, 3)} to ±{rounded_up(most, 3)}, by group"
     )
@@ -142,7 +135,7 @@ def located_where(family: Sequence[Located], one: PreparedOutput, prepared: Prep
 
 def tells_nothing(one: PreparedOutput) -> bool:
     """Tell whether a share that a quantile is located by may be any, in every group."""
-    return bounds_of_shares(one)[0] >= ANYWHERE
+    return bounds_of(one)[0] >= ANYWHERE
 
 
 def _useless(quantile: Quantile, one: PreparedOutput) -> str:
@@ -159,7 +152,7 @@ def described(quantile: Located, one: PreparedOutput) -> dict[str, Any]:
     if isinstance(quantile, Derived | CountedQuantile):
         return derived_facts(quantile, one)
     start, end = quantile.ramps[0]
-    shares = {"count": len(quantile.ramps), "softness": float(end - start), "max_error": bounds_of_shares(one)[1]}
+    shares = {"count": len(quantile.ramps), "softness": float(end - start), "max_error": bounds_of(one)[1]}
     return {
         "name": quantile.name,
         "unit": quantile.unit,
