@@ -225,9 +225,14 @@ class Place(Declaration):
     anchor: str = Field(default="ledger.anchor", min_length=1)
     kept_bytes: int = Field(default=2**30, ge=2**16)
 
+    @property
+    def is_server(self) -> bool:
+        """Whether ``snapshots`` is the address of a database, perhaps with its password, and no path."""
+        return self.engine == "postgresql"
+
     def _mistakes(self) -> Iterator[tuple[str, str]]:
         is_url = self.snapshots.startswith(("postgresql://", "postgres://"))
-        if is_url != (self.engine == "postgresql"):
+        if is_url != self.is_server:
             wanted = "a URL such as postgresql://user@host/database" if not is_url else "a file or folder, not a URL"
             yield "snapshots", f"must be {wanted} for engine = {self.engine!r}"
 

@@ -112,7 +112,7 @@ def init(
         schemas = [one.filled(by) for one, by in zip(schemas, chosen, strict=True)]
     elif ask:
         schemas = [one.filled(chosen_by_questions(one)) for one in schemas]
-    mode = 0o600 if place.engine == "postgresql" else 0o666
+    mode = 0o600 if place.is_server else 0o666
     if page:
         text = _on_page(schemas, place, output, lambda text: _write(output, text, mode, replace))
     else:
@@ -228,7 +228,7 @@ def _options(given: list[str]) -> dict[str, Any]:
 
 def _schema(given: str, folder: Path, place: Place, options: Mapping[str, Any]) -> Schema:
     """Read the names and types of a source's columns, by the engine that will read it where that costs nothing."""
-    remote = place.engine == "postgresql" and not _is_file(given)
+    remote = place.is_server and not _is_file(given)
     source = given if remote else _from(folder, given)
     files = None if remote or "::" in source else find_files([source], folder)
     if files is not None and files.format != "parquet":

@@ -5,10 +5,11 @@ and answers queries as Arrow. ``dialects`` holds the few spellings in which thei
 
 A new engine (a database that holds the data; where ledgers are kept is in ``ledger``): a subclass of
 ``base.TransactionalEngine`` or ``base.Engine``, a subclass of ``dialects.Dialect``, a case in ``open_engine``, its name
-in ``catalogue.model.Place`` with the rule for where its snapshots are, and its driver among
-the package's extras. The tests of every engine then run on it once ``tests/conftest.py`` has it. Also add its time per
-row in ``preparing.cost``, and what ``init`` says about it in ``catalogue.draft`` and ``cli.init``. Tables that grow and
-releases are for DuckDB alone.
+in ``catalogue.model.Place`` with the rule for where its snapshots are (``Place.is_server`` for what has an address
+instead of a path), and its driver among the extras that pyproject.toml lists. The tests of every engine then run on it
+once ``tests/conftest.py`` has it. Also add its time per row in ``preparing.cost``, what ``init`` says about it in
+``catalogue.draft``, and where ``init`` puts its snapshots in ``cli.init``. Tables that grow and releases are for DuckDB
+alone.
 
 ``duckdb`` and ``duckdb_folder``, ``postgresql`` and ``spark`` are the engines; ``allotment`` is what one question may
 take of them. ``sources`` is what they read. Text files and sheets are read by DuckDB for every engine: ``detection``,

@@ -202,7 +202,7 @@ def has_vault(place: Place, folder: Path) -> bool:
     >>> has_vault(Place(), Path("nowhere"))
     False
     """
-    return place.engine == "postgresql" or (folder / place.snapshots).exists()
+    return place.is_server or (folder / place.snapshots).exists()
 
 
 def open_engine(place: Place, folder: Path, *, read_only: bool = True) -> Engine:

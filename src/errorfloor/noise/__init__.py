@@ -18,11 +18,13 @@ Numerical, from a design without a closed form: ``Piecewise`` (polygons and poly
 
 For comparison only: ``Laplace``, ``Uniform``, ``TruncatedLaplace``, ``TruncatedGaussian``.
 
-A new family needs a subclass of ``base.Noise`` (or ``ScalarNoise``) with its proof beside it, a line in this table, its
-name in ``__all__``, and a case in ``tests/noise/conftest.py``. Models: ``raised_cosine`` on an interval, ``maxwell``
-with a scale, ``jumps`` for densities that jump at their edge. The rest is for those who use it: ``design`` learns of a
-family in ``designer.closed_forms``, questions choose theirs in ``preparing.noises``, how accounts charge each is
-decided in ``floors.adversary.noises``, and ``dp.shifts`` brings it to the form in which (ε, δ) are computed.
+A new family needs a subclass of ``base.NoiseOnInterval``, ``ScaledNoise``, ``ScalarNoise`` or, in several dimensions,
+``Noise``, with its proof beside it, a line in this table, its name in ``__all__``, and a case in
+``tests/noise/conftest.py``. Models: ``raised_cosine`` on an interval, ``maxwell`` with a scale, ``jumps`` for densities
+that jump at their edge (``why_infinite`` says so). Only a noise that is ``repeatable`` can be sticky. The rest is for
+those who use it: ``design`` learns of a family in ``designer.closed_forms``, questions choose theirs in
+``preparing.noises``, how accounts charge each is decided in ``floors.adversary.noises``, and ``dp.shifts`` brings it to
+the form in which (ε, δ) are computed.
 
 Each family is a module. The computed ones share ``numerical``, and what they draw with, ``sampling``; they are made of
 polynomials on ``simplices``, on a ``spectral_axis`` and in a ball (``ball_polynomials``). ``lattice`` rounds answers,

@@ -10,7 +10,7 @@ a mean with weights                           ``weighted_mean``
 ``exp``, ``ln``, ``sqrt``, ``above``, ``between``     ``functions``
 sums, products and quotients of all these     ``formulas``
 what one owner can do                         ``owners``
-presence, in tables that protect records      ``records``: every aggregate is made of sums there
+presence, in tables that protect records      ``records`` for groups, ``sql.record_ranges`` for a row
 all of it together, as charges                ``bounding``, ``joint``
 ============================================  =====================================================
 

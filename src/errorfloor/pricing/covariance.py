@@ -1,6 +1,6 @@
 """Covariances and variances: sharper than the rules for sums and products, as deviations from the mean are bounded.
 
-The rules are derived in ``covariance.proof.md``.
+The rules are derived in ``covariance.proof.md``, what one whole row moves in ``formulas.proof.md``.
 """
 
 import math

@@ -16,8 +16,8 @@ A new function: its node in ``row_expressions`` or ``aggregates``, its name in `
 ``pricing.functions``, and its arithmetic in ``row_sql`` with ``engines.dialects`` or in
 ``arithmetic.double_functions``. A refusal is worded where it is raised: ``parse`` for DISTINCT, GROUP BY and ORDER BY,
 ``clauses`` for HAVING and LIMIT, ``tables`` for FROM, JOIN and WITH, ``conditions`` for WHERE, ``records`` for tables
-that protect records, ``reading`` for text that cannot be read; functions, whole constructs and words
-that several share are in ``refusals``.
+that protect records, ``reading`` for text that cannot be read. In ``refusals``: private columns where only public ones
+may stand (as a key, in a condition or a join), functions, whole constructs, and words that several share.
 """
 
 from errorfloor.extras import require

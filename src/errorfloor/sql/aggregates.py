@@ -15,7 +15,7 @@ from errorfloor.errors import RefusedError
 from errorfloor.sql import plan
 from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.numbers import Number, bounded, negative, number_of, plus, power, quotient, root, times
-from errorfloor.sql.refusals import check_power
+from errorfloor.sql.refusals import PRIVATE_ROWS, check_power
 
 ARITHMETIC: dict[type[exp.Expression], Callable[[plan.Formula, plan.Formula], plan.Formula]] = {
     exp.Add: lambda one, two: plus([one, two]),
@@ -87,9 +87,7 @@ class Formulas:
         if type(node) is exp.Column:
             column = self.rows.relation.find(node).column
             if column.private:
-                return self.words.refusal(
-                    node, "private-key", f"would show private values row by row: ask for avg({column.name})"
-                )
+                return self.words.refusal(node, "private-key", PRIVATE_ROWS.format(column.name))
             return self.words.refusal(
                 node, "group", "is combined with an aggregate: select it as a separate column, and group by it"
             )

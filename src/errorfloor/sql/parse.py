@@ -38,7 +38,7 @@ from errorfloor.sql.plan import Always, Count, Scalar, TableColumn, is_constant
 from errorfloor.sql.question import GroupKey, Ordering, Question, QuestionOutput, is_private, walk
 from errorfloor.sql.reading import check_all_read, read
 from errorfloor.sql.records import about_records
-from errorfloor.sql.refusals import LISTS, Wording
+from errorfloor.sql.refusals import LISTS, PRIVATE_KEY, Wording
 from errorfloor.sql.tables import TablesInView
 
 
@@ -204,12 +204,7 @@ class _Asked:
         value = self.rows.value(node)
         for atom in walk(value.polynomial) if isinstance(value, Number) else ():
             if isinstance(atom, TableColumn) and atom.private:
-                raise self.words.refusal(
-                    node,
-                    "private-key",
-                    f"would show values of the private column {atom.name}: ask for avg({atom.name}), or for shares "
-                    f"such as avg(above({atom.name}, t, width))",
-                )
+                raise self.words.refusal(node, "private-key", PRIVATE_KEY.format(atom.name))
         scalar = self.rows.comparable(node, value)
         if is_constant(scalar):
             raise self.words.refusal(node, "group", "is the same for every row: leave it out")

@@ -21,6 +21,17 @@ REASONS = (
     "set-operation",
 )
 
+# A private column, by its name, where only public ones may stand
+PRIVATE_KEY = (
+    "would show values of the private column {0}: ask for avg({0}), or for shares such as avg(above({0}, t, width))"
+)
+PRIVATE_FILTER = (
+    "makes the choice of rows depend on the private column {0}: ask for a smooth share instead, such as "
+    "avg(above({0}, t, width)) or avg(between({0}, low, high, width))"
+)
+PRIVATE_JOIN = "joins on a private column: only public columns are compared"
+PRIVATE_ROWS = "would show private values row by row: ask for avg({0})"
+
 CURVE = (
     "it can hang on one person's value alone: ask for quantile(x, 0.99), or the share avg(above(x, t, width)) at "
     "several t; of a public column, GROUP BY it and ask for count(*)"

@@ -22,7 +22,7 @@ from errorfloor.sql.names import Relation
 from errorfloor.sql.numbers import Number, column_presence, has_calls, is_whole, number_of, presence, small
 from errorfloor.sql.plan import Choice, Condition, Indicator, Literal, Missing, Scalar, TableColumn
 from errorfloor.sql.question import is_private, walk
-from errorfloor.sql.refusals import NAMED_OF_RECORDS, check_power
+from errorfloor.sql.refusals import NAMED_OF_RECORDS, PRIVATE_FILTER, check_power
 
 ARITHMETIC: dict[type[exp.Expression], Callable[[Number, Number], Number]] = {
     exp.Add: operator.add,
@@ -57,7 +57,7 @@ MOMENT_TYPES = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.DATETIME)
 
 
 class RowExpressions(ABC):
-    """Reads values over the rows of a relation; ``Rows`` adds conditions."""
+    """Reads values over the rows of a relation; ``RowConditions`` adds conditions."""
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
@@ -114,12 +114,7 @@ class RowExpressions(ABC):
         """Refuse a value that would make the choice of rows depend on a private column."""
         if isinstance(value, Number) and is_private(value.polynomial):
             name = next(part.name for part in walk(value.polynomial) if isinstance(part, TableColumn) and part.private)
-            raise self.words.refusal(
-                node,
-                "private-filter",
-                f"makes the choice of rows depend on the private column {name}: ask for a smooth share instead, such "
-                f"as avg(above({name}, t, width)) or avg(between({name}, low, high, width))",
-            )
+            raise self.words.refusal(node, "private-filter", PRIVATE_FILTER.format(name))
 
     # -- one reader for each kind of node
 

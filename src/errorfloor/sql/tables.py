@@ -14,7 +14,7 @@ from errorfloor.sql.conditions import RowConditions
 from errorfloor.sql.names import Relation, Visible, columns_of, name_of, same
 from errorfloor.sql.plan import ALWAYS, TableColumn, all_of
 from errorfloor.sql.question import Join
-from errorfloor.sql.refusals import Wording, near
+from errorfloor.sql.refusals import PRIVATE_JOIN, Wording, near
 
 ADVICE = "join a public table on its whole row key: JOIN t ON t.key = x.key, or USING (key)"
 MOST_JOINS = 20
@@ -222,7 +222,7 @@ class TablesInView:
 
     def _pair(self, node: exp.Expression, one: TableColumn, two: TableColumn) -> tuple[TableColumn, TableColumn]:
         if one.private:
-            raise self.words.refusal(node, "private-key", "joins on a private column: only public columns are compared")
+            raise self.words.refusal(node, "private-key", PRIVATE_JOIN)
         if one.type != two.type or one.step != two.step:
             raise self.words.refusal(node, "join", "compares columns of different types or resolutions")
         return one, two
