@@ -258,6 +258,48 @@ def test_a_month_whose_part_is_gone_is_read_from_what_was_kept_and_never_from_an
         db.follow(SUM, **HORIZON).release("2024-03")
 
 
+def lost(made, month):
+    """Take the file of a month out of the vault; give what puts it back."""
+    with made.open() as db:
+        parts = db._known.snapshot(db.catalogue, "meters", db._engine).parts
+        (file,) = (db._engine.file_of(part.key) for part in parts if part.name == month)
+    elsewhere = made.folder / "elsewhere"
+    file.rename(elsewhere)
+    return lambda: elsewhere.rename(file)
+
+
+def test_a_lost_part_ends_only_what_would_read_it(tmp_path):
+    """Every release of a standing question was refused, also of months that were kept and of those that came later."""
+    made = House(tmp_path, 'grows_by = { column = "day", part = "month" }')
+    made.register("1", 2)
+    with made.open() as db:
+        first = db.follow(SUM, **HORIZON).release("2024-02").to_pylist()
+    made.register("1", 3)
+    lost(made, "2024-01")
+    with made.open() as db:
+        found = db.follow(SUM, **HORIZON)
+        assert not found.fresh and found.release("2024-02").to_pylist() == first
+        assert found.release("2024-03").num_rows == 9
+
+
+def test_no_period_is_released_without_a_charged_part_that_was_lost_while_the_database_was_open(tmp_path):
+    """A quarter was released that lacked a month, within an interval that was called certain, and kept for ever."""
+    made = House(tmp_path, 'grows_by = { column = "day", part = "month" }')
+    made.register("1", 3)
+    quarterly = {"since": "2024-Q1", "until": "2025-Q4", "part": "quarter", "max_error": 60.0}
+    with made.open() as db:
+        db.ask("SELECT sum(kwh) AS total FROM meters", max_error=100)
+        found = db.follow(SUM, **quarterly)
+        put_back = lost(made, "2024-02")
+        with pytest.raises(CatalogueError, match="would read 2024-02 of meters, which was charged before"):
+            found.release("2024-Q1")
+        put_back()
+        rows = found.release("2024-Q1").to_pylist()
+    for row in rows:
+        true = sum(value for (_, region), value in made.truth.items() if region == row["region"])
+        assert row["used_low"] <= true <= row["used_high"]
+
+
 def test_what_was_cancelled_gives_no_more_than_it_gave(house):
     with house.open() as db:
         found = db.follow(SUM, **HORIZON)

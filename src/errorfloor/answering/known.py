@@ -43,9 +43,10 @@ class Known:
             self.snapshots[name] = snapshot(catalogue, name, engine)
         return self.snapshots[name]
 
-    def read(self, text: str, catalogue: Catalogue, engine: Engine) -> ReadQuestion:
-        """Read a question."""
-        found: ReadQuestion | None = self.facts.find(("question", text)) if isinstance(text, str) else None
+    def read(self, text: str, catalogue: Catalogue, engine: Engine, *, later: bool = False) -> ReadQuestion:
+        """Read a question; raises CatalogueError where it reads parts that are lost, unless rows are read ``later``."""
+        key = ("question", text, later)
+        found: ReadQuestion | None = self.facts.find(key) if isinstance(text, str) else None
         if found is None or any(one.table_name not in catalogue.tables for one in found.snapshots):
             question = read_question(text, catalogue)
             names = (question.table, *(join.table for join in question.joins))
@@ -53,13 +54,14 @@ class Known:
             if snapshots[0].parts:
                 if names[0] not in self.lost:
                     self.lost[names[0]] = self.losing(snapshots[0])
-                snapshots = (part_of_it(snapshots[0], question, self.lost[names[0]]), *snapshots[1:])
+                lost = () if later else self.lost[names[0]]
+                snapshots = (part_of_it(snapshots[0], question, lost), *snapshots[1:])
             table = catalogue.tables[question.table]
             if table.hides_records:
                 question = weighed(question, Domains.of(table, snapshots))
             found = ReadQuestion(text, question, table, snapshots)
             found = self._by_parts(found, catalogue, engine)
-            self.facts.keep(("question", text), found, len(text))
+            self.facts.keep(key, found, len(text))
         return found
 
     def _by_parts(self, read: ReadQuestion, catalogue: Catalogue, engine: Engine) -> ReadQuestion:
@@ -150,7 +152,7 @@ class Known:
 
     def hold(self, prepared: Prepared, read: ReadQuestion, wish: QuestionWish) -> None:
         """Hold on to a question with what was released for it; its plan stays longer than the facts of the plan."""
-        for used in (("question", read.text), ("plan", id(read))):
+        for used in (("question", read.text, False), ("plan", id(read))):
             self.facts.find(used)
         size = prepared.plan.size + len(prepared.outputs)
         if prepared.shown is not None:

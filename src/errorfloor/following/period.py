@@ -22,6 +22,7 @@ from errorfloor.arithmetic import arrow
 from errorfloor.arithmetic.double_words import DoubleWord
 from errorfloor.catalogue import Table
 from errorfloor.charging import look
+from errorfloor.charging.refusal import lost_parts
 from errorfloor.charging.settling import terms_of
 from errorfloor.checks import Array
 from errorfloor.errors import CatalogueError, RefusedError
@@ -171,7 +172,7 @@ def planned(
             raise
         raise gone(table_name, name) from None
     if pinned is None:
-        taken = part_of_it(whole, asked) if whole.parts else whole
+        taken = part_of_it(whole, asked, lost_parts(database.ledger, whole)) if whole.parts else whole
         ends = " AND ".join(map(engine.dialect.literal, (first, last)))
         rows = f"{taken.relation} AS r WHERE {taken.columns[followed.column]} BETWEEN {ends}"
         if not engine.query(f"SELECT 1 AS one FROM {rows} LIMIT 1").num_rows:

@@ -52,7 +52,7 @@ class FollowedQuestion:
     @classmethod
     def of(cls, database: "Database", wish: FollowWish) -> "FollowedQuestion":
         """Read a standing question; raises RefusedError for one whose price would depend on rows to come."""
-        read = database._known.read(wish.sql, database.catalogue, database._engine)
+        read = database._known.read(wish.sql, database.catalogue, database._engine, later=True)
         column = date_of(read) if wish.column is None else wish.column
         sums = _of_sums(read, wish.least_rows)
         check_question(sums, column, averaged=wish.least_rows is not None)
