@@ -11,8 +11,11 @@ import pytest
 from errorfloor.catalogue import load
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, RefusedError
 from errorfloor.ledger import MemoryLedger
+from errorfloor.postgres.answers import answer_rows
 from errorfloor.preparing.cost import public_cost
 from errorfloor.service.registering import register_all
+from errorfloor.sql_text.asked import asked
+from errorfloor.sql_text.statements import Statement
 from patients import CATALOGUE, STATED, open_patients, outside_view, stored, visits, write_patients
 from repeated import rounds
 
@@ -252,6 +255,30 @@ def test_every_quantile_lies_in_its_interval(tmp_path):
                 assert cell["x_low"] <= cell["x"] <= cell["x_high"]
                 width.append((cell["x_high"] - cell["x_low"]) / (2100 if column == "cost" else 110))
     assert min(width) < 0.1
+
+
+@pytest.mark.parametrize("formula", ["median(age)", "avg(age)"])
+def test_what_has_a_value_only_if_there_are_rows_has_no_certain_total(formula, tmp_path):
+    """All are men: a group without rows counted as somewhere in 20 … 110 in a sum that was said to be certain."""
+    rows = [{**row, "sex": "m", "age": 50.0} for row in visits(2000)]
+    catalogue = CATALOGUE.replace("range = [0, 110], rest = 0", "range = [20, 110], rest = 20")
+    by_sex = f"SELECT sex, {formula} AS x FROM patients GROUP BY sex"
+
+    def shown(around):
+        question = asked(Statement.of(around.format(by_sex)))
+        return answer_rows(db.ask(question.sql, max_error=300), question, bounds=True).table.to_pylist()
+
+    with open_patients(tmp_path / "p", rows, free=True, catalogue=catalogue) as db:
+        assert {
+            row["sex"]: row["x_low"] <= 50 <= row["x_high"] for row in shown("SELECT * FROM ({}) t")
+        } == dict.fromkeys(("f", "m", "other"), True)
+        for total in ("sum", "avg", "min", "max"):
+            (row,) = shown(f"SELECT {total}(x) AS x FROM ({{}}) t")
+            assert row["x_low"] is row["x_high"] is None and row["x"] is not None
+            each = shown(f"SELECT sex, {total}(x) AS x FROM ({{}}) t GROUP BY sex")
+            assert each == shown("SELECT sex, x, x_low, x_high FROM ({}) t")
+            (row,) = shown(f"SELECT max(x_low) AS low FROM (SELECT {total}(x) AS x FROM ({{}}) t) u")
+            assert row["low"] is None
 
 
 def test_a_median_is_said_to_follow_from_counts(db):

@@ -191,7 +191,7 @@ class QuestionConnection(Closing):
         private = [one["name"] for one in outputs if not one["exact"] and one["name"] in table.column_names]
         ends = [f"{name}{end}" for name in private for end in ENDS]
         ordered = table.select([*(name for name in table.column_names if name not in ends), *ends])
-        derived = [one["name"] for one in outputs if one.get("by_parts") or "rows" in one]
+        derived = {one["name"]: "rows" in one for one in outputs if one.get("by_parts") or "rows" in one}
         return question.shown(ordered, private, derived, bounds=self._bounds)
 
     def _check_open(self) -> None:

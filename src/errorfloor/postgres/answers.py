@@ -27,7 +27,7 @@ from errorfloor.postgres.values import (
 from errorfloor.service import Answer, Price, QuotaStanding, Standing
 from errorfloor.sql import parse
 from errorfloor.sql.plan import Call, Count, Scalar
-from errorfloor.sql.question import Derived, Question, is_private, walk
+from errorfloor.sql.question import CountedQuantile, Derived, Question, is_private, walk
 from errorfloor.sql.reading import read_foreign
 from errorfloor.sql.sums import Layout, denominator
 from errorfloor.sql_text.asked import AskedQuestion
@@ -141,7 +141,11 @@ def _around(
     names = [one.name for one in columns]
     if len({*names}) != len(names):
         raise RefusedError("two columns of the answer have the same name: rename one with AS", reason="column")
-    derived = [one.name for one in question.quantiles if isinstance(one, Derived)]
+    derived = {
+        one.name: isinstance(one, CountedQuantile) or one.in_rows
+        for one in question.quantiles
+        if isinstance(one, (CountedQuantile, Derived))
+    }
     return _result(asked.shown(pa.table(found, names=names), _private(question), derived, bounds=bounds))
 
 

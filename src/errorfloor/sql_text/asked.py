@@ -9,7 +9,7 @@ aggregates of groups. So a list is the question for how many rows each value has
 public where the number of rows is, and a question with a price where it is not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -60,17 +60,21 @@ class AskedQuestion:
         """Whether only the columns are wanted, so that nothing need be asked."""
         return any(one.is_probe for one in self.around)
 
-    def shown(self, table: pa.Table, private: Sequence[str], derived: Sequence[str] = (), *, bounds: bool) -> pa.Table:
+    def shown(
+        self, table: pa.Table, private: Sequence[str], derived: Mapping[str, bool] | None = None, *, bounds: bool
+    ) -> pa.Table:
         """Give what is wanted of an answer, whose table ends with certain intervals of the ``private`` columns.
 
-        ``derived`` are those that may be null though they have a true value.
+        ``derived`` are those that may be null though they have a true value, each with whether it has one only if
+        there are rows.
         """
         if not self.around:
             ends = {f"{name}{end}" for name in private for end in ("_low", "_high")}
             return table if bounds else table.select([name for name in table.column_names if name not in ends])
+        doubtful = {} if derived is None else derived
         for place, one in enumerate(self.around, start=1):
             is_inner = place < len(self.around)
-            table, private, derived = one.applied(table, private, derived, bounds=bounds or is_inner)
+            table, private, doubtful = one.applied(table, private, doubtful, bounds=bounds or is_inner)
         return table
 
 

@@ -2,7 +2,8 @@
 
 The ends of certain intervals are carried along: those of a sum, a mean, a least or a greatest number certainly hold
 the true one, too. There are none where a number is null because released parts do not show what it is: it may have a
-true value, which would be among those that are put together.
+true value, which would be among those that are put together. Nor are there any of several numbers each of which is
+certain only if there are rows: one that has none would not be among them.
 """
 
 import math
@@ -80,7 +81,8 @@ class Order:
 class ShownColumn:
     """A column of the result: what it is, from which column of the question, under which name.
 
-    ``towards`` says of an end to where it is rounded, ``is_whole`` whether it has none where one of its group has none.
+    ``towards`` says of an end to where it is rounded, ``is_whole`` whether it has none where one of its group has none,
+    ``is_alone`` whether only one of a single row has one.
     """
 
     item: Item
@@ -88,10 +90,13 @@ class ShownColumn:
     name: str
     towards: float | None = None
     is_whole: bool = False
+    is_alone: bool = False
 
     def value(self, group: Sequence[Row]) -> Any:
         """Give what it is of a group of rows."""
-        if self.is_whole and self.item.total and any(row[self.source] is None for row in group):
+        if self.item.total and self.is_alone and len(group) > 1:
+            return None
+        if self.item.total and self.is_whole and any(row[self.source] is None for row in group):
             return None
         return self.item.value(self.source, group, self.towards)
 
@@ -120,13 +125,13 @@ class RowsWanted:
         return self.groups is None and not any(one.total for one in self.items or ())
 
     def applied(
-        self, table: pa.Table, private: Sequence[str], derived: Sequence[str], *, bounds: bool
-    ) -> tuple[pa.Table, list[str], list[str]]:
+        self, table: pa.Table, private: Sequence[str], derived: Mapping[str, bool], *, bounds: bool
+    ) -> tuple[pa.Table, list[str], dict[str, bool]]:
         """Give the rows that are wanted of an answer, and which of their columns have certain intervals.
 
         ``table`` has the ends of the intervals of all ``private`` columns; those of the result follow its columns if
         ``bounds`` are wanted, unless they are selected themselves. ``derived`` are those that may be null though they
-        have a true value; the last part says which of the result may.
+        have a true value, each with whether it has one only if there are rows; the last part says it of the result.
         """
         names = list(table.column_names)
         columns = self._columns(names, private, derived, bounds)
@@ -144,27 +149,33 @@ class RowsWanted:
             _array([found[one.name][place] for place in places], one.item.type(one.source, table)) for one in columns
         ]
         still = [name for name in found if all(f"{name}{end}" in found for end in ENDS)]
-        doubtful = [one.name for one in columns if one.source in derived and one.name in still]
+        doubtful = {one.name: derived[one.source] for one in columns if one.source in derived and one.name in still}
         return pa.table(arrays, names=list(found)), still, doubtful
 
     def _columns(
-        self, names: Sequence[str], private: Sequence[str], derived: Sequence[str], bounds: bool
+        self, names: Sequence[str], private: Sequence[str], derived: Mapping[str, bool], bounds: bool
     ) -> list[ShownColumn]:
         ends = {
             f"{name}{end}": towards
             for name in private
             for end, towards in zip(ENDS, (-math.inf, math.inf), strict=True)
         }
-        doubtful = {f"{name}{end}" for name in derived for end in ENDS}
+        doubtful = {f"{name}{end}": if_rows for name, if_rows in derived.items() for end in ENDS}
         plain = [Item(Name(name, True)) for name in names if name not in ends]
         shown = []
         for item in plain if self.items is None else self.items:
             source = item.column.among(names) if item.column else ""
-            shown.append(ShownColumn(item, source, item.named(names), ends.get(source), source in doubtful))
+            doubts = source in doubtful, doubtful.get(source, False)
+            shown.append(ShownColumn(item, source, item.named(names), ends.get(source), *doubts))
         chosen = {one.source for one in shown}
         added = [
             ShownColumn(
-                one.item, f"{one.source}{end}", f"{one.name}{end}", ends[f"{one.source}{end}"], one.source in derived
+                one.item,
+                f"{one.source}{end}",
+                f"{one.name}{end}",
+                ends[f"{one.source}{end}"],
+                one.source in derived,
+                derived.get(one.source, False),
             )
             for one in shown
             if bounds and one.source in private and one.item.total != "count" and one.item.than is None
