@@ -154,6 +154,30 @@ def test_running_means_are_running_totals_by_their_groups(folder):
         assert row["m_high"] - row["m_low"] <= 600 / place + 0.1
 
 
+@pytest.mark.parametrize("summed", ["sum(rooms)", "sum(area)", "sum(rooms) FILTER (WHERE area > 40)"])
+@pytest.mark.parametrize("key", ["day", "rooms"])
+def test_running_means_of_public_numbers_are_those_of_sql(summed, key, folder):
+    """They were the running totals, and said to be exact."""
+    over = f"OVER (ORDER BY {key})"
+    sql = (
+        f"SELECT {key}, avg({summed}) {over} AS m, sum({summed}) {over} AS r FROM meters GROUP BY {key} ORDER BY {key}"
+    )
+    with open_town(folder) as database:
+        rows = database.ask(sql).to_arrow().to_pylist()
+    for row, own in zip(rows, truth(folder, sql), strict=True):
+        assert (row["m"], row["r"]) == (pytest.approx(own["m"], rel=1e-12), pytest.approx(own["r"], rel=1e-12))
+
+
+def test_running_means_of_what_no_private_value_moves_are_within_what_is_said(folder):
+    mean = "avg(sum(greatest(peak, 12))) OVER (ORDER BY rooms) AS m"
+    sql = f"SELECT rooms, {mean} FROM meters GROUP BY rooms ORDER BY rooms"
+    with open_town(folder) as database:
+        answer = database.ask(sql, max_error=300)
+    assert not answer.charge
+    for row, own in zip(answer.to_arrow().to_pylist(), truth(folder, sql), strict=True):
+        assert abs(row["m"] - own["m"]) <= answer.max_error["m"]
+
+
 def test_a_support_is_refused_for_running_totals(folder):
     with open_town(folder) as database, pytest.raises(InputError, match="give max_error or spend"):
         database.price(DAILY, support=ef.Interval(-1, 1))

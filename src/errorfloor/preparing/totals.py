@@ -226,8 +226,11 @@ def running_columns(one: "PreparedOutput", prepared: "Prepared") -> dict[str, An
     there = ~arrow.nulls(one.kept)
     reached = chains.summed(there.astype(np.int64)) > 0
     cells = np.where(there, arrow.values_of(one.kept.fill_null(0)), 0)
+    count = np.maximum(chains.summed(there.astype(np.int64)), 1)
+    is_mean = any(window.mean for window in prepared.question.running if window.name == name)
     if one.added is None:
-        return {name: arrow.column(chains.summed(cells), reached)}
+        summed = chains.summed(cells)
+        return {name: arrow.column(summed / count if is_mean else summed, reached)}
     lattice = one.added.narrowest.lattice
     numbers = multiples(chains.summed(np.rint(cells / lattice.size).astype(np.int64)), lattice)
     kind, bounds = prepared.bounds.kind, prepared.bounds_of(one)
@@ -239,8 +242,7 @@ def running_columns(one: "PreparedOutput", prepared: "Prepared") -> dict[str, An
     spread = (ROUNDING - 1) * chains.summed(np.maximum(np.abs(least), np.abs(most)))
     possible = chains.summed(least) - spread, chains.summed(most) + spread
     low, high = cut(numbers, (-half, half), possible, lattice.step)
-    if any(window.mean for window in prepared.question.running if window.name == name):
-        count = np.maximum(chains.summed(there.astype(np.int64)), 1)
+    if is_mean:
         numbers, nowhere = rounded(numbers / count, lattice), np.zeros(1)
         low, high = (
             cut(end / count, (nowhere, nowhere), (nowhere - np.inf, nowhere + np.inf), lattice.step)[side]
