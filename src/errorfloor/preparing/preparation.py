@@ -78,27 +78,27 @@ class ReadQuestion:
         return _name("over", (self._over(output),))
 
     def _over(self, output: QuestionOutput) -> Part:
-        """Give what decides an output but its groups and its noise: snapshots, rows and formula.
-
-        Whatever a question may come to have besides groups, outputs and layout is in it.
-        """
-        return (*self._rows, output.formula.canonical)
+        """Give what decides an output but its groups and noise: whatever a question comes to have besides layout."""
+        return self._rows, output.formula.canonical
 
     @cached_property
-    def _rows(self) -> tuple[Part, ...]:
+    def _rows(self) -> Encoded:
         read = tuple(one.whose for one in self.snapshots)
         rows = replace(
             self.question, keys=(), outputs=(), selected=(), order=(), limit=None, sets=(), running=()
         ).canonical
         assert isinstance(rows, tuple)
-        return KEPT, VERSIONS, read, rows[:-2]  # without the coarser groupings and running totals, which are layout
+        return Encoded.of((KEPT, VERSIONS, read, rows[:-2]))  # without coarser groupings and running totals: layout
+
+    @cached_property
+    def _declared(self) -> Encoded:
+        return Encoded.of((tuple(one.formula.canonical for one in self.question.outputs), self.table.model_dump_json()))
 
     def _wished(self, output: QuestionOutput, wish: QuestionWish) -> Part:
         if not is_private(output.formula):
             return "public"
         if wish.spend is not None:  # bounds follow from all outputs and from what is declared
-            formulas = tuple(one.formula.canonical for one in self.question.outputs)
-            return "spend by cell", wish.spend, formulas, self.table.model_dump_json(), *self._summed
+            return "spend by cell", wish.spend, self._declared, *self._summed
         if isinstance(wish.support, HalfLine):
             return "above", wish.max_loss
         if wish.support is not None:
