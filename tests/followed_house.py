@@ -3,7 +3,7 @@
 import errorfloor as ef
 from errorfloor.catalogue import load
 from errorfloor.identity import KeyRing
-from errorfloor.service.registering import registering
+from houses import register_house
 
 CATALOGUE = """
 [tables.meters]
@@ -42,7 +42,7 @@ class House:
         text = "\n".join(["home,day,region,kwh", *rows, *more])
         (self.folder / "meters.csv").write_text(text + "\n")
         (self.folder / "errorfloor.toml").write_text(CATALOGUE.format(version=version, owner=self.owner))
-        list(registering(load(self.folder / "errorfloor.toml"), corrections=True))
+        register_house(load(self.folder / "errorfloor.toml"), corrections=True)
 
     def open(self):
         return ef.open(self.folder / "errorfloor.toml")

@@ -4,7 +4,7 @@ import random
 
 from errorfloor.catalogue import load
 from errorfloor.identity import KeyRing
-from errorfloor.service.registering import registering
+from houses import register_house
 
 TABLE = """
 [tables.meters]
@@ -50,5 +50,5 @@ def corrected(**versions):
 
 def grow(folder, catalogue=None, *, corrections=False):
     """Register; give which parts were found."""
-    (made,) = registering(catalogue or load(folder / "errorfloor.toml"), corrections=corrections)
+    (made,) = register_house(catalogue or load(folder / "errorfloor.toml"), corrections=corrections)
     return made.parts

@@ -17,9 +17,9 @@ from errorfloor.identity import KeyRing
 from errorfloor.ledger import MemoryLedger
 from errorfloor.preparing.cost import public_cost
 from errorfloor.service.database import Database
-from errorfloor.service.registering import register_all
 from errorfloor.sql.records import HERE
 from errorfloor.vault import register
+from houses import register_house
 from plan_values import number, scalar, truth
 
 MOST = 2  # visits of a patient that count
@@ -75,7 +75,7 @@ def write_patients(folder: Path, rows, catalogue=CATALOGUE, identity=None) -> Pa
     if not (folder / "keys.json").exists():
         KeyRing.create(folder / "keys.json")
     if identity is None:
-        register_all(load(path))
+        register_house(load(path))
     else:  # a fixed one, of which no ledger knows yet
         declared = load(path)
         with open_engine(declared.place, declared.folder, read_only=False) as engine:

@@ -17,6 +17,7 @@ from errorfloor.ledger import MemoryLedger
 from errorfloor.service import Database
 from errorfloor.service.registering import enter_all
 from errorfloor.vault import register
+from houses import registered
 
 HOUSEHOLDS, DAYS = 24, 30
 OWNER = """
@@ -125,11 +126,15 @@ def open_town(folder: Path, place: Place | None = None, *, ledger=None, make=Tru
     catalogue = load(folder / "errorfloor.toml")
     if place is not None:
         catalogue = catalogue.model_copy(update={"place": place})
-    if make:
+
+    def made():
         with open_engine(catalogue.place, catalogue.folder, read_only=False) as engine:
             for name in catalogue.tables:
                 identity = None if anew else hashlib.sha256(name.encode()).hexdigest()[:32]
                 register(catalogue, name, engine=engine, identity=identity)
+
+    if make:
+        registered(catalogue, made, "town", alike=not anew)
     engine = open_engine(catalogue.place, catalogue.folder, read_only=True)
     book = ledger or MemoryLedger()
     if not book.is_forgotten and not book.head().sequence:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from errorfloor.catalogue import load
 from errorfloor.identity import KeyRing
-from errorfloor.service.registering import register_all
+from houses import register_house
 
 TWINS = ("twin_a", "twin_b")
 ROWS = 40
@@ -57,7 +57,7 @@ def write_twins(folder: Path) -> Path:
     path = folder / "errorfloor.toml"
     path.write_text("".join(TABLE.format(name=name) for name in TWINS))
     KeyRing.create(folder / "keys.json")
-    register_all(load(path))
+    register_house(load(path))
     return path
 
 

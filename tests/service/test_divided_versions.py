@@ -17,6 +17,7 @@ from errorfloor.service import open_database
 from errorfloor.service.continuing import check_versions, keep
 from errorfloor.service.registering import register_all, registering
 from errorfloor.vault import register
+from houses import register_house
 
 DECLARED = """
 [tables.readings]
@@ -52,7 +53,7 @@ class Custodian:
         return load(self.file)
 
     def registers(self, *declared, **more):
-        return register_all(self.declares(*declared, **more))
+        return register_house(self.declares(*declared, **more))
 
     def asks(self, number=0):
         with open_database(self.file) as database:

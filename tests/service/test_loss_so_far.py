@@ -15,7 +15,7 @@ from errorfloor.floors.privacy_loss import epsilon_of
 from errorfloor.floors.two_point import angle
 from errorfloor.planning.loss_so_far import ALL_SAMPLED, _epsilon, losses_so_far
 from errorfloor.service import open_database
-from errorfloor.service.registering import register_all
+from houses import register_house
 from town import write_town
 
 
@@ -27,7 +27,7 @@ def town(tmp_path):
         write_town(tmp_path, owner=True)
         file = tmp_path / "errorfloor.toml"
         file.write_text(change(file.read_text()))
-        register_all(load(file))
+        register_house(load(file))
         with open_database(file) as database:
             for number in range(questions):
                 database.ask(f"SELECT avg(kwh) + {number} AS mean FROM meters", max_error=20.0)

@@ -11,8 +11,9 @@ from errorfloor.errors import AllowanceError, CatalogueError, InputError, Refuse
 from errorfloor.identity import KeyRing
 from errorfloor.ledger import open_ledger
 from errorfloor.service.continuing import compare
-from errorfloor.service.registering import erase_with, register_all, registering
+from errorfloor.service.registering import erase_with, register_all
 from errorfloor.vault.snapshot import notes
+from houses import register_house
 
 TABLE = """
 [tables.meters]
@@ -55,7 +56,7 @@ def declare(folder, *, joined=JOINED, growth=MONTHLY % "", version="1"):
 
 
 def grow(folder, *, corrections=False):
-    return list(registering(load(folder / "errorfloor.toml"), corrections=corrections))
+    return register_house(load(folder / "errorfloor.toml"), corrections=corrections)
 
 
 def corrected(**versions):

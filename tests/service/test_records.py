@@ -10,30 +10,13 @@ import pytest
 
 from errorfloor.catalogue import load
 from errorfloor.errors import AllowanceError, CatalogueError, InputError, RefusedError
-from errorfloor.ledger import MemoryLedger
 from errorfloor.postgres.answers import answer_rows
 from errorfloor.preparing.cost import public_cost
 from errorfloor.service.registering import register_all
 from errorfloor.sql_text.asked import asked
 from errorfloor.sql_text.statements import Statement
-from patients import CATALOGUE, STATED, open_patients, outside_view, stored, visits, write_patients
+from patients import CATALOGUE, STATED, open_patients, stored, visits, write_patients
 from repeated import rounds
-
-QUESTIONS = (
-    "SELECT count(*) AS n FROM patients",
-    "SELECT sex, region, count(*) AS n, sum(cost) AS total FROM patients WHERE age >= 18 GROUP BY sex, region",
-    "SELECT floor(age / 10) AS decade, count(*) FILTER (WHERE cost > 500) AS n FROM patients GROUP BY 1",
-    "SELECT month(day) AS m, sum(CASE WHEN sex = 'f' THEN age ELSE 0 END) AS s FROM patients GROUP BY 1",
-    "SELECT CASE WHEN cost < 100 THEN 'low' ELSE 'high' END AS c, count(*) AS n FROM patients GROUP BY 1",
-    "SELECT sex, count(*) AS n FROM patients WHERE region = 'abroad' GROUP BY sex",
-    "SELECT avg(cost) FROM patients",
-    "SELECT sex, count(*) FROM patients GROUP BY sex HAVING count(*) > 3",
-    "SELECT region, count(*) FROM patients WHERE sex = 'F' GROUP BY region",
-    "SELECT patient, count(*) FROM patients GROUP BY patient",
-    "SELECT day, cost, age, count(*) FROM patients GROUP BY day, cost, age",
-    "SELECT median(cost) FROM patients",
-    "SELECT cost FROM patients",
-)
 
 
 @pytest.fixture
@@ -360,26 +343,6 @@ def test_totals_add_up_to_the_last_unit(db):
     cells = {(row["sex"], row["region"]): row["n"] for row in found.to_pylist()}
     assert cells[None, None] == sum(n for (sex, region), n in cells.items() if sex and region)
     assert cells["f", None] == sum(n for (sex, region), n in cells.items() if sex == "f" and region)
-
-
-@pytest.mark.parametrize("catalogue", [CATALOGUE, STATED], ids=["floor", "epsilon"])
-def test_tables_with_and_without_one_owner_look_alike(tmp_path, monkeypatch, catalogue):
-    monkeypatch.setattr("secrets.token_hex", lambda size=16: "5eed" * (size // 2))
-    everybody, views = visits(), []
-    for place, rows in enumerate(
-        (
-            everybody,
-            [row for row in everybody if row["patient"] != "P7"],
-            [row for row in everybody if row["patient"] == "P7"],
-            [],
-        )
-    ):
-        ledger = MemoryLedger()
-        with open_patients(tmp_path / str(place), rows, ledger=ledger, catalogue=catalogue) as db:
-            identity = db._known.snapshot(db.catalogue, "patients", db._engine).identity
-            views.append(outside_view(db, ledger, QUESTIONS).replace(identity, "").replace(db.keys[0].id, ""))
-    assert len(views[0]) > 10_000
-    assert all(view == views[0] for view in views[1:])
 
 
 def test_asking_again_is_free_and_gives_the_same_answer(db):

@@ -23,6 +23,7 @@ from errorfloor.planning.loss_so_far import losses_so_far
 from errorfloor.service import Database
 from errorfloor.service.joining import join
 from errorfloor.service.registering import register_all
+from houses import register_house
 
 PERSONS = Account("register persons", "", "")
 WAGES, VISITS = Account("wages", "", ""), Account("visits", "", "")
@@ -74,7 +75,7 @@ class House:
         return load(self.folder / "errorfloor.toml")
 
     def register(self, *registers, names=None, **more):
-        return register_all(self.declare(*registers, **more), names)
+        return register_house(self.declare(*registers, **more), names=names)
 
     def open(self):
         return ef.open(self.folder / "errorfloor.toml")

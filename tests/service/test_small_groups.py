@@ -8,7 +8,7 @@ from errorfloor.catalogue import load
 from errorfloor.errors import AllowanceError, CatalogueError
 from errorfloor.identity import KeyRing
 from errorfloor.service import open_database
-from errorfloor.service.registering import register_all
+from houses import register_house
 
 SIZES = {"hamlet": 1, "village": 30, "town": 400, "city": 3000}
 CATALOGUE = """
@@ -40,7 +40,7 @@ def opened(tmp_path):
         path = tmp_path / "errorfloor.toml"
         path.write_text(CATALOGUE.format(more=more))
         if not databases:
-            register_all(load(path))
+            register_house(load(path))
             KeyRing.create(tmp_path / "keys.json")
         databases.append(open_database(path))
         return databases[-1]
