@@ -44,7 +44,7 @@ def path_of(trip, steps):
 
 
 def test_a_stream_killed_and_restarted_at_random_steps_yields_the_identical_path(home):
-    kills = min(rounds(20), HORIZON)
+    kills = min(rounds(8), HORIZON)
     whole = path_of(worker.open_stream(home).trip("car 7", "monday"), range(HORIZON + 1))
     steps = sorted(np.random.default_rng(1).choice(np.arange(1, HORIZON + 1), kills, replace=False).tolist())
     command = [sys.executable, str(WORKER), str(home), *map(str, steps)]

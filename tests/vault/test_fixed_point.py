@@ -83,9 +83,9 @@ def test_estimate_of_the_source_is_one_of_the_stored_number(pair, estimate):
 
 @pytest.mark.parametrize(("resolution", "distance"), [("0.01", 0.01), ("0.01", 0.03), ("0.1", 0.25), ("0.003", 0.009)])
 def test_source_values_are_stored_no_farther_apart_than_is_stated(resolution, distance):
-    """Every multiple of half a hundredth of a step in a range, in decimals: rounding ties are among them."""
+    """Every multiple of half a tenth of a step in a range, in decimals: rounding ties are among them."""
     column = PrivateColumn(range=(0, 6), resolution=resolution, floor=1.0, distance=distance)
-    grid, unit = StoredGrid(column.resolution, *column.steps), column.resolution / 200
+    grid, unit = StoredGrid(column.resolution, *column.steps), column.resolution / 20
     moved = round(Fraction(str(distance)) / unit)
     stored = [grid.steps(float(k * unit)) for k in range(int(6 / unit) + 1)]
     apart = max(one - two for one, two in zip(stored[moved:], stored, strict=False))
