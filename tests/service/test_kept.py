@@ -301,18 +301,18 @@ def test_what_is_too_large_is_drawn_again(sqlite_home, monkeypatch):
 
 
 def test_the_oldest_make_room_and_are_drawn_again_alike_and_free(home):
-    bounds = [1e5 + number for number in range(150)]
+    bounds = [1e5 + number for number in range(60)]
     with home.open() as first:
-        first.ledger.room = 64_000
+        first.ledger.room = 24_000
         before, sizes = [], []
         for bound in bounds:
             before.append(rows(first.ask(AVERAGE, max_error=bound)))
             sizes.append(sum(one.size for one in first.ledger.kept_page()))
         spent, numbers = first.ledger.accounts(), [one.number for one in first.ledger.kept_page()]
-    assert max(sizes) <= 64_000 and sizes[-1] > 32_000
-    assert numbers == list(range(numbers[0], 151)) and numbers[0] > 1
+    assert max(sizes) <= 24_000 and sizes[-1] > 12_000
+    assert numbers == list(range(numbers[0], 61)) and numbers[0] > 1
     with home.open() as again:
-        again.ledger.room = 64_000
+        again.ledger.room = 24_000
         for bound, was in zip(bounds, before, strict=True):
             assert rows(again.ask(AVERAGE, max_error=bound, charge=False)) == was
         assert again.ledger.accounts() == spent
@@ -340,7 +340,7 @@ def test_answers_that_are_forgotten_while_others_ask_for_them_come_back_alike(ho
     with ThreadPoolExecutor(1) as pool:
         forgetting = pool.submit(forget)
         try:
-            for _ in range(12):
+            for _ in range(5):
                 with home.open() as again:  # which has nothing in memory
                     assert {one: rows(again.ask(AVERAGE, max_error=one, charge=False)) for one in before} == before
         finally:
