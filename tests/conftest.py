@@ -61,6 +61,7 @@ LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on
     "kills": (
         *("bulk/test_kills.py", "ledger/test_crashes.py", "ledger/test_processes.py", "vault/test_part_kills.py"),
         *("server/test_live_registration.py", "server/test_postgres_processes.py", "server/test_processes.py"),
+        *("service/test_following_kept.py", "service/test_kept.py"),
     ),
     "long": (
         *("designer", "finite_elements", "policies", "paper", "joint", "plots"),
@@ -75,6 +76,7 @@ LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on
         *("noise/test_lattice.py", "noise/test_samples.py", "noise/test_samples_of_vectors.py"),
         *("floors/test_adversary.py", "floors/test_any_estimator.py", "floors/test_privacy_loss.py"),
         *("noise/test_jumps.py", "noise/test_scaling_laws.py", "bulk/test_charged_release.py"),
+        *("engines/test_awkward_files.py", "service/test_cost_per_cell.py", "service/test_owners_apart.py"),
         *("bulk/test_order.py", "cli/test_demo.py", "cli/test_encodings.py", "pricing/test_soundness.py"),
         *("repo/test_extras.py", "repo/test_packages.py"),
         *("server/test_identity_provider.py", "server/test_openapi.py", "server/test_operations.py"),
@@ -82,11 +84,25 @@ LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on
         *("server/test_twins.py", "server/test_workshop.py", "service/test_loss_so_far.py"),
         *("service/test_custody.py", "service/test_engines_agree.py", "service/test_public_cost.py"),
         *("service/test_public_facts_only.py", "service/test_public_operations.py", "service/test_five_years.py"),
-        *("service/test_record_twins.py", "service/test_recorded.py"),
+        *("service/test_record_twins.py", "service/test_recorded.py", "service/test_runbook.py"),
     ),
 }
 HERE_ARE_TESTS = Path(__file__).parent
 MARKS = {"spark": "engines", "postgresql": "engines", "browser": "browser"}  # of what tests share
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file that is left out whole need not be read."""
+    marks = [mark for mark in marks_of(collection_path) if f"not {mark}" in config.option.markexpr]
+    return True if marks else None
+
+
+def marks_of(path: Path) -> list[str]:
+    """Give the marks that LEFT_OUT declares for a file, or for a folder as a whole."""
+    if not path.is_relative_to(HERE_ARE_TESTS):
+        return []
+    place = path.relative_to(HERE_ARE_TESTS).as_posix()
+    return [mark for mark, places in LEFT_OUT.items() if place.startswith(places)]
 
 
 def pytest_collection() -> None:
@@ -111,14 +127,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if group in MARKS:
             item.add_marker(MARKS[group])
             begin[item] = list(MARKS).index(group) // 2
-        if item.path.is_relative_to(HERE_ARE_TESTS):
-            place = item.path.relative_to(HERE_ARE_TESTS).as_posix()
-            for mark, places in LEFT_OUT.items():
-                if place.startswith(places):
-                    item.add_marker(mark)
-                    begin[item] = min(begin[item], 2)
-            if isinstance(item, pytest.Function) and repeats(item.function):
-                item.add_marker("soak")
+        for mark in marks_of(item.path):
+            item.add_marker(mark)
+            begin[item] = min(begin[item], 2)
+        if item.path.is_relative_to(HERE_ARE_TESTS) and isinstance(item, pytest.Function) and repeats(item.function):
+            item.add_marker("soak")
     items.sort(key=begin.__getitem__)
 
 
