@@ -31,6 +31,7 @@ import pytest
 from hypothesis import settings
 
 import houses
+import temporary
 from chance import chance, install
 from errorfloor.catalogue.model import Place
 from repeated import rounds
@@ -39,6 +40,7 @@ from workers import SharedWork, group_of
 settings.register_profile("errorfloor", derandomize=True, deadline=None, max_examples=rounds(30))
 settings.load_profile("errorfloor")
 install()
+temporary.install()
 os.environ["ERRORFLOOR_CACHE"] = "off"  # designs are computed; nothing is left on the disk of whoever runs the tests
 
 
