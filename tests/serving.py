@@ -1,5 +1,6 @@
 """Servers for tests: one in a thread of this process, or processes as a user starts them."""
 
+import asyncio
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import uvicorn
+import uvicorn.server
 
 from errorfloor.catalogue import load
 from errorfloor.server import Role, Settings, TokenFile, create_app
@@ -105,6 +107,19 @@ class Served:
             if found:
                 return found[0]
             time.sleep(0.01)
+
+
+class _Sooner:
+    """Asyncio for uvicorn, which looks ten times a second whether it shall end, and then waits a tenth of a second."""
+
+    def __getattr__(self, name):
+        return getattr(asyncio, name)
+
+    async def sleep(self, seconds):
+        await asyncio.sleep(seconds / 10)
+
+
+uvicorn.server.asyncio = _Sooner()
 
 
 @contextmanager
