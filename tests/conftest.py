@@ -79,6 +79,7 @@ LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on
         *("floors/test_adversary.py", "floors/test_any_estimator.py", "floors/test_privacy_loss.py"),
         *("noise/test_jumps.py", "noise/test_scaling_laws.py", "bulk/test_charged_release.py"),
         *("engines/test_awkward_files.py", "service/test_cost_per_cell.py", "service/test_owners_apart.py"),
+        "service/test_quantiles.py",
         *("bulk/test_order.py", "cli/test_demo.py", "cli/test_encodings.py", "pricing/test_soundness.py"),
         *("repo/test_extras.py", "repo/test_packages.py"),
         *("server/test_identity_provider.py", "server/test_openapi.py", "server/test_operations.py"),
