@@ -82,7 +82,7 @@ def test_a_seed_is_drawn_and_said_if_none_is_given(folder):
 
 def test_too_few_runs_to_show_anything_are_named(folder):
     shown = " ".join(run("--runs", "3", "--attack", "differencing").stdout.split())
-    assert "1 of them could not have: so few runs show nothing. Play 38 or more." in shown
+    assert "1 of 1 attacks could not have beaten one: so few runs show nothing. Play 38 or more." in shown
 
 
 def test_an_unknown_attack_is_named_with_those_there_are(folder):

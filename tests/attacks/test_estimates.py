@@ -147,7 +147,7 @@ def test_a_guess_that_is_nearly_always_right_is_not_called_a_broken_floor():
     assert found.ratio == 0
     assert found.interval[1] == math.inf
     assert not found.beaten
-    assert "could not have: so few runs show nothing" in Audit({"t.x": (found,)}).explain()
+    assert "could not have beaten one: so few runs show nothing" in Audit({"t.x": (found,)}).explain()
 
 
 def test_a_floor_that_ignores_the_lattice_is_found_by_guessing():
