@@ -300,6 +300,25 @@ def test_no_period_is_released_without_a_charged_part_that_was_lost_while_the_da
         assert row["used_low"] <= true <= row["used_high"]
 
 
+def test_parts_that_only_a_standing_question_read_are_missed_as_charged_ones_are(tmp_path):
+    """Another one released a quarter without a month that the first had read, and questions left it out."""
+    made = House(tmp_path, 'grows_by = { column = "day", part = "month" }')
+    made.register("1", 1)
+    quarterly = {"since": "2024-Q1", "until": "2025-Q4", "part": "quarter", "max_error": 60.0}
+    with made.open() as db:
+        db.follow(SUM, **HORIZON)
+        db.follow(SUM, **quarterly)
+    made.register("1", 3)
+    with made.open() as db:
+        db.follow(SUM, **HORIZON).release("2024-03")
+    lost(made, "2024-02")
+    with made.open() as db:
+        with pytest.raises(CatalogueError, match="would read 2024-02 of meters"):
+            db.follow(SUM, **quarterly).release("2024-Q1")
+        with pytest.raises(CatalogueError, match="would read 2024-02 of meters"):
+            db.price("SELECT sum(kwh) AS total FROM meters", max_error=100)
+
+
 def test_what_was_cancelled_gives_no_more_than_it_gave(house):
     with house.open() as db:
         found = db.follow(SUM, **HORIZON)

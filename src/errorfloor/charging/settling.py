@@ -38,11 +38,11 @@ def terms_of(name: str, table: Table, accounts: Iterable[Account], snapshots: It
     return {
         **table_terms(name, table),
         **column_terms(name, {column: table.private[column] for column in columns}),
-        **{path: {"identity": identity} for one in snapshots for path, identity in _snapshot_paths(name, one)},
+        **{path: {"identity": identity} for one in snapshots for path, identity in snapshot_paths(name, one)},
     }
 
 
-def _snapshot_paths(name: str, snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], str]]:
+def snapshot_paths(name: str, snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], str]]:
     """Give where a ledger keeps which snapshot a version, or each part that is read, is."""
     path = name, "snapshot", snapshot.table_name
     for one in snapshot.parts:

@@ -23,7 +23,7 @@ from errorfloor.arithmetic.double_words import DoubleWord
 from errorfloor.catalogue import Table
 from errorfloor.charging import look
 from errorfloor.charging.refusal import lost_parts
-from errorfloor.charging.settling import terms_of
+from errorfloor.charging.settling import Terms, snapshot_paths, terms_of
 from errorfloor.checks import Array
 from errorfloor.errors import CatalogueError, RefusedError
 from errorfloor.following.block import Block, accounts_of, same_groups
@@ -263,12 +263,17 @@ def _pinned(
 ) -> Iterator[PlannedPeriod]:
     """Make durable which snapshot each period is read in; where another process was first, it is that one's."""
     ledger, entries = database.ledger, []
+    parts: Terms = {}
     for one in plans:
         if one.record is None:
             taken = one.plan.snapshots[0]
+            if taken.parts:
+                parts |= {path: {"identity": part} for path, part in snapshot_paths(taken.table_name, taken)}
             ledger.check(terms_of(taken.table_name, one.plan.table, accounts_of(followed), one.plan.snapshots))
             ledger.check_belong(Deposit(taken.table_name, *which) for which in taken.identities)
             entries.append(Entry(one.block.part(one.name), {}, one.note(about)))
+    if parts:  # as a charge does, so that nothing leaves them out when the vault has lost them
+        ledger.enter({"event": "read", "table": followed.read.question.table}, parts)
     if entries:
         ledger.charge(entries, {}, {})
     records = ledger.found({one.block.part(one.name) for one in plans})

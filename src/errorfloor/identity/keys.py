@@ -65,9 +65,9 @@ class KeyRing:
             fcntl.flock(folder, fcntl.LOCK_EX)  # two rotations at once must not lose a key
             keys = [*([] if discard else _read(path)), Key.fresh()]
             private_file.replace(path, _content(keys))
+            self.keys = keys
         finally:
             os.close(folder)
-        self.keys = keys
         return keys[-1]
 
 

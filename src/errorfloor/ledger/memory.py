@@ -9,6 +9,7 @@ from errorfloor.ledger import sqlite, tables
 from errorfloor.ledger.base import Ledger
 from errorfloor.ledger.book import Book
 from errorfloor.ledger.connections import LedgerConnection
+from errorfloor.ledger.failures import DatabaseError
 
 Result = TypeVar("Result")
 
@@ -43,5 +44,8 @@ class MemoryLedger(Ledger):
         return self._write(work)
 
     def _write(self, work: Callable[[Book], Result]) -> Result:
-        with self._lock, self._connection.transaction("write"):
-            return work(Book(self._connection))
+        try:
+            with self._lock, self._connection.transaction("write"):
+                return work(Book(self._connection))
+        except DatabaseError as problem:
+            raise problem.explained("in memory", 0.0) from None
