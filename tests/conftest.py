@@ -58,36 +58,53 @@ HERE = {
     "spark": shutil.which("java") is not None or "JAVA_HOME" in os.environ,
 }
 PARAMETERS = [pytest.param(name, id=name) for name, here in HERE.items() if here]
+
+
+def files(folder: str, names: str) -> list[str]:
+    """Give files of tests by the words after ``test_`` in their names."""
+    return [f"{folder}/test_{name}.py" for name in names.split()]
+
+
 LEFT_OUT = {  # by mark, folders and files that wear it; tests on PostgreSQL, on Spark and in the browser are found
-    "clients": ("server/test_postgres_clients.py",),
+    "clients": (*files("server", "postgres_clients"),),
     "kills": (
-        *("bulk/test_kills.py", "ledger/test_crashes.py", "ledger/test_processes.py", "vault/test_part_kills.py"),
-        *("server/test_live_registration.py", "server/test_postgres_processes.py", "server/test_processes.py"),
-        *("service/test_following_kept.py", "service/test_kept.py"),
+        *files("bulk", "kills"),
+        *files("ledger", "crashes processes"),
+        *files("server", "live_registration postgres_processes processes"),
+        *files("service", "following_kept kept"),
+        *files("vault", "part_kills"),
     ),
     "long": (
-        *("designer", "finite_elements", "policies", "paper", "joint", "plots"),
-        *("attacks", "documentation", "examples", "performance"),
-        *(
-            "dp/test_hockey_stick.py",
-            "dp/test_properties.py",
-            "dp/test_several_dimensions.py",
-            "dynamics/test_bounded.py",
-        ),
-        *("dynamics/test_car_example.py", "dynamics/test_theorem_four.py", "noise/test_information_from_samples.py"),
-        *("noise/test_lattice.py", "noise/test_samples.py", "noise/test_samples_of_vectors.py"),
-        *("floors/test_adversary.py", "floors/test_any_estimator.py", "floors/test_privacy_loss.py"),
-        *("noise/test_jumps.py", "noise/test_scaling_laws.py", "bulk/test_charged_release.py"),
-        *("engines/test_awkward_files.py", "service/test_cost_per_cell.py", "service/test_owners_apart.py"),
-        "service/test_quantiles.py",
-        *("bulk/test_order.py", "cli/test_demo.py", "cli/test_encodings.py", "pricing/test_soundness.py"),
-        *("repo/test_extras.py", "repo/test_packages.py"),
-        *("server/test_identity_provider.py", "server/test_openapi.py", "server/test_operations.py"),
-        *("server/test_record_twins.py", "server/test_serve_command.py", "server/test_streams.py"),
-        *("server/test_twins.py", "server/test_workshop.py", "service/test_loss_so_far.py"),
-        *("service/test_custody.py", "service/test_engines_agree.py", "service/test_public_cost.py"),
-        *("service/test_public_facts_only.py", "service/test_public_operations.py", "service/test_five_years.py"),
-        *("service/test_record_twins.py", "service/test_recorded.py", "service/test_runbook.py"),
+        *[
+            "attacks",
+            "designer",
+            "documentation",
+            "examples",
+            "finite_elements",
+            "joint",
+            "paper",
+            "performance",
+            "plots",
+            "policies",
+        ],
+        *files("bulk", "charged_release order register release_by_part"),
+        *files("cli", "demo encodings init"),
+        *files("client", "same_face"),
+        *files("dp", "hockey_stick properties several_dimensions"),
+        *files("dynamics", "bounded car_example theorem_four"),
+        *files("engines", "awkward_files"),
+        *files("floors", "adversary any_estimator privacy_loss"),
+        *files("noise", "information_from_samples jumps lattice samples samples_of_vectors scaling_laws"),
+        *files("pricing", "soundness"),
+        *files("repo", "extras packages"),
+        *files("server", "columns grid identity_provider openapi operations postgres_hostile"),
+        *files("server", "postgres_sessions record_twins serve_command streams tool_habits twins workshop"),
+        *files("service", "bound_of_each_cell cost_per_cell custody engines_agree five_years growing"),
+        *files("service", "loss_so_far owners_apart owners_by_joining owners_per_period plan public_cost"),
+        *files("service", "public_facts_only public_operations quantiles record_twins records registers"),
+        *files("service", "runbook"),
+        *files("streams", "streams"),
+        *files("vault", "registration"),
     ),
 }
 HERE_ARE_TESTS = Path(__file__).parent
