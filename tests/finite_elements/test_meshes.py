@@ -42,6 +42,14 @@ def test_star_shaped_polygons_are_covered_once(radii):
     assert polygon.contains(mesh.corners.mean(axis=1)).all()
 
 
+def test_a_corner_that_is_nearly_none_counts_far_from_the_origin_too():
+    """A hull drops it there; the mesh would be smaller than the support, and lower bounds those of a smaller one."""
+    turn = 2 * math.pi * np.arange(10) / 10
+    corners = np.column_stack([np.cos(turn), np.sin(turn)])
+    corners = np.insert(corners, 1, corners[:2].mean(axis=0) * (1 + 1e-7), axis=0) + np.array([1e8, 0.0])
+    assert set(map(tuple, corners)) <= set(map(tuple, polygon_mesh(corners).vertices))
+
+
 def test_grading_halves_triangles_at_the_re_entrant_corner_only():
     corners = np.array([[0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]], dtype=float)
     mesh = graded(polygon_mesh(corners), corners, corners, 1e-8)

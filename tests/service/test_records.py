@@ -262,6 +262,7 @@ def test_what_has_a_value_only_if_there_are_rows_has_no_certain_total(formula, t
             assert each == shown("SELECT sex, x, x_low, x_high FROM ({}) t")
             (row,) = shown(f"SELECT max(x_low) AS low FROM (SELECT {total}(x) AS x FROM ({{}}) t) u")
             assert row["low"] is None
+        assert shown("SELECT count(x_low) AS n FROM ({}) t") == [{"n": 3}]  # which is a count, and never null
 
 
 def test_a_median_is_said_to_follow_from_counts(db):

@@ -15,7 +15,7 @@ from errorfloor.errors import InputError, RefusedError
 from errorfloor.identity import KeyRing
 from errorfloor.server.statements import json_parts
 from errorfloor.service.registering import register_all
-from town import open_town, write_town
+from town import DAYS, HOUSEHOLDS, open_town, write_town
 
 ASKED = "SELECT tariff, rooms, sum(kwh) AS total, avg(kwh) AS mean, count(*) AS n FROM meters GROUP BY {}"
 WISH = {"total": 8000.0, "mean": 20.0}
@@ -61,6 +61,17 @@ def truth(folder):
 
 def steps(value, step):
     return round(value / step)
+
+
+def test_totals_of_large_public_numbers_do_not_wrap(database):
+    """Each group has a whole number of 64 bits, and all together have none."""
+    large = "sum(rooms * 0 + 13000000000000000)"
+    (total, *parts) = database.ask(f"SELECT tariff, {large} AS s FROM meters GROUP BY ROLLUP (tariff)").to_arrow()["s"]
+    running = f"SELECT tariff, sum({large}) OVER (ORDER BY tariff) AS s FROM meters GROUP BY tariff"
+    *_, last = database.ask(running).to_arrow()["s"]
+    exact = HOUSEHOLDS * DAYS * 13 * 10**15
+    assert exact > 2**63 > max(one.as_py() for one in parts)
+    assert total.as_py() == last.as_py() == exact
 
 
 def test_averages_of_public_numbers_that_are_whole_in_every_group_need_not_be_in_totals(database):

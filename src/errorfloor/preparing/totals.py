@@ -229,7 +229,7 @@ def running_columns(one: "PreparedOutput", prepared: "Prepared") -> dict[str, An
     count = np.maximum(chains.summed(there.astype(np.int64)), 1)
     is_mean = any(window.mean for window in prepared.question.running if window.name == name)
     if one.added is None:
-        summed = chains.summed(cells)
+        summed = chains.summed(addable(cells))
         return {name: arrow.column(summed / count if is_mean else summed, reached)}
     lattice = one.added.narrowest.lattice
     numbers = multiples(chains.summed(np.rint(cells / lattice.size).astype(np.int64)), lattice)
@@ -250,6 +250,15 @@ def running_columns(one: "PreparedOutput", prepared: "Prepared") -> dict[str, An
         )
     columns = {name: numbers, f"{name}_low": low, f"{name}_high": high}
     return {each: arrow.column(values, reached) for each, values in columns.items()}
+
+
+def addable(cells: Array) -> Array:
+    """Give whole numbers as doubles where their sum might exceed 64 bits, as sums over so many rows leave.
+
+    >>> addable(np.array([2**62, 2**62])).sum()
+    np.float64(9.223372036854776e+18)
+    """
+    return cells.astype(float) if np.abs(cells.astype(float)).sum() >= 2.0**62 else cells
 
 
 @quiet
@@ -294,10 +303,12 @@ def _together(one: "PreparedOutput", weights: Array | None, place: Array, size: 
     bound = np.zeros(len(cells)) if one.added is None else one.added.of_kind("high")[kind]
     alike = one.added is not None and one.added.widest.keeps_sums
     if weights is None:
-        found = np.zeros(size, dtype=cells.dtype if one.added is None else np.int64)
         if one.added is None:
+            cells = addable(cells)
+            found = np.zeros(size, dtype=cells.dtype)
             np.add.at(found, place, cells)
             return arrow.column(found, parts > 0), np.zeros(size)
+        found = np.zeros(size, dtype=np.int64)
         lattice = one.added.narrowest.lattice  # steps are powers of ten: the smallest divides all
         np.add.at(found, place, np.rint(cells / lattice.size).astype(np.int64))
         half = np.full(size, one.added.widest.high) if alike else total(bound)

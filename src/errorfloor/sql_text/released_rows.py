@@ -94,9 +94,10 @@ class ShownColumn:
 
     def value(self, group: Sequence[Row]) -> Any:
         """Give what it is of a group of rows."""
-        if self.item.total and self.is_alone and len(group) > 1:
+        totalled = self.item.total not in ("", "count")  # a count of what has no end is a count
+        if totalled and self.is_alone and len(group) > 1:
             return None
-        if self.item.total and self.is_whole and any(row[self.source] is None for row in group):
+        if totalled and self.is_whole and any(row[self.source] is None for row in group):
             return None
         return self.item.value(self.source, group, self.towards)
 

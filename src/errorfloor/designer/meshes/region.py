@@ -90,7 +90,9 @@ class Isotropic:
 def polygon_mesh(corners: Array) -> Mesh:
     """Triangulate a polygon, given anticlockwise, with triangles of about half its size."""
     if len(corners) > FAN and (angles(corners) < math.pi).all():
-        mesh = Mesh.of(*cone(corners))
+        around = np.arange(len(corners))  # every corner counts, also one that a hull would take for none
+        fan = np.column_stack([around, np.roll(around, -1), np.full(len(corners), len(corners))])
+        mesh = Mesh.of(np.vstack([corners, corners.mean(axis=0)]), fan)
     else:
         mesh = Mesh.of(corners, ears(corners))
     return mesh.refined_to(0.6 * math.sqrt(float(mesh.volumes.sum())))
