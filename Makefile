@@ -1,7 +1,7 @@
 # Each target sets up what it needs from nothing; a second run finds it ready.
 VENV := .venv
 BIN := $(VENV)/bin
-# One more process of tests than there are cores: some wait for a server or a disk.
+# One more process of quick tests than there are cores: some wait for a server or a disk.
 WORKERS := $(shell echo $$(($$(nproc) + 1)))
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -33,7 +33,7 @@ quick: $(VENV)/.dev-ready
 	$(BIN)/pytest -n $(WORKERS) -m "not engines and not browser and not kills and not long and not clients"
 
 test: $(VENV)/.dev-ready
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n auto
 
 check: $(VENV)/.dev-ready
 	$(BIN)/ruff check .
@@ -54,7 +54,7 @@ paper: $(VENV)/.demo-ready
 
 soak: $(VENV)/.dev-ready
 	@seed=$${ERRORFLOOR_SEED:-$$(date +%s)}; echo "ERRORFLOOR_SEED=$$seed"; \
-	ERRORFLOOR_SOAK=1 ERRORFLOOR_SEED=$$seed $(BIN)/pytest -n $(WORKERS) -m soak
+	ERRORFLOOR_SOAK=1 ERRORFLOOR_SEED=$$seed $(BIN)/pytest -n auto -m soak
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks
