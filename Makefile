@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE # hundreds of processes of the tests would comp
 
 help:
 	@echo "make demo    answer questions about a generated table of meter readings"
-	@echo "make quick   the tests of about two minutes: no server of another engine, no browser, no kills, no long computation"
+	@echo "make quick   the tests of a minute and a half: no server of another engine, no browser, no kills, no file of more than about three seconds"
 	@echo "make test    all tests, and the documentation as a site"
 	@echo "make check   lint, types, import contract"
 	@echo "make clients the PostgreSQL door with R, JDBC, ODBC and Node too, which it installs as root"
