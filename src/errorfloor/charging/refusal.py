@@ -130,7 +130,7 @@ def check_share(standings: Sequence[Standing], limit: float, instead: Callable[[
 
 
 def lost_parts(ledger: Ledger, found: Snapshot) -> tuple[str, ...]:
-    """Give the parts that a table lacks, and that were charged in the version that is declared."""
+    """Give the parts that a table lacks, and that were charged, or read for a period, in the declared version."""
     growth = found.table.grows_by
     if growth is None:
         return ()
