@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 
 from repeated import rounds
@@ -41,13 +42,12 @@ def test_the_ledger_is_on_disk_before_the_scan_and_the_anchor_before_the_reply(t
     """Kills cannot show a missing sync: the operating system writes what a dead process left. System calls can."""
     found = run("sync_order", traced_database)
     assert len(found["safe"]) == 3
-    for part in found[
-        "safe"
-    ]:  # the scan and the anchor do not wait for each other; what is released is kept after both
+    for part in found["safe"]:  # scan and anchor do not wait for each other; what is released is kept after both
         assert part[:2] == ["dirty", "ledger"] and part[-1] == "reply"
         rest = part[2:-1]
         assert rest.count("scan") == rest.count("anchor") == 1
-        assert [what for what in rest if what != "anchor"] == ["scan", "dirty", "ledger"]
+        without = [what for what in rest if what != "anchor"]  # which may come between two writes of one record
+        assert [what for what, _ in groupby(without)] == ["scan", "dirty", "ledger"]
     assert len(found["unsafe"]) == 3
     assert not any("ledger" in answer for answer in found["unsafe"])  # a missing sync would show
     assert found["in_order"] == [[True] * 3, [False] * 3]
