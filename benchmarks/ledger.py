@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +28,7 @@ from errorfloor.vault import snapshot
 
 KILLS = int(os.environ.get("BENCH_KILLS", "1000"))
 RECORDS = int(os.environ.get("BENCH_RECORDS", "1000000"))
+CLIENTS = 32
 DATABASES = ("SQLite", "PostgreSQL") if programs() else ("SQLite",)
 
 
@@ -157,7 +159,50 @@ def committing(file: Path) -> Callable[[], object]:
     return commit
 
 
+def shared(report: Report) -> None:
+    """How many durable charges of clients that wait at the same time share one commit, and so one sync of the disk."""
+    rows = []
+    for database in DATABASES:
+        for name, many in (("charges alone", 100), ("whole questions", 20)):
+            with place(database) as there, tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
+                asked = Asked(opened.enter_context(Readings(Path(folder)).open(there)))
+                charged, commits = at_once(asked, many, whole=name == "whole questions")
+                rows.append([f"{database}, {name}", f"{charged:,}", f"{commits:,}", f"{charged / commits:.1f}"])
+    report.rows(f"{CLIENTS} clients, threads of one process", ["", "charges", "commits", "charges for one sync"], rows)
+
+
+def at_once(asked: Asked, many: int, *, whole: bool) -> tuple[int, int]:
+    """Let clients charge without a pause; give how many charges were written, and in how many commits."""
+    ledger, commits = asked.database.ledger, itertools.count()
+    prepared = asked.database.price(**asked.new()).prepared
+    ((account, allowed),) = prepared.plan.allowances.items()
+    cost = {account: Charge(allowed.information / CLIENTS / many / 10, 0.0)}
+    questions = [asked.new() for _ in range(CLIENTS * many)]
+
+    run = ledger._database.run  # type: ignore[attr-defined]
+
+    def counted(work: Any, mode: Any) -> Any:
+        if mode == "write":
+            next(commits)
+        return run(work, mode)
+
+    def client(number: int) -> None:
+        for place in range(number * many, (number + 1) * many):
+            if whole:
+                asked.database.ask(**questions[place])
+            else:
+                entry = Entry(sha256(f"{place}".encode()).hexdigest(), cost, {"output": "mean"})
+                ledger.charge([entry], {account: allowed}, prepared.terms)
+
+    before = ledger.verify().head.sequence
+    ledger._database.run = counted  # type: ignore[attr-defined]
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(client, range(CLIENTS)))
+    return ledger.verify().head.sequence - before, next(commits)
+
+
 def main(report: Report) -> None:
     latency(report)
+    shared(report)
     history(report)
     crashes(report)
