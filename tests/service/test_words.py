@@ -59,6 +59,15 @@ def test_ends_are_cut_to_what_is_possible_and_hold_the_truth(town, formula, boun
     assert low <= narrow["answer"] + bound / 50 and narrow["answer"] - bound / 50 <= high
 
 
+@pytest.mark.parametrize("step", ["0.1", "1000"])
+def test_what_is_possible_is_rounded_outwards_however_near_a_round_number_it_is(step):
+    """Nearer than what evaluation errs, it is taken for that number; a value may be declared just below another."""
+    possible = np.array([0.99999999, 1 - 1e-13]), np.array([5.00000001, 5 + 1e-13])
+    low, high = cut(np.array([2.0, 2.0]), (np.array([-50.0]), np.array([50.0])), possible, step, slice(None))
+    assert 0.99 < low[0] < 0.99999999 and 5.00000001 < high[0] < 5.01
+    assert (low[1], high[1]) == (1.0, 5.0)
+
+
 def test_what_is_kept_is_cut_alike(tmp_path):
     write_town(tmp_path / "town")
     text = "SELECT tariff, avg(above(kwh, 10, 2)) AS a FROM meters GROUP BY tariff"

@@ -7,8 +7,9 @@ changes, a correction never shows under the same noise, and an erasure does not 
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -40,7 +41,7 @@ from errorfloor.preparing.preparation import PlannedQuestion, Prepared, Prepared
 from errorfloor.pricing import FactsCache
 from errorfloor.pricing.keys import GroupKeys
 from errorfloor.sql.plan import Compare, Literal, TableColumn, all_of
-from errorfloor.vault import is_current, snapshot
+from errorfloor.vault import Snapshot, is_current, snapshot
 
 if TYPE_CHECKING:
     from errorfloor.service.database import Database
@@ -149,39 +150,42 @@ def kept_periods(database: "Database", wanted: Collection[tuple[Block, str]]) ->
 
 
 def planned(
-    database: "Database", followed: FollowedQuestion, block: Block, name: str, record: Record | None = None
+    database: "Database",
+    followed: FollowedQuestion,
+    block: Block,
+    name: str,
+    current: Callable[[], tuple[Snapshot, Sequence[str]]],
+    record: Record | None = None,
 ) -> PlannedPeriod:
     """Bound the question for one period, and check that it is what was priced; public facts only.
 
-    ``record`` says from which snapshot, or which parts of a table that grows, it was released: no other is read.
+    ``record`` says from which snapshot, or which parts of a table that grows, it was released: no other is read. One
+    that was not is read in the ``current`` table, of which some parts may be lost.
     """
-    engine, asked_of = database._engine, followed.read.question
+    engine, catalogue, asked_of = database._engine, database.catalogue, followed.read.question
     table_name, (first, last) = asked_of.table, block.horizon.days[name]
-    pinned = None if record is None else [tuple(one) for one in cast(list[list[str]], record.note["read"])]
-    table = database.catalogue.tables[table_name]
-    if record is not None and pinned is not None:
-        table = _as_it_was(table, str(record.note["version"]), pinned)
-    catalogue = database.catalogue.model_copy(update={"tables": {**database.catalogue.tables, table_name: table}})
     day = TableColumn(0, followed.column, "date")
     within = [Compare("<=", Literal(first, "date"), day), Compare("<=", day, Literal(last, "date"))]
-    asked = replace(asked_of, version=table.version, where=all_of([asked_of.where, *within]))
-    try:
-        whole = snapshot(catalogue, table_name, engine)
-    except CatalogueError:
-        if pinned is None:
-            raise
-        raise gone(table_name, name) from None
-    if pinned is None:
-        taken = part_of_it(whole, asked, lost_parts(database.ledger, whole)) if whole.parts else whole
+    asked = replace(asked_of, where=all_of([asked_of.where, *within]))
+    if record is None:
+        whole, lost = current()
+        taken = part_of_it(whole, asked, lost) if whole.parts else whole
         ends = " AND ".join(map(engine.dialect.literal, (first, last)))
         rows = f"{taken.relation} AS r WHERE {taken.columns[followed.column]} BETWEEN {ends}"
         if not engine.query(f"SELECT 1 AS one FROM {rows} LIMIT 1").num_rows:
             raise RefusedError(f"{table_name} has no row of {name} yet: register it first", reason="follow")
     else:
-        taken = whole.reading([part for part, _, _ in pinned])
+        pinned = [tuple(one) for one in cast(list[list[str]], record.note["read"])]
+        table = _as_it_was(catalogue.tables[table_name], str(record.note["version"]), pinned)
+        catalogue = catalogue.model_copy(update={"tables": {**catalogue.tables, table_name: table}})
+        try:
+            taken = snapshot(catalogue, table_name, engine).reading([part for part, _, _ in pinned])
+        except CatalogueError:
+            raise gone(table_name, name) from None
         if taken.whose[2] != tuple(pinned):
             raise gone(table_name, name)
-    found = plan(ReadQuestion("", asked, table, (taken,)), catalogue, engine, FactsCache())
+    asked = replace(asked, version=taken.table.version)
+    found = plan(ReadQuestion("", asked, taken.table, (taken,)), catalogue, engine, FactsCache())
     check_priced(found, name, followed.owner_rows, block.added)
     sums, *rest = found.question.outputs
     outputs = (
@@ -189,6 +193,11 @@ def planned(
         *(PreparedOutput(one, None) for one in rest),
     )
     return PlannedPeriod(name, block, record, prepared_for(found, outputs, engine))
+
+
+def _as_it_is(database: "Database", table: str) -> tuple[Snapshot, Sequence[str]]:
+    whole = snapshot(database.catalogue, table, database._engine)
+    return whole, lost_parts(database.ledger, whole) if whole.parts else ()
 
 
 def gone(table: str, name: str) -> CatalogueError:
@@ -226,7 +235,10 @@ def release_periods(
     """
     ledger = database.ledger
     records = ledger.found({block.part(name) for block, name in missing})
-    plans = [planned(database, followed, block, name, records.get(block.part(name))) for block, name in missing]
+    current = cache(partial(_as_it_is, database, followed.read.question.table))
+    plans = [
+        planned(database, followed, block, name, current, records.get(block.part(name))) for block, name in missing
+    ]
     attending = attendant()
     key = blocks[0].key
     first, places = same_groups([*(tags_of(one.groups, key) for one in shown), *(one.tags for one in plans)])
@@ -238,7 +250,7 @@ def release_periods(
     attending.releasing([one.prepared for one in plans], again)
     drawn = _drawn(plans)
     attending.charging()
-    plans = list(_pinned(database, followed, plans, about))
+    plans = list(_pinned(database, followed, plans, current, about))
     attending.looking(None, (), [one.block.part(one.name) for one in plans])
     facts = {**said, "time": ledger.time(), "outlives": not followed.names_somebody}
     for one in plans:
@@ -259,7 +271,11 @@ def _drawn(plans: Sequence[PlannedPeriod]) -> dict[PlannedPeriod, Array]:
 
 
 def _pinned(
-    database: "Database", followed: FollowedQuestion, plans: Sequence[PlannedPeriod], about: Mapping[str, Any]
+    database: "Database",
+    followed: FollowedQuestion,
+    plans: Sequence[PlannedPeriod],
+    current: Callable[[], tuple[Snapshot, Sequence[str]]],
+    about: Mapping[str, Any],
 ) -> Iterator[PlannedPeriod]:
     """Make durable which snapshot each period is read in; where another process was first, it is that one's."""
     ledger, entries = database.ledger, []
@@ -280,4 +296,4 @@ def _pinned(
     for one in plans:
         record = records[one.block.part(one.name)]
         is_mine = record.note["read"] == json.loads(json.dumps(one.plan.snapshots[0].whose[2]))
-        yield one if is_mine else planned(database, followed, one.block, one.name, record)
+        yield one if is_mine else planned(database, followed, one.block, one.name, current, record)

@@ -186,7 +186,7 @@ class Ledger(Keeping, Closing):
         self,
         note: Mapping[str, JSON],
         terms: Mapping[Path, object],
-        check: Callable[[Pinned], None] = lambda pinned: None,
+        check: Callable[[Pinned], None] | None = None,
         *,
         trusted: str | None = None,
     ) -> None:
@@ -206,7 +206,8 @@ class Ledger(Keeping, Closing):
             head, latest = book.tail()
             if terms and not new:
                 return head
-            check(pinned_in(book))
+            if check is not None:
+                check(pinned_in(book))
             if trusted is None:
                 check_clock(time, latest)
             label = hashlib.sha256(f"errorfloor ledger entry {head.hash}".encode()).hexdigest()
@@ -238,10 +239,9 @@ class Ledger(Keeping, Closing):
         found = self._read(lambda book: book.terms([name]))
         return json.loads(found[name]) if name in found else None
 
-    def pinned(self, table: str) -> dict[tuple[str, ...], Mapping[str, Any]]:
+    def pinned(self, table: str) -> Pinned:
         """Give all the terms of a table as they hold now, by path."""
-        found = self._read(pinned_in)
-        return {path: terms for path, terms in found.items() if path[0] == table}
+        return self._read(lambda book: pinned_in(book, table))
 
     def joined(self, register: str | None) -> set[str]:
         """Give the tables whose owners are in a register."""

@@ -94,9 +94,12 @@ class Book:
             amounts.setdefault(row["account"], {})[row["coordinate"]] = row["amount"]
         return {_account(account): _total(account, found) for account, found in amounts.items()}
 
-    def terms(self, names: Collection[str] | None = None) -> dict[str, str]:
-        """The terms of those names, or all; those that were never fixed are left out."""
-        rows = self.connection.run(TERMS) if names is None else self._rows(f"{TERMS} WHERE name", names)
+    def terms(self, names: Collection[str] | None = None, *, prefix: str = "") -> dict[str, str]:
+        """The terms of those names, or all whose names begin alike; those that were never fixed are left out."""
+        if names is None:
+            rows = self.connection.run(f"{TERMS} WHERE substr(name, 1, ?) = ?", len(prefix), prefix)
+        else:
+            rows = list(self._rows(f"{TERMS} WHERE name", names))
         return {row["name"]: row["terms"] for row in rows}
 
     def records(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:

@@ -192,9 +192,10 @@ class Deposit(NamedTuple):
         return self.table, REGISTERED, self.identity
 
 
-def pinned_in(book: Book) -> Pinned:
-    """Give all terms of a book by path."""
-    return {tuple(json.loads(name)): json.loads(text) for name, text in book.terms().items()}
+def pinned_in(book: Book, table: str | None = None) -> Pinned:
+    """Give all terms of a book, or of a table, by path."""
+    prefix = "" if table is None else term_name((table,)).removesuffix("]")
+    return {tuple(json.loads(name)): json.loads(text) for name, text in book.terms(prefix=prefix).items()}
 
 
 def first_charged(fixed: Mapping[str, str]) -> list[Deposit]:

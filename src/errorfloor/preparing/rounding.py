@@ -25,7 +25,8 @@ GRAINS = 2**BITS  # of a step
 FINER = 100  # parts of a step: ends are multiples of one
 FINEST = 10**7  # parts of a step to which an average of released numbers is rounded: far less than bounds can spare
 SLACK = 1e-6  # of a part: what is nearer to a multiple is taken for it; bounds have more to spare than that
-POSSIBLE = 1e-5  # the same for what is possible, which is enclosed with the errors of evaluation
+POSSIBLE = 1e-5  # the same for what is possible, if it is that near only
+ENCLOSED = 2.0**-32  # of the larger end of what is possible: more than evaluation errs, with which it is enclosed
 LARGEST = 2.0**32  # parts; beyond, doubles are too far from multiples to be told from others
 ROUNDED = 2.0**50  # the same where any number is rounded to the nearest multiple
 COARSE = 100  # parts in the width of what is possible: with fewer, its ends are written finer
@@ -101,8 +102,9 @@ def cut(
     """
     part, kind = Fraction(step) / FINER, 0 if len(possible[0]) == 1 else kind
     parts = _parts(values, part)
-    first = np.maximum(np.floor(parts + SLACK) - _up(off[1], part), _down(possible[0], part, POSSIBLE)[kind])
-    last = np.minimum(-np.floor(SLACK - parts) - _down(off[0], part), _up(possible[1], part, POSSIBLE)[kind])
+    below, above = _beside(possible, lambda ends: _parts(ends, part))
+    first = np.maximum(np.floor(parts + SLACK) - _up(off[1], part), below[kind])
+    last = np.minimum(-np.floor(SLACK - parts) - _down(off[0], part), above[kind])
     low = _written(first, part, lambda: np.maximum(values - off[1], possible[0][kind]))
     high = _written(last, part, lambda: np.minimum(values - off[0], possible[1][kind]))
     if not fine or not (is_coarse := possible[1] - possible[0] < COARSE * float(part)).any():
@@ -144,8 +146,21 @@ def _finely(possible: tuple[Array, Array]) -> tuple[Array, Array]:
     low, high = possible
     power = np.floor(np.log10(np.where(high > low, high - low, 1.0))) - 4
     many, large = 10.0 ** np.maximum(-power, 0), 10.0 ** np.maximum(power, 0)
-    first, last = np.floor(low * many / large + POSSIBLE), -np.floor(POSSIBLE - high * many / large)
+    first, last = _beside(possible, lambda ends: ends * many / large)
     return first * large / many + 0.0, last * large / many + 0.0
+
+
+def _beside(possible: tuple[Array, Array], parts: Callable[[Array], Array]) -> tuple[Array, Array]:
+    """Round what is possible outwards to whole parts; to the part inside only if it is as near as evaluation can tell.
+
+    >>> one, two = _beside((np.array([1 - 1e-15, 1 - 1e-8]), np.array([2.5, 4.0])), lambda ends: ends)
+    >>> one.tolist(), two.tolist()
+    ([1.0, 0.0], [3.0, 4.0])
+    """
+    low, high = (parts(end) for end in possible)
+    sizes = np.where(np.isfinite(low), np.abs(low), 0.0), np.where(np.isfinite(high), np.abs(high), 0.0)
+    slack = np.minimum(ENCLOSED * np.maximum(*sizes), POSSIBLE)
+    return np.floor(low + slack), -np.floor(slack - high)
 
 
 def _parts(values: Array, part: Fraction) -> Array:
@@ -153,13 +168,13 @@ def _parts(values: Array, part: Fraction) -> Array:
     return parts if part.numerator == 1 else parts / float(part.numerator)
 
 
-def _down(values: Array, part: Fraction, slack: float = SLACK) -> Array:
-    found: Array = np.floor(_parts(values, part) + slack)
+def _down(values: Array, part: Fraction) -> Array:
+    found: Array = np.floor(_parts(values, part) + SLACK)
     return found
 
 
-def _up(values: Array, part: Fraction, slack: float = SLACK) -> Array:
-    return -_down(-values, part, slack)
+def _up(values: Array, part: Fraction) -> Array:
+    return -_down(-values, part)
 
 
 def _written(parts: Array, part: Fraction, bare: Callable[[], Array], most: float = LARGEST) -> Array:
