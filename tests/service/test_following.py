@@ -4,6 +4,7 @@ import datetime
 import json
 import shutil
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from errorfloor.engines import open_engine
 from errorfloor.errors import AllowanceError, AnswerFailedError, CatalogueError, InputError, RefusedError
 from errorfloor.following import period as followed_period
 from errorfloor.following.horizon import Horizon
-from errorfloor.following.period import planned
+from errorfloor.following.period import as_it_is, planned
 from errorfloor.following.question import FollowedQuestion
 from errorfloor.joint.normal import running, together_in_row
 from errorfloor.vault.snapshot import name_of
@@ -24,7 +25,8 @@ from followed_house import CATALOGUE, HORIZON, OWNER, SUM, House
 def of_month(db, name, record=None):
     """What follows from public facts for a month of the standing question."""
     found = db.follow(SUM, **HORIZON)
-    return planned(db, FollowedQuestion.of(db, found.wish), found.blocks[0], name, record).plan
+    current = partial(as_it_is, db, "meters")
+    return planned(db, FollowedQuestion.of(db, found.wish), found.blocks[0], name, current, record).plan
 
 
 @pytest.fixture

@@ -195,7 +195,8 @@ def planned(
     return PlannedPeriod(name, block, record, prepared_for(found, outputs, engine))
 
 
-def _as_it_is(database: "Database", table: str) -> tuple[Snapshot, Sequence[str]]:
+def as_it_is(database: "Database", table: str) -> tuple[Snapshot, Sequence[str]]:
+    """Give a table as it is declared and registered now, and which of its parts are lost."""
     whole = snapshot(database.catalogue, table, database._engine)
     return whole, lost_parts(database.ledger, whole) if whole.parts else ()
 
@@ -235,7 +236,7 @@ def release_periods(
     """
     ledger = database.ledger
     records = ledger.found({block.part(name) for block, name in missing})
-    current = cache(partial(_as_it_is, database, followed.read.question.table))
+    current = cache(partial(as_it_is, database, followed.read.question.table))
     plans = [
         planned(database, followed, block, name, current, records.get(block.part(name))) for block, name in missing
     ]
