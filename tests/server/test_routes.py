@@ -1,5 +1,6 @@
 """Each route gives what the database gives, to whom it may."""
 
+import asyncio
 import io
 import json
 import os
@@ -12,7 +13,7 @@ import pytest
 from pyarrow import csv
 
 import errorfloor as ef
-from errorfloor.access.replies import ARROW
+from errorfloor.access.replies import ARROW, CSV, METADATA, PARQUET, ROWS, as_table
 from errorfloor.service import open_database
 from serving import PEOPLE, served
 from twins import TWINS, write_twins
@@ -74,6 +75,25 @@ def test_arrow_has_the_same_table_and_the_same_facts_as_json(analyst):
     assert len(rows) == 40
     for name in ("outputs", "floor", "max_error", "cells", "affordable"):
         assert facts[name] == as_json[name]
+
+
+@pytest.mark.parametrize("form", [ARROW, PARQUET, CSV])
+def test_a_large_table_is_written_while_it_is_sent(form):
+    count = 2 * ROWS + 1
+    names = pa.array(["a", None, "c"]).dictionary_encode().take(pa.array(np.arange(count) % 3))
+    table = pa.table({"number": np.arange(count), "name": names})
+    reply = as_table(table, form, b'{"said": 1}')
+    parts = asyncio.run(all_of(reply.body_iterator))
+    assert len(parts) >= 3 and max(map(len, parts)) < 0.6 * sum(map(len, parts))
+    read = {ARROW: lambda file: pa.ipc.open_stream(file).read_all(), PARQUET: pq.read_table, CSV: csv.read_csv}[form]
+    found = read(io.BytesIO(b"".join(parts)))
+    assert found["number"].equals(table["number"])
+    assert found["name"].to_pylist() == ["" if one is None and form == CSV else one for one in names.to_pylist()]
+    assert form == CSV or found.schema.metadata[METADATA] == b'{"said": 1}'
+
+
+async def all_of(pieces):
+    return [piece async for piece in pieces]
 
 
 def test_parquet_and_csv_have_the_same_table(analyst):

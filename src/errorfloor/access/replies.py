@@ -1,8 +1,9 @@
 """What is sent back: JSON that any reader can read, or a table as Arrow, Parquet or CSV."""
 
+import io
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ ARROW = "application/vnd.apache.arrow.stream"
 PARQUET = "application/vnd.apache.parquet"
 CSV = "text/csv"
 TABLES = (ARROW, PARQUET, CSV)
+ROWS = 2**16  # of a table that are written at a time
 METADATA = b"errorfloor"  # the key of the schema's metadata that holds everything but the table
 
 
@@ -45,17 +47,48 @@ def in_parts(parts: Iterator[bytes], *, large: bool) -> Response:
 
 
 def as_table(table: pa.Table, form: str, facts: bytes) -> Response:
-    """Give a table as an Arrow stream or a Parquet file, with the facts in its schema's metadata; or bare, as CSV."""
-    sink = pa.BufferOutputStream()
+    """Give a table as an Arrow stream or a Parquet file, with the facts in its schema's metadata; or bare, as CSV.
+
+    A large one is written while it is sent.
+    """
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), METADATA: facts})
-    if form == ARROW:
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
-    elif form == PARQUET:
-        parquet.write_table(table, sink)
-    else:
-        csv.write_csv(for_spreadsheets(table), sink)
-    return Response(sink.getvalue().to_pybytes(), media_type=form)
+    parts = _table_parts(for_spreadsheets(table) if form == CSV else table, form)
+    if table.num_rows > ROWS:
+        return StreamingResponse(parts, media_type=form)
+    return Response(b"".join(parts), media_type=form)
+
+
+def _table_parts(table: pa.Table, form: str) -> Iterator[bytes]:
+    sink = _Sink()
+    opened: dict[str, Callable[[Any, pa.Schema], Any]] = {
+        ARROW: pa.ipc.new_stream,
+        PARQUET: parquet.ParquetWriter,
+        CSV: csv.CSVWriter,
+    }
+    with opened[form](sink, table.schema) as writer:
+        for first in range(0, max(table.num_rows, 1), ROWS):
+            writer.write_table(table.slice(first, ROWS))
+            yield sink.taken()
+    if end := sink.taken():
+        yield end
+
+
+class _Sink(io.RawIOBase):
+    """A file that is only written to; what was written is taken away piece by piece."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, piece: Any) -> int:
+        self._pieces.append(bytes(piece))
+        return len(piece)
+
+    def taken(self) -> bytes:
+        found, self._pieces = b"".join(self._pieces), []
+        return found
 
 
 def preferred(accept: str | None) -> str:
