@@ -246,6 +246,19 @@ def test_groupings_are_those_of_sql(database, folder):
         assert sorted(map(repr, ours)) == sorted(map(repr, theirs))
 
 
+@pytest.mark.parametrize("grouping", ["ROLLUP (tariff, rooms)", "CUBE (tariff, rooms)"])
+def test_no_rows_have_one_total(grouping, database):
+    """As in SQL: nothing to add up, counted as none; also when it is given again."""
+    text = (
+        "SELECT tariff, rooms, sum(kwh) AS s, avg(kwh) AS a, count(*) AS n, sum(rooms) AS r FROM meters "
+        f"WHERE rooms > 99 GROUP BY {grouping}"
+    )
+    for _ in range(2):
+        answer = database.ask(text, max_error=1e6)
+        assert answer.to_arrow().to_pylist() == [dict.fromkeys(("tariff", "rooms", "s", "a", "r")) | {"n": 0}]
+        assert json.loads(b"".join(json_parts(answer)))["rows"] == [[None, None, None, None, 0, None]]
+
+
 @pytest.mark.parametrize("asked", ["sum(kwh * w * w) AS s FROM m GROUP BY ROLLUP (g)", WINDOW])
 def test_sums_of_cells_that_an_integer_cannot_hold_are_refused(asked, tmp_path):
     weights = ["0.000000001", "1", "1000"]

@@ -163,7 +163,7 @@ def _placed(question: Question, groups: GroupKeys, kept: Sequence[str]) -> tuple
                 )
             continue
         codes = _numbered(codes, column.values)
-    return codes, int(codes.max(initial=-1)) + 1
+    return codes, max(int(codes.max(initial=-1)) + 1, int(not kept))  # all rows have a total, if there are none, too
 
 
 def _numbered(codes: Array, values: Any) -> Array:
@@ -307,7 +307,7 @@ def _together(one: "PreparedOutput", weights: Array | None, place: Array, size: 
             cells = addable(cells)
             found = np.zeros(size, dtype=cells.dtype)
             np.add.at(found, place, cells)
-            return arrow.column(found, parts > 0), np.zeros(size)
+            return arrow.column(found, (parts > 0) | isinstance(one.output.formula, Count)), np.zeros(size)
         found = np.zeros(size, dtype=np.int64)
         lattice = one.added.narrowest.lattice  # steps are powers of ten: the smallest divides all
         np.add.at(found, place, np.rint(cells / lattice.size).astype(np.int64))
