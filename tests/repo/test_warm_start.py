@@ -33,6 +33,17 @@ import errorfloor as ef
 with ef.open("errorfloor.toml") as db:
     db.ask(sys.argv[1], max_error=0.5)
 """
+OF_EVERY_KIND = """
+import errorfloor as ef
+with ef.open("errorfloor.toml") as db:
+    for text in sys.argv[1:]:
+        str(db.ask(text, max_error=5.0))
+"""
+KINDS = (
+    "SELECT tariff, sum(kwh) AS s, count(*) AS n FROM meters GROUP BY ROLLUP (tariff)",
+    "SELECT tariff, sum(kwh) AS s, sum(sum(kwh)) OVER (ORDER BY tariff) AS r FROM meters GROUP BY tariff",
+    "SELECT median(kwh) AS m, histogram(kwh, 10, 15) AS h, stddev_pop(kwh) AS d FROM meters WHERE tariff <> 'no'",
+)
 COMMAND = """
 from errorfloor.cli import run
 sys.argv[0] = "errorfloor"
@@ -68,6 +79,11 @@ def test_a_question_is_answered_without_libraries_that_it_does_not_need(home):
     assert not HEAVY & {name.partition(".")[0] for name in modules}
     assert not {"numpy.ma", "pyarrow.dataset", "pyarrow.parquet", "errorfloor.designer"} & set(modules)
     assert len(modules) < 720
+
+
+def test_totals_quantiles_and_the_like_load_no_library_beyond_that_of_joint_noise(home):
+    modules = loaded(OF_EVERY_KIND, *KINDS, folder=home)
+    assert not (HEAVY - {"scipy"}) & {name.partition(".")[0] for name in modules}
 
 
 def test_the_command_that_asks_loads_little_besides(home):

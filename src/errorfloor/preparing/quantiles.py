@@ -39,7 +39,7 @@ def located(quantile: Located, prepared: Prepared) -> dict[str, Any]:
     parts = [one for one in prepared.outputs if one.output.part_of == quantile]
     off = [[each[prepared.bounds.kind] for each in off_by(one, len(prepared.bounds.rows))] for one in parts]
     there = ~arrow.nulls(parts[0].kept)
-    released = np.array([np.where(there, arrow.values_of(one.kept.fill_null(0.0)), 0.0) for one in parts])
+    released = np.array([np.where(there, arrow.values_of(arrow.without_nulls(one.kept)), 0.0) for one in parts])
     low, high = (released - np.array([each[end] for each in off]) for end in (1, 0))
     first, last = ends(quantile, np.maximum(low, 0.0), np.minimum(high, 1.0), _shares(quantile, prepared))
     return _columns(quantile, first, last, there)
@@ -62,8 +62,8 @@ def _shares(quantile: Quantile, prepared: Prepared) -> tuple[Array, Array] | Non
     """Give the shares at which the neighbours in order are, below and above, in each group."""
     if not quantile.interpolated:
         return None
-    rows = next(one for one in prepared.outputs if one.output.name == f"{quantile.name}/rows").kept.fill_null(0)
-    counts, place = np.unique(arrow.values_of(rows), return_inverse=True)
+    rows = next(one for one in prepared.outputs if one.output.name == f"{quantile.name}/rows").kept
+    counts, place = np.unique(arrow.values_of(arrow.without_nulls(rows)), return_inverse=True)
     each = np.array([neighbours(quantile.share, n) for n in counts.tolist()]).reshape(-1, 2)[place]
     return each[:, 0], each[:, 1]
 

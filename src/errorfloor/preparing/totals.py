@@ -169,7 +169,7 @@ def _placed(question: Question, groups: GroupKeys, kept: Sequence[str]) -> tuple
 def _numbered(codes: Array, values: Any) -> Array:
     """Number what differs in numbers that were given before, or in some values; NULL is a value."""
     encoded = values.dictionary_encode()
-    each = arrow.values_of(encoded.indices.fill_null(len(encoded.dictionary)))
+    each = arrow.values_of(encoded.indices.fill_null(arrow.scalar(len(encoded.dictionary)).cast(encoded.indices.type)))
     found: Array = np.unique(codes * (len(encoded.dictionary) + 1) + each, return_inverse=True)[1]
     return found
 
@@ -225,7 +225,7 @@ def running_columns(one: "PreparedOutput", prepared: "Prepared") -> dict[str, An
     name, chains = one.output.name, prepared.plan.chains
     there = ~arrow.nulls(one.kept)
     reached = chains.summed(there.astype(np.int64)) > 0
-    cells = np.where(there, arrow.values_of(one.kept.fill_null(0)), 0)
+    cells = np.where(there, arrow.values_of(arrow.without_nulls(one.kept)), 0)
     count = np.maximum(chains.summed(there.astype(np.int64)), 1)
     is_mean = any(window.mean for window in prepared.question.running if window.name == name)
     if one.added is None:
@@ -294,7 +294,7 @@ def check_sums_stay_exact(prepared: "Prepared") -> None:
 def _together(one: "PreparedOutput", weights: Array | None, place: Array, size: int, kind: Array) -> tuple[Any, Array]:
     """Put the cells of an output together: the numbers, and how far off they can be."""
     there = ~arrow.nulls(one.kept)
-    cells = np.where(there, arrow.values_of(one.kept.fill_null(0)), 0)
+    cells = np.where(there, arrow.values_of(arrow.without_nulls(one.kept)), 0)
 
     def total(values: Array) -> Array:
         return np.bincount(place, np.where(there, values, 0.0), size)

@@ -72,7 +72,7 @@ def json_texts(column: Any) -> Any:
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     kind = array.type
     if pa.types.is_floating(kind):
-        finite = pc.if_else(pc.is_finite(array), array, pa.scalar(None, kind))
+        finite = pc.if_else(pc.is_finite(array), array, pa.nulls(1, kind)[0])
         texts = pc.replace_substring_regex(finite.cast(pa.string()), "^(-?[0-9]+)$", "\\1.0")
     elif pa.types.is_string(kind):
         texts = _joined('"', _escaped(array), '"')

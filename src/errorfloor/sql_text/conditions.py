@@ -16,7 +16,7 @@ SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     **{"<>": operator.ne, "!=": operator.ne, "<=": operator.le, ">=": operator.ge},
     **{"=": operator.eq, "<": operator.lt, ">": operator.gt},
 }
-UNKNOWN = pc.scalar(pa.scalar(None, pa.bool_()))
+UNKNOWN = pc.scalar(pa.nulls(1, pa.bool_())[0])  # pa.scalar would load pandas where it is installed
 
 
 @dataclass(frozen=True)
