@@ -47,6 +47,7 @@ class Price(Stated):
     standings: tuple[Standing, ...]
     quotas: tuple[QuotaStanding, ...]
     dry: bool
+    analyst: str | None
 
     @property
     def affordable(self) -> bool:
@@ -143,6 +144,7 @@ class Price(Stated):
 
     def _output(self, one: PreparedOutput) -> dict[str, Any]:
         plain, parts = _output(one), self.prepared.scale(one)
+        plain |= {} if (made := parts_of(one)) is None else {"from": made.source(self.analyst)}
         plain |= {"family": one.output.family} if one.output.family else {}
         if is_direct(one, self.prepared):
             plain |= {"way": "direct", "why": DIRECT}
@@ -265,8 +267,6 @@ def _output(one: PreparedOutput) -> dict[str, Any]:
             "standard_error": added.standard_error,
             "information": added.information,
         }
-    if (made := parts_of(one)) is not None:
-        plain["from"] = made.source
     return plain
 
 

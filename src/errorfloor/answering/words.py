@@ -187,8 +187,9 @@ def _of_output(price: "Price", one: PreparedOutput) -> str:
     if is_direct(one, price.prepared):
         said = f"{said} It has noise of its own: {DIRECT}."
     if (made := parts_of(one)) is not None:
-        cells = f"{made.parts} cell{'s' if made.parts != 1 else ''}"
-        return f"{said} It follows from up to {cells} released on {made.time[:10]}, and costs nothing."
+        cells, time = f"{made.parts} cell{'s' if made.parts != 1 else ''}", made.source(price.analyst)["time"]
+        when = "before" if time is None else f"on {time[:10]}"  # of what others asked it is not said when
+        return f"{said} It follows from up to {cells} released {when}, and costs nothing."
     return said
 
 
