@@ -94,6 +94,6 @@ def test_a_grant_shows_what_was_asked_of_its_tables_alone(asked):
 
 
 def test_a_page_that_is_none_is_refused(asked):
-    for wrong in ({"after": -1}, {"limit": 0}, {"limit": 1001}, {"after": "x"}):
+    for wrong in ({"after": -1}, {"limit": 0}, {"limit": 1001}, {"after": "x"}, {"after": True}, {"limit": True}):
         with pytest.raises(InputError, match="after must be at least 0 and limit 1 to 1000"):
             asked.known(**wrong)

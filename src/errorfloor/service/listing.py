@@ -269,7 +269,8 @@ def _standings(tables: Mapping[str, Table], spent: Mapping[Account, Charge]) -> 
 
 def check_page(after: Any, limit: Any) -> None:
     """Refuse a page that is none."""
-    if not isinstance(after, int) or not 0 <= after < 2**63 or not isinstance(limit, int) or not 1 <= limit <= MOST:
+    are_whole = type(after) is int and type(limit) is int
+    if not are_whole or not 0 <= after < 2**63 or not 1 <= limit <= MOST:
         raise InputError(f"after must be at least 0 and limit 1 to {MOST}, got {after!r} and {limit!r}")
 
 
