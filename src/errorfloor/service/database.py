@@ -31,7 +31,7 @@ from errorfloor.preparing.preparation import Prepared, ReadQuestion
 from errorfloor.service.dummy import KEY, dummy_engine
 from errorfloor.service.faces import FollowFace, StreamFace
 from errorfloor.service.listing import ListingFace, table_facts
-from errorfloor.wishes import QuestionWords, taking
+from errorfloor.wishes import QuestionWords, check_words, taking
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.bulk.request import ChargedRelease, Wanted
@@ -82,7 +82,7 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
     @taking(QuestionWords)
     def price(self, sql: str, *, analyst: str | None = None, **wish: Unpack[QuestionWords]) -> Price:
         """Say what an answer would state and cost; nothing is charged and no private column is read."""
-        return self._asking(sql, QuestionWish(**wish), analyst).price()
+        return self._asking(sql, _wished(Database.price, wish), analyst).price()
 
     @taking(QuestionWords)
     def ask(
@@ -115,7 +115,7 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
             The answer would break a declared floor or exceed a quota, or would have to be charged with ``charge``
             off; nothing was charged.
         """
-        given = QuestionWish(**wish)
+        given = _wished(Database.ask, wish)
         read = self._known.read(sql, self.catalogue, self._engine)
         by_column = given.by_column(read.question.families)
 
@@ -133,7 +133,7 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
 
         Nothing is charged; public facts and the ledger are all that is read.
         """
-        return self._asking(sql, QuestionWish(**wish), analyst).simulation()
+        return self._asking(sql, _wished(Database.simulate, wish), analyst).simulation()
 
     def plan(
         self, questions: Any, candidates: Mapping[str, Any] | None = None, *, analyst: str | None = None
@@ -271,3 +271,11 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
             return self._known.snapshot(self.catalogue, name, self._engine).rows
         except CatalogueError:
             return None
+
+
+def _wished(method: Callable[..., Any], words: QuestionWords) -> QuestionWish:
+    try:
+        return QuestionWish(**words)
+    except TypeError:
+        check_words(method, words)
+        raise
