@@ -48,6 +48,7 @@ class Price(Stated):
     quotas: tuple[QuotaStanding, ...]
     dry: bool
     analyst: str | None
+    unused: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def affordable(self) -> bool:
@@ -127,7 +128,7 @@ class Price(Stated):
         return in_short(self)
 
     def remarks(self) -> list[str]:
-        """Say what may have been overlooked: values that no row has, and bounds that promise nothing.
+        """Say what may have been overlooked: values that no row has, bounds of no output or that promise nothing.
 
         They are in the other sentences, too.
         """

@@ -82,7 +82,8 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
     @taking(QuestionWords)
     def price(self, sql: str, *, analyst: str | None = None, **wish: Unpack[QuestionWords]) -> Price:
         """Say what an answer would state and cost; nothing is charged and no private column is read."""
-        return self._asking(sql, _wished(Database.price, wish), analyst).price()
+        given = _wished(Database.price, wish)
+        return replace(self._asking(sql, given, analyst).price(), unused=self._unused(sql, given))
 
     @taking(QuestionWords)
     def ask(
@@ -125,7 +126,7 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
                 self._keeper.keep(answered, piece, by_column, analyst=analyst, time=time)
 
         answer = self._asking(sql, given, analyst).answer(self._engine, keep, spend=charge)
-        return replace(answer, kept_by=(self._keeper, read, by_column, analyst))
+        return replace(answer, kept_by=(self._keeper, read, by_column, analyst), unused=self._unused(sql, given))
 
     @taking(QuestionWords)
     def simulate(self, sql: str, *, analyst: str | None = None, **wish: Unpack[QuestionWords]) -> Simulation:
@@ -265,6 +266,16 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
         prepared, pieces = self._known.pieces(read, wish, self.catalogue, self._engine, self._keeper)
         attendant().priced(prepared)
         return Asking.of(prepared, pieces, self.ledger, self._keeper.keys, self._grant, quotas, is_dry=self.is_dry)
+
+    def _unused(self, sql: str, wish: QuestionWish) -> tuple[str, ...]:
+        """Give the names of bounds that no output of a question has."""
+        if not isinstance(wish.max_error, Mapping):
+            return ()
+        question = self._known.read(sql, self.catalogue, self._engine).question
+        columns = {one for columns in question.families.values() for one in columns} | {*question.selected}
+        columns -= {key.name for key in question.keys}
+        outputs = columns | {*question.families, *(one.asked_as for one in question.outputs)}
+        return tuple(name for name in wish.max_error if name not in outputs)
 
     def _rows(self, name: str) -> int | None:
         try:
