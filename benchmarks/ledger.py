@@ -64,6 +64,12 @@ def crashes(report: Report) -> None:
     report.rows(title, ["", "answers received", "records", "found wrong"], kills)
     title = "64 clients after the last hundredth of an allowance, each for a thousandth"
     report.rows(title, ["", "answered", "charged", "refused", "share used in the end"], races)
+    with tempfile.TemporaryDirectory() as folder:
+        found = json.loads(at_length("process_kills", folder, 1, KILLS))
+    assert not found["wrong"], found["wrong"]
+    title = f"{KILLS:,} kills of random processes while four clients are answered"
+    rows = [["processes of a server of three, SQLite", f"{found['answers']:,}", str(len(found["wrong"]))]]
+    report.rows(title, ["", "answers received", "found wrong"], rows)
 
 
 class Asked:

@@ -5,7 +5,7 @@ A method takes them as ``**wish: Unpack[QuestionWords]``, which type checkers re
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NotRequired, TypedDict, TypeVar, get_type_hints
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -59,3 +59,20 @@ def taking(words: type) -> Callable[[Method], Method]:
         return method
 
     return shown
+
+
+def check_words(method: Callable[..., Any], given: Mapping[str, object]) -> None:
+    """Raise TypeError for keywords that a method does not take, or lacks; with all that it takes.
+
+    >>> @taking(QuestionWords)
+    ... def ask(self, sql, **wish): ...
+    >>> check_words(ask, {"max_eror": 1})
+    Traceback (most recent call last):
+    TypeError: ask() got an unexpected keyword argument 'max_eror': it takes max_error, spend, support, max_loss
+    """
+    shown = inspect.signature(method)
+    try:
+        shown.bind(None, "", **given)
+    except TypeError as problem:
+        taken = ", ".join(one.name for one in shown.parameters.values() if one.kind is one.KEYWORD_ONLY)
+        raise TypeError(f"{method.__name__}() {problem}: it takes {taken}") from None

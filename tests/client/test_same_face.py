@@ -167,6 +167,19 @@ def test_faces_are_the_same():
         assert [one for one in here if one != "analyst"] == named, name  # the token says who asks
 
 
+@pytest.mark.parametrize("method", ["price", "ask", "simulate", "follow", "follow_price"])
+def test_a_misspelt_keyword_is_said_of_the_method_with_what_it_takes(both, method):
+    for one in both[:2]:
+        signature = inspect.signature(getattr(type(one), method)).parameters.values()
+        taken = ", ".join(each.name for each in signature if each.kind is each.KEYWORD_ONLY)
+        with pytest.raises(TypeError) as wrong:
+            getattr(one, method)("SELECT avg(wage) FROM pay", max_eror=1)
+        assert str(wrong.value).startswith(f"{method}() ")
+        assert str(wrong.value).endswith(f": it takes {taken}")
+        if not method.startswith("follow"):
+            assert "unexpected keyword argument 'max_eror'" in str(wrong.value)
+
+
 def test_what_a_server_states_cannot_be_set():
     following = RemoteFollowing(None, {"blocks": [{"max_error": 400.0}], "fresh": True}, None)
     with pytest.raises(AttributeError, match="states it"):

@@ -62,6 +62,16 @@ def test_a_value_that_no_row_has_is_a_notice(line):
     assert any("No row of pay has team = 'Zeppelin': there are " in text for text in heard)
 
 
+def test_bounds_that_a_session_sets_for_other_questions_go_without_saying(line):
+    heard = []
+    line.add_notice_handler(lambda one: heard.append(one.message_primary))
+    line.execute("SET charge = on")
+    line.execute(f"SET max_error = 'mean={bound()}, other=5'")
+    for statement in (MEAN, f"PRICE {MEAN}"):
+        line.execute(statement)
+        assert "mean is certainly within" in heard[-1] and "no output" not in heard[-1]
+
+
 # -- who comes in
 
 

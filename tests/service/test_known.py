@@ -2,6 +2,7 @@
 
 import pytest
 
+from errorfloor.answering.answer import stated
 from errorfloor.charging.settling import Grant
 from errorfloor.errors import InputError
 from town import open_town, write_town
@@ -30,12 +31,43 @@ def test_an_analyst_finds_that_there_is_more_but_not_what_others_asked(asked):
     first, second = asked.known(analyst="ada")
     assert first["question"] == MINE
     assert (second["question"], second["wish"], second["analyst"]) == (None, None, None)
-    assert second["outputs"] == [{"name": None, "unit": None, "exact": False, "low": -300.0, "high": 300.0}]
+    assert (second["outputs"], second["cells"], second["bytes"]) == ([], None, None)
     assert "peak" not in str(second) and "bob" not in str(second)
     assert [one["question"] for one in asked.history(analyst="ada")] == [MINE, None]
     assert asked.ask(YOURS, max_error=300, analyst="ada", charge=False).fresh == (
         False,
     )  # if they ask the same, it is free
+
+
+HIDDEN = "SELECT tariff, rooms, sum(kwh) AS s FROM meters WHERE household = 'h07' GROUP BY tariff, rooms"
+GUESSES = [f"SELECT sum(kwh) AS s FROM meters WHERE household = 'h{i:02d}'" for i in range(24)]
+
+
+def test_a_number_that_follows_from_what_others_asked_does_not_say_from_which_answer_or_when(town):
+    town.ask(HIDDEN, max_error=300, analyst="ada")
+    (own,) = town.known(analyst="ada")
+    for analyst, told in (("bob", False), ("ada", True), (None, True)):
+        prices = [town.price(guess, max_error=300, analyst=analyst) for guess in GUESSES]
+        (found,) = [one for one in prices if "from" in one.to_dict()["outputs"][0]]
+        answer = town.ask(GUESSES[7], max_error=300, analyst=analyst, charge=False)
+        assert found.prepared.question.where == answer.prepared.question.where
+        for one in (found, answer):
+            where = {"answer": own["number"], "time": own["time"]} if told else {"answer": None, "time": None}
+            assert one.to_dict()["outputs"][0]["from"] == {**where, "cells": 1}
+            assert ("released on " in one.explain(), "released before, and costs nothing" in one.explain()) == (
+                told,
+                not told,
+            )
+            assert (own["time"][:10] in one.explain() + one.summary() + str(stated(one))) is told
+
+
+def test_nothing_that_follows_from_a_question_stands_beside_the_line_of_one_that_is_hidden(town):
+    town.ask(HIDDEN, max_error=300, analyst="ada")
+    (line,), (entry,) = town.known(analyst="bob"), town.history(analyst="bob")
+    shown = {name for name, value in {**line, **entry}.items() if value not in (None, [], "")}
+    assert shown == {"number", "time", "table", "version", "shared", "sequence", "key", "hash"}
+    (mine,), (whole,) = town.history(analyst="ada"), town.history()
+    assert mine == whole and whole["charges"] and whole["label"] and whole["analyst"] == "ada"
 
 
 def test_what_is_asked_while_questions_are_shared_is_shown_to_all_and_what_was_asked_before_is_not(tmp_path):
@@ -50,6 +82,8 @@ def test_what_is_asked_while_questions_are_shared_is_shown_to_all_and_what_was_a
             shared.ask(YOURS, max_error=300, analyst="ada")
             assert [one["question"] for one in shared.known(analyst="bob")] == [None, YOURS]
             assert [one["analyst"] for one in shared.known(analyst="bob")] == [None, None]
+            total = "SELECT sum(peak) AS peak FROM meters"
+            assert shared.price(total, max_error=600, analyst="bob").to_dict()["outputs"][0]["from"]["answer"] == 2
 
 
 def test_a_grant_shows_what_was_asked_of_its_tables_alone(asked):
@@ -60,6 +94,6 @@ def test_a_grant_shows_what_was_asked_of_its_tables_alone(asked):
 
 
 def test_a_page_that_is_none_is_refused(asked):
-    for wrong in ({"after": -1}, {"limit": 0}, {"limit": 1001}, {"after": "x"}):
+    for wrong in ({"after": -1}, {"limit": 0}, {"limit": 1001}, {"after": "x"}, {"after": True}, {"limit": True}):
         with pytest.raises(InputError, match="after must be at least 0 and limit 1 to 1000"):
             asked.known(**wrong)

@@ -90,6 +90,33 @@ def test_values_that_there_are_go_without_saying(towns, where):
     assert towns["low"].price(f"SELECT avg(kwh) AS a FROM meters WHERE {where}", max_error=20).remarks() == []
 
 
+BOUNDS = [
+    ("avg(kwh) AS a", {"a": 20, "b": 3}, "max_error names b, which is no output of this question."),
+    ("avg(kwh) AS a, count(*) AS n", {"a": 20, "tariff": 1, "A": 2}, "max_error names tariff and A, which are no"),
+    (
+        "avg(kwh) AS a",
+        {"a": 20} | dict.fromkeys("qrstu", 1),
+        "max_error names q, r, s and 2 more, which are no outputs",
+    ),
+    ("avg(kwh) AS a, count(*) AS n", {"a": 20, "n": 1}, ""),
+    ("histogram(kwh, 10, 20) AS h", {"h": 100}, ""),
+    ("histogram(kwh, 10, 20) AS h", {"h_to_10": 100, "h_10_to_20": 100, "h_from_20": 100}, ""),
+    ("median(kwh) AS m, stddev(kwh) AS s", {"m": 100, "s": 100}, ""),
+    ("sum(kwh) AS s, sum(sum(kwh)) OVER (ORDER BY tariff) AS r", {"s": 900, "r": 900}, ""),
+]
+
+
+@pytest.mark.parametrize(("outputs", "bounds", "said"), BOUNDS)
+def test_a_bound_for_what_is_no_output_is_said_in_prices_and_answers(towns, outputs, bounds, said):
+    sql = f"SELECT tariff, {outputs} FROM meters GROUP BY tariff"
+    for town in towns.values():
+        for one in (town.price(sql, max_error=bounds), *(town.ask(sql, max_error=bounds) for _ in range(2))):
+            found = [remark for remark in one.remarks() if "max_error names" in remark]
+            assert len(found) == bool(said) and all(remark.startswith(said) for remark in found)
+            for line in found:
+                assert line in one.summary().split("\n") and line in one.explain().split("\n")
+
+
 def test_a_count_of_rows_that_are_not_there_says_so_and_asks_for_misspelt_ones(towns):
     counted = towns["low"].ask("SELECT count(*) AS n FROM meters WHERE tariff = 'Night'")
     assert counted.to_arrow().to_pylist() == [{"n": 0}]

@@ -1,8 +1,10 @@
 """Every step of the runbook in docs/how-to-keep-the-ledger.md, by the commands that it names."""
 
+import datetime
 import json
 import shutil
 import sys
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -99,6 +101,56 @@ def test_what_is_kept_is_verified_exported_restored_and_forgotten(command, tmp_p
         file.unlink()
     wrong = command("ledger", "restore", "--from", "ledger.jsonl", "--kept", "kept.jsonl", code=1)
     assert "this is not a kept answer" in wrong.stderr
+
+
+NO_TIMES = [
+    "yesterday",
+    "last week",
+    "zzz",
+    "",
+    " ",
+    "01.01.2020",
+    "2026",
+    "2026-1-1",
+    "20260101",
+    "2026-02-30",
+    "1e9",
+    "now",
+]
+
+
+def test_what_is_forgotten_is_what_was_kept_before_a_time_and_nothing_where_none_is_given(command):
+    for bound in ("20", "30"):
+        asked(command, bound)
+    times = [one["time"] for one in json.loads(command("ledger", "known", "--json").stdout)]
+    for text in [*NO_TIMES, f"{times[0]}+x", "２０２０-01-01"]:
+        refused = command("ledger", "forget", "--before", text, code=2)
+        assert "--before must be a day such as 2026-01-01, or a time such as" in " ".join(refused.stderr.split())
+    for text in ("2999-01-01", "2999-01-01T00:00:00Z", "9999-12-31T23:59-14:00"):
+        refused = command("ledger", "forget", "--before", text, code=2)
+        assert f"--before {text} is still to come, and would be all of them: say --all" in refused.stderr
+    first = datetime.datetime.fromisoformat(times[0])
+    elsewhere = first.astimezone(datetime.timezone(datetime.timedelta(hours=-11)))  # another day, for text
+    for early in ("2000-01-01", "0001-01-01T00:00+14:00", times[0], elsewhere.isoformat(), str(first)):
+        assert command("ledger", "forget", "--before", early).stdout == "forgot 0 kept answers\n"
+    time.sleep(
+        max(0.0, (first + datetime.timedelta(seconds=2.1) - datetime.datetime.now(datetime.UTC)).total_seconds())
+    )
+    late = (first + datetime.timedelta(seconds=2)).astimezone(elsewhere.tzinfo).isoformat()
+    gone = sum(datetime.datetime.fromisoformat(one) < datetime.datetime.fromisoformat(late) for one in times)
+    assert json.loads(command("ledger", "forget", "--before", late, "--json").stdout) == {"forgotten": gone}
+    assert gone >= 1
+
+
+def test_a_table_that_is_not_declared_has_no_kept_answers_to_list(command, tmp_path):
+    asked(command)
+    for more in ((), ("--json",)):
+        refused = command("ledger", "known", "--table", "metres", *more, code=2)
+        assert "there is no table 'metres' in the catalogue; it declares 'meters': did you mean that?" in refused.stderr
+        assert ("error" in refused.stdout) is bool(more)
+    written = (tmp_path / "errorfloor.toml").read_text()
+    (tmp_path / "errorfloor.toml").write_text(written.replace("tables.meters", "tables.readings"))
+    assert AVERAGE in command("ledger", "known", "--table", "meters").stdout  # what is kept of it is there still
 
 
 def test_backup_and_restore(command, tmp_path):

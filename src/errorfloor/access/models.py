@@ -221,7 +221,10 @@ class PriceReply(Open):
     summary: Annotated[str, Field(description="The same in two short sentences, and a line of what was used.")]
     remarks: Annotated[
         list[str],
-        Field(description="Those that may have been overlooked: values that no row has, bounds that promise nothing."),
+        Field(
+            description="Those that may have been overlooked: values that no row has, bounds of no output, bounds that "
+            "promise nothing."
+        ),
     ]
 
 

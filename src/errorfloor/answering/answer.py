@@ -47,6 +47,8 @@ class Price(Stated):
     standings: tuple[Standing, ...]
     quotas: tuple[QuotaStanding, ...]
     dry: bool
+    analyst: str | None
+    unused: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def affordable(self) -> bool:
@@ -126,7 +128,7 @@ class Price(Stated):
         return in_short(self)
 
     def remarks(self) -> list[str]:
-        """Say what may have been overlooked: values that no row has, and bounds that promise nothing.
+        """Say what may have been overlooked: values that no row has, bounds of no output or that promise nothing.
 
         They are in the other sentences, too.
         """
@@ -143,6 +145,7 @@ class Price(Stated):
 
     def _output(self, one: PreparedOutput) -> dict[str, Any]:
         plain, parts = _output(one), self.prepared.scale(one)
+        plain |= {} if (made := parts_of(one)) is None else {"from": made.source(self.analyst)}
         plain |= {"family": one.output.family} if one.output.family else {}
         if is_direct(one, self.prepared):
             plain |= {"way": "direct", "why": DIRECT}
@@ -265,8 +268,6 @@ def _output(one: PreparedOutput) -> dict[str, Any]:
             "standard_error": added.standard_error,
             "information": added.information,
         }
-    if (made := parts_of(one)) is not None:
-        plain["from"] = made.source
     return plain
 
 

@@ -231,7 +231,9 @@ class Asking:
         if self.pieces[0].groups is not None:
             shown = look(lambda: laid_out_together(self.prepared, found))
         table, places = shown
-        return Answer(self.prepared, price.standings, price.quotas, self.is_dry, table, places, self._fresh(settled))
+        quotas, whose = price.quotas, price.analyst
+        fresh = self._fresh(settled)
+        return Answer(self.prepared, price.standings, quotas, self.is_dry, whose, table, places, fresh)
 
     def _fresh(self, settled: Settlement) -> tuple[bool, ...]:
         """Say for each output with noise whether it was charged now; of those that are the same, the first one is."""
@@ -239,7 +241,8 @@ class Asking:
         return tuple(place in new for place, one in enumerate(self.prepared.outputs) if one.added is not None)
 
     def _stated(self, settled: Settlement, *, charged: bool = False) -> Price:
-        return Price(self.prepared, *self.charging.stand(settled, charged=charged), self.is_dry)
+        stand = self.charging.stand(settled, charged=charged)
+        return Price(self.prepared, *stand, self.is_dry, self.charging.quotas.analyst)
 
 
 def _drawing(prepared: Prepared, ledger: Ledger, keys: Sequence[Key]) -> tuple[Key, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from errorfloor.answering.keeping import Keeper, KeptColumn
+from errorfloor.answering.keeping import Keeper, KeptColumn, is_seen
 from errorfloor.arithmetic import arrow
 from errorfloor.checks import Array
 from errorfloor.preparing.cell_noise import CellNoise
@@ -42,6 +42,8 @@ class FromParts(Added):
     answer: int = 0
     time: str = ""
     booked: tuple[float, float] | None = None
+    analyst: str | None = None
+    shared: bool = False
 
     @property
     def spare(self) -> float:
@@ -58,10 +60,13 @@ class FromParts(Added):
         """What was booked beside the noise of the parts."""
         return self.booked
 
-    @property
-    def source(self) -> dict[str, Any]:
-        """Where the number is from, as plain JSON types."""
-        return {"answer": self.answer, "time": self.time, "cells": self.parts}
+    def source(self, analyst: str | None) -> dict[str, Any]:
+        """Where the number is from, as plain JSON types; of which answer only for those who see what that asked.
+
+        Others would find a hidden question by guessing: theirs follows from it, and that number would confirm it.
+        """
+        seen = is_seen({"analyst": self.analyst, "shared": self.shared}, analyst)
+        return {"answer": self.answer if seen else None, "time": self.time if seen else None, "cells": self.parts}
 
 
 def parts_of(one: PreparedOutput) -> FromParts | None:
@@ -135,6 +140,7 @@ def _joined(
     together = FromParts(
         added.noise, lattice, asked.low, asked.high, 0.0,
         float(deviation.max()), int(parts.max()), said.kept.number, said.facts["time"], added.beside,
+        said.facts["analyst"], said.facts["shared"],
     )  # fmt: skip
     output = replace(
         one,

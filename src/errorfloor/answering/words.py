@@ -31,7 +31,8 @@ MOST_NAMED = 3  # outputs, columns or thresholds that a short sentence names one
 
 def in_full(price: "Price") -> str:
     """Say in sentences what is certain, what nobody can learn, and what it costs."""
-    lines = [*_absent(price), *_left_out(price), *_certain(price), *_vacuous(price), *_soft(price), *_clamped(price)]
+    lines = [*_overlooked(price), *_left_out(price), *_certain(price), *_vacuous(price)]
+    lines += [*_soft(price), *_clamped(price)]
     if price.dry:
         return "\n".join([DRY, *lines])
     if price.setting is not None:
@@ -43,7 +44,7 @@ def in_full(price: "Price") -> str:
 
 def in_short(price: "Price") -> str:
     """Say the same in two short sentences, and in a line what was used."""
-    lines = [*_absent(price), *_left_out(price), _briefly(price), *_in_few(_vacuous(price))]
+    lines = [*_overlooked(price), *_left_out(price), _briefly(price), *_in_few(_vacuous(price))]
     if price.dry:
         return "\n".join([DRY, *lines])
     if not price.affordable:
@@ -58,12 +59,17 @@ def _refused(price: "Price") -> str:
 
 
 def remarks(price: "Price") -> list[str]:
-    """Say what whoever asks may have overlooked: values that no row has, and bounds that promise nothing."""
-    return [*_absent(price), *_in_few(_vacuous(price))]
+    """Say what one may have overlooked: values that no row has, bounds of no output, bounds that promise nothing."""
+    return [*_overlooked(price), *_in_few(_vacuous(price))]
 
 
-def _absent(price: "Price") -> list[str]:
-    return [] if price.dry else [one.explain() for one in price.prepared.plan.absent]  # dummy rows have their own
+def _overlooked(price: "Price") -> list[str]:
+    said = [] if price.dry else [one.explain() for one in price.prepared.plan.absent]  # dummy rows have their own
+    if not price.unused:
+        return said
+    named = [*price.unused[:MOST_NAMED], *([f"{more} more"] if (more := len(price.unused) - MOST_NAMED) > 0 else [])]
+    which = "is no output" if len(named) == 1 else "are no outputs"
+    return [*said, f"max_error names {_joined([one[:40] for one in named])}, which {which} of this question."]
 
 
 def _vacuous(price: "Price") -> list[str]:
@@ -187,8 +193,9 @@ def _of_output(price: "Price", one: PreparedOutput) -> str:
     if is_direct(one, price.prepared):
         said = f"{said} It has noise of its own: {DIRECT}."
     if (made := parts_of(one)) is not None:
-        cells = f"{made.parts} cell{'s' if made.parts != 1 else ''}"
-        return f"{said} It follows from up to {cells} released on {made.time[:10]}, and costs nothing."
+        cells, time = f"{made.parts} cell{'s' if made.parts != 1 else ''}", made.source(price.analyst)["time"]
+        when = "before" if time is None else f"on {time[:10]}"  # of what others asked it is not said when
+        return f"{said} It follows from up to {cells} released {when}, and costs nothing."
     return said
 
 

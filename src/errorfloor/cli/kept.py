@@ -1,5 +1,7 @@
 """``errorfloor ledger known`` and ``forget``: what was released and is kept, and can be asked again for nothing."""
 
+import datetime
+import re
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +12,13 @@ from errorfloor.cli.ledger import FILE, CatalogueFile, ledger, opened
 from errorfloor.display import printable
 from errorfloor.errors import InputError
 from errorfloor.identity import KeyRing
+from errorfloor.ledger import Kept
 from errorfloor.service.listing import every_known
+from errorfloor.vault.snapshot import declared as check_declared
+
+MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
+)
 
 
 @ledger.command()
@@ -24,6 +32,8 @@ def known(
     with book:
         keeper = Keeper(book, KeyRing(declared.folder / declared.place.keys).keys[::-1])
         found = [one for one in every_known(keeper) if table in (None, one["table"])]
+    if table is not None and not found:  # of a table that is no longer declared there may be some
+        check_declared(declared, table)
     if as_json:
         print_json(found)
         return
@@ -56,7 +66,9 @@ def _within(output: dict[str, Any]) -> str:
 def forget(
     catalogue: CatalogueFile = FILE,
     answer: Annotated[int | None, typer.Option(min=1, help="The number of one kept answer.")] = None,
-    before: Annotated[str | None, typer.Option(help="All that were kept before this day, YYYY-MM-DD.")] = None,
+    before: Annotated[
+        str | None, typer.Option(help="All that were kept before this day, YYYY-MM-DD, or time, as the list has it.")
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -67,10 +79,39 @@ def forget(
     """
     if sum((answer is not None, before is not None, everything)) != 1:
         raise InputError("say which answers to forget: one of --answer, --before and --all")
+    moment = None if before is None else _moment(before)
     with opened(catalogue)[1] as book:
-        gone = book.forget(
-            lambda one: (
-                one.number == answer or (not one.lasts and (everything or (before is not None and one.time < before)))
+        if moment is not None and moment > datetime.datetime.fromisoformat(book.time()):
+            raise InputError(
+                f"--before {before} is still to come, and would be all of them: say --all if you mean that"
             )
-        )
+
+        def is_chosen(one: Kept) -> bool:
+            if answer is not None:
+                return one.number == answer
+            return not one.lasts and (moment is None or datetime.datetime.fromisoformat(one.time) < moment)
+
+        gone = book.forget(is_chosen)
     show({"forgotten": gone}, f"forgot {counted(gone, 'kept answer')}", as_json)
+
+
+def _moment(text: str) -> datetime.datetime:
+    """Read a day or a time; one without a zone is in universal time, as all times of a ledger are.
+
+    >>> print(_moment("2026-01-01"), _moment("2026-01-01T12:30:00+02:00"), sep=", ")
+    2026-01-01 00:00:00+00:00, 2026-01-01 12:30:00+02:00
+    >>> _moment("yesterday")
+    Traceback (most recent call last):
+    errorfloor.errors.InputError: --before must be a day such as 2026-01-01, or a time such as \
+2026-01-01T12:30:00+00:00, got 'yesterday'; nothing was forgotten: errorfloor ledger known lists the times
+    """
+    try:
+        found = datetime.datetime.fromisoformat(text) if MOMENT.fullmatch(text) else None
+    except ValueError:  # no such day
+        found = None
+    if found is None:
+        raise InputError(
+            f"--before must be a day such as 2026-01-01, or a time such as 2026-01-01T12:30:00+00:00, got {text!r}; "
+            f"nothing was forgotten: errorfloor ledger known lists the times"
+        )
+    return found if found.tzinfo is not None else found.replace(tzinfo=datetime.UTC)

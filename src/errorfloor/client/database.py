@@ -17,7 +17,7 @@ from errorfloor.closing import Closing
 from errorfloor.display import Accounts, tables_in_html
 from errorfloor.errors import InputError, RefusedError
 from errorfloor.support import HalfLine, Interval
-from errorfloor.wishes import FollowWords, QuestionWords, taking
+from errorfloor.wishes import FollowWords, QuestionWords, check_words, taking
 
 
 class RemoteDatabase(Closing):
@@ -36,6 +36,7 @@ class RemoteDatabase(Closing):
     @taking(QuestionWords)
     def price(self, sql: str, **wish: Unpack[QuestionWords]) -> RemotePrice:
         """Say what an answer would state and cost; nothing is charged and no private column is read."""
+        check_words(RemoteDatabase.price, wish)
         return RemotePrice(self._connection.post("/v1/price", self._body(sql, **wish)))
 
     @taking(QuestionWords)
@@ -54,6 +55,7 @@ class RemoteDatabase(Closing):
         questions of the token with such a limit may take in one day. ``over_limit`` is for an owner: the question may
         take more of the allowance than a catalogue lets one take through a network door.
         """
+        check_words(RemoteDatabase.ask, wish)
         asked = self._body(sql, **wish)
         body = asked | {"charge": charge} | ({"over_limit": True} if over_limit else {})
         if charge_per_day is not None:
@@ -68,6 +70,7 @@ class RemoteDatabase(Closing):
     @taking(QuestionWords)
     def simulate(self, sql: str, **wish: Unpack[QuestionWords]) -> RemoteSimulation:
         """Say how many more answers of this price could be given, and how exact the next one could be."""
+        check_words(RemoteDatabase.simulate, wish)
         return RemoteSimulation(self._connection.post("/v1/simulate", self._body(sql, **wish)))
 
     def plan(self, questions: Sequence[Mapping[str, Any]], candidates: Mapping[str, Any] | None = None) -> RemotePlan:
@@ -133,6 +136,7 @@ class RemoteDatabase(Closing):
 
         The parameters and errors are those of ``Database.follow``.
         """
+        check_words(RemoteDatabase.follow, wish)
         body = _standing(sql, **wish)
         self._check_dry()
         return RemoteFollowing.sent(self._connection, "/v1/following", body)
@@ -140,6 +144,7 @@ class RemoteDatabase(Closing):
     @taking(FollowWords)
     def follow_price(self, sql: str, **wish: Unpack[FollowWords]) -> RemoteFollowPrice:
         """Say what ``follow`` would charge, and what would be certain; nothing is charged."""
+        check_words(RemoteDatabase.follow_price, wish)
         body = _standing(sql, **wish)
         self._check_dry()
         return RemoteFollowPrice(self._connection.post("/v1/following/price", body))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -108,7 +109,7 @@ def answer_rows(answer: Answer, asked: AskedQuestion, *, bounds: bool) -> Result
         name, end = next((one.name.removesuffix(end), end) for end in ENDS if one.name.endswith(end))
         off = answer.max_error[name] * (-1 if end == "_low" else 1)
         found.append(pc.add(table.column(name).cast(pa.float64()), pa.scalar(off)))
-    said = answer.summary() if _private(question) or answer.prepared.plan.absent else ""
+    said = _stated(answer).summary() if _private(question) or answer.prepared.plan.absent else ""
     if not asked.around:
         return ResultRows(columns, pa.table(found, names=[str(place) for place in range(len(found))]), said)
     cast = [one.cast(ARROW[column.kind]) for one, column in zip(found, columns, strict=True)]
@@ -158,6 +159,10 @@ def _private(question: Question) -> list[str]:
     return list(dict.fromkeys(one.asked_as for one in question.outputs if is_private(one.formula)))
 
 
+def _stated(price: Price) -> Price:
+    return replace(price, unused=())  # bounds by name are those of SET, for all questions of a session
+
+
 def price_rows(price: Price) -> ResultRows:
     """Give a price as rows: one for each output, account and quota."""
     units = price.prepared.units
@@ -169,7 +174,7 @@ def price_rows(price: Price) -> ResultRows:
     standings += [("quota", one) for one in price.quotas]
     rows += [(kind, one.name, None, None, one.used_by_this, one.used, one.used <= 1) for kind, one in standings]
     table = pa.table([pa.array(list(column)) for column in zip(*rows, strict=True)], names=[one.name for one in PRICE])
-    return ResultRows(PRICE, table, price.explain())
+    return ResultRows(PRICE, table, _stated(price).explain())
 
 
 def text_rows(found: Mapping[str, list[str]]) -> ResultRows:

@@ -34,13 +34,13 @@ class EntriesReply(BaseModel):
 
 
 class KnownAnswer(Open):
-    """An answer that is kept; ``question``, ``wish`` and the outputs' names are null if they are somebody else's."""
+    """An answer that is kept; of somebody else's ``outputs`` is empty, and what it asked, cells and bytes are null."""
 
     number: int
     time: str
     table: str
     version: str
-    cells: int
+    cells: int | None
     question: str | None
     wish: dict[str, Any] | None
     outputs: list[dict[str, Any]]
@@ -110,7 +110,7 @@ def accounts(door: ServerDoor) -> APIRouter:
 
     @routes.get("/known", responses=replies(KnownReply, 422), summary="What is free to ask")
     async def known(token: Reader, after: After = 0, limit: Most = 100, dry: Dry = False) -> Response:
-        """A page of what is kept, oldest first; asked again, it is free. Others' questions are null."""
+        """A page of what is kept, oldest first; asked again, it is free. Of what others asked it says when that was."""
 
         def work() -> Response:
             return _page("answers", door.tables(dry, token).known(after, limit, analyst_of(token)), "number", limit)

@@ -31,7 +31,7 @@ from errorfloor.preparing.preparation import Prepared, ReadQuestion
 from errorfloor.service.dummy import KEY, dummy_engine
 from errorfloor.service.faces import FollowFace, StreamFace
 from errorfloor.service.listing import ListingFace, table_facts
-from errorfloor.wishes import QuestionWords, taking
+from errorfloor.wishes import QuestionWords, check_words, taking
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.bulk.request import ChargedRelease, Wanted
@@ -82,7 +82,8 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
     @taking(QuestionWords)
     def price(self, sql: str, *, analyst: str | None = None, **wish: Unpack[QuestionWords]) -> Price:
         """Say what an answer would state and cost; nothing is charged and no private column is read."""
-        return self._asking(sql, QuestionWish(**wish), analyst).price()
+        given = _wished(Database.price, wish)
+        return replace(self._asking(sql, given, analyst).price(), unused=self._unused(sql, given))
 
     @taking(QuestionWords)
     def ask(
@@ -115,7 +116,7 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
             The answer would break a declared floor or exceed a quota, or would have to be charged with ``charge``
             off; nothing was charged.
         """
-        given = QuestionWish(**wish)
+        given = _wished(Database.ask, wish)
         read = self._known.read(sql, self.catalogue, self._engine)
         by_column = given.by_column(read.question.families)
 
@@ -125,7 +126,7 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
                 self._keeper.keep(answered, piece, by_column, analyst=analyst, time=time)
 
         answer = self._asking(sql, given, analyst).answer(self._engine, keep, spend=charge)
-        return replace(answer, kept_by=(self._keeper, read, by_column, analyst))
+        return replace(answer, kept_by=(self._keeper, read, by_column, analyst), unused=self._unused(sql, given))
 
     @taking(QuestionWords)
     def simulate(self, sql: str, *, analyst: str | None = None, **wish: Unpack[QuestionWords]) -> Simulation:
@@ -133,7 +134,7 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
 
         Nothing is charged; public facts and the ledger are all that is read.
         """
-        return self._asking(sql, QuestionWish(**wish), analyst).simulation()
+        return self._asking(sql, _wished(Database.simulate, wish), analyst).simulation()
 
     def plan(
         self, questions: Any, candidates: Mapping[str, Any] | None = None, *, analyst: str | None = None
@@ -266,8 +267,26 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
         attendant().priced(prepared)
         return Asking.of(prepared, pieces, self.ledger, self._keeper.keys, self._grant, quotas, is_dry=self.is_dry)
 
+    def _unused(self, sql: str, wish: QuestionWish) -> tuple[str, ...]:
+        """Give the names of bounds that no output of a question has."""
+        if not isinstance(wish.max_error, Mapping):
+            return ()
+        question = self._known.read(sql, self.catalogue, self._engine).question
+        columns = {one for columns in question.families.values() for one in columns} | {*question.selected}
+        columns -= {key.name for key in question.keys}
+        outputs = columns | {*question.families, *(one.asked_as for one in question.outputs)}
+        return tuple(name for name in wish.max_error if name not in outputs)
+
     def _rows(self, name: str) -> int | None:
         try:
             return self._known.snapshot(self.catalogue, name, self._engine).rows
         except CatalogueError:
             return None
+
+
+def _wished(method: Callable[..., Any], words: QuestionWords) -> QuestionWish:
+    try:
+        return QuestionWish(**words)
+    except TypeError:
+        check_words(method, words)
+        raise

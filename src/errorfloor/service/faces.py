@@ -8,7 +8,7 @@ from errorfloor.catalogue import Catalogue
 from errorfloor.charging.settling import Grant
 from errorfloor.identity import Key
 from errorfloor.ledger import Ledger
-from errorfloor.wishes import FollowWords, taking
+from errorfloor.wishes import FollowWords, check_words, taking
 
 if TYPE_CHECKING:  # what questions do not need is loaded when it is used
     from errorfloor.following.following import Following
@@ -52,6 +52,7 @@ class FollowFace:
         """
         from errorfloor.following.standing import follow
 
+        check_words(FollowFace.follow, wish)
         return follow(cast("Database", self), sql, wish, analyst=analyst)
 
     @taking(FollowWords)
@@ -59,6 +60,7 @@ class FollowFace:
         """Say what ``follow`` would charge, and what would be certain; nothing is charged."""
         from errorfloor.following.standing import follow_price
 
+        check_words(FollowFace.follow_price, wish)
         return follow_price(cast("Database", self), sql, wish, analyst=analyst)
 
     def following(self, analyst: str | None = None) -> list[dict[str, Any]]:

@@ -3,7 +3,8 @@
 Accounts are listed under the terms that they were charged under; a table that is declared otherwise now has none.
 
 A question's text is shown to who asked it, to an owner, and to everybody who may ask the table if it declared that
-when the question was asked. The same goes for the names in it, and for the wish.
+when the question was asked. The same goes for the names in it, for the wish, and for what would tie a guess to the
+line of a hidden question: its bounds and cells, what was charged, and which parts of a table were read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -155,8 +156,8 @@ class ListingFace:
     ) -> list[dict[str, Any]]:
         """Give what was charged, in order: at most ``limit`` records after the one with number ``after``.
 
-        An analyst sees the questions that were theirs, or shared; the custodian, None, sees all. ``by`` leaves those
-        of one analyst.
+        An analyst sees the questions that were theirs, or shared; the custodian, None, sees all. Of others' it is said
+        that something was charged, and when. ``by`` leaves those of one analyst.
         """
         check_page(after, limit)
         found: list[dict[str, Any]] = []
@@ -177,13 +178,15 @@ class ListingFace:
             seen = answer is not None and _is_covered(answer, self._grant) and is_seen(answer.facts, analyst)
             one["question"] = answer.facts["sql"] if answer is not None and seen else None
             if not seen and (answer is not None or analyst not in (None, one["analyst"])):
-                one["output"] = None  # the names in a question are as much of it as its text
+                one |= {"output": None, "analyst": None, "label": "", "charges": []}
+                one.pop("parts", None)
         return found
 
     def known(self, after: int = 0, limit: int = 100, analyst: str | None = None) -> list[dict[str, Any]]:
         """Give what was released and is kept, in order, with its bounds: asked again, it is free.
 
-        An analyst sees the questions that were theirs, or shared; the custodian, None, sees all.
+        An analyst sees the questions that were theirs, or shared; the custodian, None, sees all. Of others' it is said
+        that there are some, and when: its bounds, cells and bytes would tie a guess to its line.
         """
         check_page(after, limit)
         found = []
@@ -266,7 +269,8 @@ def _standings(tables: Mapping[str, Table], spent: Mapping[Account, Charge]) -> 
 
 def check_page(after: Any, limit: Any) -> None:
     """Refuse a page that is none."""
-    if not isinstance(after, int) or not 0 <= after < 2**63 or not isinstance(limit, int) or not 1 <= limit <= MOST:
+    are_whole = type(after) is int and type(limit) is int
+    if not are_whole or not 0 <= after < 2**63 or not 1 <= limit <= MOST:
         raise InputError(f"after must be at least 0 and limit 1 to {MOST}, got {after!r} and {limit!r}")
 
 
@@ -278,24 +282,24 @@ def _line(answer: KeptAnswer, analyst: str | None) -> dict[str, Any]:
         "time": said["time"],
         "table": said["table"],
         "version": said["version"],
-        "cells": said["cells"],
-        "bytes": answer.kept.size,
+        "cells": said["cells"] if seen else None,
+        "bytes": answer.kept.size if seen else None,
         "question": said["sql"] if seen else None,
         "wish": said["wish"] if seen else None,
         "analyst": said["analyst"] if own else None,
         "shared": said["shared"],
-        "outputs": [_output(one, seen) for one in {one["name"]: one for one in said["outputs"]}.values()],
+        "outputs": [_output(one) for one in {one["name"]: one for one in said["outputs"]}.values()] if seen else [],
     }
 
 
-def _output(one: Mapping[str, Any], seen: bool) -> dict[str, Any]:
+def _output(one: Mapping[str, Any]) -> dict[str, Any]:
     added = one["added"]
     bounds = {"exact": True} if added is None else {"exact": False, "low": added["low"], "high": added["high"]}
     if added is not None and (times := one.get("times")):  # a bin is farther off than what is released for its edges
         bounds |= {"low": added["low"] * times, "high": added["high"] * times}
     if one.get("part"):  # its bound is not that of what is derived from it, which has intervals
         bounds = {"exact": False, "low": None, "high": None}
-    return {"name": one["name"] if seen else None, "unit": one["unit"] if seen else None, **bounds}
+    return {"name": one["name"], "unit": one["unit"], **bounds}
 
 
 def _is_covered(answer: KeptAnswer, grant: Grant) -> bool:
