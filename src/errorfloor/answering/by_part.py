@@ -19,7 +19,7 @@ from errorfloor.catalogue.model import Growth
 from errorfloor.checks import Array
 from errorfloor.preparing.noises import QuestionWish
 from errorfloor.preparing.preparation import Prepared, ReadQuestion
-from errorfloor.pricing.keys import GroupKeys
+from errorfloor.pricing.keys import GroupKeys, KeyColumn
 from errorfloor.sql.plan import AsDate, TableColumn, Truncated
 from errorfloor.sql.question import GroupKey
 
@@ -62,11 +62,22 @@ def groups_by_part(whole: Prepared, key: int) -> dict[str, Array]:
     """Give the places of the groups of each part that has any, in the order of the parts."""
     growth, groups = whole.table.grows_by, whole.bounds.groups
     assert growth is not None
-    names = [growth.name(value) for value in groups.columns[key].shown.to_pylist()]
-    known = [part.name for part in whole.plan.snapshots[0].parts if part.name in set(names)]
+    names, part = _named(groups.columns[key], growth)
+    there = set(names)
+    known = [part.name for part in whole.plan.snapshots[0].parts if part.name in there]
     order = {name: place for place, name in enumerate(known)}
-    place = np.array([order[name] for name in names], dtype=np.int64)
-    return {name: np.flatnonzero(place == order[name]) for name in known}
+    rank = np.array([order[name] for name in names], dtype=np.int64)[part]
+    ends = np.cumsum(np.bincount(rank, minlength=len(known)))
+    return dict(zip(known, np.split(np.argsort(rank, kind="stable"), ends[:-1]), strict=True)) if known else {}
+
+
+def _named(column: KeyColumn, growth: Growth) -> tuple[list[str], Array]:
+    """Give the names of parts, and the place among them of the one that each key lies in."""
+    values = arrow.flat(column.shown)
+    if pa.types.is_timestamp(values.type):
+        values = values.cast(pa.timestamp("us")).cast(pa.date32(), safe=False)  # many moments, few days
+    each = values.dictionary_encode(null_encoding="encode")
+    return [growth.name(value) for value in each.dictionary.to_pylist()], arrow.values_of(each.indices)
 
 
 def reading_part(read: ReadQuestion, name: str) -> ReadQuestion:
@@ -87,11 +98,11 @@ def assembled(whole: Prepared, parts: Sequence[tuple[Array, Prepared]]) -> Prepa
     """Give the question with the numbers that were released for its parts; None if their groups are not its own."""
     places = np.concatenate([place for place, _ in parts])
     groups: GroupKeys = whole.bounds.groups
-    if sorted(places.tolist()) != list(range(len(groups))):
+    if len(places) != len(groups) or (np.bincount(places, minlength=len(groups)) != 1).any():
         return None
     if not all(groups.taken(place).are(part.bounds.groups) for place, part in parts):
         return None
-    order = arrow.column(np.argsort(places))
+    order = arrow.column(_inverse(places))
     outputs = []
     for number, one in enumerate(whole.outputs):
         kept = [part.outputs[number].kept for _, part in parts]
@@ -100,6 +111,12 @@ def assembled(whole: Prepared, parts: Sequence[tuple[Array, Prepared]]) -> Prepa
             kept = [column.cast(pa.float64()) for column in kept]
         outputs.append(replace(one, kept=pa.concat_arrays([_flat(column) for column in kept]).take(order)))
     return replace(whole, outputs=tuple(outputs))
+
+
+def _inverse(places: Array) -> Array:
+    found = np.empty_like(places)
+    found[places] = np.arange(len(places))
+    return found
 
 
 def laid_out_together(whole: Prepared, parts: Sequence[tuple[Any, Prepared]]) -> Released | None:
