@@ -17,7 +17,8 @@ from errorfloor.arithmetic import arrow
 from errorfloor.arithmetic.polynomial import Polynomial
 from errorfloor.catalogue.model import Growth
 from errorfloor.checks import Array
-from errorfloor.preparing.noises import QuestionWish
+from errorfloor.preparing.cell_noise import CellNoise
+from errorfloor.preparing.noises import Added, QuestionWish
 from errorfloor.preparing.preparation import Prepared, ReadQuestion
 from errorfloor.pricing.keys import GroupKeys, KeyColumn
 from errorfloor.sql.plan import AsDate, TableColumn, Truncated
@@ -92,6 +93,55 @@ def are_alike(whole: Prepared, parts: Iterable[Prepared]) -> bool:
         for part in parts
         for mine, one in zip(whole.outputs, part.outputs, strict=True)
     )
+
+
+def as_drawn(whole: Prepared, parts: Sequence[tuple[Array, Prepared]]) -> Prepared:
+    """State of each cell the noise that its own part has, where bounds differ from part to part.
+
+    They do for what is derived: its parts are as near as it takes where they are as large as rows of that part can
+    make them. Kinds of groups are told apart by part then.
+    """
+    chosen = [place for place in range(len(whole.outputs)) if len(_ends(place, whole, parts)) > 1]
+    if not chosen:
+        return whole
+    number = np.empty(len(whole.bounds.groups), dtype=np.int64)
+    for which, (places, _) in enumerate(parts):
+        number[places] = which
+    codes, kind = np.unique(whole.bounds.kind * len(parts) + number, return_inverse=True)
+    before, which_part = np.divmod(codes, len(parts))
+    scales, outputs = {}, []
+    for place, one in enumerate(whole.outputs):
+        if one.constant is not None:
+            public = one.constant
+            numbers = replace(public, numbers=public.numbers[before], defined=public.defined[before])
+            one = replace(one, constant=numbers)
+        elif one.added is not None and place not in chosen:
+            one = replace(one, added=replace(one.added, level=one.added.level[before]))
+        elif one.added is not None:
+            added = [_added(place, whole, part) for _, part in parts]
+            each = sorted({noise.law: noise for noise in added}.values(), key=lambda noise: noise.high)
+            level = np.array([[noise.law for noise in each].index(own.law) for own in added])[which_part]
+            one = replace(one, added=CellNoise.differing(each, level, kind))
+            reach = max(part.plan.scale(one.output) * own.high for own, (_, part) in zip(added, parts, strict=True))
+            scales[one.output.name] = reach / each[-1].high
+        outputs.append(one)
+    plan = replace(whole.plan, bounds=whole.bounds.of_kinds(before, kind))
+    return replace(whole, plan=plan, outputs=tuple(outputs), scales=scales)
+
+
+def _ends(place: int, whole: Prepared, parts: Sequence[tuple[Array, Prepared]]) -> set[tuple[float, float, str]]:
+    """Give the different intervals and lattices of an output, of the whole and of its parts; none without noise."""
+    if whole.outputs[place].added is None:
+        return set()
+    each = (_added(place, whole, one) for one in (whole, *(part for _, part in parts)))
+    return {(one.low, one.high, one.lattice.step) for one in each}
+
+
+def _added(place: int, whole: Prepared, part: Prepared) -> Added:
+    """Give what is added to an output of a part; where that is nothing, what is stated of the whole covers it."""
+    own = part.outputs[place].added or whole.outputs[place].added
+    assert own is not None
+    return own.widest
 
 
 def assembled(whole: Prepared, parts: Sequence[tuple[Array, Prepared]]) -> Prepared | None:
