@@ -84,9 +84,8 @@ class ReadQuestion:
     @cached_property
     def _rows(self) -> Encoded:
         read = tuple(one.whose for one in self.snapshots)
-        rows = replace(
-            self.question, keys=(), outputs=(), selected=(), order=(), limit=None, sets=(), running=()
-        ).canonical
+        bare = replace(self.question, keys=(), outputs=(), selected=(), order=(), limit=None, sets=(), running=())
+        rows = bare.canonical
         assert isinstance(rows, tuple)
         return Encoded.of((KEPT, VERSIONS, read, rows[:-2]))  # without coarser groupings and running totals: layout
 
@@ -232,6 +231,7 @@ class Prepared:
     spend: float | None = None  # the share that was asked for, which the bounds follow
     pieces: int = 1  # how many questions of parts it is put together from
     scales: Mapping[str, float] = field(default_factory=dict)  # of outputs whose bounds differ from part to part
+    empty: tuple[tuple[str, str, str], ...] = ()  # parts beside the one that is read in which no row is asked for
 
     @property
     def question(self) -> Question:

@@ -116,7 +116,7 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
             off; nothing was charged.
         """
         given = QuestionWish(**wish)
-        read = self._known.read(sql, self.catalogue, self._engine)
+        read = self._read(sql, given)
         by_column = given.by_column(read.question.families)
 
         def keep(piece: ReadQuestion, answered: Prepared, time: str | None) -> None:
@@ -260,11 +260,14 @@ class Database(ListingFace, FollowFace, StreamFace, Closing):
 
     def _asking(self, sql: str, wish: QuestionWish, analyst: str | None) -> Asking:
         quotas = self._grant.quotas(self.catalogue.quota.shares, analyst)
-        read = self._known.read(sql, self.catalogue, self._engine)
+        read = self._read(sql, wish)
         wish = wish.by_column(read.question.families)
         prepared, pieces = self._known.pieces(read, wish, self.catalogue, self._engine, self._keeper)
         attendant().priced(prepared)
         return Asking.of(prepared, pieces, self.ledger, self._keeper.keys, self._grant, quotas, is_dry=self.is_dry)
+
+    def _read(self, sql: str, wish: QuestionWish) -> ReadQuestion:
+        return self._known.read(sql, self.catalogue, self._engine, asked=(self._keeper, wish))
 
     def _rows(self, name: str) -> int | None:
         try:
