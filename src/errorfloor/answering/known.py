@@ -220,7 +220,9 @@ class Known:
         size = prepared.plan.size + len(prepared.outputs)
         if prepared.shown is not None:
             table = prepared.shown[0]
-            size += table.num_rows * table.num_columns + len(prepared.outputs) * len(prepared.bounds.groups)
+            size += table.num_rows * table.num_columns
+        if prepared.is_kept:
+            size += len(prepared.outputs) * len(prepared.bounds.groups)
         self.facts.keep(("prepared", id(read), *wish.key), prepared, size)
 
 
